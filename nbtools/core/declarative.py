@@ -83,7 +83,7 @@ class DeclarativeTool(ABC, Generic[P]):
         except ToolFailure as failure:
             return failed(failure.error, failure.data)
         except Exception as bug:  # noqa: BLE001 - the promise of this method
-            return failed(ToolError(ErrorCode.EXECUTION_FAILED, f"{self.name} failed: {bug!r}"))
+            return failed(ToolError(ErrorCode.EXECUTION_FAILED, f"{self.name} failed: {exception_text(bug)}"))
 
 
 class BaseDeclarativeTool(DeclarativeTool[P]):

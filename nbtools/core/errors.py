@@ -15,6 +15,7 @@ Every other exception raised by a tool was not foreseen by it: it is reported wi
 from __future__ import annotations
 
 import errno
+import os
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -146,11 +147,15 @@ def exception_text(error: BaseException) -> str:
     cells = [f"{name}, line {frame.lineno}" for frame in frames if (name := cell_name(frame.filename))]
     last = [] if not frames or cell_name(frames[-1].filename) else [f"{frames[-1].filename}:{frames[-1].lineno}"]
     place = "; ".join((*cells[-1:], *last))
-    return f"{type(error).__name__}: {error}{f' ({place})' if place else ''}"
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the exception is somebody else's class
+        text = "its text cannot be shown"
+    return f"{type(error).__name__}: {text}{f' ({place})' if place else ''}"
 
 
 _LIBRARY = Path(traceback.__file__).parent
-_CALLERS = tuple(map(str, (Path(__file__).parents[1], _LIBRARY / "asyncio", _LIBRARY / "concurrent")))
+_CALLERS = tuple(f"{folder}{os.sep}" for folder in (Path(__file__).parents[1], _LIBRARY / "asyncio", _LIBRARY / "concurrent"))
 """Folders of the code that calls a tool, in a thread where it is not asynchronous."""
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import nbtools
 from nbtools import BaseDeclarativeTool, BaseToolInvocation, ErrorCode, Kind, Policy, Session, ToolFailure, ToolResult, tool
 from nbtools.core.call import (
     AwaitingApprovalCall,
@@ -26,6 +27,7 @@ from nbtools.core.call import (
     ValidatingCall,
 )
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.errors import traceback_text
 from nbtools.core.tool import UpdateOutput
 from nbtools.hooks import Ask, before
 from nbtools.testing import ALWAYS, CANCEL, ONCE, RecordingObserver, ScriptedConfirmer
@@ -184,6 +186,40 @@ async def test_a_result_has_the_traceback_of_an_exception_from_the_tools_own_cod
     async with session() as s:
         own = await s.call("look", {"end": "bug"})
     assert own.traceback.endswith("ZeroDivisionError: oops\n")
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("there is no text")
+
+
+@tool
+def cannot_say_why() -> str:
+    """Fails, and cannot say why."""
+    raise UnprintableError
+
+
+async def test_an_exception_without_a_text_becomes_a_result_too() -> None:
+    async with Session(".", tools=[cannot_say_why], policy=Policy(allow=["cannot_say_why"])) as s:
+        result = await s.call("cannot_say_why", {})
+        assert s.active == ()
+    assert result.error is not None
+    assert result.error.code == ErrorCode.UNHANDLED_EXCEPTION
+    assert "UnprintableError" in result.error.message
+
+
+def raises() -> None:
+    raise ValueError("no")
+
+
+def test_a_package_whose_name_begins_like_ours_is_not_left_out_of_a_traceback() -> None:
+    space: dict[str, Any] = {"raises": raises}
+    exec(compile("def calls():\n    raises()", f"{Path(nbtools.__file__).parent}_more/tools.py", "exec"), space)
+    with pytest.raises(ValueError, match="no") as caught:
+        space["calls"]()
+    entry = caught.value.__traceback__
+    assert entry is not None
+    assert "_more/tools.py" in traceback_text(caught.value.with_traceback(entry.tb_next))
 
 
 class BrokenConfirmer:
