@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from nbtools.core.call import Plan, ToolCallRequest
-from nbtools.core.errors import ErrorCode, ToolError
+from nbtools.core.errors import ErrorCode, ToolError, exception_text
 from nbtools.core.hooks import (
     After,
     AfterCall,
@@ -104,7 +104,7 @@ async def _verdicts(hook: Hook, event: BeforeCall | AfterCall, allowed: tuple[ty
             answer = await _run(hook.run, event)
     except (Exception, SystemExit) as bug:  # noqa: BLE001 - a hook's exceptions become verdicts here and nowhere else
         late = isinstance(bug, TimeoutError) and limit.expired()
-        return (Fault(f"took longer than {hook.timeout:g} seconds" if late else f"crashed ({type(bug).__name__}: {bug})"),)
+        return (Fault(f"took longer than {hook.timeout:g} seconds" if late else f"crashed with {exception_text(bug)}"),)
     verdicts = () if answer is None else (answer,) if isinstance(answer, allowed) or not isinstance(answer, Iterable) else tuple(answer)
     invalid = next((verdict for verdict in verdicts if not isinstance(verdict, allowed)), None)
     return verdicts if invalid is None else (Fault(f"returned {as_json(answer)}, which is not a verdict for this event"),)

@@ -167,6 +167,15 @@ async def test_after_hooks_see_failures_too(tmp_path: Path) -> None:
     assert seen == [ErrorCode.FILE_NOT_FOUND]
 
 
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("there is no text")
+
+
+def crash_without_text(_: Any) -> Any:
+    raise UnprintableError
+
+
 def crash(_: Any) -> Any:
     raise ValueError("oops")
 
@@ -183,7 +192,12 @@ def limit_of(run: Any) -> float:
     return 0.05 if run is late else 20
 
 
-FAULTS = [(crash, "crashed (ValueError: oops)"), (late, "took longer than 0.05 seconds"), (strange, "which is not a verdict")]
+FAULTS = [
+    (crash, "crashed with ValueError: oops"),
+    (crash_without_text, "crashed with UnprintableError"),
+    (late, "took longer than 0.05 seconds"),
+    (strange, "which is not a verdict"),
+]
 
 
 @pytest.mark.parametrize(("run", "problem"), FAULTS)
@@ -218,7 +232,7 @@ async def test_a_fault_after_the_call_is_told_on_the_card(tmp_path: Path) -> Non
         result = await s.call("read", {"path": "a.txt"})
     assert result.ok
     assert result.summary.endswith("the hook bad failed")
-    assert "crashed (ValueError: oops)" in result.llm_content
+    assert "crashed with ValueError: oops" in result.llm_content
 
 
 async def test_cancelling_a_call_reaches_its_hook(tmp_path: Path) -> None:
