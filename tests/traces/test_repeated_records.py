@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools import traces
+from nbtools.notebook.explorer.summary import summary_of
 from nbtools.traces.review.queue import outcome_of
 from nbtools.traces.trace import Trace, load, load_many
 
@@ -139,6 +140,14 @@ def test_a_session_says_how_many_of_its_records_repeat_anothers(tmp_path: Path) 
     own = [{one.get("uuid") for one in session.records} for session in logs]
     assert [session.counts.get("repeats", 0) for session in trace.sessions] == [0, len(own[1] & own[0]) - 1, len(own[2] & own[1]) - 1]
     assert ["repeats" in session.flags for session in trace.sessions] == [False, True, True]
+
+
+def test_the_explorer_says_how_many_records_are_repeated(tmp_path: Path) -> None:
+    trace = load_many([one.write(tmp_path) for one in family()])
+    repeated = sum(session.counts.get("repeats", 0) for session in trace.sessions)
+    facts = {fact.text: fact for fact in summary_of(trace).facts}
+    assert facts[f"{repeated:,} repeated"].title.startswith("Records that")
+    assert not any("repeated" in fact.text for fact in summary_of(load(tmp_path / f"{trace.sessions[0].id}.jsonl")).facts)
 
 
 def test_a_fork_by_itself_is_read_as_a_whole(tmp_path: Path) -> None:

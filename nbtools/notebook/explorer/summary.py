@@ -12,6 +12,7 @@ from nbtools.notebook.hidden_characters import one_line
 from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.model import Call, SampleResult, Session
 from nbtools.traces.prompts import typed_text
+from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.trace import Trace
 
 _AGENTS = {
@@ -85,6 +86,7 @@ def _facts(trace: Trace, changed: int) -> Iterator[Fact]:
         yield Fact(
             f"{counted(len(trace.problems), 'place')} unreadable", "Whatever could be recovered from these places is shown.", bad=True
         )
+    yield from _repeats(trace.sessions)
     yield from _calls(trace)
     yield from _edits(trace, changed)
     yield from _tokens(trace.sessions)
@@ -105,6 +107,15 @@ def _duration(sessions: Iterable[Session]) -> Iterator[Fact]:
     times = [time for session in sessions for time in (session.started, session.ended) if time is not None]
     if times and max(times) > min(times):
         yield Fact(elapsed(max(times) - min(times)))
+
+
+def _repeats(sessions: Iterable[Session]) -> Iterator[Fact]:
+    repeats = sum(int(session.counts.get(REPEATS) or 0) for session in sessions)
+    if repeats:
+        yield Fact(
+            f"{repeats:,} repeated",
+            title="Records that a fork or a resumed session has copied from another of these logs: each counts once",
+        )
 
 
 def _samples(samples: Sequence[SampleResult]) -> Iterator[Fact]:
