@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from threading import Event
 
 import nbformat
 import pytest
@@ -12,9 +13,10 @@ from nbconvert import HTMLExporter
 from playwright.async_api import expect
 
 from nbtools import open_trace
+from nbtools.traces.query.search import Searcher
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log, write_long_log
-from tests.browser.tab import eventually
+from tests.browser.tab import PATIENCE, eventually
 from tests.traces.recorded import SAMPLES
 
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
@@ -25,14 +27,6 @@ SAVED = "Saved view"
 BUSY = "The kernel is busy"
 NOTHING_BEFORE = "No listed step before this one failed."
 NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
-
-RECORD_SEARCH = """node => {
-    const seen = node.seen = [[], []];
-    const places = ['.nbtools-trace-indexing', '.nbtools-trace-nothing'].map(name => node.querySelector(name));
-    new MutationObserver(() => places.forEach((place, i) => place.hidden || seen[i].push(place.firstChild?.textContent ?? '')))
-        .observe(node, { subtree: true, childList: true, characterData: true, attributes: true });
-}"""
-"""Keeps every text that the explorer shows about a search while it goes on."""
 
 
 @pytest.fixture
@@ -114,20 +108,25 @@ async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(show_log, tmp_p
     await expect(trace.node).to_contain_text("No steps match the filters.")
 
 
-async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, long_log):
-    """The texts of results are read for the first search, which takes seconds; the line is one of the last."""
-    trace = await show_log(long_log)
-    await trace.node.evaluate(RECORD_SEARCH)
-    await trace.search.fill(f"{CALLS - 1} passed")
-    await trace.leaves(1)
+async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, tmp_path, monkeypatch):
+    """The index is made to stop after its first part; the line that is searched for is one of the last."""
+    read_on, index_more = Event(), Searcher.index_more
+
+    def index_part(searcher, count):
+        assert not searcher.indexed_fraction or read_on.wait(PATIENCE / 1000)
+        return index_more(searcher, count)
+
+    monkeypatch.setattr(Searcher, "index_more", index_part)
+    trace = await show_log(write_long_log(tmp_path / "session.jsonl", MANY))
+    await trace.search.fill(f"{MANY - 1} passed")
+    await expect(trace.node.locator(".nbtools-trace-indexing")).to_have_text(re.compile(r"0 hits in the \d+ % read so far"))
+    nothing = trace.node.locator(".nbtools-trace-nothing > span")
+    await expect(nothing).to_have_text(re.compile(r"Still reading the log: no hit in the first \d+ %\."))
+    read_on.set()
     await expect(trace.rows).to_have_count(1)
-    await expect(trace.rows).to_contain_text(f"tests/test_{CALLS - 1}.py")
-    counts, messages = await trace.node.evaluate("node => node.seen")
-    assert any(re.fullmatch(r"0 hits in the \d+ % read so far", text) for text in counts), counts
-    assert any(re.fullmatch(r"Still reading the log: no hit in the first \d+ %\.", text) for text in messages), messages
-    assert "No steps match the filters." not in messages
-    await trace.search.fill(f"{CALLS} passed")
-    await expect(trace.node).to_contain_text("No steps match the filters.")
+    await expect(trace.rows).to_contain_text(f"tests/test_{MANY - 1}.py")
+    await trace.search.fill(f"{MANY} passed")
+    await expect(nothing).to_have_text("No steps match the filters.")
 
 
 async def test_keys_move_open_search_and_leave(open_log):
