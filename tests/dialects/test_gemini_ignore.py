@@ -128,9 +128,9 @@ async def test_other_dialects_read_what_is_named(dialect: str, tmp_path: Path) -
 async def test_a_hostile_ignore_file_costs_little(tool: str, tmp_path: Path) -> None:
     put(tmp_path, {f"{'a' * 60}/{'a' * 200}{number}.txt": "hit\n" for number in range(50)})
     put(tmp_path, {**FILES, ".geminiignore": "secret.txt\n" + ("*a" * 60 + "!\n" + "**/" * 200 + "x\n") * 50_000})
-    start = time.perf_counter()
+    start = time.process_time()
     assert "secret.txt" not in await found(tmp_path, tool, git=True, gemini=True)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "broken link"])

@@ -128,8 +128,8 @@ def test_large_texts_take_a_moment():
         ours[place + 50] = f"ours {place}\n"
         theirs[place + 150] = f"theirs {place}\n"
     texts = ["".join(side) for side in (base, ours, theirs)]
-    start = time.perf_counter()
+    start = time.process_time()
     merged = merge(*texts)
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
     assert merged.clean
     assert sum(line.startswith(("ours", "theirs")) for line in split_lines(merged.text)) == 500

@@ -28,14 +28,14 @@ def test_plain_ones_are_taken(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a*a*a*a*b", ".*x.*y.*z", "(?:a*)?a*a*c", r"\s*\s*\s*$"])
 def test_none_takes_long(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for size in (10, 100, 400, 1_000, 10_000, 100_000):
         for letter in ("a", "x", " "):
             try:
                 expression(text).matches_anywhere(letter * size)
             except TextTooLong:
                 continue
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
 
 
 @given(pieces=st.lists(st.text("ab", max_size=3), min_size=1, max_size=4).map(tuple), word=st.text("ab", max_size=8))

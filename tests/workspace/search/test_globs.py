@@ -85,6 +85,6 @@ def test_an_escaped_name_is_a_glob_of_this_very_name(name: str, other: str) -> N
 
 
 def test_no_pattern_stalls() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     compile_glob("*a" * 40 + "b").fullmatch("a" * 250)
-    assert time.monotonic() - started < 60
+    assert time.process_time() - started < 60
