@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Self
 
 import pytest
 import pytest_asyncio
@@ -81,18 +82,56 @@ async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
     await context.close()
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def lab(context: BrowserContext, server: Server) -> Page:
-    """JupyterLab, loaded once: its stories open and close their notebooks in it."""
-    page = await context.new_page()
-    await open_lab(page, server.address("lab"))
-    return page
+class SharedPages:
+    """JupyterLab and Notebook 7, each in a tab of the browser, in which one story after the other opens and closes its notebooks.
+
+    A story that fails leaves what it was about: a dialog, a busy kernel, another theme.  The next one gets new tabs, the usual settings and
+    a server without kernels, so that one failure stays one.
+    """
+
+    lab: Page
+    notebook: Page
+    """Loads with every notebook."""
+
+    def __init__(self, context: BrowserContext, server: Server) -> None:
+        self._context = context
+        self._server = server
+        self._failures: int | None = None
+
+    async def after(self, failures: int) -> Self:
+        """The tabs, opened when no more than this number of stories had failed."""
+        if self._failures is None:
+            await self._open()
+        elif self._failures != failures:
+            for page in (self.lab, self.notebook):
+                await page.close()
+            self._server.reset_settings()
+            await self._open()
+            await self.lab.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+        self._failures = failures
+        return self
+
+    async def _open(self) -> None:
+        self.lab = await self._context.new_page()
+        self.notebook = await self._context.new_page()
+        await open_lab(self.lab, f"{self._server.address('lab')}&reset")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def notebook(context: BrowserContext) -> Page:
-    """A browser's tab for Notebook 7, which loads with every notebook."""
-    return await context.new_page()
+async def shared_pages(context: BrowserContext, server: Server) -> SharedPages:
+    return SharedPages(context, server)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def lab(shared_pages: SharedPages, request: pytest.FixtureRequest) -> Page:
+    """JupyterLab, loaded once, and after a failure."""
+    return (await shared_pages.after(request.session.testsfailed)).lab
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def notebook(shared_pages: SharedPages, request: pytest.FixtureRequest) -> Page:
+    """A browser's tab for Notebook 7."""
+    return (await shared_pages.after(request.session.testsfailed)).notebook
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -130,8 +169,8 @@ def app(request: pytest.FixtureRequest) -> str:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def open_file(server: Server, lab: Page, notebook: Page) -> AsyncIterator[OpenNotebook]:
-    """Opens a notebook of the disk, in a window of the usual size; ends all kernels after the story."""
+async def open_file(server: Server, lab: Page, notebook: Page, request: pytest.FixtureRequest) -> AsyncIterator[OpenNotebook]:
+    """Opens a notebook of the disk, in a window of the usual size; ends all kernels after a story that has passed."""
     pages = {"lab": lab, "notebook": notebook}
     opened: list[Tab] = []
     for page in pages.values():
@@ -149,14 +188,12 @@ async def open_file(server: Server, lab: Page, notebook: Page) -> AsyncIterator[
         await tab.ready()
         return tab
 
+    failures = request.session.testsfailed
     yield open_file
-    for tab in opened:
-        try:
-            async with asyncio.timeout(PATIENCE / 1000):
+    if request.session.testsfailed == failures:
+        async with asyncio.timeout(PATIENCE / 1000):
+            for tab in opened:
                 await tab.end()
-        except TimeoutError:  # the page of a failed story answers nothing any more, and no limit of pytest's ends a story after its failure
-            await tab.page.goto("about:blank")
-            await open_lab(pages["lab"], server.address("lab"))
 
 
 @pytest.fixture

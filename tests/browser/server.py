@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -37,6 +38,7 @@ class Server:
 
     def __init__(self, root: Path, home: Path) -> None:
         self.root = root
+        self._home = home
         self.environment = environment(home)
         self._port = free_port()
         self._token = secrets.token_hex(16)
@@ -80,6 +82,11 @@ class Server:
         except TimeoutError:
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._reading
+
+    def reset_settings(self) -> None:
+        """Undoes what a user has set on the pages."""
+        shutil.rmtree(self._home / "settings")
+        configure(self._home)
 
     @property
     def log(self) -> str:

@@ -6,8 +6,7 @@ import asyncio
 import json
 import os
 import re
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,23 +16,6 @@ PATIENCE = 60_000
 """Milliseconds for whatever must happen; two slow cores take their time."""
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "high contrast": "JupyterLab Dark High Contrast"}
 expect.set_options(timeout=PATIENCE)
-
-
-async def eventually(wanted: object, read: Callable[..., Awaitable[object]], *arguments: Any) -> None:
-    """Waits until ``read(*arguments)`` returns what is wanted; fails with what it returned last."""
-    end = time.monotonic() + PATIENCE / 1000
-    while (found := await read(*arguments)) != wanted and time.monotonic() < end:
-        await asyncio.sleep(0.05)
-    assert found == wanted, found
-
-
-async def falls_silent(page: Page, seconds: float) -> None:
-    """Waits until the page has counted no new request in ``window.asked`` for that long."""
-    end, before = time.monotonic() + PATIENCE / 1000, -1
-    while (now := await page.evaluate("window.asked")) != before:
-        assert time.monotonic() < end, f"{now} requests"
-        before = now
-        await page.wait_for_timeout(seconds * 1000)
 
 
 async def restored(page: Page) -> None:
@@ -214,7 +196,7 @@ class Tab:
         """Closes everything, notices too, and ends the kernels.
 
         A page that was loaded with a file in its address is replaced by an empty one: JupyterLab opens that file some time after it is
-        ready, which may be in the next story.  So is a page on which a failed story has left a dialog.
+        ready, which may be in the next story.
         """
         await self.page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
         await self.close()
@@ -223,8 +205,6 @@ class Tab:
         base, named, _ = address.partition("/lab/tree/")
         if named:
             await open_lab(self.page, f"{base}/lab?reset")
-        elif await self.page.locator(".jp-Dialog").count():
-            await self.load_again()
 
     async def theme(self, name: str) -> None:
         await self.command("apputils:change-theme", theme=THEMES[name])

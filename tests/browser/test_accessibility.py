@@ -15,10 +15,10 @@ from tests.browser import catalogue
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible, violations, without_visible_focus
 from tests.browser.conftest import ZOOMED
 from tests.browser.explorer import Explorer
-from tests.browser.tab import eventually
 from tests.browser.test_agent import STORY, TASK
 from tests.browser.test_trace import REAL
 from tests.notebook.agent.scripts import PLAYING
+from tests.waiting import eventually
 
 CATALOGUE = "import os, sys\nsys.path.insert(0, os.getcwd())\nimport catalogue\ncatalogue.{}()"
 

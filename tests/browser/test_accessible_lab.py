@@ -9,13 +9,13 @@ from playwright.async_api import expect
 
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible
 from tests.browser.long_log import write_cart_log
-from tests.browser.tab import eventually
 from tests.browser.test_accessible_questions import KINDS, SEVERAL
 from tests.browser.test_log_tabs import LogTab
 from tests.browser.test_mcp import ADD, CONNECTING
 from tests.browser.test_panel import Agents
 from tests.browser.test_sessions import TAB, Sessions, logs  # noqa: F401 - the fixture
 from tests.browser.test_trace import REAL
+from tests.waiting import eventually
 
 SECTIONS = ("Waiting", "Running", "Sessions", "Changes", "Rules", "MCP servers")
 WORK = """\

@@ -7,11 +7,11 @@ import json
 from playwright.async_api import expect
 
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible
-from tests.browser.tab import eventually
 from tests.browser.test_ask import DATABASE, NAME, SURE, TESTS
 from tests.browser.test_editing import CHANGED, LONG
 from tests.browser.test_mcp import ADD, CONNECTING
 from tests.replay.samples import bash, edit, log, shop
+from tests.waiting import eventually
 
 FIELDS = json.dumps([DATABASE, TESTS, NAME, SURE])
 SEVERAL = f"""\

@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.project import CART
-from tests.browser.tab import eventually
+from tests.waiting import eventually
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 EDITED = CART.replace("total = 0", "total = Decimal(0)")

@@ -16,7 +16,7 @@ from nbtools.notebook.sessions.model import SessionFilter
 from nbtools.notebook.sessions.session_list import SessionList, session_catalog
 from tests.browser.accessibility import cut_buttons, is_accessible
 from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs
-from tests.browser.tab import eventually
+from tests.waiting import eventually
 
 COMPARISON = "application/vnd.nbtools.comparison.v1+json"
 

@@ -9,9 +9,10 @@ from playwright.async_api import expect
 
 from nbtools import open_trace
 from tests.browser.explorer import Explorer
-from tests.browser.tab import eventually, restored
+from tests.browser.tab import restored
 from tests.browser.test_following import KEPT, LINES
 from tests.browser.test_log_tabs import LogTab
+from tests.waiting import eventually
 
 ORIGIN = next(json.loads(line)["sessionId"] for line in LINES if b'"sessionId"' in line)
 FORK = "0d0d0d0d-1111-4222-8333-444455556666"

@@ -2,7 +2,7 @@
 
 from playwright.async_api import expect
 
-from tests.browser.tab import eventually
+from tests.waiting import eventually
 from tests.workspace.files.documents import written_document
 
 DRAWN = "images => images.every(image => image.complete && image.naturalWidth === 900)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest_asyncio
 from playwright.async_api import expect
 
-from tests.browser.tab import eventually
+from tests.waiting import eventually
 
 EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
 

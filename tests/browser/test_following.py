@@ -15,11 +15,11 @@ from playwright.async_api import expect
 
 from nbtools import open_trace
 from tests.browser.explorer import Explorer
-from tests.browser.tab import eventually
 from tests.browser.test_log_tabs import LogTab, browse, choose  # noqa: F401 - the fixture
 from tests.browser.test_trace import NO_SUBSHELLS, REAL
 from tests.notebook.explorer.test_following import WITH_AGENTS, without_its_agent
 from tests.traces.following.test_follow import WRITER, write_all
+from tests.waiting import eventually, falls_silent
 
 LINES = REAL.read_bytes().splitlines(keepends=True)
 KEPT = 150
@@ -307,7 +307,7 @@ async def test_nothing_is_asked_while_nobody_looks(open_live, views):
     live = await open_live()
     await views.asks_for("follow", 2)
     await live.trace.cell.evaluate("cell => { cell.style.display = 'none'; }")
-    await views.falls_silent("follow", 1.5)
+    await falls_silent(lambda: len(views.asked_for("follow")), 1.5)
     before = len(views.asked_for("follow"))
     await live.trace.cell.evaluate("cell => { cell.style.display = ''; }")
     await views.asks_for("follow", before + 1)

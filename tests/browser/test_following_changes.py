@@ -11,9 +11,9 @@ from playwright.async_api import expect
 
 from nbtools import open_trace
 from tests.browser.explorer import Explorer
-from tests.browser.tab import eventually, falls_silent
 from tests.browser.test_following import IS_AT_END, KEPT, LINES
 from tests.traces.test_generated import SESSION, chain
+from tests.waiting import eventually, falls_silent
 
 SAME = json.loads(LINES[KEPT])["sessionId"].encode()
 ASKED = """() => {
@@ -124,7 +124,7 @@ async def test_a_restart_and_a_closed_tab_end_the_requests(open_notebook, projec
     await page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
     await expect(trace.notice).to_contain_text("Run the cell again")
     await trace.tab.ready()
-    await falls_silent(page, 4)
+    await falls_silent(lambda: page.evaluate("window.asked"), 4)
     await trace.tab.run(0)
     await trace.tab.run(1)
     with log.open("ab") as file:
@@ -133,4 +133,4 @@ async def test_a_restart_and_a_closed_tab_end_the_requests(open_notebook, projec
     await page.evaluate("window.asked = 0")
     await page.wait_for_function("window.asked > 1")
     await trace.tab.close()
-    await falls_silent(page, 1.5)
+    await falls_silent(lambda: page.evaluate("window.asked"), 1.5)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.tab import eventually
+from tests.waiting import eventually
 
 
 async def new_call(tab):

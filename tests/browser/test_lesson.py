@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.tab import eventually
 from tests.browser.test_agent import foot, status
 from tests.browser.test_panel import Agents, is_settled
 from tests.replay.samples import bash, edit, log
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(300)  # the kernel loads pydantic-ai, which takes its time on a busy machine
 NOTES = "one\ntwo\nthree\n"

@@ -25,9 +25,10 @@ from tests.browser.conftest import SHOTS
 from tests.browser.explorer import Explorer
 from tests.browser.hostile import RUN
 from tests.browser.long_log import write_log
-from tests.browser.tab import PATIENCE, Tab, eventually, restored
+from tests.browser.tab import PATIENCE, Tab, restored
 from tests.browser.test_log_tabs import OPEN, LogTab
 from tests.browser.test_shared_page import hostile_records
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = "explore-sessions.ipynb"

@@ -10,9 +10,10 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.explorer import Explorer
-from tests.browser.tab import eventually, restored
+from tests.browser.tab import restored
 from tests.browser.test_log_tabs import LogTab
 from tests.browser.test_trace import REAL
+from tests.waiting import eventually
 
 COPY = "Copy link"
 COPIED = "addEventListener('copy', event => { window.copied = event.clipboardData.getData('text'); })"

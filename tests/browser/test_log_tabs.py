@@ -12,8 +12,9 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.long_log import write_cart_log
-from tests.browser.tab import eventually, restored
+from tests.browser.tab import restored
 from tests.browser.test_trace import REAL
+from tests.waiting import eventually
 
 OPEN = "Open as Agent Trace"
 COMPARE = "Compare Agent Traces"

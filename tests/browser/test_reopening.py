@@ -11,7 +11,8 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.project import CART, make_project
-from tests.browser.tab import PATIENCE, Tab, eventually, restored
+from tests.browser.tab import PATIENCE, Tab, restored
+from tests.waiting import eventually
 
 WHOLE = "buttons => buttons.every(one => one.scrollWidth <= one.clientWidth + 1 && one.scrollHeight <= one.clientHeight + 1)"
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"

@@ -17,11 +17,10 @@ from nbtools.notebook.sessions.session_list import SessionList, session_catalog
 from tests.browser.accessibility import is_accessible
 from tests.browser.conftest import SHOTS
 from tests.browser.long_log import write_cart_log
-from tests.browser.tab import eventually
 from tests.browser.test_trace import REAL
 from tests.browser.views import DRAWN, open_views
 from tests.traces.recorded import SAMPLES
-from tests.waiting import until
+from tests.waiting import eventually, until
 
 MARKUP = "<img src=x onerror=window.pwned=1> title"
 LOOKS_AGAIN = 6000

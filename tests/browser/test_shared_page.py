@@ -14,8 +14,9 @@ from tests.browser.accessibility import cut_buttons, is_accessible, without_visi
 from tests.browser.conftest import SHOTS
 from tests.browser.hostile import CANARY, payloads
 from tests.browser.long_log import write_log
-from tests.browser.tab import PATIENCE, eventually
+from tests.browser.tab import PATIENCE
 from tests.notebook.explorer.samples import CLAUDE, sample
+from tests.waiting import eventually
 
 COPY_BUTTONS = {"Copy as %toolc", "Copy link", "Copy as Markdown"}
 

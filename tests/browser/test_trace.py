@@ -16,8 +16,9 @@ from nbtools import open_trace
 from nbtools.traces.query.search import Searcher
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log, write_long_log
-from tests.browser.tab import PATIENCE, eventually
+from tests.browser.tab import PATIENCE
 from tests.traces.recorded import SAMPLES
+from tests.waiting import eventually
 
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
 CALLS = 100_000

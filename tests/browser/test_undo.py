@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.project import CART
-from tests.browser.tab import eventually
+from tests.waiting import eventually
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 OTHER = "p = 'src/cart.py'; text = open(p).read(); n = open(p, 'w').write(text.replace('what it costs', 'what it is'))"

@@ -12,13 +12,13 @@ from nbtools.notebook.comparison.view import ComparisonDisplay
 from tests.browser.accessibility import OURS, cut_buttons
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log
-from tests.browser.tab import eventually
 from tests.browser.test_accessible_lab import DIALOG, WORK
 from tests.browser.test_asking import IN_VIEW
 from tests.browser.test_comparison import Comparison
 from tests.browser.test_editing import WRITE
 from tests.browser.test_panel import Agents
 from tests.browser.test_trace import REAL
+from tests.waiting import eventually
 
 WIDTHS = (1280, 800, 380)
 HEIGHT = 800

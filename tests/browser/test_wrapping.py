@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import expect
 
-from tests.browser.tab import eventually
+from tests.waiting import eventually
 
 WIDE = "boxes => boxes.some(box => box.scrollWidth > box.clientWidth + 1)"
 ALIGNED = """([left, right]) => {

@@ -131,14 +131,6 @@ class Views:
         """Waits until the page has sent that many requests of a type."""
         await until(lambda: len(self.asked_for(kind)) >= count)
 
-    async def falls_silent(self, kind: str, seconds: float) -> None:
-        """Waits until the page has sent no request of a type for that long."""
-        end, before = time.monotonic() + PATIENCE / 1000, -1
-        while (now := len(self.asked_for(kind))) != before:
-            assert time.monotonic() < end, f"{now} requests"
-            before = now
-            await asyncio.sleep(seconds)
-
     async def settled(self) -> None:
         """Waits until the page has drawn the answers to all that it has asked."""
         await self.page.wait_for_function("window.unanswered === 0")
