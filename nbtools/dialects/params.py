@@ -8,10 +8,10 @@ from functools import cache
 from posixpath import join, normpath
 from typing import Any, ClassVar
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel, accepted_names
 from nbtools.core.schema.parameters import describe_errors
 from nbtools.dialects.dialect import Arguments, CallContext
 
@@ -29,10 +29,10 @@ def _declared(params: type[BaseModel]) -> frozenset[str]:
     return frozenset(name for one in objects for name in one.get("properties", {}))
 
 
-class DialectParams(BaseModel, ABC):
+class DialectParams(DocumentedModel, ABC):
     """Base class of one agent's parameters of a tool; converts calls to and from canonical arguments, and results to the agent's texts."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, json_schema_extra=_without_docstring)
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_without_docstring)
 
     ignores_unknown: ClassVar[bool] = False
     """Whether the agent ignores parameters that the tool does not have."""
@@ -48,7 +48,7 @@ class DialectParams(BaseModel, ABC):
     @classmethod
     def known_only(cls, arguments: Arguments) -> Arguments:
         """Returns the arguments without unknown parameters; of several names of one parameter the current one counts."""
-        names = (next((name for name in _names(name, field) if name in arguments), "") for name, field in cls.model_fields.items())
+        names = (next((name for name in accepted_names(name, field) if name in arguments), "") for name, field in cls.model_fields.items())
         return {name: arguments[name] for name in names if name}
 
     def absolute(self, path: str) -> str:
@@ -83,11 +83,3 @@ class DialectParams(BaseModel, ABC):
     def explain_errors(cls, name: str, error: ValidationError) -> str:
         """Describes invalid arguments in this agent's wording."""
         return describe_errors(name, cls, error)
-
-
-def _names(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """Returns the names under which a parameter is accepted, the current one first."""
-    alias = field.validation_alias
-    if isinstance(alias, AliasChoices):
-        return tuple(choice for choice in alias.choices if isinstance(choice, str))
-    return (alias if isinstance(alias, str) else name,)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from nbtools.core.confirmation import (
     Choice,
@@ -20,6 +20,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
 
@@ -27,8 +28,8 @@ _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, m
 _YES_OR_NO = {"y": "yes", "yes": "yes", "true": "yes", "n": "no", "no": "no", "false": "no"}
 
 
-class ChoiceParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ChoiceParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     label: _Words
     """The choice in a few words; the chosen label is the answer."""
@@ -36,8 +37,8 @@ class ChoiceParams(BaseModel):
     """What choosing it means."""
 
 
-class QuestionParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class QuestionParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: _Words
     """The whole question."""
@@ -63,8 +64,8 @@ class QuestionParams(BaseModel):
         return Question(self.text, self.header, kind, choices, self.several, self.placeholder, self.default, self.optional)
 
 
-class AskParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class AskParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     questions: Annotated[tuple[QuestionParams, ...], Field(min_length=1, max_length=4)]
     """One to four questions, shown together."""

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolEditConfirmationDetails, ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, joined
 from nbtools.core.result import FileDiff, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.workspace.files.path_suggestions import path_not_found
@@ -55,8 +56,8 @@ _LANGUAGES = {"code": "python", "markdown": "markdown"}
 _PAST = {"replace": "Replaced the source of", "insert": "Inserted", "delete": "Deleted", "move": "Moved"}
 
 
-class CellsParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class CellsParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str | None = None
     """The notebook file. Default: the notebook that the person has open."""

@@ -9,11 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.tools.result_data import Diagnostic, Diagnostics
 from nbtools.workspace.files.path_suggestions import path_not_found
@@ -49,8 +50,8 @@ _LANGUAGES = {
 }
 
 
-class DiagnosticsParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class DiagnosticsParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     """The file to check."""

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import Example, Kind, ModifyContext, ToolInvocation
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import with_lf
@@ -29,8 +30,8 @@ __all__ = ["EditInvocation", "EditParams", "EditStep", "EditTool", "FileChanged"
 _ADVICE = "Change it with a program, such as sed in a shell."
 
 
-class EditStep(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class EditStep(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     old: str
     """The text to replace, exactly as in the file, with enough surrounding lines to be unique."""
@@ -43,8 +44,8 @@ class EditStep(BaseModel):
         return Replacement(self.old, self.new, None if self.count == "all" else self.count)
 
 
-class EditParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class EditParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     """The file to change."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, SameCall, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files import read_filter
@@ -29,8 +30,8 @@ _MANY = 2_000
 """From this number of files on, their times are read in a thread, so that the event loop stays responsive."""
 
 
-class GlobParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class GlobParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pattern: str
     """A path pattern with `*`, `?`, `[a-z]`, `{one,two}` and `**` for folders at any depth: `**/*.py`, `src/*.{js,ts}`."""

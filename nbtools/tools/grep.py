@@ -13,12 +13,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
 from nbtools.core.result import CellPlace, Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.path_suggestions import path_not_found
@@ -37,8 +38,8 @@ _SEARCHING = "still searching"
 _DEEPEST = 1_000_000
 
 
-class GrepParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class GrepParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pattern: str
     """A regular expression in ripgrep's syntax."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files import read_filter
@@ -35,8 +36,8 @@ MAX_ENTRIES = 1_000_000
 """The largest ``limit``: more entries than a folder has."""
 
 
-class LsParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class LsParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str = "."
     """The folder to list."""
@@ -193,8 +194,8 @@ def _summary(folders: int, files: int) -> str:
     return ", ".join(parts) or "empty"
 
 
-class TreeParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class TreeParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str = "."
     """The folder to display."""

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, joined
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.tools.file_change import count_noun
 from nbtools.workspace.cancellation import run_in_thread
@@ -33,8 +34,8 @@ _MOST_READ = 4_000
 _MOST_LINES = 30
 
 
-class MoveParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class MoveParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     """The file or folder to move."""
@@ -178,8 +179,8 @@ def _refused(why: str) -> ToolFailure:
     return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(Parameter("to"), f": {why}. Nothing was moved. Give another path."))
 
 
-class DeleteParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class DeleteParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     """The file or folder to delete."""

@@ -10,12 +10,13 @@ from functools import partial
 from math import inf
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, SameCall, ToolName, in_brackets, joined
 from nbtools.core.result import FileText, Media, PagePicture, Part, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import displayable, split_lines
 from nbtools.workspace.cancellation import run_in_thread
@@ -149,8 +150,8 @@ _MOST_OUTPUT = 2_000
 """Characters of a cell's outputs that are returned: the first fifth and the last four fifths."""
 
 
-class ReadParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ReadParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     """The file to read."""

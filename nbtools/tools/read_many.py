@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, in_brackets, joined
 from nbtools.core.result import LlmContent, Part, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import split_lines
 from nbtools.tools.read import MediaRead, cut_window, decode_text, line_count, media_parts
@@ -35,8 +36,8 @@ _MOST_NAMED = 20
 _READ_LINES = Message.of("Read a range of its lines", Advice(" with ", ToolName("read")), ".")
 
 
-class ReadManyParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ReadManyParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     paths: Annotated[tuple[str, ...], Field(min_length=1)]
     """Files, folders (all files in them, at any depth) and globs like `src/**/*.py`."""

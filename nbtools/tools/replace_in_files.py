@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.confirmation import FileChoice, FileParts, ToolEditConfirmationDetails, takes_nothing
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter
 from nbtools.core.result import FileDiff, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
@@ -56,8 +57,8 @@ _COUNT_TIMEOUT = 2.0
 """Seconds for counting the files that git ignores."""
 
 
-class ReplaceInFilesParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ReplaceInFilesParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pattern: str
     """A regular expression in ripgrep's syntax; ^ and $ match the start and end of a line."""

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message
 from nbtools.core.result import TodoItem, TodoList, TodoStatus, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
 
@@ -28,8 +29,8 @@ _CHANGES: dict[TodoStatus, str] = {
 }
 
 
-class TodoItemParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class TodoItemParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
     """The task."""
@@ -46,8 +47,8 @@ class TodoItemParams(BaseModel):
         return {"text": found[2], "status": _STATUSES[found[1]]} if found else value
 
 
-class TodoParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class TodoParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     items: Annotated[Annotated[tuple[TodoItemParams, ...], Field(max_length=200)] | None, Field(json_schema_extra={"body": True})] = None
     """The whole new list, in order; an empty list clears it. Default: returns the current list."""

@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from nbtools.core.call import CURRENT_CALL
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import FileDiff, FileDiffs, ToolResult, failed
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_display
@@ -35,8 +36,8 @@ _MOST_SHOWN = 20
 """Maximum number of files whose diffs are displayed."""
 
 
-class UndoParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class UndoParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     call: str = ""
     """The id of the call to undo, also of an earlier session. Default: the last call of this session that changed files."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import DiffStat, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import is_exact, with_lf
 from nbtools.tools.file_change import FileChangeInvocation
@@ -29,8 +30,8 @@ __all__ = ["FileChanged", "NewFolderInvocation", "WriteInvocation", "WriteParams
 _ADVICE = "Delete it first, or change it with a shell command."
 
 
-class WriteParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class WriteParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     """The file to write; missing folders are created. A path that ends with a slash, with empty content, creates a folder."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import FileDiff, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.claude.files import CURRENT, updated
 from nbtools.dialects.claude.replies import ClaudeParams, error_reply, failure, not_read_reply, reply
 from nbtools.dialects.claude.tool_use_result import EditResult, MultiEditResult, structured_patch, user_modified
@@ -23,10 +24,10 @@ _WAYS_OUT = (
 )
 
 
-class Step(BaseModel):
+class Step(DocumentedModel):
     """One replacement."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     old_string: str
     """The exact text to replace."""

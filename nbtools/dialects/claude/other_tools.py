@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.claude.replies import ClaudeParams, reply
 from nbtools.dialects.claude.tool_use_result import AskUserQuestionResult, Todo, TodoWriteResult, WebFetchResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
@@ -51,10 +52,10 @@ class WebFetch(ClaudeParams):
 TodoState = Literal["pending", "in_progress", "completed"]
 
 
-class TodoParams(BaseModel):
+class TodoParams(DocumentedModel):
     """One to-do item."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: Annotated[str, Field(min_length=1)]
     """The task in the imperative: Run the tests."""
@@ -64,10 +65,10 @@ class TodoParams(BaseModel):
     """The task in the present continuous: Running the tests."""
 
 
-class FormerTodoParams(BaseModel):
+class FormerTodoParams(DocumentedModel):
     """A to-do item before version 2.0: with a priority and an id, without an active form."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: Annotated[str, Field(min_length=1)]
     """The task."""
@@ -126,10 +127,10 @@ def _written(result: ToolResult, new: tuple[Todo, ...]) -> ToolResult:
     return reply(result, text, TodoWriteResult(old_todos=old, new_todos=new))
 
 
-class OptionParams(BaseModel):
+class OptionParams(DocumentedModel):
     """One answer to choose."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     label: str
     """The answer, in a few words."""
@@ -139,10 +140,10 @@ class OptionParams(BaseModel):
     """A preview of this answer, such as a mock-up or code."""
 
 
-class QuestionParams(BaseModel):
+class QuestionParams(DocumentedModel):
     """One question."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     question: str
     """The whole question, ending with a question mark."""

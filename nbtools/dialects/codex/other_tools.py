@@ -6,18 +6,19 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.tools.ask import Answers
 from nbtools.tools.todo import TodoData
 
 
-class Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+class Part(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class PlanItem(Part):

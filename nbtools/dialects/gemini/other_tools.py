@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult, map_text
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
 from nbtools.tools.ask import Answers
@@ -23,8 +24,8 @@ _SECONDS = 10
 _CHARACTERS = 250_000
 
 
-class Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+class Part(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class WebFetch(GeminiParams):

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Annotated, ClassVar
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import Entry, Listing, Match, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.gemini.replies import GeminiParams, reply
 from nbtools.tools.glob import GlobData
@@ -27,8 +28,8 @@ _GENERATED = "{" + ",".join((*_DEPENDENCIES, ".vscode", ".idea", "dist", "build"
 """What ``grep_search`` does not search without ``no_ignore``, in the engine with ripgrep."""
 
 
-class Filtering(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+class Filtering(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     respect_git_ignore: bool = True
     """Whether to exclude files listed in .gitignore."""

@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, did_you_mean
 from nbtools.core.result import ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Kind, PathTarget, UpdateOutput
 from nbtools.core.toolset import ToolRegistry
 from nbtools.mcp.client.connection import Connection
@@ -25,15 +26,15 @@ Connections = Callable[[], Iterable[Connection]]
 """Returns the connected servers that have resources."""
 
 
-class ListResourcesParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ListResourcesParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     server: str = ""
     """List only this server's resources. Default: those of all connected servers."""
 
 
-class ReadResourceParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ReadResourceParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     uri: str
     """The resource's URI, as listed by list_mcp_resources or made from a template."""

@@ -13,6 +13,7 @@ from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.language_model import HOW_TO_SET, GeneratedText, LanguageModel, TextRequest, Turn
 from nbtools.core.result import LlmContent, Part, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import AnyToolBuilder, BaseToolInvocation, Kind, UpdateOutput
 from nbtools.mcp.client.content import content_of, parts_of, text_of
 
@@ -34,10 +35,10 @@ class TurnParams(BaseModel):
     content: str | tuple[Part, ...]
 
 
-class SamplingParams(BaseModel):
+class SamplingParams(DocumentedModel):
     """The server's request; the person may modify all of it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     turns: tuple[TurnParams, ...]
     """The conversation so far."""

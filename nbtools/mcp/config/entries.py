@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.schema.documented_model import DocumentedModel
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}|\$(\w+)|%(\w+)%")
 
@@ -36,10 +37,10 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-class Login(BaseModel):
+class Login(DocumentedModel):
     """OAuth settings of a server.  Empty settings are discovered from the server, and nbtools registers itself there."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     client_id: str = ""
     """The id of a client that is registered already."""
@@ -100,8 +101,8 @@ CONNECT_SECONDS = 60.0
 CALL_SECONDS = 600.0
 
 
-class _FrozenModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class _FrozenModel(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Program(_FrozenModel):

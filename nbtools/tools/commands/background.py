@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.schema.patterns import compile_pattern, pattern_occurs
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.processes.background import BackgroundCommand, JobState, NewOutput, Status
@@ -22,8 +23,8 @@ _FILTER_TIMEOUT = 5.0
 """Seconds that a filter may take for all lines together."""
 
 
-class ShellOutputParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ShellOutputParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
     """The command's id, as returned by shell. Default: lists all background commands."""
@@ -213,8 +214,8 @@ def _in_one_line(command: str) -> str:
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
-class ShellKillParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ShellKillParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The command's id, as returned by shell."""

@@ -12,13 +12,14 @@ from math import inf
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, joined
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import SimpleCommand, parse_shell
 from nbtools.tools.commands.background import condition_text
@@ -73,8 +74,8 @@ def _meaning_of_command(command: SimpleCommand) -> str:
     return _GIT_MEANINGS.get(command.argv[1], "") if name == "git" and len(command.argv) > 1 else _MEANINGS.get(name, "")
 
 
-class ShellParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class ShellParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     command: Annotated[str, Field(json_schema_extra={"body": True})]
     """The bash command line. Its standard input is empty."""

@@ -7,13 +7,14 @@ import re
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import Asks, BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import parse_shell
 from nbtools.tools.result_data import TerminalRunData, TerminalState
@@ -27,8 +28,8 @@ _STARTING = 10.0
 _NAME = re.compile(r"[\w.-]{1,40}")
 
 
-class TerminalOpenParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class TerminalOpenParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str = "."
     """The folder to start in."""
@@ -133,8 +134,8 @@ def terminal_text(terminal: Terminal, look: ScreenContent, note: str) -> str:
     return "\n".join(part for part in (*parts, f"({note})") if part)
 
 
-class TerminalOutputParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class TerminalOutputParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The terminal's number or name."""
@@ -206,8 +207,8 @@ _INPUT = "?"
 """The command to assume when a program gets the input: its effects are unknown."""
 
 
-class TerminalRunParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class TerminalRunParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The terminal's number or name."""
@@ -357,8 +358,8 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         return f"exit code {code}" if finished else f"still running in terminal {state.id}"
 
 
-class TerminalKillParams(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class TerminalKillParams(DocumentedModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The terminal's number or name."""
