@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -47,11 +48,21 @@ class SecretPattern(NamedTuple):
 
     name: str
     words: tuple[str, ...]
-    expression: re.Pattern[str]
+    source: str
+
+    @property
+    def expression(self) -> re.Pattern[str]:
+        """The compiled ``source``.  Few texts have the words of a secret, and compiling all expressions takes 10 ms."""
+        return _compiled(self.source)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
 
 
 def _shape(name: str, words: str, expression: str) -> SecretPattern:
-    return SecretPattern(name, tuple(words.split()), re.compile(expression))
+    return SecretPattern(name, tuple(words.split()), expression)
 
 
 _PRIVATE_KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!-)){0,10000}(?:-----END [A-Z ]{0,40}-----)?"
@@ -120,10 +131,10 @@ _RUNS = bytes(0x77 if chr(byte).isalnum() and byte < 0x80 else _JOINT if byte in
 _BEFORE, _INTO = 80, 4
 """How many characters before such a run, and at its beginning, are searched for the prefix."""
 _VALUE = r"""\\?["']?\s{0,3}(?::|=>?)\s{0,3}\\?["']?(?!\$)([^\s"'\\,;()<>{}\[\]&|]{12,500})"""
-_NAMED = re.compile(r"(?:passw(?:or)?d|secret|token|key)" + _VALUE)
-_BEARER = re.compile(r"bearer\s{1,3}([a-z0-9._~+/=\-]{16,4000})")
+_NAMED = r"(?:passw(?:or)?d|secret|token|key)" + _VALUE
+_BEARER = r"bearer\s{1,3}([a-z0-9._~+/=\-]{16,4000})"
 _KINDS = "api secret access account private signing encryption auth client consumer master storage"
-_FILE = re.compile(r"(?:~|\.{0,2})/(?:[\w.\-]+/){0,20}[\w\-]+\.[a-z]{2,5}")
+_FILE = r"(?:~|\.{0,2})/(?:[\w.\-]+/){0,20}[\w\-]+\.[a-z]{2,5}"
 _NAMES = ("passw", "secret", "token", "key", "bearer ")
 _KEYS = tuple(f"{kind}{gap}" for kind in _KINDS.split() for gap in ("_", "-", ""))
 
@@ -230,7 +241,7 @@ class Redactor:
 
 
 _PASSWORD = SECRET_PATTERNS[-1]
-_MARKS = re.compile("|".join(re.escape(word) for shape in SECRET_PATTERNS[:-1] for word in shape.words))
+_MARKS = "|".join(re.escape(word) for shape in SECRET_PATTERNS[:-1] for word in shape.words)
 
 
 def encodings(value: str) -> set[str]:
@@ -254,7 +265,7 @@ def _may_hold_token(text: str) -> bool:
             return True
         if start and runs[start - 1] == _JOINT:
             word = max(runs.rfind(b" ", 0, start) + 1, start - _BEFORE)
-            if _MARKS.search(text, word, start + _INTO):
+            if _compiled(_MARKS).search(text, word, start + _INTO):
                 return True
         start = runs.find(_RUN, start + len(_RUN))
     return False
@@ -275,7 +286,7 @@ def _redact_named(text: str) -> str:
 
 
 def _named_values(low: str, word: str) -> Iterator[tuple[int, int]]:
-    expression = _BEARER if word == "bearer " else _NAMED
+    expression = _compiled(_BEARER if word == "bearer " else _NAMED)
     at = low.find(word)
     while at >= 0:
         found = expression.match(low, at) if word != "key" or low.endswith(_KEYS, 0, at) else None
@@ -296,7 +307,9 @@ def _redact_spans(text: str, spans: list[tuple[int, int]], name: str) -> str:
 
 def looks_random(value: str) -> bool:
     """Whether the value mixes letters and digits with few repetitions, unlike a word, a path, a call or a number."""
-    if value.startswith("redacted:") or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)) or _FILE.fullmatch(value):
+    if value.startswith("redacted:") or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+        return False
+    if _compiled(_FILE).fullmatch(value):
         return False
     counts = Counter(value)
     bits = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())

@@ -52,7 +52,7 @@ class Secret:
 
 
 def _pattern(kind: str, words: str, expression: str) -> SecretPattern:
-    return SecretPattern(kind, tuple(words.split(" ")), re.compile(expression))
+    return SecretPattern(kind, tuple(words.split(" ")), expression)
 
 
 _KEY_LINES = r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/=]{20,4000}+\s++){1,300}+"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import greenback
 
@@ -20,7 +20,9 @@ from nbtools.notebook.frontend import Kernel, Terminal, has_portal
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.waits import LoopWait, ThreadWait
 from nbtools.session.sync import BlockingSession
-from nbtools.workspace.history.undo import UndoMerge
+
+if TYPE_CHECKING:
+    from nbtools.workspace.history.undo import UndoMerge
 
 T = TypeVar("T")
 Arguments = Mapping[str, Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import from_json
 
 from nbtools.notebook.cards.packing import pack, unpack
@@ -307,10 +307,8 @@ class Card(Wire):
     def packed(self) -> dict[str, Any]:
         """Returns the JSON of the card for a MIME bundle: without default values, with its blocks in the field ``packed``."""
         fields = self.model_dump(mode="json", exclude={"blocks"}, exclude_defaults=True)
-        return {**fields, "packed": pack(_BLOCKS.dump_json(self.blocks))} if self.blocks else fields
-
-
-_BLOCKS: TypeAdapter[tuple[Block, ...]] = TypeAdapter(tuple[Block, ...])
+        blocks = f"[{','.join(block.model_dump_json() for block in self.blocks)}]"
+        return {**fields, "packed": pack(blocks.encode())} if self.blocks else fields
 
 
 NOTEBOOKS_TARGET = "nbtools_cells"
