@@ -227,17 +227,19 @@ class Redactor:
 
     def result(self, result: ToolResult) -> ToolResult:
         """Redacts a result, of its data only a traceback: the others are for programs.  Returns ``result`` where nothing is to redact."""
-        content, display = self.content(result.llm_content), self.display(result.return_display)
-        summary = None if result.summary is None else self.text(result.summary)
-        error = result.error
+        content, display, error, summary, data = result.llm_content, result.return_display, result.error, result.summary, result.data
+        content = self.text(content) if isinstance(content, str) else self.content(content)
+        display = self.text(display) if isinstance(display, str) else self.display(display)
+        if summary is not None:
+            summary = self.text(summary)
         if error is not None and (message := self.text(error.message)) is not error.message:
             error = replace(error, message=message)
-        data = result.data
         if isinstance(data, Raised) and (text := self.text(data.traceback)) is not data.traceback:
             data = Raised(text)
-        redacted = (content, display, error, summary, data)
-        before = (result.llm_content, result.return_display, result.error, result.summary, result.data)
-        return result if all(map(operator.is_, redacted, before)) else ToolResult(*redacted, result.notes)
+        same_texts = content is result.llm_content and display is result.return_display and summary is result.summary
+        if same_texts and error is result.error and data is result.data:
+            return result
+        return ToolResult(content, display, error, summary, data, result.notes)
 
 
 _PASSWORD = SECRET_PATTERNS[-1]

@@ -331,25 +331,21 @@ def complete(result: ToolResult) -> ToolResult:
 
 def with_words(result: ToolResult, words: Callable[[Message], str]) -> ToolResult:
     """Returns the result with ``words`` in place of each message in it; ``result`` itself where there is none.  Its data stay."""
-
-    def plain(text: str) -> str:
-        return words(text) if isinstance(text, Message) else text
-
     changes: dict[str, Any] = {}
     if isinstance(result.llm_content, str):
         if isinstance(result.llm_content, Message):
             changes["llm_content"] = words(result.llm_content)
     elif any(isinstance(part.get("text"), Message) for part in result.llm_content):
-        changes["llm_content"] = tuple({**part, "text": plain(part["text"])} if "text" in part else part for part in result.llm_content)
+        changes["llm_content"] = map_text(result.llm_content, lambda text: words(text) if isinstance(text, Message) else text)
     if result.error is not None and isinstance(result.error.message, Message):
         changes["error"] = replace(result.error, message=words(result.error.message))
     if isinstance(result.summary, Message):
         changes["summary"] = words(result.summary)
-    if any(isinstance(note, Message) for note in result.notes):
-        changes["notes"] = tuple(map(plain, result.notes))
-    display = _display_with_words(result.return_display, words)
-    if display is not result.return_display:
-        changes["return_display"] = display
+    if result.notes and any(isinstance(note, Message) for note in result.notes):
+        changes["notes"] = tuple(words(note) if isinstance(note, Message) else note for note in result.notes)
+    display = result.return_display
+    if type(display) is not str and (worded := _display_with_words(display, words)) is not display:
+        changes["return_display"] = worded
     return replace(result, **changes) if changes else result
 
 

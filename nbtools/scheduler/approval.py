@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from msgspec import structs
+
 from nbtools.core.call import Approval, AwaitingApprovalCall, Clock, Plan, ToolCallRequest
 from nbtools.core.confirmation import (
     Answer,
@@ -119,11 +121,11 @@ async def approve(
         confirmer = _confirmer(request, draft, context)
         waiting = await _approval_request(request, draft, context, clock)
         if _changes_nothing(waiting.confirmation) and not draft.modified:
-            return replace(draft.plan, decision=_NO_CHANGE), None
+            return structs.replace(draft.plan, decision=_NO_CHANGE), None
         enter(waiting)
         answer = await _answer(confirmer, waiting.confirmation, draft.plan, watch_grants)
         if isinstance(answer, Decision):
-            return replace(draft.plan, decision=answer), None
+            return structs.replace(draft.plan, decision=answer), None
         await _tell(draft.plan, answer)
         if answer.outcome is ToolConfirmationOutcome.CANCEL:
             raise CallDenied(answer)
@@ -298,7 +300,7 @@ async def _modified(
         message = f"{request.spoken} only asks questions and cannot be modified; answer them or deny the call."
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     if payload is not None and payload.arguments is not None:
-        plan = await replan(replace(request, arguments=payload.arguments))
+        plan = await replan(structs.replace(request, arguments=payload.arguments))
         return ApprovalState(_with_change_note(request, plan), draft.proposal, modified=True), payload.arguments
     if payload is not None and payload.files is not None:
         return _selected(request, draft, details, payload.files), draft.plan.arguments
@@ -310,8 +312,8 @@ async def _modified(
     context = tool.get_modify_context()
     proposal = details.new_content if draft.proposal is None else draft.proposal
     arguments = context.create_updated_params(details.original_content, payload.new_content, draft.plan.invocation.params)
-    plan = await replan(replace(request, arguments=arguments))
-    plan = replace(plan, invocation=context.remember_proposal(plan.invocation, proposal))
+    plan = await replan(structs.replace(request, arguments=arguments))
+    plan = structs.replace(plan, invocation=context.remember_proposal(plan.invocation, proposal))
     return ApprovalState(plan, proposal, modified=True), arguments
 
 
@@ -323,7 +325,7 @@ def _selected(
         message = f"{request.spoken} has no parts to choose from. Approve or deny it as a whole."
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     selected = cast("SelectableInvocation", draft.plan.invocation).select(files)
-    return replace(draft, plan=replace(draft.plan, invocation=selected), modified=True)
+    return replace(draft, plan=structs.replace(draft.plan, invocation=selected), modified=True)
 
 
 def _with_change_note(request: ToolCallRequest, plan: Plan) -> Plan:
@@ -333,4 +335,4 @@ def _with_change_note(request: ToolCallRequest, plan: Plan) -> Plan:
     if not changed:
         return plan
     note = Message.of("[The person changed the call before it ran", Advice("; it ran ", SameCall(changed)), "]")
-    return replace(plan, notes=(*plan.notes, note))
+    return structs.replace(plan, notes=(*plan.notes, note))

@@ -45,12 +45,15 @@ class ConcurrencyLimiter:
             self.ensure_allowed(exclusive)
             await host.enter_nested(exclusive)
             return Slot(self, exclusive, current, host)
-        if self._waiting or not self._is_free(exclusive):
-            await self._wait(exclusive)
-        else:
-            self._running += 1
-            self._exclusive = exclusive
+        await self.acquire(exclusive)
         return Slot(self, exclusive, current, None)
+
+    def enter_at_once(self, exclusive: bool) -> Slot | None:
+        """Returns the slot of a call that need not wait and is not nested; None for any other, which has to ``enter``."""
+        if self._waiting or not self._is_free(exclusive) or _CURRENT.get() is not None:
+            return None
+        self._take(exclusive)
+        return Slot(self, exclusive, None, None)
 
     async def acquire(self, exclusive: bool) -> None:
         """Waits like ``enter``, for nested calls; ``release`` ends it."""
@@ -98,11 +101,12 @@ class ConcurrencyLimiter:
 class Slot:
     """The slot of a running call.  It is free again when the call and every call that it started have ended."""
 
-    running = True
-    _holders = 1
-    _nested: ConcurrencyLimiter | None = None
+    __slots__ = ("_holders", "_host", "_nested", "_token", "exclusive", "limiter", "outer", "running")
 
     def __init__(self, limiter: ConcurrencyLimiter, exclusive: bool, outer: Slot | None, host: Slot | None) -> None:
+        self.running = True
+        self._holders = 1
+        self._nested: ConcurrencyLimiter | None = None
         self.limiter = limiter
         self.exclusive = exclusive
         self.outer = outer if outer is None else _nearest_running(outer)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from msgspec import structs
+
 from nbtools.core.call import Plan, ToolCallRequest
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
@@ -78,7 +80,7 @@ class HookState:
 
     def _changed(self, hook: Hook, arguments: dict[str, Any], replan: Replan) -> HookState:
         # An earlier hook that allowed the call has not seen these arguments, so its allow no longer counts.
-        request = replace(self.request, arguments=arguments)
+        request = structs.replace(self.request, arguments=arguments)
         try:
             plan = replan(request)
         except ToolFailure as failure:
@@ -122,7 +124,7 @@ class HookState:
         return decision.rule == default.rule
 
     def final_plan(self) -> Plan:
-        return replace(self.plan, decision=self.decision, notes=self.notes)
+        return structs.replace(self.plan, decision=self.decision, notes=self.notes)
 
 
 def as_json(value: object) -> str:

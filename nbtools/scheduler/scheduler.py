@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from msgspec import structs
+
 from nbtools.core.call import (
     CURRENT_CALL,
     Approval,
@@ -51,7 +53,7 @@ from nbtools.core.tool import Kind, UpdateOutput, runs_beside
 from nbtools.core.toolset import ToolRegistry
 from nbtools.policy.decide import PolicyEngine
 from nbtools.scheduler.approval import ApprovalContext, BatchEnded, CallDenied, approve
-from nbtools.scheduler.concurrency import ConcurrencyLimiter
+from nbtools.scheduler.concurrency import ConcurrencyLimiter, Slot
 
 if TYPE_CHECKING:
     from nbtools.scheduler.hooks import Hooks
@@ -210,7 +212,10 @@ class ToolScheduler:
 
     async def _run(self, request: ToolCallRequest, plan: Plan, approval: Approval | None) -> FinishedCall:
         self._enter(ScheduledCall(request, plan, approval, self._clock()))
-        slot = None if runs_beside(plan.tool) else await self._concurrency.enter(exclusive=not plan.kind.changes_nothing)
+        slot: Slot | None = None
+        if not runs_beside(plan.tool):
+            exclusive = not plan.kind.changes_nothing
+            slot = self._concurrency.enter_at_once(exclusive) or await self._concurrency.enter(exclusive)
         token = CURRENT_CALL.set(request)
         try:
             executing = ExecutingCall(request, plan, approval, self._clock())
@@ -274,11 +279,11 @@ class ToolScheduler:
 
     async def _ask_again(self, request: ToolCallRequest, plan: Plan, failure: ToolFailure) -> tuple[Plan, Approval | None]:
         """Plans the edit again and requests approval, whatever allowed it before.  Raises ``failure`` where it does not apply any more."""
-        again, notes = replace(request, arguments=plan.arguments), plan.notes
+        again, notes = structs.replace(request, arguments=plan.arguments), plan.notes
         plan = await self._run_before_hooks(again, self.plan(again), self.plan)
-        plan = replace(plan, notes=tuple(dict.fromkeys((*notes, *plan.notes))))
+        plan = structs.replace(plan, notes=tuple(dict.fromkeys((*notes, *plan.notes))))
         if plan.decision.action is not Action.DENY:
-            plan = replace(plan, decision=_CONFLICT)
+            plan = structs.replace(plan, decision=_CONFLICT)
         try:
             return await self._approve(request, plan, self.plan, _CHANGED)
         except ToolFailure as second:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import structs
+
 from nbtools.core.call import Plan, ToolCallRequest, ValidatingCall
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
@@ -138,7 +140,7 @@ class CallPipeline:
         plan = self._scheduler.plan(request)
         if plan.decision.action is not Action.ASK or plan.tool.asks == "always" or request.arguments != approved:
             return plan
-        return replace(plan, decision=Decision(Action.ALLOW, "the caller had already approved it", "approved before"))
+        return structs.replace(plan, decision=Decision(Action.ALLOW, "the caller had already approved it", "approved before"))
 
     async def undo(self, target: str | None, call_id: str | None, *, merge: UndoMerge) -> ToolResult:
         """Restores what a call replaced; see ``Session.undo``."""

@@ -137,8 +137,9 @@ def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(cold):
     assert [name for name in loaded if name.startswith(tuple(f"nbtools.{other}" for other in others))] == []
     tools = {name.removeprefix("nbtools.tools.") for name in loaded if name.startswith("nbtools.tools.")}
     assert tools == {"grep", "result_data"}
-    late = ("processes.terminal", "processes.sandbox", "history.snapshots", "shell.analysis", "approval.widget")
+    late = ("processes.terminal", "processes.sandbox", "history.snapshots", "history.undo", "shell.analysis", "approval.widget")
     assert [name for name in loaded if name.endswith(late)] == []
+    assert len(loaded) <= 140
 
 
 def test_an_exception_of_a_tool_of_ones_own_names_the_cell(bare):

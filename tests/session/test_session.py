@@ -14,11 +14,15 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from nbtools import (
     Answer,
+    BaseDeclarativeTool,
+    BaseToolInvocation,
     Confirmation,
     ErrorCode,
+    Kind,
     Policy,
     Session,
     SessionError,
@@ -26,13 +30,35 @@ from nbtools import (
     ToolConfirmationOutcome,
     ToolEditConfirmationDetails,
     ToolFailure,
+    ToolResult,
     tool,
 )
+from nbtools.core.tool import UpdateOutput
 from nbtools.dialects import dialect_names
 from nbtools.session.sync import BlockingSession
 from nbtools.testing import CANCEL, ONCE, RecordingObserver, ScriptedConfirmer, modify, temporary_workspace
 from nbtools.tools import builtin_tools
 from nbtools.workspace.workspace import Workspace
+
+
+class NoOpParams(BaseModel):
+    word: str
+
+
+class NoOp(BaseToolInvocation[NoOpParams]):
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        return ToolResult("done", "done")
+
+
+class NoOpTool(BaseDeclarativeTool[NoOpParams]):
+    name = "noop"
+    description = "Does nothing."
+    kind = Kind.READ
+    parameters = NoOpParams
+
+    def create_invocation(self, params: NoOpParams) -> NoOp:
+        return NoOp(params)
+
 
 FILES = {"src/cart.py": "def total(items):\n    total = 0\n    return total\n", "README.md": "# Cart\n"}
 
@@ -280,6 +306,24 @@ print([name for name in sys.modules if name.startswith("nbtools.") and name.ends
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_a_guarded_call_takes_few_function_calls(tmp_path: Path) -> None:
+    """What a call costs is what Python executes for it, and this measure of it does not depend on the machine."""
+    session = Session(tmp_path, tools=[NoOpTool()])
+    await session.call("noop", {"word": "x"})
+    calls: list[str] = []
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls.append(frame.f_code.co_qualname)
+
+    sys.setprofile(count)
+    try:
+        await session.call("noop", {"word": "x"})
+    finally:
+        sys.setprofile(None)
+    assert len(calls) <= 64, calls
 
 
 async def test_a_call_that_touches_no_file_asks_the_file_system_for_nothing(tmp_path: Path) -> None:

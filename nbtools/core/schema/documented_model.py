@@ -58,7 +58,7 @@ def _of_module(name: str) -> Mapping[str, Mapping[str, str]]:
     """Returns the docstrings under the fields of all classes of a module, by the classes' qualified names."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[name]))
-    except (OSError, TypeError):
+    except (KeyError, OSError, TypeError):
         return {}
     return {node.name: _under_fields(node) for node in tree.body if isinstance(node, ast.ClassDef)}
 

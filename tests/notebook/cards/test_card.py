@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from nbtools.core.call import Approval, CancelledCall, ErroredCall, OutputEvent, ScheduledCall, ValidatingCall
 from nbtools.core.confirmation import (
@@ -79,7 +80,7 @@ def test_a_failure_says_its_message(code: ErrorCode) -> None:
 def test_the_traceback_of_an_own_tool_is_folded() -> None:
     raised = Raised('Traceback (most recent call last):\n  File "cell 5", line 3, in query\nValueError: <b>no</b>\n')
     call = broken(ErrorCode.UNHANDLED_EXCEPTION)
-    card = card_of(replace(call, result=replace(call.result, data=raised)))
+    card = card_of(structs.replace(call, result=replace(call.result, data=raised)))
     message, folded = card.blocks
     assert message == TextBlock(text="It did not work. Do otherwise.", tone="error")
     assert folded == TextBlock(text=raised.traceback.strip(), tone="quiet", title="Traceback")
@@ -163,7 +164,7 @@ class TestDone:
 
     def test_an_edit_that_nobody_saw_stands_open(self) -> None:
         by_rule = Decision(Action.ALLOW, "the rule edit(src/**) allows it", "edit(src/**)")
-        card = card_of(done(file_diff("src/a.py", OLD, NEW), replace(edit_plan(), decision=by_rule)))
+        card = card_of(done(file_diff("src/a.py", OLD, NEW), structs.replace(edit_plan(), decision=by_rule)))
         assert not card.folded
         assert card.record == "Allowed by rule edit(src/**)"
 
@@ -347,7 +348,7 @@ WORDS = "In a sandbox: writes stay in the workspace, no network"
 def test_what_confined_a_command_is_in_the_record(words: str, note: str, said: str) -> None:
     call = done(CommandOutput("x", 1, 0, "", note), plan(Kind.EXECUTE))
     data = ShellData(0, "", 1, 2, 0.1, "", text="x", sandbox=words)
-    record = card_of(replace(call, result=replace(call.result, data=data))).record
+    record = card_of(structs.replace(call, result=replace(call.result, data=data))).record
     assert record.endswith(said)
     assert ("sandbox" in record) is bool(said)
 
