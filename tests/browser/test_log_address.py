@@ -86,17 +86,24 @@ async def test_a_log_that_jupyter_does_not_serve_keeps_the_line(open_notebook, s
     assert await copied(tab.page, button) == f"%trace {outside} --step {number}"
 
 
-HOSTILE = {
-    "../outside.jsonl": "does not exist, or Jupyter does not serve it",
-    "{project}/../../outside.jsonl": "does not exist, or Jupyter does not serve it",
-    "/etc/passwd": "does not exist, or Jupyter does not serve it",
-    "session:00000000000001": "does not exist, or Jupyter does not serve it",
-    "{project}": "does not exist, or Jupyter does not serve it",
-    "javascript:window.broken=true": "does not exist, or Jupyter does not serve it",
-    "{project}/<img src=x onerror=window.broken=true>.jsonl": "does not exist, or Jupyter does not serve it",
-    "x" * 6_000: "does not exist, or Jupyter does not serve it",
+MISSING = "does not exist, or Jupyter does not serve it"
+ADDRESSES = {
+    ("../outside.jsonl", "1"): MISSING,
+    ("session:00000000000001", "1"): MISSING,
+    ("x" * 6_000, "1"): MISSING,
+    ("{project}/session.jsonl", "9" * 6_000): "does not exist",
+    ("{project}/session.jsonl", "1;alert(1)"): "does not exist",
+    ("{project}/session.jsonl", "<img src=x onerror=window.broken=true>"): "does not exist",
+}
+PATHS = {
+    "{project}/../../outside.jsonl": MISSING,
+    "/etc/passwd": MISSING,
+    "{project}": MISSING,
+    "javascript:window.broken=true": MISSING,
+    "{project}/<img src=x onerror=window.broken=true>.jsonl": MISSING,
     "{project}/notes.txt": "is not recognised as a session log",
 }
+"""An address has its log opened as the command does, for which the page need not be loaded again."""
 
 
 async def test_hostile_addresses_say_what_is_wrong(server, context, project):
@@ -104,19 +111,22 @@ async def test_hostile_addresses_say_what_is_wrong(server, context, project):
     shutil.copy(REAL, server.root.parent / "outside.jsonl")
     (project / "notes.txt").write_text("notes", encoding="utf-8")
     page = await context.new_page()
-    steps = {"9" * 6_000: "does not exist", "1;alert(1)": "does not exist", "<img src=x onerror=window.broken=true>": "does not exist"}
-    cases = [(log, "1", says) for log, says in HOSTILE.items()]
-    cases += [("{project}/session.jsonl", step, says) for step, says in steps.items()]
-    for number, (log, step, says) in enumerate(cases):
-        path = log.format(project=project.name)
-        await page.goto(
-            server.address(f"lab/workspaces/hostile-{number}") + f"&agent-log={quote(path, safe='')}&agent-step={quote(step, safe='')}"
-        )
-        await restored(page)
+
+    async def is_refused(says):
         await expect(LogTab(page).node).to_contain_text(says)
         await expect(page.locator(".jp-Dialog")).to_have_count(0)
         assert await page.evaluate("window.broken") is None
+
+    for number, ((log, step), says) in enumerate(ADDRESSES.items()):
+        path = quote(log.format(project=project.name), safe="")
+        await page.goto(server.address(f"lab/workspaces/hostile-{number}") + f"&agent-log={path}&agent-step={quote(step, safe='')}")
+        await restored(page)
+        await is_refused(says)
         await page.wait_for_url(lambda url: "agent-log" not in url)
+    for path, says in PATHS.items():
+        await page.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
+        await page.evaluate(OPEN, path.format(project=project.name))
+        await is_refused(says)
     await page.evaluate(ENDED)
     await page.close()
 
