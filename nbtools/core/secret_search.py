@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from nbtools.core.redaction import MIN_LENGTH, SECRET_PATTERNS, SecretPattern, looks_random
 
@@ -22,6 +22,9 @@ _MIN_PASSWORD = 6
 _LONG_VALUE = 16
 _MAX_NESTING = 4
 """Levels of escapes that are removed, as in JSON within JSON."""
+
+
+Span: TypeAlias = tuple[int, int]
 
 
 class Found(NamedTuple):
@@ -61,7 +64,7 @@ _KEY_END = _KEY_LINES + r"(?:[A-Za-z0-9+/=]{1,100}\s+)?-{5}END [A-Z ]{0,40}PRIVA
 _MORE_PATTERNS = (
     _pattern("Azure storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{40,100}={0,2})"),
     _pattern("Azure client secret", "Q~", r"(?<![\w~.\-])[A-Za-z0-9_~.\-]{3}\dQ~[A-Za-z0-9_~.\-]{31,34}(?![\w~.\-])"),
-    _pattern("Azure signature", "sig=", r"[?&]sig=([A-Za-z0-9%+/=]{30,120})"),
+    _pattern("Azure signature", "?sig= &sig=", r"[?&]sig=([A-Za-z0-9%+/=]{30,120})"),
     _pattern("Google OAuth refresh token", "1//0", r"(?<![A-Za-z0-9/])1//0[A-Za-z0-9_\-]{40,200}"),
     _pattern("OpenRouter key", "sk-or-", r"sk-or-v1-[a-f0-9]{40,80}"),
     _pattern("Langfuse key", "sk-lf-", r"sk-lf-[a-f0-9\-]{36}"),
@@ -85,9 +88,18 @@ _MORE_PATTERNS = (
     _pattern("password", "curl", r"\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[= ]?\s?['\"]?[^\s:'\"$]{1,100}:([^\s'\"$]{3,200})"),
     _pattern("password", "sshpass", r"\bsshpass\s+-p\s{0,2}['\"]?([^\s'\"$]{3,200})"),
     _pattern("password", "mysql", r"\bmysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p['\"]?([^\s'\"$\-][^\s'\"]{3,200})"),
-    _pattern("private key", "PRIVATE", _KEY_END),
+    _pattern("private key", "-----END", _KEY_END),
 )
 _BY_WORD = tuple((word, pattern) for pattern in (*SECRET_PATTERNS[:-1], *_MORE_PATTERNS) for word in pattern.words)
+_KEYS_IN_LINES = tuple(one for one in _BY_WORD if one[1].name == "private key")
+_AT_WORDS = tuple(one for one in _BY_WORD if one[0] in {"_auth", '"auth"', "machine", "curl", "sshpass", "mysql", "?sig=", "&sig="})
+"""Secrets with other characters in them, such as blanks and quotes, which begin with their word."""
+IN_RUNS = tuple(one for one in _BY_WORD if one not in _KEYS_IN_LINES + _AT_WORDS)
+"""Secrets that are one run of the characters of tokens, with their word in it."""
+_RUN, _SHORTEST = ord("w"), 15
+"""A Slack token has 15 characters at least, all other tokens have more."""
+_RUNS = bytes(_RUN if (chr(byte).isalnum() and byte < 0x80) or byte in b"_.~+/=%:-" else 0x20 for byte in range(256))
+_LONG_RUN = bytes([_RUN]) * _SHORTEST
 _URL_PASSWORD = re.compile(r"(?<=://)[^\s/:@\"'<>]{0,200}:(?![$<{*%\[])([^\s/@\"'<>]{1,200})@")
 _BASIC = re.compile(r"\bbasic\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})", re.IGNORECASE)
 _BEARER = re.compile(r"\bbearer\s{1,3}([A-Za-z0-9._~+/=\-]{12,4000})", re.IGNORECASE)
@@ -100,10 +112,10 @@ _OPTION = re.compile(
     r"--(?:[a-z]{1,20}-)?(?:password|passwd|passphrase|token|secret|api-?key|access-?key)[= ]['\"]?(?![\-$<{(\[])([^\s\"'`]{6,300})"
 )
 _KEYWORDS = ("passw", "pwd", "passphrase", "secret", "token", "credential", "key", "database_url")
-_NAMED = re.compile(
-    r"(passw(?:or)?d|pwd|passphrase|secret|token|credential|(?:api|access|private|auth|signing|encryption|master|account)[_\-]?key|database_url)"
-    r"""(s?[\w\-]{0,40})\\?["'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}(?:\\?(["'`])((?:(?!\\?\3)[^\n]){4,2000}?)\\?\3|([^\s"'`,;()<>{}\[\]&|\\]{6,2000}))""",
-    re.IGNORECASE,
+_KEYS = "|".join(rf"{kind}[_\-]?key" for kind in ("api", "access", "private", "auth", "signing", "encryption", "master", "account"))
+_NAMED = re.compile(  # of a text in lower case: ignoring the case is five times slower
+    rf"(passw(?:or)?d|pwd|passphrase|secret|token|credential|{_KEYS}|database_url)"
+    r"""(s?[\w\-]{0,40})\\?["'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}(?:\\?(["'`])((?:(?!\\?\3)[^\n]){4,2000}?)\\?\3|([^\s"'`,;()<>{}\[\]&|\\]{6,2000}))"""
 )
 _NO_SECRET = re.compile(
     r".*\.\.\.|\$.*|%.*|<.*|\{.*|\[.*|\.\.\..*|[*x.\-_#•]+|your[_\- ].*|(?:change|replace)[_\-]?me.*|redacted.*"
@@ -114,15 +126,18 @@ _NO_SECRET = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([/\"'nrt\\]))")
-_INVISIBLE = re.compile(
-    "(?:[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\r]"
-    "|\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\\\)|\x1b[@-Z\\^_])+"
-)
+_HIDDEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\r"
+_INVISIBLE = re.compile(f"(?:[{_HIDDEN}]|\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]{{0,2000}}(?:\x07|\x1b\\\\)|\x1b[@-Z\\^_])+")
 """Zero-width characters, soft hyphens, carriage returns and the sequences of terminals."""
-_WRAP = re.compile(r"(?<=[A-Za-z0-9+/=_.~\-])\r?\n[ \t]{0,16}(?=[A-Za-z0-9+/=_.~\-])")
+_MAYBE_INVISIBLE = re.compile(f"[{_HIDDEN}\x1b]")
+_WRAP = re.compile(  # begins with the line break, not with a look behind it, which would be tried at every character
+    r"(?:\n(?<=[A-Za-z0-9+/=_.~\-]\n)|\r\n(?<=[A-Za-z0-9+/=_.~\-]\r\n))[ \t]{0,16}(?=[A-Za-z0-9+/=_.~\-])"
+)
 _FULL_LINE = 72
 _CODED = re.compile(r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{24,20000}+={0,2}(?![A-Za-z0-9+/_\-=])")
 _CODED_LINES = re.compile(r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{16,200}+(?:\r?\n[ \t]{0,16}[A-Za-z0-9+/_\-]{1,200}+){1,300}+={0,2}")
+_CODED_END = re.compile(r"[A-Za-z0-9+/_\-]{16}")
+_LINE_ENDS = frozenset("\r\n")
 _MOST_CUT = 3
 """Lines behind base64 that may be something else."""
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
@@ -152,28 +167,30 @@ class SecretSearch:
         return _without_overlaps(found)
 
     def _spans(self, text: str) -> list[Found]:
-        found = [*_spans(text), *self._own(text)]
-        found += [*_wrapped(text, found), *self._coded(text)]
-        if _INVISIBLE.search(text):
+        runs = _runs(text)
+        found = [*_spans(text, runs), *self._own(text)]
+        found += [*_wrapped(text, found), *self._coded(text, runs)]
+        if _MAYBE_INVISIBLE.search(text) and _INVISIBLE.search(text):
             plain, position = _without(_INVISIBLE, text)
             found += [Found(kind, position(start), position(end - 1) + 1) for kind, start, end in self._spans(plain)]
         return found
 
-    def _coded(self, text: str) -> Iterator[Found]:
+    def _coded(self, text: str, runs: Sequence[Span]) -> Iterator[Found]:
         """Yields runs of base64 that contain a secret."""
-        for one in _CODED.finditer(text):
-            plain = _decoded(one[0])
-            kind = next((found.kind for found in (*_spans(plain), *self._own(plain))), "") if plain else ""
-            if kind:
-                yield Found(kind, *one.span())
-        for one in _CODED_LINES.finditer(text):
+        kinds = {one[0]: self._kind_in(_decoded(one[0])) for one in _CODED.finditer(_joined(text, runs))}
+        for run in runs if any(kinds.values()) else ():
+            yield from (Found(kinds[one[0]], *one.span()) for one in _CODED.finditer(text, *run) if kinds[one[0]])
+        first = next((start for start, end in runs if text[end : end + 1] in _LINE_ENDS and _CODED_END.match(text, end - 16, end)), None)
+        for one in _CODED_LINES.finditer(text, first) if first is not None else ():
             lines = one[0].split("\n")
             for count in range(len(lines), max(1, len(lines) - _MOST_CUT), -1):
-                plain = _decoded("".join(line.strip() for line in lines[:count]))
-                kind = next((found.kind for found in (*_spans(plain), *self._own(plain))), "") if plain else ""
-                if kind:
+                if kind := self._kind_in(_decoded("".join(line.strip() for line in lines[:count]))):
                     yield Found(kind, one.start(), one.start() + len("\n".join(lines[:count])))
                     break
+
+    def _kind_in(self, plain: str) -> str:
+        """Returns the kind of the first secret in a decoded text; empty if there is none."""
+        return next((found.kind for found in (*_spans(plain, _runs(plain)), *self._own(plain))), "") if plain else ""
 
     def _own(self, text: str) -> Iterator[Found]:
         for pattern in self.patterns:
@@ -181,14 +198,48 @@ class SecretSearch:
             yield from (Found("pattern", *one.span(group)) for one in pattern.finditer(text) if one.end(group) > one.start(group) >= 0)
 
 
-def _spans(text: str) -> Iterator[Found]:
-    for word, pattern in _BY_WORD:
+def _runs(text: str) -> list[Span]:
+    """Returns the spans of all runs of characters of tokens that are long enough for one."""
+    classes = text.encode("latin-1", "replace").translate(_RUNS)
+    runs, start = list[Span](), classes.find(_LONG_RUN)
+    while start >= 0:
+        end = classes.find(b" ", start)
+        runs.append((start, end if end >= 0 else len(text)))
+        start = classes.find(_LONG_RUN, runs[-1][1])
+    return runs
+
+
+def _tokens(text: str, runs: Sequence[Span]) -> Iterator[tuple[SecretPattern, re.Match[str]]]:
+    """Yields what has the form of a secret, with its pattern.
+
+    Most texts have few long runs, so most of the words are looked for there: to look for each in all of the text takes ten times longer.
+    """
+    joined = _joined(text, runs)
+    for word, pattern in IN_RUNS:
+        if word in joined and pattern.expression.search(joined):
+            for start, end in runs:
+                yield from ((pattern, one) for one in pattern.expression.finditer(text, start, end))
+    for word, pattern in _AT_WORDS:
+        at = text.find(word)
+        while at >= 0:
+            one = pattern.expression.match(text, at)
+            if one:
+                yield pattern, one
+            at = text.find(word, one.end() if one else at + 1)
+    for word, pattern in _KEYS_IN_LINES:
         if word in text:
-            group = 1 if pattern.expression.groups else 0
-            yield from (Found(pattern.name, *one.span(group)) for one in pattern.expression.finditer(text))
+            yield from ((pattern, one) for one in pattern.expression.finditer(text))
+
+
+def _joined(text: str, runs: Sequence[Span]) -> str:
+    return " ".join(text[start:end] for start, end in runs)
+
+
+def _spans(text: str, runs: Sequence[Span]) -> Iterator[Found]:
+    yield from (Found(pattern.name, *one.span(pattern.expression.groups)) for pattern, one in _tokens(text, runs))
     if "://" in text and "@" in text:
         yield from (Found("password in an address", *one.span(1)) for one in _URL_PASSWORD.finditer(text))
-    low = text.lower()
+    low = text.replace("\u0130", "i").lower()  # the only character that gets longer
     if "basic" in low:
         yield from (Found("basic authentication", *one.span(1)) for one in _BASIC.finditer(text) if _is_login(one[1]))
     if "bearer" in low:
@@ -198,7 +249,7 @@ def _spans(text: str) -> Iterator[Found]:
     if "--" in text:
         yield from (Found("secret in an option", *one.span(1)) for one in _OPTION.finditer(text) if not _NO_SECRET.fullmatch(one[1]))
     if any(word in low for word in _KEYWORDS):
-        yield from _named(text)
+        yield from _named(text, low)
 
 
 def _wrapped(text: str, found: Sequence[Found]) -> Iterator[Found]:
@@ -206,20 +257,18 @@ def _wrapped(text: str, found: Sequence[Found]) -> Iterator[Found]:
 
     One that is complete in its line goes on only if the line is long: otherwise the next line's first word would count as part of it.
     """
-    if not _WRAP.search(text):
+    plain = _WRAP.sub("", text) if "\n" in text else text
+    if len(plain) == len(text) or not (tokens := list(_tokens(plain, _runs(plain)))):
         return
     complete = {one.start for one in found}
-    plain, position = _without(_WRAP, text)
-    for word, pattern in _BY_WORD:
-        if word not in plain:
-            continue
-        group = 1 if pattern.expression.groups else 0
-        for one in pattern.expression.finditer(plain):
-            start, end = position(one.start(group)), position(one.end(group) - 1) + 1
-            line = text.find("\n", start, end)
-            is_whole = line >= 0 and not any(map(str.isspace, one[group]))
-            if is_whole and (start not in complete or line - text.rfind("\n", 0, start) > _FULL_LINE):
-                yield Found(pattern.name, start, end)
+    position = _without(_WRAP, text)[1]
+    for pattern, one in tokens:
+        group = pattern.expression.groups
+        start, end = position(one.start(group)), position(one.end(group) - 1) + 1
+        line = text.find("\n", start, end)
+        is_whole = line >= 0 and not any(map(str.isspace, one[group]))
+        if is_whole and (start not in complete or line - text.rfind("\n", 0, start) > _FULL_LINE):
+            yield Found(pattern.name, start, end)
 
 
 def _decoded(coded: str) -> str:
@@ -231,10 +280,13 @@ def _decoded(coded: str) -> str:
         return ""
 
 
-def _named(text: str) -> Iterator[Found]:
-    """Yields values that a name calls a secret: ``api_key = "…"``, ``DB_PASSWORD=…``, ``"client_secret": "…"``."""
+def _named(text: str, low: str) -> Iterator[Found]:
+    """Yields values that a name calls a secret: ``api_key = "…"``, ``DB_PASSWORD=…``, ``"client_secret": "…"``.
+
+    ``low`` is the text in lower case.
+    """
     position = 0
-    while one := _NAMED.search(text, position):
+    while one := _NAMED.search(low, position):
         group = 4 if one[4] is not None else 5
         position = one.end() if _is_named_secret(text, one, group) else one.end(2)
         if position == one.end():
@@ -242,10 +294,10 @@ def _named(text: str) -> Iterator[Found]:
 
 
 def _is_named_secret(text: str, match: re.Match[str], group: int) -> bool:
-    value, keyword, quoted = match[group], match[1], group == 4
+    value, keyword, quoted = text[slice(*match.span(group))], text[slice(*match.span(1))], group == 4
     if _NO_SECRET.fullmatch(value) or value.startswith("redacted:") or (not quoted and text[match.end() : match.end() + 1] in {"(", "["}):
         return False
-    variable = keyword.isupper() and not match[2].lower().endswith(("_file", "_path", "_name", "_id", "_url", "_length", "_count"))
+    variable = keyword.isupper() and not match[2].endswith(("_file", "_path", "_name", "_id", "_url", "_length", "_count"))
     digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if keyword.lower().startswith(("passw", "pwd", "passphrase")):
         plain = not (digits or variable) and value.isidentifier()

@@ -17,6 +17,8 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 _SELECTORS = "\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _PRINTABLE_BUT_INVISIBLE = re.compile(f"[{_BLANK_LETTERS}{_SELECTORS}]")
+_UNUSUAL = re.compile(r"[^ -~]")
+"""All that can be invisible; the rest of ASCII is not looked at one by one."""
 _BREAK = re.compile(r"\s*\r?\n\s*")
 _PICTURES = frozenset({"So", "Sk"})
 _ACCENT_RUN = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]{7,}")
@@ -44,7 +46,8 @@ def reveal(text: str, style: str = "", keep: str = "\t") -> list[Span]:
     text = _ACCENT_RUN.sub(_accent_count, text)
     spans: list[Span] = []
     start = 0
-    for index, character in enumerate(text):
+    for found in _UNUSUAL.finditer(text):
+        index, character = found.start(), found[0]
         if _is_invisible(character, text[max(0, index - 2) : index], keep):
             if start < index:
                 spans.append((text[start:index], style))

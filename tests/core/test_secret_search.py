@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbtools.core.secret_search import SecretSearch
+from nbtools.core.secret_search import IN_RUNS, SecretSearch
 from tests.notebook.explorer.sharing.planted import secrets
 from tests.traces.recorded import SAMPLES
 
@@ -51,6 +51,19 @@ def test_each_kind_is_found_where_it_is(planted):
     text = planted.text.replace("\0", "@")
     covered = "".join(text[start:end] for _, start, end in SEARCH.find(text))
     assert planted.secret in covered
+
+
+@pytest.mark.parametrize("pattern", {pattern.expression: pattern for _, pattern in IN_RUNS}.values(), ids=lambda one: one.name)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_each_form_of_a_token_is_found_between_other_words(pattern, data):
+    """Words of tokens are looked for in runs of certain characters only: no form may have another character, or be shorter."""
+    token = data.draw(st.from_regex(pattern.expression, fullmatch=True, alphabet=st.characters(min_codepoint=33, max_codepoint=126)))
+    text = f"one two\n{token}\n; three"
+    secret = pattern.expression.search(text)
+    assert secret
+    start, end = secret.span(pattern.expression.groups)
+    assert any(one.start <= start and end <= one.end for one in SEARCH.find(text))
 
 
 def test_escapes_hide_nothing():

@@ -64,7 +64,8 @@ class Removal:
         self._known: dict[str, str] = {}  # the value for each text that stands for it: itself, its encodings, its lines
         self._clean: dict[str, int] = {}  # short texts without anything to remove: how many texts were known then
         self._without_secrets: set[bytes] = set()
-        self._names = None if names is None else _names_expression(names)
+        self._names = None if names is None else _telling(names)
+        self._names_expression = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, self._names or ()))})(?![A-Za-z0-9_])")
         for name, value in Redactor.of(variables or {}).values:
             self._add(value, f"value of {name}")
 
@@ -148,7 +149,8 @@ class Removal:
         if self._names is None:
             return []
         spans = [(one.start(), one.end(), "~") for one in _HOME.finditer(text)] if "/home" in text or "Users" in text else []
-        spans += [(*one.span(), "~") for one in self._names.finditer(text)]
+        if any(name in text for name in self._names):
+            spans += [(*one.span(), "~") for one in self._names_expression.finditer(text)]
         for start, end, _ in spans:
             value = f"home:{text[start:end]}"
             self._entries.setdefault(value, _Entry(HOME_KIND)).places[self.place] = None
@@ -266,6 +268,6 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
         raise TraceError(f"redact: {pattern!r} is not a regular expression ({error}). Escape special characters with re.escape.") from error
 
 
-def _names_expression(names: Collection[str]) -> re.Pattern[str]:
-    known = sorted((re.escape(name) for name in names if len(name) >= 3 and not _SHARED_NAMES.fullmatch(name)), key=len, reverse=True)
-    return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(known) or '(?!)'})(?![A-Za-z0-9_])")
+def _telling(names: Collection[str]) -> list[str]:
+    """Returns the names that tell something about a person, the longest first."""
+    return sorted((name for name in names if len(name) >= 3 and not _SHARED_NAMES.fullmatch(name)), key=len, reverse=True)

@@ -27,6 +27,7 @@ from nbtools.notebook.explorer.sharing.notes import Notes, without_unreviewed
 from nbtools.notebook.explorer.sharing.shortening import shortened
 from nbtools.notebook.explorer.sharing.wire_texts import remove_from, texts_in
 from nbtools.traces.export.removal import HEAD, Patterns, Removal, RemovingRedactor, removal_for
+from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.trace import Trace
 
 _STATIC = Path(__file__).parents[2] / "static"
@@ -115,7 +116,7 @@ class _SharedSession:
         from nbtools.notebook.explorer.explorer import Explorer  # noqa: PLC0415 - the explorer offers to share
 
         removal, touched = self.removal, list[bool]()
-        with redacting(RemovingRedactor(removal=removal)):
+        with gc_paused(), redacting(RemovingRedactor(removal=removal)):
             explorer = Explorer(trace)
             reviewed = Notes(trace, explorer) if notes else None
             self._numbers = explorer.lines.numbers
