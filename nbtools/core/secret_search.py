@@ -81,7 +81,7 @@ _MORE_PATTERNS = (
     _pattern("Alibaba key", "LTAI", r"(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{17,21}(?![A-Za-z0-9])"),
     _pattern("Facebook token", "EAA", r"(?<![A-Za-z0-9])EAA[A-Za-z0-9]{80,300}"),
     _pattern("Heroku key", "HRKU-", r"HRKU-[A-Za-z0-9_\-]{36,80}"),
-    _pattern("Fly.io token", "fm2_", r"fm[12][ar]?_[A-Za-z0-9+/=]{60,2000}"),
+    _pattern("Fly.io token", "fm1_ fm1a_ fm1r_ fm2_ fm2a_ fm2r_", r"fm[12][ar]?_[A-Za-z0-9+/=]{60,2000}"),
     _pattern("npm token", "_auth", r"_auth(?:Token)?\s{0,3}=\s{0,3}\"?([A-Za-z0-9+/=_\-]{8,300})"),
     _pattern("registry login", '"auth"', r'"auth"\s{0,3}:\s{0,3}"([A-Za-z0-9+/]{12,400}={0,2})"'),
     _pattern("password", "machine", r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{3,200})"),

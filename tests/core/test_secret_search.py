@@ -54,7 +54,7 @@ def test_each_kind_is_found_where_it_is(planted):
 
 
 @pytest.mark.parametrize("pattern", {pattern.expression: pattern for _, pattern in IN_RUNS}.values(), ids=lambda one: one.name)
-@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_each_form_of_a_token_is_found_between_other_words(pattern, data):
     """Words of tokens are looked for in runs of certain characters only: no form may have another character, or be shorter."""

@@ -64,7 +64,7 @@ class Removal:
         self._known: dict[str, str] = {}  # the value for each text that stands for it: itself, its encodings, its lines
         self._clean: dict[str, int] = {}  # short texts without anything to remove: how many texts were known then
         self._without_secrets: set[bytes] = set()
-        self._names = None if names is None else _telling(names)
+        self._names = None if names is None else _identifying(names)
         self._names_expression = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, self._names or ()))})(?![A-Za-z0-9_])")
         for name, value in Redactor.of(variables or {}).values:
             self._add(value, f"value of {name}")
@@ -268,6 +268,6 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
         raise TraceError(f"redact: {pattern!r} is not a regular expression ({error}). Escape special characters with re.escape.") from error
 
 
-def _telling(names: Collection[str]) -> list[str]:
+def _identifying(names: Collection[str]) -> list[str]:
     """Returns the names that tell something about a person, the longest first."""
     return sorted((name for name in names if len(name) >= 3 and not _SHARED_NAMES.fullmatch(name)), key=len, reverse=True)
