@@ -21,7 +21,7 @@ from nbtools.workspace.files import read_filter
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.paths import one_line, printable_path
 from nbtools.workspace.search import globs
-from nbtools.workspace.search.file_search import FileMatches, file_size, find_files, newest_first
+from nbtools.workspace.search.file_search import FileMatches, file_sizes, find_files, newest_first
 from nbtools.workspace.search.project_ignore import ignore_filter
 from nbtools.workspace.workspace import Workspace
 
@@ -145,7 +145,8 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         if len(found) <= count and not (self.params.ignored and self.params.agent_ignored):
             left_out = len((await self._find(git=False, agent=False)).paths) - len(found)
         root = self.tool.workspace.root
-        page = [Entry(path, size=file_size(root, path)) for path in first[self.params.offset :]]
+        shown = first[self.params.offset :]
+        page = [Entry(path, size=size) for path, size in zip(shown, file_sizes(root, shown), strict=True)]
         return self._result(page, len(found), max(left_out, 0), matches.hidden)
 
     async def _first(self, found: list[str], count: int) -> list[str]:

@@ -7,12 +7,13 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace.cancellation import CancellationFlag
-from nbtools.workspace.files.no_follow import open_no_links, status_or_none
+from nbtools.workspace.files.no_follow import open_folder, open_no_links
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
 from nbtools.workspace.paths import is_inside, printable_path
 from nbtools.workspace.search import globs
@@ -117,13 +118,20 @@ def _timed(folder: int, paths: Sequence[str]) -> list[tuple[int, str]]:
         return [(0, paths[0])] if len(paths) == 1 else [pair for path in paths for pair in _timed(folder, [path])]
 
 
-def file_size(root: Path, path: str) -> int | None:
-    """Returns the size of a file in bytes; None if it no longer exists."""
-    try:
-        info = status_or_none(f"{root}/{path}")
-    except (OSError, ToolFailure):
-        return None
-    return info.st_size if info is not None and stat.S_ISREG(info.st_mode) else None
+def file_sizes(root: Path, paths: Sequence[str]) -> list[int | None]:
+    """Returns the size of each file in bytes; None for one that no longer exists or is behind a link.  Opens each folder once."""
+    sizes: dict[str, int] = {}
+    below: dict[str, list[str]] = {}
+    for path in paths:
+        below.setdefault(os.path.dirname(path), []).append(path)
+    for folder, inside in below.items():
+        with suppress(OSError, ToolFailure), open_folder(root / folder) as descriptor:
+            for path in inside:
+                with suppress(OSError):
+                    info = os.stat(os.path.basename(path), dir_fd=descriptor, follow_symlinks=False)
+                    if stat.S_ISREG(info.st_mode):
+                        sizes[path] = info.st_size
+    return [sizes.get(path) for path in paths]
 
 
 def _real_folder(root: Path, folder: str) -> str | None:
