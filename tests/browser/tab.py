@@ -85,12 +85,12 @@ class Tab:
             while not all((self.folder / name).is_file() and self.read(name).strip() for name in names):
                 await asyncio.sleep(0.05)
 
-    async def ready(self) -> None:
-        """Waits until the kernel waits for work."""
+    async def ready(self, timeout: float = 2 * PATIENCE) -> None:
+        """Waits until the kernel waits for work, which takes its time on a machine that has little; ``timeout`` in milliseconds."""
         await restored(self.page)
         await expect(self.panel.locator(".jp-Cell:visible").first).to_be_visible()
         idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-        await self.page.wait_for_function(idle, timeout=2 * PATIENCE)  # a kernel takes its time on a machine that has little
+        await self.page.wait_for_function(idle, timeout=timeout)
 
     async def start(self, index: int) -> None:
         """Runs a cell as a person does, and does not wait for it."""
