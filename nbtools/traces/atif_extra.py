@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
+from nbtools.core.decoders import converted
 from nbtools.traces.json_access import mapping
 from nbtools.traces.model import Op, Status, StatusSource
 
@@ -112,6 +113,6 @@ def extra_of(owner: Mapping[str, Any], kind: type[T]) -> T:
     Returns the defaults of ``kind`` where there are none, or another program wrote something else there.
     """
     try:
-        return msgspec.convert(mapping(owner.get("extra")).get(KEY) or {}, kind)
+        return converted(mapping(owner.get("extra")).get(KEY) or {}, kind)
     except msgspec.ValidationError:
         return kind()

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from nbtools.core.decoders import converted
 from nbtools.core.result import (
     CommandOutput,
     FileDiff,
@@ -48,7 +49,7 @@ def display_from_json(recorded: Any, fallback: str = "") -> ToolResultDisplay:
     try:
         if recorded["type"] == "Several":
             return Several(tuple(display_from_json(one, fallback) for one in recorded["shown"]))
-        display: ToolResultDisplay = msgspec.convert(recorded, _TYPES[recorded["type"]])
+        display: ToolResultDisplay = converted(recorded, _TYPES[recorded["type"]])
     except (msgspec.ValidationError, KeyError, TypeError):
         return fallback
     return display

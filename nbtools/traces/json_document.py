@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Problem, Ref
 from nbtools.traces.source import DECODE_ERRORS, Source, blank_byte_order_mark, decode_json, repair_json
@@ -42,13 +43,13 @@ def open_document(text: bytes, shape: type[T], file: int = 0) -> JsonDocument[T]
     """Decodes the document as ``shape``. Of a document that ends too early, its complete part is decoded and a problem reported."""
     text = blank_byte_order_mark(text)
     try:
-        return JsonDocument(msgspec.json.decode(text, type=shape), text, len(text))
+        return JsonDocument(decoder_of(shape).decode(text), text, len(text))
     except DECODE_ERRORS as error:
         reason = str(error)
     repaired = repair_json(text)
     for candidate, end in ((repaired, len(text)), _close(repaired)):
         try:
-            value = msgspec.json.decode(candidate, type=shape)
+            value = decoder_of(shape).decode(candidate)
         except DECODE_ERRORS:
             continue
         return JsonDocument(value, candidate, end, (Problem(Ref(0, len(text), 0, file), reason, 1),))

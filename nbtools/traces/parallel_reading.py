@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from nbtools.core.decoders import decoded_msgpack
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, RequestUsage, Row, Session
 from nbtools.traces.reader import LogFile, open_log
@@ -92,7 +93,7 @@ def read_written_rows(file: Path, origin: Origin) -> RowBatch | None:
     if not file.exists():
         return None
     with gc_paused():
-        return msgspec.msgpack.decode(file.read_bytes(), type=RowBatch, dec_hook=lambda *_: origin)
+        return decoded_msgpack(file.read_bytes(), RowBatch, lambda *_: origin)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from nbtools.core.decoders import decoder_of
 from nbtools.workspace.state_folder import private_folder, state_folder, state_path, workspace_key
 
 _LONGEST_SOCKET = 100
@@ -83,7 +84,7 @@ def _file(root: Path, beacon: EndpointEntry) -> Path:
 
 def _read(path: Path) -> EndpointEntry | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=EndpointEntry)
+        return decoder_of(EndpointEntry).decode(path.read_bytes())
     except (OSError, msgspec.DecodeError, RecursionError):
         return None
 

@@ -23,6 +23,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.plan import Log
 from nbtools.traces.corpus.storage import MANIFEST, Storage
@@ -207,7 +208,7 @@ class Manifest:
         except OSError as error:
             raise TraceError(f"{self.storage.address}/{name} cannot be read: {error}.") from error
         try:
-            return msgspec.json.decode(_unpacked(packed), type=Change)
+            return decoder_of(Change).decode(_unpacked(packed))
         except (OSError, EOFError, ValueError, zlib.error, msgspec.MsgspecError) as error:
             self.damaged[name] = str(error)
             message = f"{self.storage.address}/{name} is damaged and left out: {error}."

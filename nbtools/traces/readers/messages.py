@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from nbtools.core.decoders import decoder_of
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, Usage, is_message, parts_of_message
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, mapping, mappings, string, text_of
@@ -233,7 +234,7 @@ def _groups(document: JsonDocument[Any], value: msgspec.Raw, holder: _Holder | N
 
 def _holder(raw: msgspec.Raw) -> _Holder | None:
     try:
-        return msgspec.json.decode(raw, type=_Holder)
+        return decoder_of(_Holder).decode(raw)
     except DECODE_ERRORS:
         return None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from nbtools.core.decoders import converted, decoder_of
 from nbtools.traces.atif_extra import KEY, LabelEnd, LabelExtra
 from nbtools.traces.json_access import mapping, mappings
 from nbtools.traces.model import Call, Event, Session
@@ -113,7 +114,7 @@ def _record(trace: Trace, extra: LabelExtra, first: ReviewRow, end: Step | None)
         target = trace.review.anchors.target(first, last, extra.span)
         record = new_record(extra.kind, target, extra.value, extra.reviewer, about=extra.about)
         record = msgspec.structs.replace(record, id=extra.id, at=extra.at)
-        msgspec.json.decode(msgspec.json.encode(record), type=Record)
+        decoder_of(Record).decode(msgspec.json.encode(record))
     except DECODE_ERRORS:
         return None
     return record if is_valid(record) else None
@@ -144,14 +145,14 @@ def _recorded_labels(trace: Trace) -> _Recorded:
         ours = mapping(mapping(owner.record.get("extra")).get(KEY))
         for value in _values(ours, "labels"):
             try:
-                extra = msgspec.convert(value, LabelExtra)
+                extra = converted(value, LabelExtra)
             except DECODE_ERRORS:
                 found.refused += 1
             else:
                 found.labels.append((extra, owner.row(reasoning=extra.reasoning)))
         for value in _values(ours, "label_ends"):
             try:
-                end = msgspec.convert(value, LabelEnd)
+                end = converted(value, LabelEnd)
             except DECODE_ERRORS:
                 found.refused += 1
             else:

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
 from nbtools.workspace.state_folder import config_folder, project_folder
 
@@ -77,7 +78,7 @@ def load_code_book(path: str | Path | None = None) -> CodeBook:
             data = opened.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
             raise TraceError(f"{file} is too large for a code book (more than {_MAX_BYTES:,} bytes).")
-        book = msgspec.convert(tomllib.loads(data.decode()), CodeBook)
+        book = converted(tomllib.loads(data.decode()), CodeBook)
     except OSError as error:
         raise TraceError(f"{file} cannot be read: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:

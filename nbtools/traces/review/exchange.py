@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.core.redaction import Redactor
 from nbtools.traces.model import Call, Session
@@ -199,7 +200,7 @@ def read_jsonl(trace: Trace, path: str | Path) -> Imported:
     A record that the label file has already, by its id, is not imported again; withdrawals are refused.
     """
     file = Path(path).expanduser()
-    decoder = msgspec.json.Decoder(Record)
+    decoder = decoder_of(Record)
     known = {record.id for record in trace.review.file.records()}
     records: dict[str, Record] = {}
     repeated = refused = 0

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from nbtools.core.browser import IN_BROWSER
+from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
 from nbtools.workspace.state_folder import BROWSER_STORAGE, config_folder, private_folder, state_path
 
@@ -73,7 +74,7 @@ class _Table(Struct):
 @cache
 def _table() -> _Table:
     data = tomllib.loads((Path(__file__).parent / "agents.toml").read_text(encoding="utf-8"))
-    return convert(data, _Table)
+    return converted(data, _Table)
 
 
 def agents() -> Mapping[str, Agent]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.core.result import Media
 from nbtools.traces.display_builders import media_of
@@ -140,6 +141,6 @@ def _read_names(source: Source, file: int) -> _Names:
 
 def _decode_names(text: bytes) -> _Names:
     try:
-        return msgspec.json.decode(text, type=_Names)
+        return decoder_of(_Names).decode(text)
     except DECODE_ERRORS:
         return _Names()

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import mapping, string, text_of
 from nbtools.traces.model import Problem
@@ -116,7 +117,7 @@ def _prompt(path: Path) -> str:
 def _is_sub_agent_log(path: Path) -> bool:
     """Returns whether it is a sub-agent's log, judged by its first record."""
     try:
-        first = msgspec.json.decode(_start(path).split(b"\n", 1)[0], type=_FirstRecord)
+        first = decoder_of(_FirstRecord).decode(_start(path).split(b"\n", 1)[0])
     except DECODE_ERRORS:
         return False
     return first.is_sidechain is True and isinstance(first.agent_id, str)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
+from nbtools.core.decoders import converted
 from nbtools.traces.json_access import epoch_seconds
 from nbtools.traces.model import PREVIEW, Op
 from nbtools.traces.source import DECODE_ERRORS, repair_json
@@ -210,7 +211,7 @@ def _fields_that_fit(record: Any, kind: type[S]) -> S:
 
 def _converted(value: Any, field: msgspec.structs.FieldInfo) -> Any:
     try:
-        return msgspec.convert(value, field.type)
+        return converted(value, field.type)
     except (msgspec.ValidationError, ValueError):
         pass
     if field.name == "timestamp":

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from nbtools.core.decoders import decoder_of
 from nbtools.traces.json_access import mapping, string
 from nbtools.traces.model import PREVIEW, Op, Status, StatusSource
 from nbtools.traces.readers.codex.records import Payload, text_of
@@ -265,7 +266,7 @@ def unwrap(output: str) -> Wrapped | None:
     if not output.startswith("{") or '"' not in output[:200]:
         return None
     try:
-        return msgspec.json.decode(output, type=Wrapped)
+        return decoder_of(Wrapped).decode(output)
     except (msgspec.MsgspecError, RecursionError):
         return None
 

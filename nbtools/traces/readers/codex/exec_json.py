@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.result import CommandOutput
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import diff_display, todo_list
@@ -64,7 +65,7 @@ class CodexExec(Format):
     def begin(self, source: Source, origin: Origin) -> LineReading:
         log = LogBuilder(self.name, origin)
         reading = _RunReader(log, source.path.stem)
-        return LineReading(log.rows, msgspec.json.Decoder(_Line).decode, reading.line, reading.end, reading.problem)
+        return LineReading(log.rows, decoder_of(_Line).decode, reading.line, reading.end, reading.problem)
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         return self.begin(source, origin).read(source)

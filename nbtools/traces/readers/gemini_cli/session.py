@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import epoch_seconds, items, mapping, mappings, string
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
@@ -184,7 +185,7 @@ def _begins_document(line: bytes) -> bool:
     if line.strip() == b"{":
         return True
     try:
-        return msgspec.json.decode(line, type=_FirstLine).messages is not msgspec.UNSET
+        return decoder_of(_FirstLine).decode(line).messages is not msgspec.UNSET
     except DECODE_ERRORS:
         return line.lstrip()[:1] == b"{" and (not line.startswith(b'{"') or b'"messages"' in line[:4096])
 

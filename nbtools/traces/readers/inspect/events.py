@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import TextPart, Usage, parts_of_message
 from nbtools.traces.json_access import epoch_seconds, float_of, id_text, integer_of, items, mapping, mappings, string, text_of
@@ -331,7 +332,7 @@ def _decode_event(text: bytes) -> _Event | None:
         return _EVENT_DECODER.decode(text)
     except DECODE_ERRORS:
         try:
-            return msgspec.convert(decode_json(text), _Event)
+            return converted(decode_json(text), _Event)
         except (TraceError, msgspec.ValidationError):
             return None
 

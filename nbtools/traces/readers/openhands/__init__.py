@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.json_access import epoch_seconds, float_of, id_text, integer_of, items, mapping, mappings, string
@@ -138,7 +139,7 @@ def _lines(source: Source, log: LogBuilder) -> Iterator[Row]:
     """Yields the rows of lines that are runs, or events of one run."""
     run_of_lines = _Run(SessionBuilder(log, source.path.stem))
 
-    for line in source.lines(lambda line: (line, msgspec.json.decode(line, type=_Line))):
+    for line in source.lines(lambda line: (line, decoder_of(_Line).decode(line))):
         if isinstance(line, Problem):
             yield line
             continue

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import id_text, integer_of, mapping, string
 from nbtools.traces.json_document import JsonDocument, decode_line, locate_items, raw_items
@@ -202,7 +203,7 @@ def _structs(raw: msgspec.Raw, kind: type[Any]) -> Iterator[Any]:
 def _decode_as(raw: bytes | msgspec.Raw, kind: type[Any]) -> Any:
     """Decodes an object as ``kind``; None where that is not possible."""
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return decoder_of(kind).decode(raw)
     except DECODE_ERRORS:
         return None
 
