@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from playwright.async_api import Dialog, Locator, Page, expect
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds for whatever must happen; two slow cores take their time."""
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "high contrast": "JupyterLab Dark High Contrast"}
 expect.set_options(timeout=PATIENCE)
@@ -85,7 +85,7 @@ class Tab:
             while not all((self.folder / name).is_file() and self.read(name).strip() for name in names):
                 await asyncio.sleep(0.05)
 
-    async def ready(self, timeout: float = 2 * PATIENCE) -> None:
+    async def ready(self, timeout: float = PATIENCE) -> None:
         """Waits until the kernel waits for work, which takes its time on a machine that has little; ``timeout`` in milliseconds."""
         await restored(self.page)
         await expect(self.panel.locator(".jp-Cell:visible").first).to_be_visible()

@@ -32,7 +32,7 @@ from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = "explore-sessions.ipynb"
-LOADING = 4 * PATIENCE
+LOADING = 2 * PATIENCE
 """Python loads in 15 seconds on an idle machine."""
 NO_TOOLS = "Tools and agents cannot run in the browser"
 SIZE: ViewportSize = {"width": 1280, "height": 900}

@@ -31,7 +31,7 @@ async def test_run_all_runs_through(checkout, open_file, name):
     await tab.command("notebook:run-all-cells", wait=False)
     await tab.page.wait_for_function(
         "window.jupyterapp.shell.currentWidget.content.widgets.every(cell => cell.model.type !== 'code' || cell.model.executionCount)",
-        timeout=4 * PATIENCE,
+        timeout=2 * PATIENCE,
     )
     await tab.ready()
     await expect(tab.panel.locator(".nbtools-asking")).to_have_count(0)
