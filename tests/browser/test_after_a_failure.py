@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import expect
 
-from tests.browser.conftest import SHOTS, SharedPages
+from tests.browser.conftest import SHOTS, WINDOW, SharedPages
 from tests.browser.project import write_notebook
 from tests.browser.tab import THEMES, Tab
 
@@ -15,8 +15,9 @@ KERNELS = """async () => {
 }"""
 
 
-async def test_the_next_story_inherits_no_dialog_no_theme_and_no_kernel(context, server, project):
+async def test_the_next_story_inherits_no_dialog_no_theme_and_no_kernel(browser, server, project):
     write_notebook(project / "story.ipynb", ("import time; time.sleep(600)",))
+    context = await browser.new_context(viewport=WINDOW)  # two tabs of one context cannot have the same workspace
     pages = SharedPages(context, server)
     lab = (await pages.after(0)).lab
     tab = Tab(lab, project / "story.ipynb", SHOTS)
@@ -35,5 +36,4 @@ async def test_the_next_story_inherits_no_dialog_no_theme_and_no_kernel(context,
     await expect(fresh.locator("body")).to_have_attribute("data-jp-theme-name", THEMES["light"])
     await expect(fresh.locator(".jp-Dialog, .jp-NotebookPanel")).to_have_count(0)
     assert await fresh.evaluate(KERNELS) == 0
-    await fresh.close()
-    await pages.notebook.close()
+    await context.close()
