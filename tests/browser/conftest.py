@@ -103,7 +103,7 @@ class SharedPages:
         if self._failures is None:
             await self._open()
         elif self._failures != failures:
-            for page in (self.lab, self.notebook):
+            for page in self._context.pages:  # also those that the story has opened by itself
                 await page.close()
             self._server.reset_settings()
             await self._open()
