@@ -11,11 +11,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from playwright.async_api import Dialog, Locator, Page, expect
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 PATIENCE = 120_000
 """Milliseconds for whatever must happen; two slow cores take their time."""
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "high contrast": "JupyterLab Dark High Contrast"}
 expect.set_options(timeout=PATIENCE)
+KERNEL = """() => {
+    const { currentWidget } = window.jupyterapp.shell;
+    const kernel = currentWidget?.sessionContext?.session?.kernel;
+    return { hidden: document.hidden, shown: currentWidget?.title.label, status: kernel?.status, connection: kernel?.connectionStatus };
+}"""
+"""What the page knows of the kernel of the notebook in front."""
 
 
 async def restored(page: Page) -> None:
@@ -90,7 +97,11 @@ class Tab:
         await restored(self.page)
         await expect(self.panel.locator(".jp-Cell:visible").first).to_be_visible()
         idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-        await self.page.wait_for_function(idle, timeout=timeout)
+        try:
+            # A page that draws nothing, because it is behind another one, is asked all the same.
+            await self.page.wait_for_function(idle, timeout=timeout, polling=100)
+        except PlaywrightTimeoutError:
+            raise AssertionError(f"the kernel does not wait for work: {await self.page.evaluate(KERNEL)}") from None
 
     async def start(self, index: int) -> None:
         """Runs a cell as a person does, and does not wait for it."""
