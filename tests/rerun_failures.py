@@ -2,7 +2,7 @@
 
 Only tests that drive other processes are rerun: what a browser, a kernel or a server does depends on what else the machine does.  Flaky
 tests are a fault, of the test or of nbtools: the run shows how each failed first, and ends with their names.  A machine that stands still
-for a minute fails a test in every process, so several are no other fault than one; but each of more than ``FEW`` has to pass three times.
+for a minute fails a test in every process, so their number alone fails no run; but each of more than ``FEW`` has to pass three times.
 """
 
 from __future__ import annotations
