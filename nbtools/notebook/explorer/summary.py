@@ -110,7 +110,7 @@ def _duration(sessions: Iterable[Session]) -> Iterator[Fact]:
 
 
 def _repeats(sessions: Iterable[Session]) -> Iterator[Fact]:
-    repeats = sum(int(session.counts.get(REPEATS) or 0) for session in sessions)
+    repeats = sum(session.counts.get(REPEATS, 0) for session in sessions)
     if repeats:
         yield Fact(
             f"{repeats:,} repeated",
