@@ -1,29 +1,87 @@
-"""Check the language and the layers of nbtools: ``python .ci/language.py``.
+"""Check the language and the layers of the project: ``python .ci/language.py``.
 
 Prints one line for each finding and exits 1 when there is one:
 
 - a docstring whose first line is a fragment, has no closing punctuation, or uses discouraged wording;
+- a test whose name, read as a sentence, is a fragment or uses discouraged wording;
 - a class, function, parameter or module with a discouraged name;
+- a comment, or the id of a test's parameter, with discouraged wording;
 - a string that names a module of a higher package, which import-linter cannot see.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "nbtools"
+CHECKED = (
+    "nbtools",
+    "bench",
+    ".ci",
+    "tests",
+    "docs/scripts",
+    "docs/extensions",
+    "labextension/scripts",
+    "labextension/src",
+    "pyproject.toml",
+)
+UNFINISHED: tuple[str, ...] = (
+    "tests/agents",
+    "tests/browser",
+    "tests/conformance",
+    "tests/conftest.py",
+    "tests/contract",
+    "tests/core",
+    "tests/dialects",
+    "tests/diff",
+    "tests/docs",
+    "tests/example_package",
+    "tests/faults",
+    "tests/fuzz",
+    "tests/lesson",
+    "tests/mcp",
+    "tests/mcp_servers",
+    "tests/notebook",
+    "tests/plugins",
+    "tests/policy",
+    "tests/replay",
+    "tests/scheduler",
+    "tests/scheduling.py",
+    "tests/session",
+    "tests/shell",
+    "tests/test_cli.py",
+    "tests/test_extras.py",
+    "tests/test_rerun_failures.py",
+    "tests/tools",
+    "tests/traces",
+    "tests/waiting.py",
+    "tests/warm_kernels.py",
+    "tests/workspace",
+    "tests/wrappers",
+)
+"""Files and folders that are not checked yet."""
+OURS = {".py", ".ts", ".tsx", ".toml"}
+NOT_OURS = {"node_modules", "__pycache__", "build"}
 FRAGMENT = re.compile(r"(Of|To|With|Without|As|That|Those|Whose|What|Where|Who|Whoever|Which|How|The same|Beside|For)\b")
 WORDING = re.compile(
-    r"\b(anew|whoever|of whom|(?:is|are) (?:told|said)|is asked for|held against|what is (?:not )?known|cannot be missed|"
-    r"nobody wants|stands? there|lies? (?:there|whole)|is no \w+ of)\b",
+    r"\b(anew|whoever|of whom|(?:is|are|was|were) (?:told|said)(?! apart)|is asked for|held against|"
+    r"what is (?:not )?known|cannot be missed|"
+    r"nobody wants|stands? there|lies? (?:there|whole)|is no \w+ of|(?:this|the \w+) room|the door (?:to|of)|deeds?|errands?|lanterns?)\b",
     re.IGNORECASE,
 )
+TEST_WORDING = re.compile(
+    r"\b(?:is|are|was|were|be) (?:asked|kept)\b|\b(?:told|said|meanwhile|having)\b|\bstands? (?!for\b)|"
+    r"\bwhat (?:is|was|cannot|may|has)\b(?! wrong)",
+    re.IGNORECASE,
+)
+"""Further wording that a test's name avoids: it says which call, file or line it is about, and what happens to it."""
 NAMES = re.compile(
     r"_?(told|said|asked|given|kept|shown|wish|deed|errand|desk|lantern|stand|spot|stage|having|telling|standing|playing|happenings?|halting|"
     r"reckoning|loose|familiar|recalled|mending|uncollected|again|around|alone|nearby|meanwhile|tongue|accent|landing|guest)s?",
@@ -36,6 +94,11 @@ PUBLIC_NAMES = {
 }
 """Names that a rule would discourage, but that are public: (file, name)."""
 
+TYPESCRIPT_COMMENT = re.compile(r"(?:^|\s)(?://|/?\*).*")
+TYPESCRIPT_TEST = re.compile(r"""\b(?:test|it)\((["'`])(.*?)\1""")
+TOML_PROSE = re.compile(r"(?:^|\s)#.*|^name = .*")
+NODES = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.arg, ast.keyword, ast.Constant)
+"""The nodes that are checked."""
 MODULE = re.compile(r"nbtools(?:\.\w+)+")
 
 
@@ -55,18 +118,50 @@ def level_of(module: str, known: dict[str, int]) -> int | None:
     return None
 
 
+def files() -> Iterator[Path]:
+    """Yields the files to check."""
+    for start in CHECKED:
+        for path in sorted((ROOT / start).rglob("*")) if (ROOT / start).is_dir() else [ROOT / start]:
+            name = path.relative_to(ROOT).as_posix()
+            done = not any(name == folder or name.startswith(f"{folder}/") for folder in UNFINISHED)
+            if path.suffix in OURS and done and not NOT_OURS & set(path.parts):
+                yield path
+
+
 def findings(path: Path, known: dict[str, int]) -> Iterator[str]:
-    """One line for each finding in a file."""
+    """Yields one line for each finding in a file."""
     name = path.relative_to(ROOT).as_posix()
+    text = path.read_text(encoding="utf-8")
+    problems = python_problems(text, name, known) if path.suffix == ".py" else other_problems(text, path.suffix)
+    yield from (f"{name}:{line}: {problem}" for line, problem in problems if problem)
+
+
+def python_problems(text: str, name: str, known: dict[str, int]) -> Iterator[tuple[int, str]]:
+    """Yields the line and the problem, which may be empty, of everything that is checked in a Python file."""
     module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    if NAMES.fullmatch(path.stem):
-        yield f"{name}: discouraged module name"
+    if NAMES.fullmatch(Path(name).stem):
+        yield 1, "discouraged module name"
     ours = level_of(module, known)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, NODES):
+            continue
         line = getattr(node, "lineno", 1)
-        for problem in (docstring_problem(node), name_problem(node, name), layer_problem(node, ours, known)):
-            if problem:
-                yield f"{name}:{line}: {problem}"
+        for problem in (docstring_problem(node), name_problem(node, name), id_problem(node), layer_problem(node, ours, known)):
+            yield line, problem
+    if not any(wording_problem(after) for _, hash_sign, after in (line.partition("#") for line in text.splitlines()) if hash_sign):
+        return  # reading the tokens of every file takes ten seconds
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], wording_problem(token.string)
+
+
+def other_problems(text: str, suffix: str) -> Iterator[tuple[int, str]]:
+    """Yields the same for a TypeScript file: comments and the titles of tests; or a TOML file: comments and titles."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if comment := (TOML_PROSE if suffix == ".toml" else TYPESCRIPT_COMMENT).search(line):
+            yield number, wording_problem(comment[0])
+        if suffix != ".toml" and (title := TYPESCRIPT_TEST.search(line)):
+            yield number, test_problem(title[2])
 
 
 def docstring_problem(node: ast.AST) -> str:
@@ -78,13 +173,36 @@ def docstring_problem(node: ast.AST) -> str:
         return f"docstring starts with a fragment: {first[:100]}"
     if first and first[-1] not in ".:?!`":
         return f"the docstring's first line is not a sentence: {first[:100]}"
-    if wording := WORDING.search(first):
-        return f"discouraged wording {wording[0]!r}: {first[:100]}"
-    return ""
+    return wording_problem(first)
+
+
+def wording_problem(text: str) -> str:
+    """Returns that a text uses discouraged wording; empty where it does not."""
+    wording = WORDING.search(text)
+    return f"discouraged wording {wording[0]!r}: {text[:100]}" if wording else ""
+
+
+def test_problem(name: str) -> str:
+    """Returns what is wrong with the name of a test as a sentence; empty where nothing is."""
+    sentence = name.removeprefix("test_").replace("_", " ")
+    if FRAGMENT.match(sentence[:1].upper() + sentence[1:]):
+        return f"the test's name starts with a fragment: {name}"
+    wording = TEST_WORDING.search(sentence) or WORDING.search(sentence)
+    return f"discouraged wording {wording[0]!r} in the test's name: {name}" if wording else ""
+
+
+def id_problem(node: ast.AST) -> str:
+    """Returns that an id of a test's parameter uses discouraged wording; empty where it does not."""
+    if not (isinstance(node, ast.keyword) and node.arg in {"id", "ids"}):
+        return ""
+    texts = (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return next(filter(None, map(wording_problem, texts)), "")
 
 
 def name_problem(node: ast.AST, file: str) -> str:
     """Returns that a class, function or parameter has a discouraged name; empty where it does not."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+        return test_problem(node.name)
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         return f"discouraged name {node.name}" if NAMES.fullmatch(node.name) and (file, node.name) not in PUBLIC_NAMES else ""
     if isinstance(node, ast.arg) and NAMES.fullmatch(node.arg):
@@ -105,7 +223,7 @@ def layer_problem(node: ast.AST, ours: int | None, known: dict[str, int]) -> str
 def main() -> int:
     """Prints the findings; returns the exit code."""
     known = levels()
-    found = [finding for path in sorted(PACKAGE.rglob("*.py")) for finding in findings(path, known)]
+    found = [finding for path in files() for finding in findings(path, known)]
     print("\n".join(found) or "The language check found nothing.", flush=True)
     return bool(found)
 

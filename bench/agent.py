@@ -1,4 +1,4 @@
-"""What a step of an agent costs: a scripted model and a no-op tool, against bare pydantic-ai with a plain function.
+"""Measures a step of an agent: a scripted model and a no-op tool, against bare pydantic-ai with a plain function.
 
 python bench/agent.py
 """
@@ -39,7 +39,7 @@ def noop(path: str, pattern: str, limit: int) -> str:
 
 
 async def bare(tools: list[Callable[..., str]], toolsets: list[SessionToolset]) -> None:
-    """As its documentation streams a run."""
+    """Streams a run as pydantic-ai's documentation does."""
     agent = pydantic_ai.Agent(MODEL, tools=tools, toolsets=toolsets)
     async with agent.run_stream_events("go", usage_limits=pydantic_ai.UsageLimits(request_limit=None)) as events:
         async for _ in events:

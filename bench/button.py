@@ -1,4 +1,4 @@
-"""What a click costs: from the click on *Approve once* in the browser to the start of the tool in the kernel.
+"""Measures a click: from the click on *Approve once* in the browser to the start of the tool in the kernel.
 
 python bench/button.py     (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 """

@@ -1,4 +1,4 @@
-"""What one approved edit passes through: the modules and functions of nbtools that it enters, and how often it changes between modules.
+"""Follows one approved edit through the code: the modules and functions that it enters, and how often it changes between modules.
 
 A transition is a call from a function of one module into a function of another one.  Calls are followed in all threads; a package is
 the first name below ``nbtools``.  One call of the same kind runs before, so that what is loaded lazily is loaded.

@@ -1,4 +1,4 @@
-"""What a card's HTML costs: the first one of a process, which loads and compiles the templates, and the largest ones.
+"""Measures the making of a card's HTML: the first one of a process, which loads and compiles the templates, and the largest ones.
 
 python bench/cards.py
 """

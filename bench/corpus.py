@@ -1,4 +1,4 @@
-"""What a corpus costs, and how that grows: ingest, ingest again with nothing new, SQL and search on copies of real logs.
+"""Measures a corpus and how its cost grows: ingest, ingest again with nothing new, SQL and search on copies of real logs.
 
 python bench/corpus.py [megabytes ...] [--logs folder]
 
@@ -85,9 +85,9 @@ def _copied(folder: Path) -> Iterator[bytes]:
 class Here:
     """An executor that does the work in this process: what all of it costs."""
 
-    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         done: Future[Any] = Future()
-        done.set_result(work(*given))
+        done.set_result(work(*arguments))
         return done
 
 
@@ -173,7 +173,7 @@ def _size(folder: Path, pattern: str) -> float:
 
 
 def alone_and_together(folder: Path, megabytes: int, logs: Path) -> None:
-    """The same work in one process and in as many as there are processors, in turn.
+    """Measures the same work in one process and in as many as there are processors, in turn.
 
     The process that ingests does its part alone: from its share of all processor time follows what more workers can gain.
     """

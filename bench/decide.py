@@ -1,4 +1,4 @@
-"""What a decision costs: by the number of rules, and by the number of parts of a command that was never seen before.
+"""Measures a decision of the policy: by the number of rules, and by the number of parts of a command that was never seen before.
 
 The judges are a session's own, so where the paths in a command lead is looked up on the disk, where any rule needs to know.  Times
 are the processor's, and as machines change their clock each is also given as a multiple of splitting the same simple command with shlex,

@@ -1,4 +1,4 @@
-"""What a call costs: a no-op tool with three validated parameters, against validating and calling in plain pydantic.
+"""Measures a call: a no-op tool with three validated parameters, against validating and calling in plain pydantic.
 
 python bench/dispatch.py
 """

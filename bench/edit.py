@@ -1,4 +1,4 @@
-"""What an edit costs: the edit tool on small and large files, against reading the file, ``bytes.replace`` and an atomic write.
+"""Measures an edit: the edit tool on small and large files, against reading the file, ``bytes.replace`` and an atomic write.
 
 python bench/edit.py [megabytes …]
 """
@@ -71,13 +71,13 @@ def floor(path: Path, old: bytes, new: bytes) -> Callable[[], float]:
     return run
 
 
-def ours(folder: Path, given: Mapping[str, Any], *, fails: bool = False) -> Callable[[], float]:
+def ours(folder: Path, parameters: Mapping[str, Any], *, fails: bool = False) -> Callable[[], float]:
     def run() -> float:
         source, path = folder / "source", folder / "f"
         path.write_bytes(source.read_bytes())
         tool = EditTool(Workspace(folder))
         start = time.perf_counter()
-        result = asyncio.run(tool.validate_build_and_execute(given))
+        result = asyncio.run(tool.validate_build_and_execute(parameters))
         taken = time.perf_counter() - start
         if result.ok is fails:
             raise RuntimeError(str(result.llm_content)[:500])

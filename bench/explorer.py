@@ -1,4 +1,4 @@
-"""What looking at a long log costs: 100,000 calls, made from real sessions whose texts are cut.
+"""Measures the exploration of a long log: 100,000 calls, made from real sessions whose texts are cut.
 
 python bench/explorer.py [calls]
 
@@ -86,13 +86,13 @@ def milliseconds(run: Callable[[], object]) -> float:
 
 
 def asking(explorer: Explorer, **task: Any) -> Callable[[], object]:
-    """As a page does, to the JSON that travels."""
+    """Returns a function that requests what a page requests, up to the JSON that is sent."""
     request = {"id": 1, "explorer": explorer.id, "task": task}
     return lambda: EXPLORERS.respond(request).model_dump_json()
 
 
 def pages(explorer: Explorer, **wanted: Any) -> list[float]:
-    """Of 200 lines, from all over what the filter leaves; the first of them finds the lines."""
+    """Returns the milliseconds of pages of 200 lines, from all over the filtered log; the first includes the filtering."""
     last = len(explorer.lines)
     return [milliseconds(asking(explorer, type="page", filter=wanted, first=last * n // 20, count=200)) for n in range(10)]
 

@@ -1,4 +1,4 @@
-"""What the explorer of 100,000 calls costs in the browser: from running the cell to its rows, and frames while the list scrolls.
+"""Measures the explorer of 100,000 calls in the browser: from running the cell to its rows, and frames while the list scrolls.
 
 python bench/explorer_page.py      (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 """
@@ -147,7 +147,7 @@ class Frames:
 
 @dataclass
 class Taken:
-    """What was measured; ``opened`` are milliseconds until painted, until arrived, from arrival until painted."""
+    """The measurements; ``opened`` are milliseconds until painted, until arrived, from arrival until painted."""
 
     opened: list[list[float]] = field(default_factory=list)
     dragged: Frames = field(default_factory=Frames)

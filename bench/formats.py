@@ -1,4 +1,4 @@
-"""What reading each format costs: every row of a log made by repeating real ones, against decoding the same bytes with orjson and no more.
+"""Measures the reading of each format: every row of a log made by repeating real ones, against decoding the same bytes with orjson.
 
 python bench/formats.py [megabytes per format] [format ...]
 
@@ -123,11 +123,11 @@ def document(name: str, pattern: str, field: str = "") -> Shape:
     found = max(SAMPLES.glob(pattern), key=lambda path: path.stat().st_size)
     whole = orjson.loads(found.read_bytes())
     items = whole[field] if field else whole
-    return Shape(name, tuple(map(orjson.dumps, items)), *_around(whole, field))
+    return Shape(name, tuple(map(orjson.dumps, items)), *_frame(whole, field))
 
 
-def _around(whole: object, field: str) -> tuple[bytes, bytes, bytes]:
-    """What stands before, between and behind the items."""
+def _frame(whole: object, field: str) -> tuple[bytes, bytes, bytes]:
+    """Returns the bytes before, between and after the items."""
     if not isinstance(whole, dict):
         return b"[", b",", b"]"
     rest = orjson.dumps({key: value for key, value in whole.items() if key != field} | {field: []})
@@ -151,7 +151,7 @@ def inspect() -> Shape:
         header = orjson.loads(archive.read("header.json"))
     calls = _calls()
     samples = [_sample(number, calls[start : start + 20]) for number, start in enumerate(range(0, len(calls), 20))]
-    return Shape("inspect json", tuple(map(orjson.dumps, samples)), *_around(header, "samples"))
+    return Shape("inspect json", tuple(map(orjson.dumps, samples)), *_frame(header, "samples"))
 
 
 def _sample(number: int, calls: Sequence[tuple[Call, Detail]]) -> dict[str, object]:
@@ -180,7 +180,7 @@ def atif() -> Shape:
         for number, (call, detail) in enumerate(_calls())
     ]
     about = {"schema_version": "ATIF-v1.4", "session_id": "s", "agent": {"name": "a", "version": "1"}}
-    return Shape("atif", tuple(map(orjson.dumps, steps)), *_around(about, "steps"))
+    return Shape("atif", tuple(map(orjson.dumps, steps)), *_frame(about, "steps"))
 
 
 def otlp() -> Shape:

@@ -1,4 +1,4 @@
-"""What the front end costs: its size, its work while nothing happens, and the time until a notebook of 200 cards is seen.
+"""Measures the front end: its size, its work while nothing happens, and the time until a notebook of 200 cards is seen.
 
 python bench/front_end.py     (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 

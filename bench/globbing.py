@@ -1,4 +1,4 @@
-"""What listing files costs: the glob tool through a session, against the bare rg --files on the same tree.
+"""Measures the listing of files: the glob tool through a session, against the bare rg --files on the same tree.
 
 By path against rg --files; newest first against rg --files --sortr modified, which looks at every file's time as we must.
 

@@ -1,4 +1,4 @@
-"""What a search costs: the grep tool through a session, against the bare rg process on the same tree.
+"""Measures a search: the grep tool through a session, against the bare rg process on the same tree.
 
 python bench/grep.py [files]
 """

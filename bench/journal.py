@@ -1,4 +1,4 @@
-"""What the journal costs: an edit with and without it, against the bare atomic write, and a command's snapshot of the workspace.
+"""Measures the journal: an edit with and without it, against the bare atomic write, and a command's snapshot of the workspace.
 
 python bench/journal.py
 """

@@ -1,4 +1,4 @@
-"""What reading logs costs: every row of 200 MB of sessions made from real ones, against decoding the same lines and no more.
+"""Measures the reading of logs: every row of 200 MB of sessions made from real ones, against decoding the same lines and no more.
 
 python bench/load.py [megabytes] [largest file in megabytes]
 
@@ -62,7 +62,7 @@ def extract(path: Path) -> int:
     return sum(type(row) is Call for row in traces.stream(path))
 
 
-def kept(path: Path) -> int:
+def kept_rows(path: Path) -> int:
     return len(traces.load(path).calls)
 
 
@@ -93,7 +93,7 @@ def main() -> None:
             contenders: dict[str, Callable[[], object]] = {
                 "orjson": lambda: list(map(decode(orjson.loads), files)),
                 "rows": lambda: list(map(extract, files)),
-                "rows_kept": lambda: list(map(kept, files)),
+                "rows_kept": lambda: list(map(kept_rows, files)),
                 "rows_two": lambda: list(pool.map(extract, files)),
                 "sent": lambda: len(traces.load_many(files, workers=2).calls),
                 "json": lambda: list(map(decode(json.loads), files)),

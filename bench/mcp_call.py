@@ -1,4 +1,4 @@
-"""What an MCP server's tool costs through a session, against the bare SDK; and how long twenty servers take to be connected.
+"""Measures a call of an MCP server's tool through a session, against the bare SDK; and the time to connect twenty servers.
 
 python bench/mcp_call.py
 """
@@ -170,7 +170,7 @@ def connect_table(name: str, argv: list[str], rounds: int) -> None:
 
 
 def main() -> None:
-    """With ``call`` or ``connect`` only that."""
+    """Prints both tables; with the argument ``call`` or ``connect`` only that one."""
     wanted = sys.argv[1:] or ["call", "connect"]
     program = [sys.executable, __file__, "serve"]
     light = [sys.executable, "-S", str(Path(__file__).parents[1] / "tests" / "mcp_servers" / "bad.py"), "steady"]

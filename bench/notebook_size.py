@@ -1,4 +1,4 @@
-"""What the outputs of 42 representative calls weigh in a saved notebook, by representation.
+"""Measures the size of the outputs of 42 representative calls in a saved notebook, by representation.
 
 A real kernel runs the calls in a project of Python's own modules; nbformat writes the notebook as JupyterLab does.
 

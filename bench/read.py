@@ -1,4 +1,4 @@
-"""What a window at the end of a very large file costs: the read tool through a session, against tail and wc on the same file.
+"""Measures the reading of a window at the end of a very large file: the read tool through a session, against tail and wc on the same file.
 
 python bench/read.py [gigabytes]
 """

@@ -1,4 +1,4 @@
-"""What replacing in many files costs: preview and apply of replace_in_files, against rg -l | xargs sed -i on the same tree.
+"""Measures a replacement in many files: preview and apply of replace_in_files, against rg -l | xargs sed -i on the same tree.
 
 python bench/replace.py [files]
 """

@@ -73,7 +73,7 @@ REASONS = {
 
 @dataclass
 class KnownFile:
-    """What a log says about a file: all of its text, or some lines by number, and how many there are."""
+    """The content of a file as far as a log tells it: all of its text, or some lines by number, and how many there are."""
 
     text: str | None = None
     lines: dict[int, str] = field(default_factory=dict)
@@ -207,7 +207,7 @@ def old_lines(change: FileDiff) -> Iterator[tuple[int, list[str]]]:
 
 
 def new_lines(change: FileDiff) -> Iterator[tuple[int, list[str]]]:
-    """The same for the new lines."""
+    """Yields the first line number and the new lines of each hunk of a recorded diff."""
     grown = 0
     for hunk in recorded_hunks(change):
         yield (hunk.line or 1) + grown, [line.removesuffix("\n") for line in hunk.new()]

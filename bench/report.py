@@ -1,4 +1,4 @@
-"""What the benchmarks share: medians over rounds that alternate between the contenders, a table with ratios, and bars that can be missed.
+"""Report of the benchmarks: medians over rounds that alternate between the contenders, a table with ratios, and bars that can be missed.
 
 A bar is a text: ``≤ 12 x`` (of the first figure, paired by round), ``≥ 0.3 x``, ``≤ 50 ms`` (the median, in the figure's own unit),
 ``≤ 1 % more`` (than the first figure). Any other text must be a note in parentheses, so that no bar is decoration.
@@ -63,7 +63,7 @@ def alternate(rounds: int, **contenders: Callable[[], float]) -> dict[str, list[
 
 
 def rate(run: Callable[[], object], megabytes: float) -> Callable[[], float]:
-    """What ``run`` does of so many megabytes, in MB a second."""
+    """Returns a function that measures the rate of ``run`` over that many megabytes, in MB a second."""
 
     def measure() -> float:
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What a verdict costs in the explorer of a log with 100,000 calls, with 2,000 records in the label file.
+"""Measures a verdict in the explorer of a log with 100,000 calls, with 2,000 records in the label file.
 
 python bench/review.py [calls]
 

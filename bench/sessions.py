@@ -1,4 +1,4 @@
-"""What the list of all sessions costs: 10,000 logs, 10 GB, in a temporary folder.
+"""Measures the list of all sessions: 10,000 logs, 10 GB, in a temporary folder.
 
 python bench/sessions.py [logs] [gigabytes]
 

@@ -1,4 +1,4 @@
-"""What starting costs: ``import nbtools`` above pydantic, ``%load_ext nbtools`` and the first call above a cell in a kernel.
+"""Measures the start: ``import nbtools`` above pydantic, ``%load_ext nbtools`` and the first call above a cell in a kernel.
 
 All modules are compiled before: each kernel is started once without being measured.
 

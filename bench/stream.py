@@ -1,4 +1,4 @@
-"""What streaming costs: a command that prints 1,000,000 lines, through the shell tool, against reading the same pipe in plain Python.
+"""Measures streaming: a command that prints 1,000,000 lines, through the shell tool, against reading the same pipe in plain Python.
 
 python bench/stream.py
 """

@@ -62,7 +62,7 @@ def install(venv: Path, extras: str) -> int:
         print(f"Installing nbtools[{extras}] and its packages into {venv}", flush=True)
         settings = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False).stdout
         command = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--python", python]
-        # As pip does, take the best version that any of the indexes has, and compile what is installed: where Python is told
+        # As pip does, take the best version that any of the indexes has, and compile what is installed: where Python is configured
         # not to write bytecode (PYTHONDONTWRITEBYTECODE), every process would compile every module it imports.
         command += ["--index-strategy", "unsafe-best-match", "--compile-bytecode"]
         done = subprocess.run(

@@ -112,7 +112,7 @@ def files() -> Iterator[tuple[Path, str]]:
 
 
 def stale() -> list[str]:
-    """What is not current or not translated, one line each."""
+    """Returns a line for each file that is not current and each message that is not translated."""
     found = [
         f"{path.relative_to(ROOT)} is not current: run `make translations`"
         for path, wanted in files()

@@ -74,7 +74,7 @@ def translate(schema: Schema) -> tuple[str, str]:
 
 
 def translate_container(schema: Schema) -> tuple[str, str]:
-    """The same for lists, unions and plain values."""
+    """Translates the schema of a list, a union or a plain value."""
     if "prefixItems" in schema:
         return "Span", "parse.pair"
     if "items" in schema:
@@ -147,7 +147,7 @@ class Format:
 
 
 def schemas(roots: Iterable[type[BaseModel]]) -> dict[str, Schema]:
-    """Those of the models and of all that are in them, by their names."""
+    """Returns the schemas of the models and of all models in their fields, by name."""
     whole: list[tuple[type[BaseModel], Literal["serialization"]]] = [(model, "serialization") for model in roots]
     _, top = models_json_schema(whole, ref_template="#/$defs/{model}")
     models: dict[str, Schema] = top["$defs"]

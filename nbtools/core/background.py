@@ -29,7 +29,7 @@ def run_in_background(work: Callable[[], T], name: str) -> Future[T]:
 def _run(future: Future[T], work: Callable[[], T]) -> None:
     try:
         result = work()
-    except BaseException as error:  # noqa: BLE001 - whoever waits gets it from the future
+    except BaseException as error:  # noqa: BLE001 - the future raises it in the thread that waits
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -79,7 +79,7 @@ class Source:
                 log.seek(offset)
             for number, line in enumerate(log, after + 1):
                 if not offset and line.startswith(BYTE_ORDER_MARK):
-                    line, offset = line[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)  # noqa: PLW2901 - a mark is no part of the line
+                    line, offset = line[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)  # noqa: PLW2901 - the line is without the mark
                 ref = Ref(offset, len(line), number, file)
                 offset += len(line)
                 try:

@@ -14,7 +14,7 @@ import { ModifyPane } from './modify_pane.js';
 const BODY_SHARE = 0.6;
 const MIN_BODY = 120;
 const MARGIN = 16;
-/** Milliseconds after which an answer without a reply is said to be waiting for the kernel. */
+/** Milliseconds after which the status of an answer without a reply is "waiting for the kernel". */
 const SLOW_REPLY = 2000;
 
 /** Sends a message to the kernel: an answer, or the request for the editable text. */
@@ -339,7 +339,7 @@ class TakenChange implements ChangeChoice {
     return this.taken && !this.hunks.includes(false);
   }
 
-  /** What is counted: the hunks, and the file where it is moved or there is no choice of hunks. */
+  /** The units that are counted: the hunks, and the file where it is moved or its hunks cannot be chosen. */
   get parts(): readonly boolean[] {
     return [...(this.isMoved || !this.hunks.length ? [this.taken] : []), ...this.hunks];
   }

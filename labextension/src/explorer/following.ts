@@ -54,7 +54,7 @@ export class Following {
     ['pointerenter', 'focusin'].forEach(type => explorer.addEventListener(type, () => void this.askIfDue(LATER_INTERVAL)));
   }
 
-  /** Follows the log of a view; one that is not fresh is asked for once. */
+  /** Follows the log of a view; one that is not fresh is requested once. */
   start(view: TraceView): void {
     this.version = view.version;
     this.paused = false;

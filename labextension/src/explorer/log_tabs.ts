@@ -65,7 +65,7 @@ export class LogTabs {
     this.show(tab);
   }
 
-  /** Opens the log that the page's address names.  A session's id is no path: whoever made the address cannot know it. */
+  /** Opens the log that the page's address names.  A session's id is no path: the author of the address cannot know it. */
   openAddressed(): void {
     const [log, step] = takeOpenedAddress() ?? [];
     log && this.open([log.startsWith(SESSION) ? `./${log}` : log], '', step);

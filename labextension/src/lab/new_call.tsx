@@ -11,7 +11,7 @@ import type { FormAnswer, FormTool } from './model.js';
 
 /** Milliseconds between the last key and the request what the call would be. */
 const CHECK_DELAY = 250;
-/** Milliseconds after which a request is said to be waiting for the kernel. */
+/** Milliseconds after which the status of a request is "waiting for the kernel". */
 const SLOW = 1500;
 
 export interface ChosenCall {

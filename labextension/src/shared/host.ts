@@ -18,7 +18,7 @@ export const NO_TRANSLATION: TranslationBundle = {
  * Prepares the element in which a front end shows a widget, and returns the element to draw into.
  *
  * The style sheets use JupyterLab's variables (`--jp-*`).  Where the front end does not define them (VS Code, Colab, marimo), they are
- * set from its own variables or to a default, and the theme is told from its background.  Call it when `el` is attached to the page.
+ * set from its own variables or to a default, and the theme is derived from its background.  Call it when `el` is attached to the page.
  */
 export function hostNode(el: HTMLElement, className: string): HTMLElement {
   const node = document.createElement('div');

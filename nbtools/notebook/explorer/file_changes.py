@@ -198,7 +198,7 @@ def _follow(parts: list[Part], diff: FileDiff, line: int) -> None:
 
 def _continue(part: Part, old: str | None, new: str) -> bool:
     """Applies a change to a part if that is certain: the part is its text before, contains it once, or is contained in it once."""
-    if old is None:  # the whole file was written anew: it is this part if that was the whole file
+    if old is None:  # the whole file was rewritten: it is this part if that was the whole file
         if part.before is not None:
             return False
         part.after = new

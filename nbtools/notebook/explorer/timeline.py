@@ -151,7 +151,7 @@ class Timeline(Sequence[Line]):
 
 
 def running_calls(trace: Trace) -> frozenset[CallKey]:
-    """Returns the calls that seem to run: in a fresh log, those without a result after which nothing was said in their session."""
+    """Returns the calls that seem to run: in a fresh log, those without a result after which their session has no message."""
     if not trace.fresh:
         return frozenset()
     said = {event.session: event.seq for event in trace.events if event.kind in _SAID}

@@ -112,7 +112,7 @@ class StatePublisher:
 
     def _on_command(self, job: BackgroundCommand) -> None:
         """Handles a background command that has started or ended."""
-        if job.state().has_ended and job not in self._ended_commands:  # a short one has ended when its start is told
+        if job.state().has_ended and job not in self._ended_commands:  # a short one has ended before its start is handled
             self._ended_commands.add(job)
             self._ended.append(snapshot.ended_command(job))
         self.touch()

@@ -78,7 +78,7 @@ export class OutputView implements BlockView<OutputBlock> {
 
   private removeEarlier(first: number): void {
     if (first < this.first) {
-      // The lines before were shown again: all are drawn anew.
+      // The lines before were shown again: all are redrawn.
       this.lines.replaceChildren();
       this.keys = [];
     }
