@@ -1,4 +1,4 @@
-"""In ``yolo`` too, a command asks before it removes or writes what only shows when it runs, or what the line says by detours."""
+"""A command asks, also in ``yolo``, before it removes or writes targets that are unknown before it runs, or reached by detours."""
 
 from __future__ import annotations
 
@@ -13,139 +13,12 @@ from hypothesis import strategies as st
 
 from nbtools import Policy, Session
 from nbtools.testing import temporary_workspace
+from tests.command_lines import CommandLine, command_lines
 
 FILES = {"src/a.py": "x\n", "evil": "y\n", "f": "z\n", "list": "f\n", ".envrc": "e\n", ".git/hooks/z": "h\n", "home/a b": "1\n"}
 STUB = '#!/bin/sh\nfor word in "$@"; do case "$word" in -*) ;; *) realpath -m -- "$word" >> "$LOG";; esac; done\n'
 
-REMOVED = [
-    'x=$HOME; rm -rf "$x"',
-    "x=/; rm -rf $x",
-    'for d in ~; do rm -rf "$d"; done',
-    "rm -rf ${HOME:?}",
-    'rm -rf "$(dirname ~/x)"',
-    "rm -rf $(pwd -P)",
-    "rm -rf ${x:-.}",
-    'rm -rf "$_"',
-    'set -- ~; rm -rf "$@"',
-    "ls -d ~ | xargs rm -rf",
-    "find ~ -maxdepth 0 | xargs rm -rf",
-    "ln -s ~ l && rm -rf l/*",
-    "find . -name '*' -exec rm -rf {} +",
-    "find . -size -99999G -delete",
-    "find . ! -name x -delete",
-    "find . -name x -o -delete",
-    "git rm -rfq ':/'",
-    "git clean -fdxq ':/'",
-    "git clean -fdxq ':s*'",
-    "git clean -fdxq ':!x'",
-    'rm -rf "$x"',
-    "rm -rf /tmp/$x",
-    'x=. ; y="$x"; rm -rf "$y"',
-    'x="a ~"; rm -rf $x',
-    'd=$(pwd); rm -rf "$d"',
-    "mv $x /tmp/y",
-    'chmod -R 777 "$x"',
-    'find "$x" -delete',
-    "xargs rm < list",
-    'cat list | while read f; do rm -rf "$f"; done',
-    'truncate -s0 "$x"',
-]
-WRITTEN = [
-    'x=.git/hooks/z; cat evil > "$x"',
-    "x=.envrc; echo a > $x",
-    'x=.en; y=vrc; echo a > "$x$y"',
-    'for f in .git/hooks/z; do cp evil "$f"; done',
-    "cp -t .git/hooks evil",
-    "mv --target-directory=.vscode evil",
-    "ln -t .git/hooks evil",
-    "install -t .git/hooks evil",
-    "ln -s .git/hooks h; cp evil h/z",
-    "git config core.fsmonitor ./evil",
-    "echo x > out/l*",
-    "xxd f out/l*",
-    "shuf -o out/l* f",
-    'echo x > "out/$x"',
-    "chmod -R u-w out/l*",
-    "cd lnk && echo x > s/l*",
-    "cd out/.. && echo x > lnk/z",
-    "cp f src/../lnk/z",
-    "cd src && cd .. && sort -o lnk/z f",
-    'for f in out/l*; do echo x > "$f"; done',
-    "sed 's/z/0/w lnk/new' f",
-    "sed -n 'w out/lb' f",
-    "echo x 1<> .git/hooks/z",
-    "echo x <> lnk/z",
-    "ln -sfn ../.git/hooks/z src/x; echo x > src/x",
-    "ln -s ../.git/hooks/z src/x && shuf -o src/x* f",
-    "git init --separate-git-dir=d",
-    "git init --sep d",
-    "git init --templ=evil .",
-    "git clone --template=evil . d",
-    "git clone . d --separate-git-dir=d2",
-    "git -C .git/hooks init",
-    "git config set core.pager evil",
-    "git config --file .git/config core.pager evil",
-    "sed -n 'w .envrc' f",
-    "sed -n w.envrc f",
-    "git log -p --output=.git/hooks/z",
-    "echo .git/hooks/z | xargs cp evil",
-    "find .git/hooks -name z | xargs cp evil",
-    "find . -name '.en*' -exec cp evil {} \\;",
-    "find . -name pre-commit -exec cp evil {} \\;",
-    "find . -path '*hooks*' -exec cp evil {} \\;",
-    "grep -rl a . | xargs sed -i s/a/b/",
-    'echo a > "$x"',
-    'tee "$x" < evil',
-    "x=.envrc; dd if=evil of=$x",
-    "awk '{print > \".envrc\"}' f",
-    "python -c \"open('.envrc', 'w')\"",
-    "curl -O http://127.0.0.1/.envrc",
-    "cp -r evil/. .",
-    "unzip -o e.zip",
-    "echo x > /dev/stdin < .envrc",
-    "echo x > /dev/fd/3 3< .envrc",
-    "echo x | tee /dev/stderr 2< .envrc",
-    "echo x 1< .envrc > /dev/stdout",
-    'cp evil "$(git rev-parse --git-dir)/hooks/z"',
-    "mlr -I --csv cat .envrc",
-    "a-program-of-no-table --out=.git/hooks/z",
-    "./convert.sh f .git/hooks/z",
-    "python convert.py f .envrc",
-    "xargs a-program-of-no-table .envrc",
-    "cp home/.en[v]rc .",
-    "cp -t . home/.e*",
-    "ln home/.e* src",
-    "cp home/l* out",
-    'cp "home/$x" .',
-    'ln -sf "home/$x"',
-]
-KNOWN = [
-    "rm -rf build dist *.egg-info",
-    "rm -rf build/$NAME",
-    "find . -name '*.pyc' -delete",
-    "find . \\( -name '*.pyc' -o -name '*.pyo' \\) -delete",
-    "find src -name '*.py' | xargs sed -i s/a/b/",
-    "find . -name '*.py' -not -path './venv/*' -exec sed -i s/a/b/ {} +",
-    "grep -rl foo src | xargs sed -i s/foo/bar/g",
-    "rg -l foo | xargs sed -i s/foo/bar/g",
-    "git ls-files '*.py' | xargs sed -i s/a/b/",
-    'for f in a b c; do echo "$f" > "build/$f.txt"; done',
-    'for f in src/*.txt; do mv "$f" "${f%.txt}.md"; done',
-    'for f in *.md; do cp "$f" "docs/$(basename "$f" .md).txt"; done',
-    'T=$(mktemp -d); cp f "$T"; rm -rf "$T"',
-    'D=build/out; mkdir -p "$D" && cp f "$D/b"',
-    "OUT=build/x.txt; echo a > $OUT",
-    "mkdir -p build/$(date +%F)",
-    "git clean -fd '*.pyc'",
-    "git config user.name x",
-    "a-program-of-no-table f --out=build/x",
-    "cp src/*.py build/",
-    'cp "home/$x" build/',
-    "python .venv/bin/convert f build/x",
-    "source .venv/bin/activate",
-    "cat .envrc",
-    "cp -r src/. build/",
-]
+LINES = Path(__file__).with_name("unknown_targets.toml")
 
 
 @pytest.fixture(scope="module")
@@ -166,16 +39,10 @@ def yolo(root: Path) -> Session:
     return Session(root, policy=Policy("yolo"))
 
 
-@pytest.mark.parametrize("line", [*REMOVED, *WRITTEN])
-def test_what_a_line_changes_by_detours_is_asked_in_yolo(root: Path, yolo: Session, line: str) -> None:
-    assert yolo.decide("shell", {"command": line}).action == "ask"
-    assert Session(root, policy=Policy(allow=("*",))).decide("shell", {"command": line}).action == "ask"
-
-
-@pytest.mark.parametrize("line", KNOWN)
-def test_what_a_line_says_clearly_is_not_asked_in_yolo(yolo: Session, line: str) -> None:
-    decision = yolo.decide("shell", {"command": line})
-    assert decision.action == "allow", decision.reason
+@pytest.mark.parametrize("line", command_lines(LINES))
+def test_each_line_with_a_target_gets_its_decision(root: Path, line: CommandLine) -> None:
+    decision = Session(root, policy=line.policy).decide("shell", {"command": line.command})
+    assert decision.action == line.expected, decision.reason
 
 
 @pytest.mark.parametrize("line", ['rm -f "$x"', "xargs rm < list", 'echo a > "$x"'])
