@@ -1,4 +1,5 @@
-// Bundles each src/widgets/*.ts (compiled into lib) as one ES module for anywidget, and the style sheets of widgets and extension, minified.
+// Bundles each src/widgets/*.ts (compiled into lib) as one ES module for anywidget, and the style sheets of widgets and extension, minified;
+// for tests/browser/cells.py also the module that draws outputs without JupyterLab, which stays in lib.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +21,12 @@ const scripts = {
   output: { path: target, filename: '[name].js', module: true, chunkFormat: 'module', library: { type: 'module' } },
   optimization: { splitChunks: false, runtimeChunk: false }
 };
+const testPage = {
+  ...scripts,
+  entry: { outputs: './lib/test_page/outputs.js' },
+  output: { ...scripts.output, path: join(root, 'lib', 'test_page', 'bundle'), chunkFilename: '[name].js' },
+  module: { rules: [{ test: /\.(svg|css)$/, type: 'asset/source' }] }
+};
 
 /** Returns how style sheets are bundled: their imports in place, in the CSS of the browsers that JupyterLab supports. */
 const sheets = (entry, path, cssFilename) => ({
@@ -36,6 +43,7 @@ const sheets = (entry, path, cssFilename) => ({
 
 const compiler = rspack([
   scripts,
+  testPage,
   sheets(entries(name => `./style/widget_${name}.css`), target, '[name].css'),
   sheets({ index: './style/index.css' }, join(root, 'lib', 'style'), '[name].raw.css') // the builder embeds *.raw.css as text
 ]);

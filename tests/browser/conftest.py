@@ -17,6 +17,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, ViewportSize, async_playwright, expect
 
 from tests.browser.accessibility import emulate
+from tests.browser.cells import ADDRESS, Cells, serve_bundle
 from tests.browser.project import make_project, write_notebook
 from tests.browser.server import Server, disable_extension
 from tests.browser.tab import PATIENCE, THEMES, Tab, open_lab
@@ -34,6 +35,7 @@ WINDOW: ViewportSize = {"width": 1200, "height": 900}
 ZOOMED: ViewportSize = {"width": 600, "height": 450}
 """A window of 1,200 × 900 pixels at 200 %."""
 OpenNotebook = Callable[..., Awaitable[Tab]]
+OpenCells = Callable[..., Awaitable[Cells]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -138,6 +140,7 @@ async def notebook(shared_pages: SharedPages, request: pytest.FixtureRequest) ->
 async def view_page(browser: Browser) -> AsyncIterator[Views]:
     SHOTS.mkdir(exist_ok=True)
     async with open_views(await browser.new_context(viewport=WINDOW), SHOTS) as views:
+        await views.page.route(f"{ADDRESS}**", serve_bundle)
         yield views
 
 
@@ -152,6 +155,24 @@ async def views(view_page: Views, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     await emulate(view_page.page)
     await view_page.clear()
     return view_page
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_cells(views: Views, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenCells]:
+    """Opens cells on a page without JupyterLab, in a project of the story's own, after one that has loaded nbtools."""
+    folder = make_project(tmp_path / "project")
+    monkeypatch.chdir(folder)
+    opened: list[Cells] = []
+
+    async def open_cells(*codes: str) -> Cells:
+        cells = Cells(views, folder, codes)
+        opened.append(cells)
+        await cells.open()
+        return cells
+
+    yield open_cells
+    for cells in opened:
+        await cells.close()
 
 
 @pytest.fixture

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -59,13 +63,22 @@ _GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", 
 
 
 def make_project(folder: Path) -> Path:
-    """Writes the project and puts it under git."""
+    """Writes the project, which is under git."""
+    shutil.copytree(_project(), folder, dirs_exist_ok=True)
+    return folder
+
+
+@cache
+def _project() -> Path:
+    """Makes the project that all others are copies of."""
+    folder = Path(tempfile.mkdtemp(prefix="nbtools-project-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, text in FILES.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     (folder / "logo.bin").write_bytes(bytes(range(256)) * 4)
-    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "init", "--quiet", "--template=", "--initial-branch=main")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message=The cart")
     return folder

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -44,30 +45,35 @@ async def leave_page(dialog: Dialog) -> None:
     await dialog.accept()
 
 
-class Tab:
-    """One notebook, in JupyterLab or Notebook 7.  Cells are numbered from 0, which is the one that loads nbtools."""
+class NotebookCells(ABC):
+    """The outputs of cells, wherever they are shown.  Cells are numbered from 0, which is the one that loads nbtools."""
 
-    def __init__(self, page: Page, path: Path, shots: Path) -> None:
+    def __init__(self, page: Page, folder: Path, shots: Path) -> None:
         self.page = page
-        self.path = path
-        self.folder = path.parent
+        self.folder = folder
         self.shots = shots
         page.set_default_timeout(PATIENCE)
 
-    @property
-    def panel(self) -> Locator:
-        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+    @abstractmethod
+    def cell(self, index: int) -> Locator: ...
 
-    @property
-    def notices(self) -> Locator:
-        """What the application says in a corner of the page."""
-        return self.page.locator(".Toastify__toast")
+    @abstractmethod
+    def output(self, index: int) -> Locator: ...
 
-    def cell(self, index: int) -> Locator:
-        return self.panel.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+    @abstractmethod
+    async def start(self, index: int) -> None:
+        """Runs a cell, and does not wait for it."""
 
-    def output(self, index: int) -> Locator:
-        return self.cell(index).locator(".jp-OutputArea-output")
+    @abstractmethod
+    async def done(self, *indices: int) -> None:
+        """Waits until these cells have ended."""
+
+    @abstractmethod
+    async def theme(self, name: str) -> None: ...
+
+    async def run(self, index: int) -> None:
+        await self.start(index)
+        await self.done(index)
 
     def card(self, index: int) -> Locator:
         """The cards of calls that do not wait for an answer."""
@@ -92,6 +98,54 @@ class Tab:
             while not all((self.folder / name).is_file() and self.read(name).strip() for name in names):
                 await asyncio.sleep(0.05)
 
+    async def asked(self, index: int, count: int = 1) -> None:
+        """Waits until that many questions stand there, with their buttons."""
+        await expect(self.question(index).locator("button.nbtools-cancel")).to_have_count(count)
+
+    async def answer(self, index: int, label: str) -> None:
+        """Presses a button of the question, as soon as it stands there."""
+        await self.question(index).get_by_role("button", name=label).click()
+
+    async def approve(self, index: int) -> None:
+        """Lets the call that waits in the cell run, this once."""
+        await self.answer(index, "Approve once")
+
+    async def keys_count(self, index: int) -> None:
+        """Waits until the question has the focus, and has had it for the half second in which keys do not answer it yet."""
+        await expect(self.question(index).locator(".nbtools-cancel")).to_be_focused()
+        await self.keys_pass()
+
+    async def keys_pass(self) -> None:
+        """Waits until what has the focus has had it for that long."""
+        since = await self.page.evaluate("performance.now()")
+        await self.page.wait_for_function("since => performance.now() - since > 500", arg=since)
+
+    async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
+        await take_pictures(self, name, *where, themes=themes)
+
+
+class Tab(NotebookCells):
+    """One notebook, in JupyterLab or Notebook 7."""
+
+    def __init__(self, page: Page, path: Path, shots: Path) -> None:
+        super().__init__(page, path.parent, shots)
+        self.path = path
+
+    @property
+    def panel(self) -> Locator:
+        return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+
+    @property
+    def notices(self) -> Locator:
+        """What the application says in a corner of the page."""
+        return self.page.locator(".Toastify__toast")
+
+    def cell(self, index: int) -> Locator:
+        return self.panel.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+
+    def output(self, index: int) -> Locator:
+        return self.cell(index).locator(".jp-OutputArea-output")
+
     async def ready(self, timeout: float = PATIENCE) -> None:
         """Waits until the kernel waits for work, which takes its time on a machine that has little; ``timeout`` in milliseconds."""
         await restored(self.page)
@@ -108,10 +162,6 @@ class Tab:
         await self.cell(index).locator(".cm-content").click()
         await self.page.keyboard.press("Control+Enter")
 
-    async def run(self, index: int) -> None:
-        await self.start(index)
-        await self.done(index)
-
     async def done(self, *indices: int) -> None:
         """Waits until these cells have their numbers."""
         for index in indices:
@@ -122,18 +172,6 @@ class Tab:
 
     async def run_all(self) -> None:
         await self.command("notebook:run-all-cells", wait=False)
-
-    async def asked(self, index: int, count: int = 1) -> None:
-        """Waits until that many questions stand there, with their buttons."""
-        await expect(self.question(index).locator("button.nbtools-cancel")).to_have_count(count)
-
-    async def answer(self, index: int, label: str) -> None:
-        """Presses a button of the question, as soon as it stands there."""
-        await self.question(index).get_by_role("button", name=label).click()
-
-    async def approve(self, index: int) -> None:
-        """Lets the call that waits in the cell run, this once."""
-        await self.answer(index, "Approve once")
 
     async def press(self, item: str) -> None:
         """Presses a button of the notebook's toolbar: ``interrupt``, ``restart``."""
@@ -150,16 +188,6 @@ class Tab:
         await self.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
         await self.page.wait_for_function("window.restarting")  # until then the old one is idle
         await self.ready()
-
-    async def keys_count(self, index: int) -> None:
-        """Waits until the question has the focus, and has had it for the half second in which keys do not answer it yet."""
-        await expect(self.question(index).locator(".nbtools-cancel")).to_be_focused()
-        await self.keys_pass()
-
-    async def keys_pass(self) -> None:
-        """Waits until what has the focus has had it for that long."""
-        since = await self.page.evaluate("performance.now()")
-        await self.page.wait_for_function("since => performance.now() - since > 500", arg=since)
 
     async def command(self, name: str, *, wait: bool = True, **arguments: Any) -> None:
         """Has the application do what a menu item would."""
@@ -221,9 +249,6 @@ class Tab:
         await self.command("apputils:change-theme", theme=THEMES[name])
         await expect(self.page.locator("body")).to_have_attribute("data-jp-theme-name", THEMES[name])
         await expect(self.page.locator("#jupyterlab-splash")).to_have_count(0)
-
-    async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
-        await take_pictures(self, name, *where, themes=themes)
 
 
 class Themed(Protocol):

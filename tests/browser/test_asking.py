@@ -62,8 +62,8 @@ async def test_a_cell_that_awaits_asks_too(open_notebook):
     assert tab.read("notes.txt") == "one\n2\nthree\n"
 
 
-async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_notebook):
-    tab = await open_notebook("%tool edit notes.txt --old two --new zwei")
+async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_cells):
+    tab = await open_cells("%tool edit notes.txt --old two --new zwei")
     await tab.start(1)
     await tab.answer(1, "Modify…")
     editor = tab.question(1).locator(".nbtools-merge .cm-content")
@@ -81,8 +81,8 @@ async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_n
     assert tab.read("notes.txt") == "one\ndeux\nthree\nfour\n"
 
 
-async def test_a_modified_command_runs_as_the_person_left_it(open_notebook):
-    tab = await open_notebook("%tool shell echo first > out.txt && cat notes.txt")
+async def test_a_modified_command_runs_as_the_person_left_it(open_cells):
+    tab = await open_cells("%tool shell echo first > out.txt && cat notes.txt")
     await tab.start(1)
     await tab.asked(1)
     await tab.look("asking-command", tab.cell(1))
@@ -95,8 +95,8 @@ async def test_a_modified_command_runs_as_the_person_left_it(open_notebook):
     assert tab.read("out.txt") == "second\n"
 
 
-async def test_going_back_from_modifying_asks_the_same(open_notebook):
-    tab = await open_notebook(EDIT)
+async def test_going_back_from_modifying_asks_the_same(open_cells):
+    tab = await open_cells(EDIT)
     await tab.start(1)
     await tab.answer(1, "Modify…")
     await tab.question(1).locator(".nbtools-merge .cm-content").fill("nonsense")
@@ -106,8 +106,8 @@ async def test_going_back_from_modifying_asks_the_same(open_notebook):
     assert tab.read("src/cart.py") == EDITED
 
 
-async def test_deny_changes_nothing(open_notebook):
-    tab = await open_notebook(EDIT)
+async def test_deny_changes_nothing(open_cells):
+    tab = await open_cells(EDIT)
     await tab.start(1)
     await tab.answer(1, "Deny")
     await tab.done(1)

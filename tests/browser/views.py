@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +23,11 @@ from tests.browser.tab import PATIENCE, THEMES, take_pictures
 from tests.browser.widget_host import SCRIPT
 from tests.waiting import until
 
+
+def _script(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
 ADDRESS = "http://localhost/views"
 """Answered by this module.  A browser trusts this host as it trusts one with a certificate, so that the page can copy texts."""
 HTML = f"""<!doctype html>
@@ -30,7 +35,7 @@ HTML = f"""<!doctype html>
 body {{ margin: 0; color: var(--jp-ui-font-color1); background: var(--jp-layout-color0); }}
 body {{ font-family: var(--jp-ui-font-family); font-size: var(--jp-ui-font-size1); }}
 .cell {{ margin: 8px 16px 8px min(96px, 8vw); }}
-</style></head><body><script>{SCRIPT}{Path(__file__).with_suffix(".js").read_text(encoding="utf-8")}</script></body></html>"""
+</style></head><body><script>{SCRIPT}{_script("views.js")}{_script("cells.js")}</script></body></html>"""
 THEME_FOLDER = Path(sys.prefix) / "share" / "jupyter" / "lab" / "themes" / "@jupyterlab"
 THEME_FILES = {
     "light": "theme-light-extension",
@@ -90,6 +95,8 @@ class Views:
         """Answers one request after the other, as a kernel does."""
         self._answers = asyncio.Event()
         self._answers.set()
+        self.handle: Callable[[dict[str, Any]], object] = lambda _: None
+        """Takes the messages of the cells on this page, which ``cells.py`` puts there."""
 
     async def clear(self) -> None:
         """Loads the page, in the light theme."""
@@ -97,6 +104,7 @@ class Views:
             widget.close()
         self._widgets.clear()
         self.asked.clear()
+        self.handle = lambda _: None
         self._answers.set()
         await self.page.goto(ADDRESS)
         await self.theme("light")
@@ -149,6 +157,9 @@ class Views:
         _, comm = self._widgets[comm_id]
         return await asyncio.get_running_loop().run_in_executor(self._kernel, comm.answer, data)
 
+    def handle_message(self, message: dict[str, Any]) -> None:
+        self.handle(message)
+
     def close(self) -> None:
         self._kernel.shutdown()
 
@@ -160,6 +171,7 @@ async def open_views(context: BrowserContext, shots: Path) -> AsyncIterator[View
     views = Views(page, shots)
     await page.route(ADDRESS, lambda route: route.fulfill(body=HTML, content_type="text/html"))
     await page.expose_function("sendToTests", views.answer)
+    await page.expose_function("sendToKernel", views.handle_message)
     yield views
     await context.close()
     views.close()
