@@ -1,7 +1,10 @@
 """Print the path of a Chromium that the tests can drive; get one if the machine has none.
 
-In this order: ``NBTOOLS_BROWSER``, an installed Chrome or Chromium, Playwright's own (downloaded), the system's package manager where it
-may be used.  Exits with one line that says what to install when nothing helps.
+In this order: ``NBTOOLS_BROWSER``, an installed Chrome or Chromium, the system's package manager where it may be used, Playwright's own
+(downloaded).  Exits with one line that says what to install when nothing helps.
+
+Chromium's headless shell comes first: it draws the same pages by the same code, without the windows of a browser around them, and takes a
+fifth less time.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-COMMANDS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
+COMMANDS = ("chromium-headless-shell", "chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
+PACKAGES = ("chromium-headless-shell", "chromium")
+"""Debian has both; those of Ubuntu are for snap, which needs a service that containers do not have."""
 MAC_APPS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -48,13 +53,15 @@ def from_packages() -> str | None:
     """Debian's or Ubuntu's package, where this user may install one."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return None
-    for step in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
+    for step in (["update"], *(["install", "-y", "--no-install-recommends", package] for package in PACKAGES)):
         subprocess.run(["apt-get", "-q", *step], stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
-    return installed()
+        if found := installed():
+            return found
+    return None
 
 
 def main() -> int:
-    found = installed() or from_playwright() or from_packages()
+    found = installed() or from_packages() or from_playwright()
     if found is None:
         print("The browser tests need Chromium or Chrome: install one, or name it in NBTOOLS_BROWSER", file=sys.stderr)
         return 1
