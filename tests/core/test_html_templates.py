@@ -37,7 +37,7 @@ def test_a_value_that_is_not_given_is_an_error(tmp_path: Path) -> None:
         templates(tmp_path, page="{{ missing }}").render("page")
 
 
-def test_what_comes_back_is_a_plain_string(tmp_path: Path) -> None:
+def test_a_rendered_template_is_a_plain_string(tmp_path: Path) -> None:
     assert type(templates(tmp_path, page="<b>{{ x }}</b>").render("page", x=1)) is str
 
 

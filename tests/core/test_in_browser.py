@@ -87,7 +87,7 @@ def test_the_explorer_answers_its_page(tmp_path: Path) -> None:
     assert run(code, tmp_path).split() == ["100", "13"]
 
 
-def test_what_cannot_run_says_so(tmp_path: Path) -> None:
+def test_tools_that_cannot_run_in_a_browser_say_why(tmp_path: Path) -> None:
     code = """
     from IPython.core.error import UsageError
     from IPython.core.interactiveshell import InteractiveShell
@@ -137,7 +137,7 @@ def test_null_from_the_page_is_none(tmp_path: Path) -> None:
     assert run(code, tmp_path) == "place\n"
 
 
-def test_tables_say_what_is_missing(tmp_path: Path) -> None:
+def test_tables_name_the_package_that_is_missing(tmp_path: Path) -> None:
     code = """
     from nbtools.core.errors import TraceError
     for work in (lambda trace: trace.sql("select 1"), lambda trace: trace.calls.to_pandas()):

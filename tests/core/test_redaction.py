@@ -84,10 +84,10 @@ SECRETS = [
 AROUND = ["{}", "token: {}\n", "export A={}", 'x = "{}";', "a\n{}\nb", "({})", "Authorization: Bearer {}", "--key={} --more"]
 
 
-@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("surroundings", AROUND)
 @pytest.mark.parametrize(("name", "secret"), SECRETS, ids=[name for name, _ in SECRETS])
-def test_tokens_are_taken_out_wherever_they_stand(name: str, secret: str, around: str) -> None:
-    text = around.format(secret)
+def test_tokens_are_taken_out_wherever_they_stand(name: str, secret: str, surroundings: str) -> None:
+    text = surroundings.format(secret)
     clean = Redactor().text(text)
     assert secret not in clean
     assert secret[-12:] not in clean
@@ -146,7 +146,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_none_stays(text: str) -> None:
+def test_text_that_is_not_a_secret_stays(text: str) -> None:
     assert Redactor().text(text) is text
 
 
@@ -201,7 +201,7 @@ def test_the_text_of_a_document_is_redacted() -> None:
     assert clean == Media("a.pdf", "application/pdf", b"%PDF", text="a [redacted: GitHub token]")
 
 
-def test_what_holds_nothing_is_the_same_object() -> None:
+def test_a_value_without_secrets_is_the_same_object() -> None:
     result = ToolResult("hello, nothing here", FileText("a", 1, ("hello, nothing", "here"), 2), None, "2 lines of it")
     assert Redactor().result(result) is result
 

@@ -67,7 +67,7 @@ ASKED: dict[str, Any] = {
 @pytest.mark.parametrize(
     "value", [{"path": "x"}, {"path": "x", "limit": None}, {"path": "", "limit": 3, "how": "well"}, {"path": "x", "lines": [1, 2.5]}]
 )
-def test_what_tools_ask_for_is_plain(value: object) -> None:
+def test_schemas_of_tools_are_plain(value: object) -> None:
     assert PlainSchema(ASKED).accepts(value)
 
 
@@ -83,7 +83,7 @@ def test_what_tools_ask_for_is_plain(value: object) -> None:
         [],
     ],
 )
-def test_what_does_not_fit_is_looked_at(value: Any) -> None:
+def test_values_that_do_not_fit_are_validated_completely(value: Any) -> None:
     assert not PlainSchema(ASKED).accepts(value)
 
 
@@ -102,6 +102,6 @@ def test_what_does_not_fit_is_looked_at(value: Any) -> None:
         False,
     ],
 )
-def test_of_other_schemas_it_knows_nothing(schema: Any) -> None:
+def test_other_schemas_are_left_to_jsonschema(schema: Any) -> None:
     values: tuple[Any, ...] = ("x", 1, {}, [], {"a": "x"}, None)
     assert not any(PlainSchema(schema).accepts(value) for value in values)

@@ -1,4 +1,4 @@
-"""What is taken for a secret before a session is shared, and what is not."""
+"""The search for secrets before a session is shared finds tokens and leaves other texts."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_token_in_base64_is_found(text: str, code: Callable[[bytes], bytes]) -
     assert [line[one.start : one.end] for one in SEARCH.find(line)] == [coded]
 
 
-def test_the_word_in_the_next_line_is_no_part_of_a_token() -> None:
+def test_the_word_in_the_next_line_does_not_belong_to_a_token() -> None:
     text = f"{TOKEN}\nnext line"
     assert [text[one.start : one.end] for one in SEARCH.find(text)] == [TOKEN]
 

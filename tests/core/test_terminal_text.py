@@ -42,7 +42,7 @@ from nbtools.core.terminal_text import plain_text, styled_lines
         ("x\x1b[999999999999Cy", None),
     ],
 )
-def test_what_is_seen(text: str, seen: str | None) -> None:
+def test_lines_contain_the_text_that_a_terminal_shows(text: str, seen: str | None) -> None:
     assert seen is None or plain_text(text) == seen
     assert len(plain_text(text)) < 10_000
 

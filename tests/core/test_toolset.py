@@ -39,7 +39,7 @@ def test_a_renamed_tool_keeps_its_abilities() -> None:
     assert isinstance(renamed, ModifiableTool)
 
 
-def test_the_registry_names_the_nearest_and_refuses_what_is_no_tool() -> None:
+def test_the_registry_suggests_the_nearest_name_and_refuses_other_objects() -> None:
     registry = ToolRegistry([one, two])
     with pytest.raises(ToolFailure, match="Did you mean two"):
         registry.get("tow")

@@ -83,7 +83,7 @@ def test_unified_reads_as_usual():
     assert unified("f", "same", "same") == ""
 
 
-def test_the_persons_part_is_told_from_the_models():
+def test_the_persons_change_is_separated_from_the_models():
     assert diff_stat("a\nb\n", "a\nxyz\n") == DiffStat(1, 1, 3, 1)
     assert diff_stat("a\nb\n", "a\nxyz\nmine\n", proposal="a\nxyz\n") == DiffStat(1, 1, 3, 1, 1, 0, 4, 0)
 

@@ -27,13 +27,13 @@ def script(root: Path, name: str, text: str) -> str:
     return f'"$CLAUDE_PROJECT_DIR"/{name}'
 
 
-def printing(root: Path, *, exit_code: int = 0, **said: Any) -> str:
-    code = f"import sys, json\njson.load(sys.stdin)\nprint({json.dumps(said)!r})\nsys.exit({exit_code})\n"
+def printing(root: Path, *, exit_code: int = 0, **answer: Any) -> str:
+    code = f"import sys, json\njson.load(sys.stdin)\nprint({json.dumps(answer)!r})\nsys.exit({exit_code})\n"
     return script(root, "says.py", f"#!{sys.executable}\n{code}")
 
 
-def specific(**said: Any) -> dict[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}
+def specific(**answer: Any) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **answer}}
 
 
 async def test_a_guard_written_for_claude_code_guards_the_canonical_call(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_the_input_is_what_claude_code_sends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("answer", "error"),
     [
         (specific(permissionDecision="allow"), None),
         (specific(permissionDecision="deny", permissionDecisionReason="no such thing"), "no such thing"),
@@ -84,8 +84,8 @@ async def test_the_input_is_what_claude_code_sends(tmp_path: Path) -> None:
         ({"suppressOutput": True}, "needs approval"),
     ],
 )
-async def test_what_it_prints_decides(tmp_path: Path, said: dict[str, Any], error: str | None) -> None:
-    async with session(tmp_path, command_hook("before", printing(tmp_path, **said))) as s:
+async def test_the_output_of_a_hook_decides(tmp_path: Path, answer: dict[str, Any], error: str | None) -> None:
+    async with session(tmp_path, command_hook("before", printing(tmp_path, **answer))) as s:
         result = await s.call("write", {"path": "new.txt", "content": "x"})
     assert (result.error is None) is (error is None), result
     assert error is None or error in result.error.message
@@ -126,13 +126,13 @@ async def test_input_changed_to_nonsense_stops_the_call(tmp_path: Path) -> None:
     assert "changed the input to an invalid one" in result.error.message
 
 
-async def test_exit_code_2_beats_what_is_printed(tmp_path: Path) -> None:
+async def test_exit_code_2_overrides_the_output(tmp_path: Path) -> None:
     command = printing(tmp_path, exit_code=2, **specific(permissionDecision="allow"))
     async with session(tmp_path, command_hook("before", command)) as s:
         assert (await s.call("read", {"path": "a.txt"})).error.code is ErrorCode.POLICY_VIOLATION
 
 
-async def test_other_exit_codes_are_told_and_json_is_still_heard(tmp_path: Path) -> None:
+async def test_other_exit_codes_are_reported_and_json_still_counts(tmp_path: Path) -> None:
     command = printing(tmp_path, exit_code=1, **specific(permissionDecision="deny", permissionDecisionReason="heard"))
     async with session(tmp_path, command_hook("before", command)) as s:
         assert "heard" in (await s.call("read", {"path": "a.txt"})).error.message
@@ -155,7 +155,7 @@ def patience(command: str) -> int:
 
 
 @pytest.mark.parametrize(("command", "problem"), FAULTS)
-async def test_faults_are_told_and_passed_over(tmp_path: Path, command: str, problem: str) -> None:
+async def test_failures_of_hooks_are_reported_and_skipped(tmp_path: Path, command: str, problem: str) -> None:
     async with session(tmp_path, command_hook("before", command, timeout=patience(command), name="bad")) as s:
         result = await s.call("read", {"path": "a.txt"})
     assert result.ok
@@ -179,25 +179,25 @@ async def test_a_flood_is_a_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("echo mind the style >&2; exit 2", "objects: mind the style]"),
         ("""echo '{"decision": "block", "reason": "tests fail"}'""", "objects: tests fail]"),
         ("""echo '{"hookSpecificOutput": {"additionalContext": "formatted"}}'""", "] formatted"),
     ],
 )
-async def test_after_a_call_the_model_is_told(tmp_path: Path, command: str, told: str) -> None:
+async def test_a_hook_after_a_call_sends_a_message_to_the_model(tmp_path: Path, command: str, message: str) -> None:
     async with session(tmp_path, command_hook("after", command, name="critic")) as s:
         result = await s.call("read", {"path": "a.txt"})
     assert result.ok
     assert "two" in result.llm_content
-    assert result.llm_content.endswith(told)
+    assert result.llm_content.endswith(message)
 
 
 @pytest.mark.parametrize("output", ["hidden", {"content": "hidden"}])
 async def test_the_output_is_replaced(tmp_path: Path, output: Any) -> None:
-    said = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": output}}
-    async with session(tmp_path, command_hook("after", printing(tmp_path, **said))) as s:
+    answer = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": output}}
+    async with session(tmp_path, command_hook("after", printing(tmp_path, **answer))) as s:
         assert (await s.call("read", {"path": "a.txt"})).llm_content == "hidden"
 
 
@@ -210,7 +210,7 @@ async def test_success_and_failure_are_events_of_their_own(tmp_path: Path) -> No
 
 
 async def test_a_tool_that_claude_does_not_have_goes_by_the_names_of_its_like(tmp_path: Path) -> None:
-    """Who guards Edit and Write guards patches, moves and deletions."""
+    """A hook for Edit and Write also guards patches, moves and deletions."""
     async with session(tmp_path, command_hook("before", "cat > seen.json; exit 2", matcher="Edit|Write")) as s:
         if "delete" in s.tools.names():
             assert (await s.call("delete", {"path": "a.txt"})).error.code is ErrorCode.POLICY_VIOLATION
@@ -238,13 +238,13 @@ async def test_a_settings_file_of_claude_code_is_taken_as_it_is(tmp_path: Path) 
     assert (tmp_path / "log").read_text() == "after\n"
 
 
-def test_what_cannot_be_taken_from_a_settings_file_is_told(tmp_path: Path) -> None:
+def test_unsupported_entries_of_a_settings_file_are_reported(tmp_path: Path) -> None:
     listed = [{"type": "prompt", "prompt": "?"}, {"type": "command", "command": "true", "if": "Bash(git *)"}]
     path = settings_file(tmp_path, {"hooks": {"PreToolUse": [{"hooks": listed}]}})
-    with pytest.warns(UserWarning, match="not supported") as told:
+    with pytest.warns(UserWarning, match="not supported") as message:
         hooks = claude_hooks(path)
     assert len(hooks) == 1
-    assert ["type 'prompt'" in str(told[0].message), "condition 'Bash(git *)'" in str(told[1].message)] == [True, True]
+    assert ["type 'prompt'" in str(message[0].message), "condition 'Bash(git *)'" in str(message[1].message)] == [True, True]
     assert claude_hooks(settings_file(tmp_path, {"hooks": {"PreToolUse": [{"hooks": listed}]}, "disableAllHooks": True})) == ()
 
 

@@ -86,7 +86,7 @@ async def test_every_shape_of_declaration_is_read(tmp_path: Path, printed: Any) 
         ("text", "is not a function declaration"),
     ],
 )
-async def test_what_cannot_be_used_is_told_and_left_out(tmp_path: Path, declared: Any, problem: str) -> None:
+async def test_unusable_tools_are_reported_and_left_out(tmp_path: Path, declared: Any, problem: str) -> None:
     discovered = await found(tmp_path, [ECHO, declared], taken={"discovered_tool_taken"})
     assert [one.name for one in discovered.tools] == ["discovered_tool_echo"]
     assert problem in discovered.problems[0]
@@ -103,7 +103,7 @@ async def test_a_schema_with_a_cycle_is_found_and_still_checks_parameters(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "told"),
+    ("command", "code", "reported"),
     [
         ("false", "discovered_tool_execution_error", "Exit Code: 1"),
         ("no-such-command-here", "discovered_tool_execution_error", "Error: the program was not found"),
@@ -113,11 +113,11 @@ async def test_a_schema_with_a_cycle_is_found_and_still_checks_parameters(tmp_pa
         ("yes", "discovered_tool_execution_error", "stopped because it printed too much on stdout"),
     ],
 )
-async def test_a_listing_that_fails_says_why(tmp_path: Path, command: str, code: str, told: str) -> None:
+async def test_a_listing_that_fails_says_why(tmp_path: Path, command: str, code: str, reported: str) -> None:
     with pytest.raises(ToolFailure) as failure:
         await discover(command, "true", Workspace(tmp_path), seconds=0.3 if command == "sleep 60" else 20, most=100_000)
     assert failure.value.code == code
-    assert told in failure.value.message
+    assert reported in failure.value.message
 
 
 async def test_a_call_gets_the_name_and_its_arguments(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ async def test_a_call_gets_the_name_and_its_arguments(tmp_path: Path) -> None:
         assert (await session.call("discovered_tool_echo", {"text": 3})).error.code is ErrorCode.INVALID_TOOL_PARAMS
 
 
-async def test_a_call_is_asked_with_the_command_and_its_arguments(tmp_path: Path) -> None:
+async def test_an_approval_request_shows_the_command_and_its_arguments(tmp_path: Path) -> None:
     person = ScriptedConfirmer(CANCEL)
     async with Session(tmp_path, confirmer=person) as session:
         await session.discover(listing(tmp_path, [ECHO]), caller(tmp_path))
@@ -138,7 +138,7 @@ async def test_a_call_is_asked_with_the_command_and_its_arguments(tmp_path: Path
     assert '"text": "x"' in person.asked[0].details.prompt
 
 
-async def test_discovering_again_replaces_what_was_there(tmp_path: Path) -> None:
+async def test_a_second_discovery_replaces_the_tools_of_the_first(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
         await session.discover(listing(tmp_path, [ECHO, {"name": "warn"}]), caller(tmp_path))
         again = await session.discover(listing(tmp_path, [ECHO, {"name": "fail"}]), caller(tmp_path))

@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).parent.parent / "example_package"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pip has put the example package: no network, nothing of it left in the tree."""
+    """Returns the folder where pip installed the example package: without network, and without files left in the tree."""
     target, source = tmp_path_factory.mktemp("target"), tmp_path_factory.mktemp("source") / "example"
     (source / "nbtools_example").mkdir(parents=True)
     for name in ("pyproject.toml", "nbtools_example/__init__.py"):
@@ -105,7 +105,7 @@ VALUES = {
 
 
 def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, values: dict[str, Any], taken: Any = ()) -> entry_points.Plugins:
-    """With a package installed whose entry points lead to these values."""
+    """Installs a package whose entry points lead to these values."""
     module = type(sys)("example_values")
     lines = ["[nbtools.tools]"]
     for number, (name, value) in enumerate(values.items()):
@@ -121,7 +121,9 @@ def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, values: dict[str, Any
 
 
 @pytest.mark.parametrize(("value", "names"), VALUES.values(), ids=VALUES)
-def test_what_an_entry_point_may_lead_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: Any, names: list[str]) -> None:
+def test_an_entry_point_leads_to_a_tool_a_toolset_or_a_function(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: Any, names: list[str]
+) -> None:
     plugs = found(monkeypatch, tmp_path, {"x": value})
     assert [tool.name for tool in plugs.tools] == names
     assert len(plugs.problems) == (0 if names else 1)

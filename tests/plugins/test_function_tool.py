@@ -104,7 +104,7 @@ async def test_all_three_kinds_of_functions_run() -> None:
     assert len(seen.events) - len(seen.calls) == 3
 
 
-async def test_wrong_arguments_are_told_in_one_line() -> None:
+async def test_wrong_arguments_are_an_error_in_one_line() -> None:
     async with Session(".", tools=[area, greet]) as session:
         missing = await session.call("area", {})
         assert missing.error is not None
@@ -150,7 +150,7 @@ def test_a_function_that_cannot_be_checked_is_refused() -> None:
     with pytest.raises(TypeError, match="passed by name"):
 
         @tool
-        def loose(*args: str) -> None:
+        def variadic(*args: str) -> None:
             """Loose."""
 
 
@@ -169,7 +169,7 @@ async def session_result(function: Any, tmp_path: Path, **arguments: Any) -> Too
         return await session.call(function.name, arguments)
 
 
-async def test_an_exception_is_told_with_its_line_and_a_failure_in_its_own_words(tmp_path: Path) -> None:
+async def test_an_exception_is_reported_with_its_line_and_a_failure_with_its_message(tmp_path: Path) -> None:
     @tool(kind="read")
     def query(sql: str) -> str:
         if sql == "known":
@@ -185,7 +185,7 @@ async def test_an_exception_is_told_with_its_line_and_a_failure_in_its_own_words
     assert (foreseen.error.code, foreseen.error.message) == (ErrorCode.INVALID_TOOL_PARAMS, "There is no table x.")
 
 
-async def test_a_question_of_ones_own_is_asked_and_none_is_not(tmp_path: Path) -> None:
+async def test_a_confirmation_of_ones_own_is_used_and_none_asks_nothing(tmp_path: Path) -> None:
     def question(amount: int) -> str | None:
         return f"Pay {amount}?" if amount > 10 else None
 
@@ -235,19 +235,19 @@ async def test_a_tool_that_returns_something_else_is_named_itself(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "expected"),
     [(1.1 + 2.2, "3.3"), (0.1 + 0.2, "0.3"), (2.0, "2.0"), (1e300, "1e+300"), (1 / 3, "0.333333333333"), (float("nan"), "nan")],
 )
-async def test_a_float_is_shown_as_a_person_writes_it_and_kept_as_it_is(tmp_path: Path, value: float, shown: str) -> None:
+async def test_a_float_is_shown_as_a_person_writes_it_and_kept_as_it_is(tmp_path: Path, value: float, expected: str) -> None:
     result = shown_value(value)
     assert result is not None
-    assert (result.return_display, result.summary) == (shown, shown)
+    assert (result.return_display, result.summary) == (expected, expected)
     assert result.llm_content == repr(value)
     assert result.data is value
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "expected"),
     [
         ([1.1 + 2.2, [0.1 + 0.2]], [3.3, [0.3]]),
         ({"a": {"b": 1.1 + 2.2}, "c": "3.3000000000000003"}, {"a": {"b": 3.3}, "c": "3.3000000000000003"}),
@@ -256,7 +256,7 @@ async def test_a_float_is_shown_as_a_person_writes_it_and_kept_as_it_is(tmp_path
         ({0.1 + 0.2}, None),
     ],
 )
-async def test_floats_in_containers_are_shown_as_a_person_writes_them(tmp_path: Path, value: Any, shown: Any) -> None:
+async def test_floats_in_containers_are_shown_as_a_person_writes_them(tmp_path: Path, value: Any, expected: Any) -> None:
     @tool
     def numbers() -> Any:
         """Returns numbers."""
@@ -265,10 +265,10 @@ async def test_floats_in_containers_are_shown_as_a_person_writes_them(tmp_path: 
     async with Session(tmp_path, tools=[numbers], policy=Policy(mode="yolo")) as session:
         result = await session.call("numbers")
     assert isinstance(result.return_display, str)
-    if shown is None:
+    if expected is None:
         assert result.return_display == result.llm_content
     else:
-        assert json.loads(result.return_display) == shown
+        assert json.loads(result.return_display) == expected
         assert json.loads(str(result.llm_content)) == json.loads(json.dumps(value))
     assert result.data is value
 

@@ -27,9 +27,9 @@ def after(command: str, **options: Any) -> Hook:
     return command_hook("after", command, speaks="gemini", name="check", **options)
 
 
-def says(exit_code: int = 0, stream: str = "stdout", **said: Any) -> str:
+def says(exit_code: int = 0, stream: str = "stdout", **output: Any) -> str:
     """Returns a command that prints JSON."""
-    return f"cat >/dev/null; printf %s {shlex.quote(json.dumps(said))}{' >&2' if stream == 'stderr' else ''}; exit {exit_code}"
+    return f"cat >/dev/null; printf %s {shlex.quote(json.dumps(output))}{' >&2' if stream == 'stderr' else ''}; exit {exit_code}"
 
 
 async def call(root: Path, *hooks: Hook, name: str = "run_shell_command", mode: str = "yolo", **arguments: Any) -> ToolResult:

@@ -1,4 +1,4 @@
-"""Tools that act on what they are told to, for decisions."""
+"""Tools that read, edit and run commands, for tests of decisions."""
 
 from __future__ import annotations
 

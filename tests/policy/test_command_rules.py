@@ -123,12 +123,12 @@ def test_a_rule_that_forbids_or_asks_sees_past_global_options(command: str) -> N
         ("rm x", "rm -f x", True),
     ],
 )
-def test_where_options_may_stand(spec: str, command: str, covered: bool) -> None:
+def test_options_match_before_and_after_the_operands(spec: str, command: str, covered: bool) -> None:
     assert bool(rules(spec).find_touching(analyse(command).commands[0])) is covered
 
 
 @pytest.mark.parametrize("command", ["git $X", "git --no-pager $X", "git -C sub $X", "git --no-pager -c a.b=c $X"])
-def test_what_may_be_forbidden_is_seen_past_options_too(command: str) -> None:
+def test_a_deny_rule_matches_a_command_with_options_in_between(command: str) -> None:
     act = analyse(command).commands[0]
     assert rules("git push:*").find_possible(act)
     assert not rules("npm publish:*").find_possible(act)
@@ -172,7 +172,7 @@ def test_a_deny_speaks_of_its_command_only(spec: str, command: str) -> None:
         ("git push:*", "ls $X", False),
     ],
 )
-def test_words_that_the_shell_fills_in_may_be_what_is_forbidden(spec: str, command: str, perhaps: bool) -> None:
+def test_words_that_the_shell_expands_may_be_the_denied_ones(spec: str, command: str, perhaps: bool) -> None:
     assert any(rules(spec).find_possible(act) is not None for act in analyse(command).commands) is perhaps
 
 
@@ -180,7 +180,7 @@ def test_a_program_that_is_only_known_when_it_runs_is_nobodys_to_allow() -> None
     assert not allows("$PROGRAM:*", analyse("$PROGRAM x").commands[0])
 
 
-def test_an_expression_is_held_against_the_words_however_they_are_quoted() -> None:
+def test_an_expression_is_matched_with_the_words_however_they_are_quoted() -> None:
     listed = CommandRules([SourcedRule(Rule("shell", command=r"rm\b"), "", "")])
     assert all(listed.find_touching(analyse(command).commands[0]) for command in ("rm x", "'rm' x", "/bin/rm x", "FOO=1 rm x"))
     assert listed.find_touching(analyse("echo rm").commands[0]) is None

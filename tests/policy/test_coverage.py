@@ -1,4 +1,4 @@
-"""What a rule about commands covers is told truly: examples of what it does not cover are asked."""
+"""The description of a rule for commands is true: its examples of uncovered commands need approval."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def decided(rule: str, command: str) -> Action:
         ("terminal_run(git log:*)", "git log with options", "git log --output=FILE"),
     ],
 )
-def test_what_a_rule_covers(rule: str, covers: str, example: str) -> None:
+def test_a_rule_describes_which_commands_it_covers(rule: str, covers: str, example: str) -> None:
     found = coverage(rule)
     assert found.rule == rule
     assert covers in found.covers
     assert (example in found.example) if example else not found.example
 
 
-def test_examples_are_asked_and_what_covers_nothing_allows_nothing() -> None:
-    """The law over the whole table: what is said of a rule is what a decision by it is."""
+def test_examples_need_approval_and_a_rule_that_covers_nothing_allows_nothing() -> None:
+    """The description of a rule agrees with the decisions by it, for every program of the table."""
     programs = [*included_table().names(), "frobnicate", "uv run pytest", "npx prettier", "sed -i", "git --no-pager log"]
     assert {line for program in programs for line in untrue(program)} == set()
 

@@ -85,7 +85,7 @@ def test_a_tool_that_is_there_to_ask_always_asks(mode: str, allow: tuple[str, ..
     assert (decision.action, decision.reason) == ("ask", "this tool asks before every call")
 
 
-def test_where_nobody_is_to_be_asked_asking_is_denied() -> None:
+def test_a_call_that_needs_approval_is_denied_in_the_mode_dont_ask() -> None:
     decision = PolicyEngine(Policy("dont_ask", allow=("ask",))).decide(ASK, ASK.build({}))
     assert (decision.action, decision.reason) == (
         "deny",
@@ -161,7 +161,7 @@ def test_always_offers_the_parts_not_the_letter(command: str, offered: tuple[str
         "FOO=1 ls",
     ],
 )
-def test_what_is_offered_then_runs_unasked(command: str) -> None:
+def test_a_call_that_a_grant_covers_runs_without_approval(command: str) -> None:
     invocation = SHELL.build({"command": command})
     assert PolicyEngine(Policy(), offered_grants(SHELL, invocation).rules).decide(SHELL, invocation).action == "allow"
 
@@ -193,7 +193,7 @@ class Cells(AnyTool):
         return Further(params) if params.get("run") else Aimed(params)
 
 
-def test_who_allowed_a_tool_has_not_allowed_what_goes_further() -> None:
+def test_a_rule_for_a_tool_does_not_allow_a_call_that_goes_further() -> None:
     cells = Cells("cells", Kind.EDIT)
     assert action(Policy(allow=("cells",)), cells) == "allow"
     assert action(Policy(allow=("cells", "*")), cells, run=True) == "ask"

@@ -84,7 +84,7 @@ def test_a_rule_for_the_program_on_standard_input_covers_it(session: Session, fo
         "bash <<EOF\n$evil\nEOF\n",
     ],
 )
-def test_what_runs_beside_the_code_needs_a_rule_of_its_own(session: Session, command: str) -> None:
+def test_commands_beside_the_code_need_a_rule_of_their_own(session: Session, command: str) -> None:
     assert decided(session, command, allow=("shell(python -)", "shell(bash)")) == "ask"
 
 

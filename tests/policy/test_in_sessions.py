@@ -43,7 +43,7 @@ class Person:
         return Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, ToolConfirmationPayload(rules=rules))
 
 
-async def test_what_may_not_be_read_is_not_found_either(root: Path) -> None:
+async def test_files_that_may_not_be_read_are_not_found_either(root: Path) -> None:
     async with Session(root, policy=Policy(deny=("read(/secrets/**)",))) as session:
         assert session.workspace.hidden == ("/secrets/**",)
         found = (await session.call("grep", {"pattern": "x = "})).llm_content
@@ -136,7 +136,7 @@ async def test_no_always_is_offered_where_it_would_change_nothing(root: Path) ->
         assert session.grants == ()
 
 
-async def test_nobody_there_to_confirm_is_told_without_advice_that_would_not_help(root: Path) -> None:
+async def test_a_denial_without_a_confirmer_gives_no_advice_that_would_not_help(root: Path) -> None:
     async with Session(root, policy=Policy("yolo")) as session:
         result = await session.call("write", {"path": ".git/config", "content": "y\n"})
         assert result.error is not None
@@ -179,7 +179,7 @@ async def test_the_persons_memory_is_not_written_unasked(root: Path, tmp_path: P
         assert session.decide("memory", {"text": "x", "scope": "user"}).action == "allow"
 
 
-async def test_what_was_denied_or_asked_of_nobody_is_in_the_history_with_its_decision(root: Path) -> None:
+async def test_denied_calls_are_in_the_history_with_their_decision(root: Path) -> None:
     async with Session(root, policy=Policy(deny=("shell(rm:*)",))) as session:
         denied = await session.call("shell", {"command": "true && rm -rf src"})
         asked = await session.call("write", {"path": "src/a.py", "content": ""})
@@ -198,14 +198,16 @@ async def test_yes_to_a_tool_is_no_yes_to_every_command(root: Path) -> None:
         assert session.grants == ("shell(uname:*)",)
 
 
-async def test_yes_to_what_is_always_asked_allows_nothing_more(root: Path) -> None:
+async def test_approval_of_a_call_that_always_needs_it_allows_no_other_call(root: Path) -> None:
     whole = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL)
     async with Session(root, confirmer=ScriptedConfirmer(whole)) as session:
         assert (await session.call("write", {"path": ".envrc", "content": "x"})).ok
         assert session.grants == ()
 
 
-async def test_what_cannot_be_kept_is_allowed_for_the_session_and_said(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_grant_that_cannot_be_stored_holds_for_the_session_and_is_reported(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with Session(root, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, save=True))) as session:
         (tmp_path / "blocked").write_text("")
         monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "blocked"))
@@ -375,7 +377,7 @@ async def test_other_removals_are_not_critical(root: Path, tmp_path: Path, monke
         assert session.decide("shell", {"command": command.format(root=root, name=root.name)}).action == "allow"
 
 
-async def test_what_git_may_start_in_another_folder_can_be_undone(root: Path) -> None:
+async def test_changes_by_programs_that_git_starts_in_another_folder_can_be_undone(root: Path) -> None:
     (root / ".git" / "config").unlink()
     subprocess.run(["git", "init", "-q", "src"], cwd=root, check=True)
     subprocess.run(["git", "config", "core.fsmonitor", "echo changed > a.py; false"], cwd=root / "src", check=True)

@@ -100,7 +100,7 @@ def test_a_path_more_never_makes_a_decision_weaker(policy: Policy, paths: list[s
 
 
 @given(policy=POLICIES, call=CALLS)
-def test_the_same_question_gets_the_same_answer(policy: Policy, call: Call) -> None:
+def test_equal_calls_get_equal_decisions(policy: Policy, call: Call) -> None:
     tool, params = call
     judge = PolicyEngine(policy, grounds=GROUNDS)
     first = judge.decide(tool, tool.build(params))

@@ -25,7 +25,7 @@ def decided(*layers: Layer, tool: AnyTool = SHELL, command: str = "git log", gra
     return PolicyEngine(layers, grants).decide(tool, tool.build(given))
 
 
-def test_a_decision_says_where_its_rule_stands_and_what_it_is_about() -> None:
+def test_a_decision_names_the_source_and_the_subject_of_its_rule() -> None:
     found = decided(USER, EMPTY)
     assert (found.action, found.rule, found.source) == ("allow", "shell(git:*)", "user")
     found = decided(USER, EMPTY, command="git log && git push")
@@ -64,7 +64,7 @@ def test_a_project_that_is_not_trusted_only_tightens() -> None:
         ((("session", "yolo"),), "yolo"),
     ],
 )
-def test_the_last_mode_that_is_said_holds_and_yolo_is_said_in_sessions_only(modes: tuple[tuple[str, str], ...], mode: str) -> None:
+def test_the_last_mode_applies_and_yolo_is_set_only_in_sessions(modes: tuple[tuple[str, str], ...], mode: str) -> None:
     assert PolicyEngine([Layer(name, Policy(said)) for name, said in modes]).mode == mode
 
 
@@ -88,7 +88,7 @@ def test_rules_as_objects() -> None:
     assert strict.decide(EDIT, edit).action == "deny"
 
 
-def test_arguments_too_long_to_look_at_are_asked_where_they_could_be_forbidden() -> None:
+def test_arguments_too_long_to_check_need_approval_where_a_rule_could_deny_them() -> None:
     rule = Rule("edit", arguments="a.*b.*c.*d")
     edit = EDIT.build({"paths": ["a"]})
     long = {"content": "a" * 100_000}

@@ -38,7 +38,7 @@ def test_an_entry_is_read_from_words() -> None:
         ("name=x", "has no 'name'"),
     ],
 )
-def test_what_is_no_entry_is_told(word: str, says: str) -> None:
+def test_a_wrong_entry_is_an_error_that_names_the_word(word: str, says: str) -> None:
     with pytest.raises(PolicyError, match=says):
         parse_program([word])
 
@@ -90,7 +90,7 @@ def test_the_documentation_is_true() -> None:
     assert [command for command, action in judged.items() if action is Action.ALLOW] == ["mytool -n 5 x a.txt"]
 
 
-def test_a_program_is_kept_in_a_policy_file(tmp_path: Path) -> None:
+def test_a_program_is_stored_in_a_policy_file(tmp_path: Path) -> None:
     store = PolicyStore(tmp_path, tmp_path / "config", tmp_path / "state", "key")
     store.user_path.parent.mkdir()
     store.user_path.write_text('# mine\nallow = ["grep"]\n\n[programs.first]\nflags = "-a" # all\n', encoding="utf-8")

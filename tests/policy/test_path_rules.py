@@ -23,13 +23,13 @@ def action(policy: Policy, tool: AnyTool, *paths: str, command: str = "") -> str
 
 
 @pytest.mark.parametrize("tool", [READ, GREP, EDIT, PATCH, DELETE, MOVE, MINE], ids=lambda tool: tool.name)
-def test_what_may_not_be_read_is_closed_to_every_tool(tool: AnyTool) -> None:
+def test_a_file_that_may_not_be_read_is_closed_to_every_tool(tool: AnyTool) -> None:
     for path in ("secrets/key", "secrets", "/home/me/work/secrets/key", "~/work/secrets/key", "src/../secrets/key"):
         assert action(SECRETS, tool, "a", path) == "deny"
     assert action(SECRETS, tool, "src/a") == "allow"
 
 
-def test_what_may_not_be_written_may_be_read() -> None:
+def test_a_file_that_may_not_be_written_may_be_read() -> None:
     policy = Policy("yolo", deny=("edit(*.lock)",), ask=("edit(/src/**)",))
     assert [action(policy, tool, "a/b.lock") for tool in (READ, GREP, EDIT, PATCH, DELETE)] == ["allow", "allow", "deny", "deny", "deny"]
     assert [action(policy, tool, "src/b") for tool in (READ, GREP, EDIT, PATCH, DELETE)] == ["allow", "allow", "ask", "ask", "ask"]
@@ -58,7 +58,7 @@ def test_an_allow_needs_the_link_and_where_it_leads_a_deny_either() -> None:
     assert action(policy, EDIT, "lib/real", "src/kept") == "deny"
 
 
-def test_who_removes_a_folder_removes_what_is_in_it() -> None:
+def test_removing_a_folder_removes_the_files_in_it() -> None:
     policy = Policy("yolo", deny=("edit(a/b/key)", "edit(*.pem)"))
     assert action(policy, DELETE, "a/") == "deny"
     assert action(policy, MOVE, "a", "c") == "deny"
@@ -67,13 +67,13 @@ def test_who_removes_a_folder_removes_what_is_in_it() -> None:
     assert action(policy, SHELL, command="rm -r a") == "deny"
 
 
-def test_looking_into_a_folder_is_asked_where_a_part_of_it_is() -> None:
+def test_a_search_needs_approval_where_reading_a_part_of_the_folder_does() -> None:
     policy = Policy(ask=("read(a/b/**)",))
     assert [action(policy, GREP, path) for path in (".", "a", "a/b", "c")] == ["ask", "ask", "ask", "allow"]
     assert action(SECRETS, GREP, ".") == "allow"
 
 
-def test_looking_into_a_folder_is_asked_where_what_is_named_may_be_in_it() -> None:
+def test_a_search_needs_approval_where_a_protected_file_may_be_in_the_folder() -> None:
     policy = Policy("yolo", ask=("read(*.pem)",))
     assert [action(policy, GREP, path) for path in (".", "src", "a.pem", "src/", "src/a.py")] == ["ask", "ask", "ask", "ask", "allow"]
     decision = PolicyEngine(policy).decide(GREP, GREP.build({"paths": ["src"]}))
@@ -163,7 +163,7 @@ def test_commands_keep_to_rules_about_paths(command: str, expected: str) -> None
         (("edit(out/**)",), "> out/a", "ask"),
     ],
 )
-def test_what_a_command_writes_needs_a_rule_of_its_own(allow: tuple[str, ...], command: str, expected: str) -> None:
+def test_a_write_of_a_command_needs_a_rule_of_its_own(allow: tuple[str, ...], command: str, expected: str) -> None:
     assert action(Policy(allow=allow), SHELL, command=command) == expected
 
 
@@ -179,7 +179,7 @@ def test_hosts() -> None:
     assert action(policy, FETCH, "a.example.org", "other.net") == "ask"
 
 
-def test_what_may_not_be_read_is_hidden() -> None:
+def test_files_that_may_not_be_read_are_hidden() -> None:
     policy = Policy(deny=("read(secrets/**)", "read(./.env)", "edit(*.lock)", "grep(x)", "read(~/.ssh/**)", "shell"), ask=("read(asked)",))
     assert PolicyEngine(policy).hidden_patterns == ("secrets/**", ".env", "~/.ssh/**")
 

@@ -49,14 +49,14 @@ def test_a_rule_covers_paths_as_gitignore_does(spec: str, path: str, covered: bo
     assert (rules(spec).find_covering(GROUNDS.resolve(path)) is not None) is covered
 
 
-def test_what_allows_takes_the_dot_for_the_root() -> None:
+def test_an_allow_rule_reads_a_dot_as_the_root() -> None:
     spot = GROUNDS.resolve("deep/README.md")
     assert rules("./README.md").find_covering(spot) is not None
     assert rules("./README.md", narrow=True).find_covering(spot) is None
     assert rules("./README.md", narrow=True).find_covering(GROUNDS.resolve("README.md")) is not None
 
 
-def test_what_forbids_holds_for_the_folder_too() -> None:
+def test_a_deny_rule_for_files_applies_to_their_folder_too() -> None:
     assert rules("secrets/**").find_touching(GROUNDS.resolve("secrets")) is not None
     assert rules("a/b/c.txt").find_below(GROUNDS.resolve("a")) is not None
     assert rules("a/b/c.txt").find_below(GROUNDS.resolve(".")) is not None

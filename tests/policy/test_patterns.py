@@ -16,7 +16,7 @@ from nbtools.policy.patterns import TextTooLong, expression, matches_pieces
 @pytest.mark.parametrize(
     "text", ["(a+)+", "(a*)*b", "(?:a|a)*", "(x{2,})+", "((a+)b)*", r"(a)\1", "(?P<n>a)(?P=n)", "(a|b){2,}", "(?:a+)*?"]
 )
-def test_what_repeats_itself_is_refused(text: str) -> None:
+def test_nested_repetition_in_a_pattern_is_refused(text: str) -> None:
     with pytest.raises(PolicyError, match="endless"):
         expression(text)
 

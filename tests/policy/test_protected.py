@@ -1,4 +1,4 @@
-"""What is asked in every mode, whatever the rules allow."""
+"""Some calls need approval in every mode, whatever the rules allow."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def action(policy: Policy, tool: AnyTool, **params: object) -> str:
 
 @pytest.mark.parametrize("path", PROTECTED)
 @pytest.mark.parametrize("tool", [EDIT, WRITE, DELETE, MOVE, MINE], ids=lambda tool: tool.kind.value)
-def test_protected_paths_are_asked_whatever_is_allowed(path: str, tool: AnyTool) -> None:
+def test_protected_paths_need_approval_whatever_the_rules_allow(path: str, tool: AnyTool) -> None:
     for mode in ("default", "auto_edit", "yolo"):
         assert action(Policy(mode, allow=("*", "edit(**)", "edit(//**)")), tool, paths=["a", path]) == "ask"
     assert action(Policy("dont_ask", allow=("*",)), tool, paths=[path]) == "deny"
@@ -108,7 +108,7 @@ def test_others_are_not(path: str) -> None:
         "rm -r .git",
     ],
 )
-def test_commands_that_write_protected_paths_are_asked_in_every_mode(command: str) -> None:
+def test_commands_that_write_protected_paths_need_approval_in_every_mode(command: str) -> None:
     for policy in (Policy("yolo"), Policy(allow=("shell", "edit", "edit(**)")), Policy(allow=("*",))):
         decision = PolicyEngine(policy, grounds=GROUNDS).decide(SHELL, SHELL.build({"command": command}))
         assert decision.action == "ask", decision
@@ -117,13 +117,13 @@ def test_commands_that_write_protected_paths_are_asked_in_every_mode(command: st
 
 
 @pytest.mark.parametrize("command", ["rm -rf /", "rm -rf ~", "rm -rf .", "echo $(rm -rf /)", "bash -c 'rm -rf /'", "sudo rm -rf /etc"])
-def test_critical_removals_are_asked_in_every_mode(command: str) -> None:
+def test_critical_removals_need_approval_in_every_mode(command: str) -> None:
     for policy in (Policy("yolo"), Policy(allow=("*",)), Policy(allow=(f"shell({command})",))):
         assert action(policy, SHELL, command=command) == "ask"
 
 
 @pytest.mark.parametrize("path", [".", "/", "/home", "/home/me", "/etc", "~"])
-def test_the_removal_of_what_cannot_be_missed_is_asked_in_every_mode(path: str) -> None:
+def test_the_removal_of_essential_folders_needs_approval_in_every_mode(path: str) -> None:
     assert action(Policy("yolo", allow=("*",)), DELETE, paths=[path]) == "ask"
     assert action(Policy("yolo"), DELETE, paths=["src"]) == "allow"
 
@@ -131,7 +131,7 @@ def test_the_removal_of_what_cannot_be_missed_is_asked_in_every_mode(path: str) 
 @pytest.mark.parametrize(
     "command", ["rm -r 'open", "ls; rm x; if", "[[ -d x ]] && rm -r x", "x=(); $'r\\x6d' x", "echo a\u202eb", "ls \x1b[2K"]
 )
-def test_what_was_not_understood_is_asked_in_every_mode(command: str) -> None:
+def test_lines_that_are_not_understood_need_approval_in_every_mode(command: str) -> None:
     """In ``yolo``, where it may remove something; where it asks at all, in any case."""
     for policy in (Policy("yolo"), Policy(allow=("*",))):
         assert action(policy, SHELL, command=command) == "ask"

@@ -26,7 +26,7 @@ def test_reads_what_a_person_writes(text: str, rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a b", "shell(", "(x)", "edit)"])
-def test_refuses_what_is_no_rule_and_shows_one(text: str) -> None:
+def test_text_that_is_not_a_rule_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(PolicyError, match=r"edit\(src/\*\*\)"):
         read_rule(text)
 

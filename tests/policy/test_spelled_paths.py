@@ -111,7 +111,7 @@ def test_paths_are_compared_as_the_system_reads_them(session: Session, line: str
         "cd /proc/self/cwd && rm -rf *",
     ],
 )
-def test_essential_and_protected_paths_are_asked_in_yolo_however_they_are_spelled(session: Session, line: str) -> None:
+def test_essential_and_protected_paths_need_approval_in_yolo_in_every_spelling(session: Session, line: str) -> None:
     root = session.workspace.root
     line = line.format(root=root, name=root.name, up="../" * 12)
     assert Session(root, policy=Policy("yolo")).decide("shell", {"command": line}).action == "ask"
@@ -121,7 +121,7 @@ def test_essential_and_protected_paths_are_asked_in_yolo_however_they_are_spelle
     "line",
     ["wc --files0-from=list", "file -f list", "sha256sum -c list", "strings @list"],
 )
-def test_files_that_a_list_names_are_not_known(tmp_path: Path, line: str) -> None:
+def test_files_that_a_list_names_are_unknown(tmp_path: Path, line: str) -> None:
     """The list names the hidden file; ``strings`` even prints it."""
     rules = [f"shell({line.partition(' ')[0]}:*)"]
     hidden = Session(tmp_path, policy=Policy(allow=rules, deny=("read(secrets/**)",))).decide("shell", {"command": line})

@@ -54,7 +54,7 @@ def test_a_policy_is_read_as_a_person_writes_it() -> None:
         ("[[rule]]\ndecision = 'deny'", "tool is required"),
     ],
 )
-def test_what_cannot_be_read_is_said_in_one_line(text: str, says: str) -> None:
+def test_a_file_that_cannot_be_read_is_an_error_in_one_line(text: str, says: str) -> None:
     with pytest.raises(PolicyError, match=r"policy\.toml") as raised:
         read_policy(text, "policy.toml")
     assert says in str(raised.value)
@@ -100,7 +100,7 @@ def test_the_layers_of_files(store: PolicyStore) -> None:
     )
 
 
-def test_trust_holds_for_what_the_file_said(store: PolicyStore) -> None:
+def test_trust_holds_for_the_content_that_the_file_had(store: PolicyStore) -> None:
     put(store.project_path, "allow = ['edit']")
     assert store.trust() is Trust.UNKNOWN
     store.set_trust(store.project().digest)
@@ -158,7 +158,7 @@ def test_a_file_made_to_overwhelm_asks_everything(store: PolicyStore, text: str)
     assert "every call needs approval" in store.problems()[0]
 
 
-def test_what_is_no_file_asks_everything(store: PolicyStore) -> None:
+def test_without_a_regular_file_every_call_needs_approval(store: PolicyStore) -> None:
     store.user_path.parent.mkdir()
     os.mkfifo(store.user_path)
     store.project_path.mkdir(parents=True)
@@ -174,7 +174,7 @@ def test_rules_are_not_added_to_a_file_that_cannot_be_read(store: PolicyStore) -
 
 
 @pytest.mark.parametrize("broken", ["[[grant", "[[grant]]\nrule = 'edit('\nat = 2026-01-01T00:00:00Z", "grant = 1"])
-def test_broken_grants_hold_nothing_are_told_and_kept_beside(store: PolicyStore, broken: str) -> None:
+def test_broken_grants_allow_nothing_and_are_reported_and_backed_up(store: PolicyStore, broken: str) -> None:
     store.save(Grant("edit", True, 1.0))
     path = next((store.user_path.parent.parent / "state").glob("*/grants.toml"))
     put(path, broken)
@@ -221,7 +221,7 @@ def test_a_link_to_a_file_elsewhere_stays_a_link(tmp_path: Path, store: PolicySt
     assert dotfiles.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, store: PolicyStore) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path, store: PolicyStore) -> None:
     (tmp_path / "state").write_text("", encoding="utf-8")
     with pytest.raises(ToolFailure, match=r"grants\.toml"):
         store.save(Grant("edit", True, 1.0))

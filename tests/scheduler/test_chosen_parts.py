@@ -131,7 +131,7 @@ async def test_always_grants_nothing_where_something_is_left_out() -> None:
     assert grants == ()
 
 
-async def test_a_changed_text_is_asked_again_without_what_was_left_out() -> None:
+async def test_a_changed_text_needs_a_new_approval_without_the_omitted_parts() -> None:
     person = Chooser(lambda _: (False, "mine\n", True, False), ONCE)
     result, after, _ = await patched(FILES, PATCH, person)
     assert after == {"a.txt": OLD, "old.txt": OLD, "new/b.txt": "mine\n"}

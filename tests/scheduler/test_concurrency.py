@@ -124,7 +124,7 @@ class Storm:
                 await self.run(part, line)
 
     def check(self) -> None:
-        """Who runs beside a change is one of the calls that it is made by, or that it makes."""
+        """Only the calls that a change belongs to, or that it makes, run beside it."""
         for one in self.inside:
             beside = [other for other in self.inside if other is not one and not _related(one, other)]
             assert not (one[-1].exclusive and beside)
@@ -165,7 +165,7 @@ async def _is_empty(limiter: ConcurrencyLimiter) -> None:
     assert limiter.enclosing_slot() is None
 
 
-async def test_what_a_call_leaves_behind_keeps_its_place() -> None:
+async def test_work_that_a_call_leaves_behind_keeps_its_slot() -> None:
     """A change goes on in a task that its call did not wait for: the next change waits for both."""
     limiter, go, order = ConcurrencyLimiter(), asyncio.Event(), list[str]()
 

@@ -35,7 +35,7 @@ CALL = {"gemini": {"file_path": "a.txt", "content": "the model's\n"}, "nbtools":
 
 @pytest.mark.parametrize("dialect", CALL)
 @pytest.mark.parametrize("outcome", APPROVALS)
-async def test_an_edit_counts_with_every_approval_and_is_asked_once(outcome: ToolConfirmationOutcome, dialect: str) -> None:
+async def test_an_edit_counts_with_every_approval_and_needs_one(outcome: ToolConfirmationOutcome, dialect: str) -> None:
     with temporary_workspace() as root:
         session, person = await written(root, edited(outcome, new_content="mine\n"), dialect=dialect)
         assert (root / "a.txt").read_text() == "mine\n"

@@ -63,7 +63,7 @@ async def test_allow_takes_the_place_of_a_yes_that_only_the_mode_wants(tmp_path:
         Policy(allow=("write(new.txt)",), ask=("*",)),
     ],
 )
-async def test_allow_stands_below_every_rule(tmp_path: Path, policy: Policy) -> None:
+async def test_an_allow_of_a_hook_ranks_below_every_rule(tmp_path: Path, policy: Policy) -> None:
     async with session(tmp_path, saying(Allow()), policy=policy) as s:
         result = await s.call(*WRITE)
     assert result.error.code in (ErrorCode.CONFIRMATION_REQUIRED, ErrorCode.POLICY_VIOLATION)
@@ -113,7 +113,7 @@ async def test_an_allow_covers_only_what_it_has_seen(tmp_path: Path) -> None:
     assert (tmp_path / "other.txt").read_text() == "y"
 
 
-async def test_a_yes_from_elsewhere_covers_only_what_it_was_said_to(tmp_path: Path) -> None:
+async def test_an_approval_from_elsewhere_covers_only_its_own_call(tmp_path: Path) -> None:
     other = {"path": "other.txt", "content": "y"}
     async with session(tmp_path, saying(Change(other))) as s:
         result = await s.call(*WRITE, approved=True)
@@ -126,7 +126,7 @@ async def test_a_yes_from_elsewhere_covers_only_what_it_was_said_to(tmp_path: Pa
         assert (await s.call(*WRITE, approved=True)).ok
 
 
-async def test_what_the_person_makes_of_a_call_is_seen_too(tmp_path: Path) -> None:
+async def test_hooks_see_the_call_as_the_person_changed_it(tmp_path: Path) -> None:
     @before("write")
     def no_secrets(call: Any) -> Any:
         return Block("a secret") if "secret" in call.arguments["content"] else None
@@ -201,7 +201,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("run", "problem"), FAULTS)
-async def test_a_hook_that_goes_wrong_is_told_and_passed_over(tmp_path: Path, run: Any, problem: str) -> None:
+async def test_a_failing_hook_is_reported_and_skipped(tmp_path: Path, run: Any, problem: str) -> None:
     async with session(tmp_path, before(name="bad", timeout=limit_of(run))(run)) as s:
         result = await s.call("read", {"path": "a.txt"})
         assert result.ok
@@ -227,7 +227,7 @@ async def test_a_closed_hook_withholds_what_it_could_not_look_at(tmp_path: Path,
     assert "two" not in repr(result)
 
 
-async def test_a_fault_after_the_call_is_told_on_the_card(tmp_path: Path) -> None:
+async def test_a_failure_after_the_call_is_shown_on_the_card(tmp_path: Path) -> None:
     async with session(tmp_path, after(name="bad")(crash)) as s:
         result = await s.call("read", {"path": "a.txt"})
     assert result.ok

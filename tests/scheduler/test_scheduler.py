@@ -105,7 +105,7 @@ async def test_always_asks_once() -> None:
     assert len(person.asked) == 1
 
 
-async def test_a_no_is_told_and_runs_nothing() -> None:
+async def test_a_denial_is_reported_and_runs_nothing() -> None:
     async with session(confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.CANCEL, reason="not today"))) as s:
         result = await s.call("change", {})
     assert result.error is not None
@@ -331,7 +331,7 @@ async def test_an_id_belongs_to_one_call_at_a_time() -> None:
         assert (await s.call("look", {}, id="a")).ok
 
 
-async def test_closing_ends_what_is_under_way() -> None:
+async def test_closing_ends_running_calls() -> None:
     s = session()
     task = asyncio.create_task(s.call("look", {"forever": True}))
     while not s.active:
@@ -426,7 +426,7 @@ class Collecting:
             self.withdrawn.append(confirmation.call_id)
             raise
 
-    async def asked(self, *call_ids: str) -> None:
+    async def wait_for(self, *call_ids: str) -> None:
         while not set(call_ids) <= self.open.keys():
             await asyncio.sleep(0)
 
@@ -440,7 +440,7 @@ async def test_always_answers_the_open_questions_that_it_covers_and_no_others(na
     hook = before("hooked", name="careful")(lambda _: [Ask("look at it")])
     async with asyncio.timeout(30), Session(".", tools=tools, policy=Policy(ask=["ruled"]), confirmer=person, hooks=[hook]) as s:
         calls = {f"{number}": asyncio.create_task(s.call(name, {}, id=f"{number}")) for number, name in enumerate(["change", *names])}
-        await person.asked(*calls)
+        await person.wait_for(*calls)
         covered = {number for number, name in enumerate(["change", *names]) if name == "change"}
         if by_person:
             s.allow("change")

@@ -85,7 +85,7 @@ async def test_every_tool_of_gemini_declares_that_it_can_wait(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["mcp_content_everything", "mcp__content__everything", "mcp_content_broken"])
-async def test_what_a_server_returns_is_marked_as_untrusted(tmp_path: Path, name: str) -> None:
+async def test_results_of_a_server_are_marked_as_untrusted(tmp_path: Path, name: str) -> None:
     async with Session(tmp_path, dialect="gemini", policy=Policy(mode="yolo")) as session:
         session.mcp.add([parse_server("content", SERVER, {})])
         await session.mcp.connect()

@@ -1,4 +1,4 @@
-"""What a program or a person gives a session is checked when it is given: tools, rules and answers."""
+"""The inputs of a session are checked when they are passed: tools, rules and answers."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_schema_that_is_not_of_an_object_is_refused(tmp_path: Path, parameters
         Session(tmp_path).tools.register(Own("own", parameters))
 
 
-def test_a_tool_replaces_another_only_where_that_is_said(tmp_path: Path) -> None:
+def test_a_tool_replaces_another_only_on_request(tmp_path: Path) -> None:
     session = Session(tmp_path)
     before = session.tools["read"]
     with pytest.raises(ValueError, match="replace=True"):
@@ -126,7 +126,7 @@ def test_a_tool_replaces_another_only_where_that_is_said(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("agent", [name for name in dialect_names() if name != "nbtools"])
-async def test_every_name_that_models_are_told_is_told_once_and_can_be_called(tmp_path: Path, agent: str) -> None:
+async def test_every_name_in_the_tools_of_a_model_is_unique_and_can_be_called(tmp_path: Path, agent: str) -> None:
     session = Session(tmp_path, dialect=agent)
     names = session.tools.names()
     for name in set(names) - set(CANONICAL_NAMES):
@@ -147,7 +147,7 @@ async def test_every_name_that_models_are_told_is_told_once_and_can_be_called(tm
 
 
 @pytest.mark.parametrize("fault", [ValueError("wrong"), KeyError("x"), RecursionError()])
-async def test_what_is_said_never_to_raise_never_raises(tmp_path: Path, fault: Exception) -> None:
+async def test_functions_documented_never_to_raise_never_raise(tmp_path: Path, fault: Exception) -> None:
     own = Own("own", fault=fault)
     error = own.silent_build({})
     assert isinstance(error, ToolError)
@@ -172,7 +172,7 @@ def test_a_rule_that_is_misspelt_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "known", "said"),
+    ("word", "known", "suggestion"),
     [
         ("gerp", ["grep", "glob", "read"], " Did you mean grep?"),
         ("frobnicate", ["allow", "approve", "ask", "cells", "delete", "edit"], ""),
@@ -180,8 +180,8 @@ def test_a_rule_that_is_misspelt_is_named(tmp_path: Path) -> None:
         ("x", [], ""),
     ],
 )
-def test_a_suggestion_is_made_only_where_it_is_close(word: str, known: list[str], said: str) -> None:
-    assert did_you_mean(word, known) == said
+def test_a_suggestion_is_made_only_where_it_is_close(word: str, known: list[str], suggestion: str) -> None:
+    assert did_you_mean(word, known) == suggestion
 
 
 def test_a_function_of_a_cell_does_not_replace_a_built_in_tool() -> None:

@@ -75,7 +75,7 @@ async def test_a_stricter_mode_of_a_project_counts_at_once(root: Path) -> None:
         assert session.decide("write", {"path": "b.txt", "content": "b"}).action == "deny"
 
 
-async def test_a_broken_file_is_told_and_everything_asks(tmp_path: Path, root: Path) -> None:
+async def test_a_broken_file_is_reported_and_every_call_needs_approval(tmp_path: Path, root: Path) -> None:
     put(tmp_path / "config" / "policy.toml", "deny = ['shell'")
     with pytest.warns(UserWarning, match="every call needs approval") as told:
         layers = policy_layers(root)
@@ -130,7 +130,7 @@ async def test_saving_one_grant_brings_no_others_into_a_session(root: Path) -> N
 
 
 @pytest.mark.parametrize("save", [True, False])
-async def test_an_always_is_kept_where_the_person_says_so(root: Path, save: bool) -> None:
+async def test_a_grant_is_stored_in_the_scope_that_the_person_chose(root: Path, save: bool) -> None:
     always = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, save=save)
     async with Session(root, confirmer=ScriptedConfirmer(always)) as session:
         assert (await session.call("shell", {"command": "printf %s hello"})).ok
@@ -140,7 +140,7 @@ async def test_an_always_is_kept_where_the_person_says_so(root: Path, save: bool
     assert [layer.name for layer in policy_layers(root)] == (["saved"] if save else [])
 
 
-async def test_the_call_that_a_grant_answers_is_kept_without_its_secrets(root: Path) -> None:
+async def test_the_call_that_a_grant_answers_is_stored_without_its_secrets(root: Path) -> None:
     token = f"ghp_{'a1B2c3' * 6}"
     always = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, save=True)
     async with Session(root, confirmer=ScriptedConfirmer(always)) as session:
@@ -148,7 +148,7 @@ async def test_the_call_that_a_grant_answers_is_kept_without_its_secrets(root: P
         assert token not in session.granted[0].by
 
 
-async def test_what_cannot_be_saved_changes_nothing(root: Path, tmp_path: Path) -> None:
+async def test_a_grant_that_cannot_be_saved_changes_nothing(root: Path, tmp_path: Path) -> None:
     async with Session(root) as session:
         with pytest.raises(PolicyError, match="is not a rule"):
             session.allow("edit(", save=True)

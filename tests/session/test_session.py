@@ -167,7 +167,7 @@ async def test_declarations_for_every_provider() -> None:
                 session.declarations("copilot")  # type: ignore[arg-type]
 
 
-async def test_what_is_used_wrongly_says_so() -> None:
+async def test_wrong_use_raises_an_error_that_explains_it() -> None:
     with pytest.raises(SessionError, match="There is no dialect"):
         Session(".", dialect="klingon")
     session = Session(".")
@@ -176,7 +176,7 @@ async def test_what_is_used_wrongly_says_so() -> None:
         await session.call("ls")
 
 
-def test_closing_the_blocking_twin_cancels_what_is_still_submitted(tmp_path: Path) -> None:
+def test_closing_the_blocking_session_cancels_submitted_calls(tmp_path: Path) -> None:
     blocking = BlockingSession(Session(tmp_path))
     work = blocking.submit(asyncio.Event().wait())
     blocking.close()
@@ -239,7 +239,7 @@ YES, NO = ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationOutcome.CANCEL
 
 
 @pytest.mark.parametrize(("second", "content"), [(YES, "mine\n"), (NO, "theirs\nb\n")])
-async def test_a_conflict_is_asked_with_the_diff_to_what_is_there_now(second: ToolConfirmationOutcome, content: str) -> None:
+async def test_a_conflict_needs_approval_with_the_diff_to_the_current_file(second: ToolConfirmationOutcome, content: str) -> None:
     with temporary_workspace({"f": "a\nb\n"}) as root:
         meddler, observer = Meddler(root / "f", YES, second), RecordingObserver()
         async with Session(root, confirmer=meddler, observers=[observer]) as session:
@@ -254,7 +254,7 @@ async def test_a_conflict_is_asked_with_the_diff_to_what_is_there_now(second: To
         assert observer.states().count("executing") == (2 if second is YES else 1)
 
 
-async def test_what_a_rule_allowed_is_asked_when_it_would_overwrite_what_came_since() -> None:
+async def test_an_allowed_call_needs_approval_when_it_would_overwrite_later_changes() -> None:
     with temporary_workspace({"f": "a\n"}) as root:
         confirmer = ScriptedConfirmer(CANCEL)
         async with Session(root, policy=Policy(allow=("write",)), confirmer=confirmer) as session:
@@ -279,7 +279,7 @@ async def test_an_edit_that_does_not_fit_any_more_says_so_instead_of_asking() ->
         assert (root / "f").read_text() == "theirs\nb\n"
 
 
-async def test_what_is_cancelled_in_the_moment_of_its_yes_starts_nothing() -> None:
+async def test_a_call_cancelled_at_the_moment_of_its_approval_starts_nothing() -> None:
     with temporary_workspace({}) as root:
         session = Session(root)
 
@@ -309,7 +309,7 @@ print([name for name in sys.modules if name.startswith("nbtools.") and name.ends
 
 
 async def test_a_guarded_call_takes_few_function_calls(tmp_path: Path) -> None:
-    """What a call costs is what Python executes for it, and this measure of it does not depend on the machine."""
+    """The cost of a call is the Python code that it executes, and this measure of it does not depend on the machine."""
     session = Session(tmp_path, tools=[NoOpTool()])
     await session.call("noop", {"word": "x"})
     calls: list[str] = []
@@ -327,7 +327,7 @@ async def test_a_guarded_call_takes_few_function_calls(tmp_path: Path) -> None:
 
 
 async def test_a_call_that_touches_no_file_asks_the_file_system_for_nothing(tmp_path: Path) -> None:
-    """What a call costs does not depend on where the workspace is: its depth, its disk."""
+    """The cost of a call does not depend on the depth or the disk of the workspace."""
 
     @tool(kind="read")
     async def noop(word: str) -> str:

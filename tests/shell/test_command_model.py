@@ -161,7 +161,7 @@ LINES = [
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_what_a_line_starts_was_foreseen(place: Path, line: str) -> None:
+def test_every_program_that_a_line_starts_was_predicted(place: Path, line: str) -> None:
     understood = analyse(line)
     assert understood.doubt == "" or "$" in line or "-C" in line
     foreseen = [act.words[0] for act in understood.commands if act.words]
@@ -226,7 +226,7 @@ _MORE = st.sampled_from(["", "; two", " | two", " && one y", " > out", " 2>&1", 
 
 @settings(max_examples=200, deadline=None)
 @given(outer=st.lists(_OUTER, min_size=1, max_size=3), inner=_INNER, more=_MORE)
-def test_what_any_mixture_starts_was_foreseen(place: Path, outer: list[str], inner: str, more: str) -> None:
+def test_every_program_that_a_random_line_starts_was_predicted(place: Path, outer: list[str], inner: str, more: str) -> None:
     assert_foreseen(place, " ".join([*outer, inner]) + more)
 
 

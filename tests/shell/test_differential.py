@@ -355,8 +355,8 @@ def test_no_line_does_more_than_is_understood(name: str, template: Path, reposit
 
 
 def test_the_judge_sees_writes_removals_and_programs(template: Path, tmp_path: Path) -> None:
-    def surprises(line: str, said: str) -> list[str]:
-        return Judge(said, run_traced(line, template, tmp_path)).surprises()
+    def surprises(line: str, understood: str) -> list[str]:
+        return Judge(understood, run_traced(line, template, tmp_path)).surprises()
 
     assert surprises("sort -o n1 a", "sort a") == ["write ./n1"]
     assert {"remove ./d/e", "write ./d/n1"} <= set(surprises("cd d && mv e n1", "cat a"))

@@ -1,4 +1,4 @@
-"""What the grammar finds in a command line: commands, words, redirects."""
+"""The grammar finds the commands, words and redirects of a command line."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_words_with_expansions_keep_their_source() -> None:
     assert simple.dynamic == (0, 1, 2, 3, 4, 5, 6)
 
 
-def test_assignments_stand_apart() -> None:
+def test_assignments_are_separate_from_the_words() -> None:
     first, second, third = parse_shell("A=1 B='x y' prog arg; C=3; D=4 E=5").commands
     assert (first.assignments, first.argv) == (("A=1", "B='x y'"), ("prog", "arg"))
     assert (second.assignments, second.argv) == (("C=3",), ())
@@ -134,7 +134,7 @@ def test_a_redirect_belongs_to_the_last_command_before_it() -> None:
     ]
 
 
-def test_the_redirect_of_a_group_stands_alone() -> None:
+def test_the_redirect_of_a_group_belongs_to_no_command() -> None:
     first, second = parse_shell("{ a; } > f").commands
     assert (first.argv, first.redirects, first.text) == ((), (Redirect(">", "f"),), "> f")
     assert second.argv == ("a",)
@@ -154,7 +154,7 @@ def test_nested_commands_say_so() -> None:
     ]  # fmt: skip
 
 
-def test_substitution_is_told() -> None:
+def test_substitution_is_reported() -> None:
     assert parse_shell("echo $(a)").has_substitution
     assert parse_shell("cat <(a)").has_substitution
     assert not parse_shell("echo $a ${b} $((1+2)) '$(c)'").has_substitution
@@ -177,7 +177,7 @@ def test_substitution_is_told() -> None:
         "x" * 200_000,
     ],
 )
-def test_what_is_not_understood_is_told(command: str) -> None:
+def test_text_that_is_not_parsed_is_reported(command: str) -> None:
     assert parse_shell(command).parse_error
 
 

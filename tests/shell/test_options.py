@@ -1,4 +1,4 @@
-"""How the words of a program are read, by each style, and what becomes of them."""
+"""The words of a program are read by the style of its options."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def act_of(line: str) -> AnalysedCommand:
         "regex abc 1 2",
     ],
 )
-def test_what_is_listed_is_no_risk(line: str) -> None:
+def test_listed_options_are_not_a_risk(line: str) -> None:
     assert act_of(line).risk == ""
 
 
@@ -127,7 +127,7 @@ def test_what_is_listed_is_no_risk(line: str) -> None:
         "asking -a",
     ],
 )
-def test_what_is_not_listed_is_a_risk(line: str) -> None:
+def test_unlisted_options_are_a_risk(line: str) -> None:
     act = act_of(line)
     assert act.risk
     assert not act.harmless
@@ -184,13 +184,13 @@ def test_a_default_is_not_read_where_the_input_is_a_pipe() -> None:
         ("taking a b", ()),
     ],
 )
-def test_what_is_gone_afterwards(line: str, removes: tuple[str, ...]) -> None:
+def test_operands_that_a_program_removes_are_removals(line: str, removes: tuple[str, ...]) -> None:
     act = act_of(line)
     assert act.removes == removes
     assert set(removes) <= set(act.writes)
 
 
-def test_files_that_an_option_names_are_told_apart() -> None:
+def test_files_that_an_option_names_are_read_or_written() -> None:
     assert act_of("getopt -o a b").named == ("a",)
     assert (act_of("in-place -i a").named, act_of("in-place -i a").rewrites) == (("a",), ("-i",))
     assert act_of("writing a").named == ()
@@ -206,7 +206,7 @@ def test_files_that_an_option_names_are_told_apart() -> None:
         ("package -y tool a", ("tool", "a")),
     ],
 )
-def test_what_it_starts_is_an_act_of_its_own(line: str, words: tuple[str, ...]) -> None:
+def test_a_started_program_is_an_action_of_its_own(line: str, words: tuple[str, ...]) -> None:
     first, second = analyse(line, TABLE).commands
     assert (second.words, second.via) == (words, (first.words[0],))
     assert first.transparent or first.risk
@@ -215,7 +215,7 @@ def test_what_it_starts_is_an_act_of_its_own(line: str, words: tuple[str, ...]) 
 @pytest.mark.parametrize(
     "line", ["starts $A getopt a", "starts x $A", "starts -z x getopt", "runs", "runs $A", "runs -", "runs /dev/stdin"]
 )
-def test_what_it_starts_is_not_known(line: str) -> None:
+def test_an_unknown_started_program_is_a_risk(line: str) -> None:
     assert any(act.risk for act in analyse(line, TABLE).commands)
 
 

@@ -43,7 +43,7 @@ def entry(table: ProgramTable, name: str) -> Entry:
         {"operands": ["read"]},
     ],
 )
-def test_what_the_format_does_not_know_is_refused(raw: dict[str, Any]) -> None:
+def test_keys_outside_of_the_format_are_refused(raw: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^\[a b\] "):
         check_entry("a b", raw)
     with pytest.raises(ValueError, match=r"^\[a b\] "):
@@ -63,7 +63,7 @@ def test_options_that_name_something_have_a_value() -> None:
     assert found.values == {"-v", "-r", "-w", "-C", "-x", "-c"}
 
 
-def test_options_that_change_its_ways_need_not_stand_in_flags() -> None:
+def test_options_that_change_the_style_need_not_be_in_flags() -> None:
     found = entry(ProgramTable({"a": {"rewrites": "-iw", "optional": "-i", "shows": "-n", "empties": "-e", "takes": "-t"}}), "a")
     assert found.flags == {"-w", "-n", "-e", "-t"}
 
@@ -106,7 +106,7 @@ def test_a_program_like_another_one_does_always_what_that_does_always() -> None:
     assert entry(table, "b").links == entry(table, "c").links == {"always"}
 
 
-def test_what_is_like_itself_in_a_ring_is_no_endless_loop() -> None:
+def test_entries_that_refer_to_each_other_cause_no_endless_loop() -> None:
     assert entry(ProgramTable({"a": {"like": "b", "flags": "-x"}, "b": {"like": "a", "flags": "-y"}}), "a").flags == {"-x", "-y"}
 
 
@@ -119,7 +119,7 @@ def test_a_later_table_replaces_the_whole_program() -> None:
     assert entry(table, "c").harmless
 
 
-def test_a_later_table_adds_to_what_is_like_itself() -> None:
+def test_a_later_table_adds_to_an_entry_like_itself() -> None:
     first: dict[str, Any] = {"a": {"flags": "-x", "harmless": True}, "a b": {"flags": "-q"}}
     table = ProgramTable(first, {"a": {"like": "a", "flags": "-y"}})
     assert entry(table, "a").flags == {"-x", "-y"}
@@ -149,7 +149,7 @@ def test_another_table_decides_what_a_line_does() -> None:
     assert analyse("tool -q a").commands[0].entry == ""
 
 
-def test_no_name_stands_twice() -> None:
+def test_every_name_occurs_once() -> None:
     names = Counter(name for own, raw in PROGRAMS for name in _all_names(own, raw))
     assert [name for name, count in names.items() if count > 1] == []
 
@@ -176,7 +176,7 @@ def _problems(raw: dict[str, Any]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("name", "raw"), PROGRAMS, ids=[name for name, _ in PROGRAMS])
-def test_each_option_stands_in_one_list(name: str, raw: dict[str, Any]) -> None:
+def test_each_option_is_in_one_list(name: str, raw: dict[str, Any]) -> None:
     assert list(_problems(raw)) == [], name
 
 

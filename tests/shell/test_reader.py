@@ -44,7 +44,7 @@ def argvs(line: str) -> list[list[str]]:
         ("", []),
     ],
 )
-def test_what_it_takes(line: str, words: list[list[str]]) -> None:
+def test_the_reader_accepts_the_common_part_of_all_shells(line: str, words: list[list[str]]) -> None:
     assert argvs(line) == words
     assert [list(command.argv) for command in parse_shell(line).commands if command.argv] == words
 
@@ -65,7 +65,7 @@ def test_variables_that_are_set_without_an_assignment() -> None:
     "line",
     Path(__file__).with_name("refused_lines.txt").read_text().splitlines(),
 )
-def test_what_it_refuses(line: str) -> None:
+def test_the_reader_refuses_other_constructs(line: str) -> None:
     assert parse_strictly(line).problem
 
 
@@ -94,7 +94,7 @@ def test_what_it_refuses(line: str) -> None:
         "$(" * 50 + "a" + ")" * 50,
     ],
 )
-def test_what_it_refuses_in_several_lines(line: str) -> None:
+def test_the_reader_refuses_constructs_over_several_lines(line: str) -> None:
     assert parse_strictly(line).problem
 
 

@@ -52,7 +52,7 @@ def test_a_script_that_does_more_is_noticed(language: Language, tmp_path: Path) 
         "yq e 'system(\"x\")' a",
     ],
 )
-def test_programs_whose_scripts_do_more_are_asked_about(line: str) -> None:
+def test_programs_whose_scripts_do_more_need_approval(line: str) -> None:
     assert any(act.risk for act in analyse(line).commands)
 
 

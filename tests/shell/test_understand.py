@@ -1,4 +1,4 @@
-"""What a command line does: programs, those they start, paths; and laws that hold for every line."""
+"""The actions of a command line: programs, those they start, paths; and laws that hold for every line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def act_of(command: str, program: str) -> AnalysedCommand:
         ("bash -c \"bash -c 'git x'\"", ("git", "x"), ("bash", "bash")),
     ],
 )
-def test_what_other_programs_start_is_found(command: str, words: tuple[str, ...], via: tuple[str, ...]) -> None:
+def test_programs_that_other_programs_start_are_found(command: str, words: tuple[str, ...], via: tuple[str, ...]) -> None:
     assert (words, via) in [(act.words, act.via) for act in analyse(command).commands]
 
 

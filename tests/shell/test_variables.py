@@ -1,4 +1,4 @@
-"""Every way to set a variable, held against the one list of those that may be set."""
+"""Every way to set a variable is checked with the one list of those that may be set."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_variable_of_ones_own_is_no_risk(form: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("form", EXPORTED)
-def test_what_programs_see_is_a_shorter_list(form: str) -> None:
+def test_fewer_variables_may_be_exported_than_set(form: str) -> None:
     assert not risky(form.format("TZ"))
     assert risky(form.format("x"))
 

@@ -1,4 +1,4 @@
-"""Where programs work, and paths that lead through links which the line itself has made."""
+"""The working directory of programs, and paths through links that the line itself has made."""
 
 from __future__ import annotations
 

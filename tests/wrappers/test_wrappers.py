@@ -103,7 +103,7 @@ RESULT = ToolResult("x", "x", ToolError(ErrorCode.MCP_TOOL_ERROR, "server away")
 
 
 @pytest.mark.parametrize("how", [SLOW, RESULT, ConnectionResetError("reset")])
-async def test_what_may_pass_is_tried_again(how: Any) -> None:
+async def test_temporary_failures_are_retried(how: Any) -> None:
     flaky = Flaky(2, how)
     assert (await flaky.run()).ok
     assert flaky.tries == 3
@@ -118,14 +118,14 @@ async def test_the_last_failure_says_how_often_it_was_tried() -> None:
 
 
 @pytest.mark.parametrize(("how", "kind", "options"), [(NOT_FOUND, "fetch", {}), (ValueError("bug"), "fetch", {}), (SLOW, "edit", {})])
-async def test_what_will_not_pass_or_may_have_changed_something_is_tried_once(how: Any, kind: str, options: Any) -> None:
+async def test_permanent_failures_and_changes_are_not_retried(how: Any, kind: str, options: Any) -> None:
     flaky = Flaky(9, how, kind)
     with pytest.raises(type(how)):
         await flaky.run(**options)
     assert flaky.tries == 1
 
 
-async def test_changes_and_other_codes_are_tried_again_when_told() -> None:
+async def test_changes_and_other_codes_are_retried_on_request() -> None:
     flaky = Flaky(2, NOT_FOUND, "edit")
     assert (await flaky.run(changing=True, codes=[ErrorCode.FILE_NOT_FOUND])).ok
 
@@ -156,7 +156,7 @@ async def ask(tools: Toolset, text: str = "x") -> str:
     return str((await tools["look"].build({"text": text}).execute()).llm_content)
 
 
-async def test_an_answer_is_kept_until_a_change() -> None:
+async def test_a_result_is_cached_until_a_change() -> None:
     counting = Counting()
     tools = cached(counting.tools, 60)
     assert [await ask(tools), await ask(tools), await ask(tools, "y")] == ["x 1", "x 1", "y 2"]
@@ -194,7 +194,7 @@ async def test_a_file_that_was_changed_by_others_is_looked_at_again(tmp_path: Pa
     assert [await ask(tools), await ask(tools)] == ["x 3", "x 4"]
 
 
-async def test_what_looks_at_a_folder_is_not_kept(tmp_path: Path) -> None:
+async def test_results_about_a_folder_are_not_cached(tmp_path: Path) -> None:
     counting = Counting(tmp_path)
     tools = cached(counting.tools, 60)
     assert [await ask(tools), await ask(tools)] == ["x 1", "x 2"]
@@ -260,7 +260,7 @@ async def test_calls_are_logged_shortened(caplog: pytest.LogCaptureFixture) -> N
     assert "timeout: slow" in bad.getMessage()
 
 
-async def test_approval_is_asked_for_chosen_calls(tmp_path: Path) -> None:
+async def test_approval_is_required_for_chosen_calls(tmp_path: Path) -> None:
     counting = Counting()
     tools = approval_required(counting.tools, lambda params: getattr(params, "text", "") == "x")
     person = ScriptedConfirmer(ONCE)

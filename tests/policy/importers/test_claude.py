@@ -146,7 +146,7 @@ def test_a_star_in_a_command_is_anything(text: str, covers: list[str], not_cover
         ("deny", "Bash(rm", "cannot be parsed"),
     ],
 )
-def test_what_cannot_be_said_is_told(verb: str, text: str, says: str) -> None:
+def test_rules_that_cannot_be_converted_are_reported(verb: str, text: str, says: str) -> None:
     rules, told = of(verb, text)
     assert rules == ()
     assert len(told) == 1
@@ -207,7 +207,7 @@ def test_nothing_is_no_problem() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"permissions": {"allow": "Bash"}}', '{"permissions": {"allow": [1]}}'])
-def test_what_is_no_such_file_is_an_error_in_one_line(text: str) -> None:
+def test_a_file_of_another_kind_is_an_error_in_one_line(text: str) -> None:
     with pytest.raises(PolicyError, match="settings") as raised:
         read_claude_settings(text, named)
     assert "\n" not in str(raised.value)

@@ -402,7 +402,7 @@ def test_nothing_is_allowed_here_that_was_not_allowed_there(
 
 
 @given(case=cases(most=3))
-def test_what_was_denied_there_does_not_run_in_yolo(case: tuple[list[dict[str, Any]], Call]) -> None:
+def test_a_call_that_gemini_denies_does_not_run_in_yolo(case: tuple[list[dict[str, Any]], Call]) -> None:
     rules, call = case
     try:
         policy = read_gemini_policies(as_toml([{**rule, "decision": "deny"} for rule in rules]), named).policy

@@ -98,8 +98,8 @@ def test_a_whole_file() -> None:
             Rule("shell", arguments=f'"command":"rm[{_BLANKS}]+-rf', message="Move it to the trash instead."),
         ),
     )
-    (told,) = found.not_carried
-    assert "safety checker for write_file" in told
+    (reported,) = found.not_carried
+    assert "safety checker for write_file" in reported
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_rules_that_say_the_same(keys: dict[str, Any], rule: str | Rule) -> None
         ({"toolName": "run_shell_command", "commandRegex": "("}, "is not a valid regular expression"),
     ],
 )
-def test_what_cannot_be_said_is_told(keys: dict[str, Any], says: str) -> None:
+def test_rules_that_cannot_be_converted_are_reported(keys: dict[str, Any], says: str) -> None:
     found = of(**keys)
     assert found.policy == Policy()
     assert len(found.not_carried) == 1
@@ -286,7 +286,7 @@ BLANKET = [{"toolName": "run_shell_command"}, {"toolName": "*"}, {"toolName": "*
 
 @pytest.mark.parametrize("keys", BLANKET, ids=str)
 @pytest.mark.parametrize(
-    ("asked", "allowed"),
+    ("unapproved", "allowed"),
     [
         ("rm -rf build", "rm build"),
         ("rm -f build", "make"),
@@ -307,9 +307,9 @@ BLANKET = [{"toolName": "run_shell_command"}, {"toolName": "*"}, {"toolName": "*
         ('echo "', "echo x"),
     ],
 )
-def test_an_allow_of_every_command_asks_about_what_gemini_asks_about(keys: dict[str, Any], asked: str, allowed: str) -> None:
+def test_an_allow_of_every_command_asks_about_what_gemini_asks_about(keys: dict[str, Any], unapproved: str, allowed: str) -> None:
     policy = of(**keys).policy
-    assert (decide(policy, asked), decide(policy, allowed)) == ("ask", "allow")
+    assert (decide(policy, unapproved), decide(policy, allowed)) == ("ask", "allow")
     only_yolo = of(**keys, modes=["yolo"]).policy
     assert only_yolo.ask == ()
     assert len(of(**keys, modes=["default", "yolo"]).policy.ask) == len(policy.ask)
@@ -354,7 +354,7 @@ def test_a_redirect_is_allowed_only_where_the_rule_says_so(redirects: bool) -> N
     assert decided == {"make; ls": "allow", "make > log": "allow" if redirects else "ask"}
 
 
-def test_what_a_safety_checker_looks_at_is_not_allowed() -> None:
+def test_calls_that_a_safety_checker_examines_are_not_allowed() -> None:
     checker = '[[safety_checker]]\ntoolName = ["write_file"]\n[safety_checker.checker]\ntype="in-process"\nname="allowed-path"\n'
     rule = '[[rule]]\ntoolName = ["write_file", "read_file"]\ndecision = "allow"\npriority = 1\n'
     found = read_gemini_policies(rule + checker, named)
@@ -375,7 +375,7 @@ def test_a_question_only_for_people_is_a_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strong", "weak", "told"),
+    ("strong", "weak", "reported"),
     [
         ('toolName="run_shell_command"\ncommandPrefix="git status"', 'toolName="run_shell_command"', True),
         ('toolName="read_file"', 'toolName="*"', True),
@@ -385,13 +385,13 @@ def test_a_question_only_for_people_is_a_question() -> None:
         ('toolName="read_file"\nmodes=["plan"]', 'toolName="*"\nmodes=["yolo"]', False),
     ],
 )
-def test_an_allow_that_beat_a_deny_is_told(strong: str, weak: str, told: bool) -> None:
+def test_an_allow_that_overrides_a_deny_is_reported(strong: str, weak: str, reported: bool) -> None:
     allow = f'[[rule]]\ndecision="allow"\npriority=500\n{strong}\n'
     deny = f'[[rule]]\ndecision="deny"\npriority=5\n{weak}\n'
     found = read_gemini_policies(allow + deny, named)
     assert len(found.policy.deny) == 1
-    assert bool(found.not_carried) is told
-    if told:
+    assert bool(found.not_carried) is reported
+    if reported:
         assert "priority 500 overrides deny" in found.not_carried[0]
     assert read_gemini_policies((allow + deny).replace("=500", "=1"), named).not_carried == ()
 
@@ -423,7 +423,7 @@ def test_an_allow_that_beat_a_deny_is_told(strong: str, weak: str, told: bool) -
         "[[rule]]\ndecision='deny'\npriority='x'",
     ],
 )
-def test_what_is_no_policy_file_is_an_error_in_one_line(text: str) -> None:
+def test_a_file_that_is_not_a_policy_is_an_error_in_one_line(text: str) -> None:
     with pytest.raises(PolicyError, match="policies") as raised:
         read_gemini_policies(text, named)
     assert "\n" not in str(raised.value)
@@ -453,9 +453,9 @@ def test_settings() -> None:
         ask=("write",),
         deny=("fetch", "shell(rm:*)", "mcp__db__*"),
     )
-    told = "\n".join(found.not_carried)
+    reported = "\n".join(found.not_carried)
     for word in ("codebase_investigator", "Hooks", "%tools set sandbox required", "mcp.allowed"):
-        assert word in told
+        assert word in reported
 
 
 def test_a_list_of_all_tools_denies_the_others() -> None:
@@ -483,7 +483,7 @@ def test_settings_allow_no_more_than_they_did() -> None:
     assert settings(mcpServers={"my.docs": {"trust": True}}).policy == Policy()
 
 
-def test_what_older_settings_forbid_is_forbidden() -> None:
+def test_tools_that_older_settings_exclude_are_denied() -> None:
     found = settings(excludeTools=["write_file"], excludeMCPServers=["db"])
     assert found.policy == Policy(deny=("write", "mcp__db__*"))
     assert "write" in settings(coreTools=["read_file"]).policy.deny
@@ -507,7 +507,7 @@ def test_nothing_is_no_problem() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"tools": {"core": 1}}'])
-def test_what_are_no_settings_is_an_error_in_one_line(text: str) -> None:
+def test_a_file_that_is_not_settings_is_an_error_in_one_line(text: str) -> None:
     with pytest.raises(PolicyError, match="settings") as raised:
         read_gemini_settings(text, named)
     assert "\n" not in str(raised.value)
