@@ -45,7 +45,7 @@ EDITS_ASK = Decision(Action.ASK, "edits ask (mode default)", "edits ask")
 
 
 class Invocation(BaseToolInvocation[Any]):
-    """Says what it is told to say."""
+    """Prints the text of its parameter."""
 
     __slots__ = ("description", "path")
 

@@ -140,13 +140,13 @@ class Lab:
         """The model of the newest open question that offers this answer."""
         return next(reversed(self.questions(outcome)), None)
 
-    def asked(self, model: str) -> dict[str, Any]:
-        """What a question shows."""
+    def question_data(self, model: str) -> dict[str, Any]:
+        """Returns the data that a question shows."""
         return dict(self.widgets[model].get("question", {}))
 
     def choices(self, model: str) -> dict[str, dict[str, Any]]:
         """The buttons of a question by what they answer; none for a widget that is no question."""
-        return {choice["role"]: choice for choice in self.asked(model).get("choices", ())}
+        return {choice["role"]: choice for choice in self.question_data(model).get("choices", ())}
 
     def say(self, model: str, outcome: str, **parts: Any) -> None:
         """Sends an answer, as the page does with a click."""
@@ -175,7 +175,7 @@ class Lab:
 
     def editable(self, model: str) -> dict[str, Any]:
         """The text that Modify edits, as the page asks for it."""
-        return dict(self.reply(model, {"question": self.asked(model)["id"], "edit": True})["editable"])
+        return dict(self.reply(model, {"question": self.question_data(model)["id"], "edit": True})["editable"])
 
     def send_comm(self, comm_id: str, data: dict[str, Any]) -> None:
         self._send_to_shell("comm_msg", {"comm_id": comm_id, "data": data})
@@ -197,7 +197,7 @@ class Lab:
         self.client.shell_channel.send(message)
 
     def comm_messages(self, comm_id: str) -> list[dict[str, Any]]:
-        """What the kernel has sent on a comm that is no widget."""
+        """Returns the messages of the kernel on a comm that is not a widget."""
         return self.received.get(comm_id, [])
 
     def answer(self, text: str) -> str:
@@ -210,7 +210,7 @@ class Lab:
         self.manager.interrupt_kernel()
 
     def value(self, expression: str) -> Any:
-        """What an expression is in the kernel, as Python reads its repr."""
+        """Returns the value of an expression in the kernel, as Python reads its repr."""
         cell = self.run(f"print(repr(({expression})))")
         assert cell.error == "", cell.text
         printed = "".join(output.get("text", "") for output in cell.outputs)

@@ -34,7 +34,7 @@ class Delivery(BaseModel):
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 async def price(fruit: str, count: int = 1) -> str:
-    """What some fruit costs."""
+    """Returns the price of a fruit."""
     return f"{count} {fruit}: {count * 0.4:.2f} €"
 
 

@@ -125,7 +125,7 @@ def test_loading_does_not_import_what_only_cards_need():
 
 
 def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(cold):
-    """What the first ``%tool`` of a kernel imports decides how long it takes; recording it writes a log and reads none."""
+    """The imports of the first ``%tool`` of a kernel decide how long it takes; recording it writes a log and reads none."""
     cold.run("%load_ext nbtools\nimport sys\nopen('a.py', 'w').write('def a(): pass')\nbefore = set(sys.modules)")
     assert "def a" in cold.run("%tool grep def").text
     loaded = cold.value("sorted(name for name in sys.modules.keys() - before if name.startswith('nbtools.'))")

@@ -1,4 +1,4 @@
-"""Schemas that others write: every parameter has its flag, whatever stands there."""
+"""Schemas that others write: every parameter has its flag, whatever the schema contains."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_nested_parameters_are_json_on_the_line(line, arguments):
         {"properties": {"x": {"type": "array", "items": [{"type": "string"}]}}},
     ],
 )
-def test_what_no_schema_should_say_breaks_nothing(schema):
+def test_invalid_schemas_break_nothing(schema):
     grammar = grammar_from("t", {"type": "object", **schema})
     signature_of(grammar)
     if grammar.parameters:

@@ -1,4 +1,4 @@
-"""What each front end does with a call that needs an answer: docs/front-ends.md states it."""
+"""The behaviour of each front end on a call that needs an answer: docs/front-ends.md states it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def notebook_of(*cells):
     return made
 
 
-def shown(cell):
+def text_of(cell):
     return "".join(output.get("data", {}).get("text/plain", "") for output in cell["outputs"])
 
 
@@ -70,8 +70,8 @@ def test_nbclient_denies_at_once_and_says_how_to_allow(project, environment, mon
     monkeypatch.setenv("IPYTHONDIR", environment["IPYTHONDIR"])
     notebook = notebook_of(EDIT, '%tools allow "edit"', EDIT)
     NotebookClient(notebook, resources={"metadata": {"path": str(project)}}, timeout=60).execute()
-    assert "nobody to ask" in shown(notebook.cells[1])
-    assert '%tools allow "edit"' in shown(notebook.cells[1])
+    assert "nobody to ask" in text_of(notebook.cells[1])
+    assert '%tools allow "edit"' in text_of(notebook.cells[1])
     assert "DONE" in (project / "notes.txt").read_text()
 
 

@@ -34,7 +34,7 @@ class Page:
         self.outputs[display_id] = bundle
 
     @property
-    def shown(self) -> list[list[str]]:
+    def texts(self) -> list[list[str]]:
         """The texts of the parts of each output."""
         return [[one["text/plain"] for one in parts_of(output)] for output in self.outputs.values()]
 
@@ -52,7 +52,7 @@ def waiting(number: int) -> Bundle:
 
 
 def numbers(page: Page) -> list[int]:
-    return [int(text.split(".")[0].rstrip("?")) for output in page.shown for text in output]
+    return [int(text.split(".")[0].rstrip("?")) for output in page.texts for text in output]
 
 
 @pytest.mark.parametrize("count", [1, OWN, OWN + 1, 200, 3_000])
@@ -107,11 +107,11 @@ def test_each_part_is_shown_once_with_its_latest_state(own: int, steps: list[tup
         screen.show(part, str(number), number < len(latest))
         latest[number : number + 1] = [part["text/plain"]]
     screen.flush()
-    texts = [text for output in page.shown for text in output]
+    texts = [text for output in page.texts for text in output]
     hidden = set(latest) - set(texts)
     assert len(texts) == len(set(texts))
     assert set(texts) <= set(latest)
-    open_outputs = [output for output in page.shown[own:] if any(text.endswith("?") for text in output)]
+    open_outputs = [output for output in page.texts[own:] if any(text.endswith("?") for text in output)]
     assert all(len(output) == 1 for output in open_outputs), "what is open is in no group"
     assert len(open_outputs) <= MAX_OPEN
     assert not hidden or len(open_outputs) == MAX_OPEN, "nothing is put off while there is room"
@@ -135,7 +135,7 @@ def test_a_moved_screen_shows_everything_in_the_other_cell() -> None:
     screen.show(settled(3, 7), "3", True)
     screen.flush()
     assert numbers(other) == list(range(21))
-    assert "3.7" in [text for output in other.shown for text in output]
+    assert "3.7" in [text for output in other.texts for text in output]
 
 
 def test_a_card_that_changed_nothing_is_folded_in_a_group() -> None:

@@ -11,7 +11,7 @@ from nbtools.notebook.hidden_characters import one_line, reveal, seen
 
 
 @given(st.text())
-def test_what_is_shown_can_be_seen(text: str) -> None:
+def test_hidden_characters_are_shown_visibly(text: str) -> None:
     shown = seen(text)
     left = [character for character in shown if category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character != "\t"]
     assert set(left) <= {"\u200d"}
@@ -19,7 +19,7 @@ def test_what_is_shown_can_be_seen(text: str) -> None:
 
 
 @given(st.text(st.characters(categories=["L", "N", "P"], exclude_characters="\u115f\u1160\u3164\uffa0")))
-def test_what_can_be_seen_stays(text: str) -> None:
+def test_visible_characters_stay(text: str) -> None:
     assert seen(text) == text
 
 

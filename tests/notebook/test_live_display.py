@@ -85,7 +85,7 @@ def test_without_a_loop_the_next_update_or_the_end_shows_it(screen: Screen) -> N
     assert [shown for shown, _ in screen.shown] == ["1", "3", "4"]
 
 
-def test_what_is_over_at_once_is_not_shown(screen: Screen) -> None:
+def test_a_call_that_ends_at_once_is_not_shown_live(screen: Screen) -> None:
     display = display_on(screen, first=60)
     display.update(text(1))
     display.finish()
@@ -93,7 +93,7 @@ def test_what_is_over_at_once_is_not_shown(screen: Screen) -> None:
     assert screen.shown == []
 
 
-def test_what_is_removed_leaves_an_empty_output(screen: Screen) -> None:
+def test_a_removed_display_leaves_an_empty_output(screen: Screen) -> None:
     display = display_on(screen)
     display.update(text(1))
     display.update(text(2))
@@ -101,7 +101,7 @@ def test_what_is_removed_leaves_an_empty_output(screen: Screen) -> None:
     assert screen.shown == [("1", False), ("", True)]
 
 
-def test_where_displays_cannot_be_updated_the_last_state_is_shown() -> None:
+def test_without_updates_of_displays_the_last_state_is_shown() -> None:
     screen = Screen(updates=False)
     display = display_on(screen)
     display.update(text(1))

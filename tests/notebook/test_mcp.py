@@ -81,11 +81,11 @@ def test_a_tool_connects_its_server_when_it_is_called(lab, own_file):
     assert "--count" in page
 
 
-def test_a_project_s_server_is_asked_about_in_the_cell(lab, project):
+def test_a_server_of_the_project_needs_approval_in_the_cell(lab, project):
     declare(project / ".mcp.json", shop={**ENTRY, "env": {"LEVEL": "high"}})
     lab.run("%tools allow mcp__shop__*")
     cell = lab.start("%tool mcp__shop__price pears")
-    (field,) = lab.asked(lab.until(lambda: lab.question("answers")))["fields"]
+    (field,) = lab.question_data(lab.until(lambda: lab.question("answers")))["fields"]
     assert "LEVEL=high" in field["text"]
     lab.answer_with("answers", answers=[field["options"][0]["value"]])
     lab.until(lambda: cell.done, 60)
@@ -106,7 +106,7 @@ def test_trust_is_shown_and_given(lab, project):
     assert "no longer trusted" in lab.run("%tools mcp trust shop no").text
 
 
-def test_states_are_told_with_what_to_do(lab, own_file, project):
+def test_states_of_servers_are_shown_with_the_next_step(lab, own_file, project):
     declare(own_file, gone={"command": "no-such-program-at-all"}, crash={"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]})
     (project / ".mcp.json").write_text('{\n  "mcpServers": {\n    oops\n}}')
     declare(project / ".cursor" / "mcp.json", web={"url": "http://h/${NOT_SET_AT_ALL}"})
@@ -129,7 +129,7 @@ def test_one_may_be_switched_off_here(lab, own_file):
     assert "connected" in lab.run("%tools mcp restart shop").text
 
 
-def test_what_a_server_has(lab, own_file):
+def test_the_tools_of_a_server_are_listed(lab, own_file):
     declare(own_file, shop=ENTRY)
     text = lab.run("%tools mcp tools shop").text
     assert "A shop that sells fruit" in text
@@ -175,7 +175,7 @@ def test_prompts_are_listed_filled_in_and_returned(lab, own_file):
         ("%tools prompt x:y", "There is no MCP server 'x'"),
     ],
 )
-def test_what_is_wrong_is_one_line(lab, code, says, own_file):
+def test_an_error_is_one_line(lab, code, says, own_file):
     cell = lab.run(code)
     assert cell.error == ""
     assert says in cell.text

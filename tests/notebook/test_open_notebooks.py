@@ -85,7 +85,7 @@ async def test_another_open_notebook_is_the_live_one(tool):
     assert "with unsaved changes" in result.llm_content
 
 
-async def test_of_two_on_one_kernel_it_is_the_one_whose_cell_runs(tool, page):
+async def test_the_notebook_whose_cell_runs_is_chosen_of_two_on_one_kernel(tool, page):
     page.says["list"] = {"notebooks": [opened("work/other.ipynb", own=True), opened("work/nb.ipynb", own=True, busy=True)]}
     assert (await call(tool)).data.path == "nb.ipynb"
 
@@ -108,7 +108,7 @@ async def test_silence_means_the_file_but_never_for_the_kernels_own_notebook(too
     assert (await call(tool)).error.code is ErrorCode.INVALID_TOOL_PARAMS
 
 
-async def test_where_nobody_sits_nobody_is_asked(tool, page):
+async def test_without_a_person_no_page_gets_a_request(tool, page):
     page.is_attended = False
     assert (await call(tool, path="nb.ipynb")).data.cells[0].source == "on disk"
     assert page.asked == []
@@ -135,14 +135,14 @@ async def test_changes_go_to_the_page_with_what_they_expect(tool, page, tmp_path
     assert "on disk" in (tmp_path / "work" / "nb.ipynb").read_text()
 
 
-async def test_what_a_page_refuses_is_a_conflict_in_its_words(tool, page):
+async def test_a_refusal_by_the_page_is_a_conflict_with_its_message(tool, page):
     page.says["delete"] = {"problem": "cell a runs just now and cannot be deleted. Wait for its end, or stop it."}
     result = await call(tool, "delete", id="a")
     assert result.error.code is ErrorCode.CONFLICT
     assert result.error.message == "work/nb.ipynb: cell a runs just now and cannot be deleted. Wait for its end, or stop it."
 
 
-async def test_a_page_that_falls_silent_is_told_in_time(tool, page):
+async def test_a_page_that_stops_answering_is_reported_in_time(tool, page):
     page.says["delete"] = None
     result = await call(tool, "delete", id="a")
     assert result.error.code is ErrorCode.TIMEOUT
@@ -182,7 +182,7 @@ async def test_reading_first_counts_for_open_notebooks_too(tool, page):
     assert (await call(tool, "delete", id="a")).ok
 
 
-async def test_what_is_no_answer_is_dropped(page):
+async def test_invalid_answers_are_dropped(page):
     page.says["list"] = None
     finding = asyncio.create_task(page.live.find(None))
     await asyncio.sleep(0)

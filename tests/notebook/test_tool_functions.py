@@ -63,7 +63,7 @@ def test_calls_return_results(lab):
         ("await tools.read.start('missing.txt')", "ToolFailure", "missing.txt"),
     ],
 )
-def test_what_does_not_work_is_raised(lab, code, error, says):
+def test_failures_of_functions_are_raised(lab, code, error, says):
     cell = lab.run(code)
     assert cell.error == error
     assert says in cell.text

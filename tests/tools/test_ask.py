@@ -16,9 +16,9 @@ SURE = {"text": "Sure?", "kind": "yesno"}
 NAME = {"text": "What is its\nname?", "placeholder": "a short one"}
 
 
-def session(tmp_path, *script, policy=None, alone=False):
+def session(tmp_path, *script, policy=None, unattended=False):
     tools = [AskTool(Workspace(tmp_path))]
-    confirmer = None if alone else ScriptedConfirmer(*script)
+    confirmer = None if unattended else ScriptedConfirmer(*script)
     return Session(tmp_path, tools=tools, policy=policy, confirmer=confirmer)
 
 
@@ -27,7 +27,7 @@ async def ask(tmp_path, *script, questions=(COLOUR,), **more):
         return await s.call("ask", {"questions": list(questions)})
 
 
-async def test_questions_and_what_was_said(tmp_path):
+async def test_the_result_has_the_questions_and_the_answers(tmp_path):
     person = ScriptedConfirmer(answers("red", "Y", "two\nlines"))
     async with Session(tmp_path, tools=[AskTool(Workspace(tmp_path))], confirmer=person) as s:
         result = await s.call("ask", {"questions": [COLOUR, SURE, NAME]})
@@ -41,7 +41,7 @@ async def test_questions_and_what_was_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "said", "meant"),
+    ("question", "typed", "meant"),
     [
         (COLOUR, " red ", "Red"),
         (COLOUR, "green", "green"),
@@ -55,22 +55,22 @@ async def test_questions_and_what_was_said(tmp_path):
         (NAME, "yes", "yes"),
     ],
 )
-async def test_answers_are_understood(tmp_path, asked, said, meant):
-    assert (await ask(tmp_path, answers(said), questions=[asked])).data.answers == (meant,)
+async def test_answers_are_understood(tmp_path, question, typed, meant):
+    assert (await ask(tmp_path, answers(typed), questions=[question])).data.answers == (meant,)
 
 
 @given(st.lists(st.sampled_from(["a", "b, c", "b", "d e"]), unique=True, min_size=1), st.booleans())
 def test_chosen_labels_come_back_as_they_are(chosen, shout):
     question = Question("?", kind="choice", choices=tuple(map(Choice, ("b", "a", "b, c", "d e"))), several=True)
-    said = ", ".join(chosen)
-    assert normalize_answer(question, said.upper() if shout else said) == said or {"b", "b, c"} <= set(chosen)
+    typed = ", ".join(chosen)
+    assert normalize_answer(question, typed.upper() if shout else typed) == typed or {"b", "b, c"} <= set(chosen)
 
 
 @given(st.text(max_size=30))
-def test_understanding_again_changes_nothing(said):
+def test_understanding_again_changes_nothing(typed):
     for kind, several in (("choice", True), ("choice", False), ("text", False), ("yesno", False)):
         question = Question("?", kind=kind, choices=(Choice("A"), Choice("b, c")), several=several)
-        once = normalize_answer(question, said)
+        once = normalize_answer(question, typed)
         assert normalize_answer(question, once) == once
 
 
@@ -81,13 +81,13 @@ async def test_no_mode_and_no_rule_answers_for_the_person(tmp_path, policy):
     assert (await ask(tmp_path, answers("Red"), policy=policy)).data.answers == ("Red",)
 
 
-async def test_where_nobody_shall_be_asked_it_is_denied(tmp_path):
+async def test_the_mode_dont_ask_denies_questions(tmp_path):
     result = await ask(tmp_path, policy=Policy("dont_ask"))
     assert result.error.code is ErrorCode.POLICY_VIOLATION
 
 
-async def test_alone_it_is_told_to_go_on(tmp_path):
-    result = await ask(tmp_path, alone=True)
+async def test_without_a_confirmer_the_model_is_advised_to_continue(tmp_path):
+    result = await ask(tmp_path, unattended=True)
     assert result.error.code is ErrorCode.CONFIRMATION_REQUIRED
     assert "Continue with your best judgement" in result.error.message
     assert "Policy(allow" not in result.error.message
@@ -97,9 +97,9 @@ async def test_the_persons_no(tmp_path):
     assert (await ask(tmp_path, CANCEL)).error.code is ErrorCode.CONFIRMATION_DENIED
 
 
-@pytest.mark.parametrize("said", ["", " "])
-async def test_a_person_may_submit_an_empty_answer(tmp_path, said):
-    result = await ask(tmp_path, answers(said))
+@pytest.mark.parametrize("typed", ["", " "])
+async def test_a_person_may_submit_an_empty_answer(tmp_path, typed):
+    result = await ask(tmp_path, answers(typed))
     assert result.ok
     assert result.data.answers == ("",)
     assert "(no answer)" in result.llm_content
@@ -116,7 +116,7 @@ async def test_a_question_left_open_says_so(tmp_path):
     assert "Sure? (no answer)" in result.llm_content
 
 
-async def test_always_grants_nothing_and_the_next_question_is_asked(tmp_path):
+async def test_always_grants_nothing_and_the_next_question_needs_an_answer(tmp_path):
     always = [Answer(outcome, ToolConfirmationPayload(answers=("Red",))) for outcome in ToolConfirmationOutcome if "always" in outcome]
     async with session(tmp_path, *always, answers("Blue")) as s:
         for _ in always:
@@ -146,7 +146,7 @@ async def test_there_is_nothing_to_modify(tmp_path, payload):
         ([{**SURE, "several": True}], "remove choices"),
     ],
 )
-async def test_what_is_no_question_is_never_asked(tmp_path, questions, words):
+async def test_an_invalid_question_never_reaches_the_person(tmp_path, questions, words):
     result = await ask(tmp_path, questions=questions)
     assert result.error.code is ErrorCode.INVALID_TOOL_PARAMS
     assert words in result.error.message

@@ -42,15 +42,15 @@ async def by_id(session: Session, task: asyncio.Task[ToolResult]) -> ToolResult:
 
 
 async def by_its_caller(session: Session, task: asyncio.Task[ToolResult]) -> ToolResult:
-    """As an interrupt does."""
+    """Cancels as an interrupt does."""
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     return session.history[-1].result
 
 
-async def cancelled(session: Session, name: str, arguments: dict[str, Any], shown: str, cancel: Cancel = by_id) -> ToolResult:
-    watcher = Watcher(shown)
+async def cancelled(session: Session, name: str, arguments: dict[str, Any], awaited: str, cancel: Cancel = by_id) -> ToolResult:
+    watcher = Watcher(awaited)
     stop = session.observe(watcher)
     task = asyncio.create_task(session.call(name, arguments, id="it"))
     waiting = asyncio.create_task(watcher.shown.wait())
@@ -81,8 +81,8 @@ async def test_a_command(tmp_path: Path, cancel: Cancel) -> None:
     assert LAST in str(call.detail.result)
 
 
-async def test_what_came_in_the_last_moment(tmp_path: Path) -> None:
-    """What is printed between the last update and the end, by a program that says good-bye."""
+async def test_output_of_the_last_moment_is_in_the_result(tmp_path: Path) -> None:
+    """The program prints a last line between the last update and its end."""
     command = "trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.01; done"
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
         result = await cancelled(session, "shell", {"command": command}, "ready")

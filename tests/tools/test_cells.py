@@ -125,7 +125,7 @@ async def test_a_notebook_without_ids_is_addressed_by_number_and_stays_as_it_is(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         ({"action": "replace", "id": "a"}, ErrorCode.INVALID_TOOL_PARAMS, "replace needs source"),
         ({"action": "delete"}, ErrorCode.INVALID_TOOL_PARAMS, "delete needs id"),
@@ -141,16 +141,16 @@ async def test_a_notebook_without_ids_is_addressed_by_number_and_stays_as_it_is(
         ({"path": None}, ErrorCode.INVALID_TOOL_PARAMS, "Name the notebook file with path"),
     ],
 )
-async def test_what_cannot_be_done_is_said(tool, tmp_path, arguments, code, said):
+async def test_impossible_changes_of_cells_fail_with_a_reason(tool, tmp_path, arguments, code, message):
     (tmp_path / "notes.txt").write_text("hello")
     before = (tmp_path / "nb.ipynb").read_bytes()
     result = await call(tool, **arguments)
     assert result.error.code is code
-    assert said in result.error.message
+    assert message in result.error.message
     assert (tmp_path / "nb.ipynb").read_bytes() == before
 
 
-def test_what_a_call_does_is_its_kind(tool):
+def test_the_parameters_decide_the_kind_of_a_call(tool):
     kinds = {"read": Kind.READ, "run": Kind.EXECUTE, "delete": None, "move": None}
     for action, kind in kinds.items():
         invocation = tool.build({"path": "nb.ipynb", "action": action, "id": "a"})
@@ -181,7 +181,7 @@ async def test_a_person_can_change_the_source(tool, tmp_path):
     assert sources(tool)["b"] == "# kept"
 
 
-async def test_a_cell_that_changes_while_the_question_stands_is_left_alone(tool, tmp_path):
+async def test_a_cell_that_changes_while_the_question_is_open_is_not_changed(tool, tmp_path):
     invocation = tool.build({"path": "nb.ipynb", "action": "delete", "id": "b"})
     await invocation.should_confirm_execute()
     await call(tool, "replace", id="b", source="precious")
@@ -191,7 +191,7 @@ async def test_a_cell_that_changes_while_the_question_stands_is_left_alone(tool,
     assert sources(tool)["b"] == "precious"
 
 
-async def test_a_change_to_another_cell_meanwhile_does_no_harm(tool):
+async def test_a_simultaneous_change_of_another_cell_does_no_harm(tool):
     invocation = tool.build({"path": "nb.ipynb", "action": "delete", "id": "b"})
     await invocation.should_confirm_execute()
     await call(tool, "replace", id="a", source="other")
@@ -262,7 +262,7 @@ async def test_cancelling_interrupts_the_cell(ending):
     assert (await call(ending, "run", id="a")).ok
 
 
-async def test_a_kernel_that_ends_is_told_and_the_next_run_has_a_new_one(ending):
+async def test_the_end_of_a_kernel_is_reported_and_the_next_run_has_a_new_one(ending):
     await call(ending, "replace", id="b", source="import os\nos._exit(1)")
     result = await call(ending, "run", id="b")
     assert result.error.code is ErrorCode.EXECUTION_FAILED

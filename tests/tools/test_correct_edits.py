@@ -79,7 +79,7 @@ async def test_every_dialect_tells(file, dialect, name, arguments):
 
 
 @pytest.mark.parametrize("answer", ["NONE", "", "<<<<<<< OLD\n    return nothing\n>>>>>>> OLD", "<<<<<<< OLD\nitem\n>>>>>>> OLD", THERE])
-async def test_what_is_not_in_the_file_once_is_no_correction(file, answer):
+async def test_text_that_does_not_occur_once_is_not_a_correction(file, answer):
     result = await edit(file, Scripted(answer))
     assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
     assert result.error.message.endswith("The model scripted-1 was asked for the intended text and did not find it.")
@@ -109,7 +109,7 @@ async def test_no_model(file):
     ],
     ids=["off", "several places", "several edits", "JSON", "not to be read"],
 )
-async def test_no_model_is_asked(file, options, name, arguments):
+async def test_no_model_is_called(file, options, name, arguments):
     file.with_name(name).write_text(FILE)
     model = Scripted()
     result = await edit(file, model, arguments, **options)
@@ -118,7 +118,7 @@ async def test_no_model_is_asked(file, options, name, arguments):
     assert file.with_name(name).read_text() == FILE
 
 
-async def test_of_a_long_file_the_model_reads_the_part_that_is_near(file):
+async def test_the_model_reads_only_the_near_part_of_a_long_file(file):
     lines = [f"value_{number} = {number}\n" for number in range(20_000)]
     lines[10_000] = FILE
     file.write_text("".join(lines))

@@ -70,7 +70,7 @@ async def test_problems(tmp_path: Path, name: str, content: str | bytes, places:
     ("name", "programs"),
     [("a.js", "eslint"), ("a.sh", "shellcheck"), ("a.rs", "cargo"), ("tsconfig.json", ""), (".vscode/settings.json", ""), ("a", "")],
 )
-async def test_other_files_are_not_checked_and_said_so(tmp_path: Path, name: str, programs: str) -> None:
+async def test_other_files_are_reported_as_not_checked(tmp_path: Path, name: str, programs: str) -> None:
     found = await check(tmp_path, name, "// {")
     assert (found.checked, found.problems) == ("", ())
     assert programs in " ".join(found.programs)

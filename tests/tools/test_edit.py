@@ -77,7 +77,7 @@ async def test_all_occurrences(tool, tmp_path):
         ({"old": "a", "path": "../f"}, ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
     ],
 )
-async def test_what_cannot_be_edited_is_one_clear_line(tool, tmp_path, arguments, code, words):
+async def test_an_impossible_edit_is_one_clear_line(tool, tmp_path, arguments, code, words):
     (tmp_path / "f").write_text("\ta = 1\n\tb = 1\n")
     (tmp_path / "binary").write_bytes(b"a\0")
     (tmp_path / "sub").mkdir()
@@ -131,7 +131,7 @@ async def test_changes_there_since_the_question_are_a_conflict(tool, tmp_path, c
     assert (content is None) or (tmp_path / "f").read_text() == content
 
 
-async def test_what_the_person_made_of_it_survives_other_changes(tool, tmp_path):
+async def test_the_persons_version_survives_other_changes(tool, tmp_path):
     (tmp_path / "f").write_bytes(b"one\r\nb\r\ncaf\xe9\r\n")
     assert isinstance(tool, ModifiableTool)
     first = tool.build({"path": "f", "old": "b", "new": "c"})
@@ -221,7 +221,7 @@ async def test_a_loose_edit_says_so(tool, tmp_path):
     assert result.summary.endswith("close match")
 
 
-async def test_what_must_have_been_read_first(tool, tmp_path):
+async def test_a_file_must_have_been_read_before_an_edit(tool, tmp_path):
     (tmp_path / "f").write_text("a\nb\n")
     path, seen = tmp_path.resolve() / "f", tool.workspace.read_tracker
     assert (await edit(tool, "a", "c")).ok

@@ -103,7 +103,7 @@ async def test_an_example_has_its_effect(tmp_path, monkeypatch, name, at):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_tool_has_two_examples_that_mean_what_is_written(tmp_path, name):
+def test_every_tool_has_two_examples_with_the_described_effect(tmp_path, name):
     tool = build_tool(name, Workspace(tmp_path))
     grammar = grammar_of(tool)
     examples = examples_of(tool)

@@ -66,7 +66,7 @@ async def test_a_page_cannot_end_itself(tool, server):
     assert mark != between_the_marks(two.llm_content)[1]
 
 
-async def test_where_redirects_led_is_said(tool, server):
+async def test_the_result_names_the_address_after_redirects(tool, server):
     server.pages["/a"] = reply(status="301 Moved", location="/b")
     server.pages["/b"] = reply(b"x", "text/plain")
     result = await fetch(tool, server.url("/a"))
@@ -138,7 +138,7 @@ async def test_one_bad_page_among_good_ones(tool, server):
     assert "**Not fetched:**" in result.return_display
 
 
-async def test_all_bad_is_an_error_with_what_the_server_said(tool, server):
+async def test_every_failure_is_an_error_with_the_servers_text(tool, server):
     server.pages["/gone"] = reply(b"<p>It <b>moved</b>" + b" x" * 9000, status="410 Gone")
     result = await fetch(tool, server.url("/gone"))
     assert result.error.code is ErrorCode.WEB_FETCH_PROCESSING_ERROR
@@ -181,7 +181,7 @@ async def test_the_same_page_twice_is_fetched_once(tool, server):
         (["file:///etc/passwd"], "must begin with https://"),
     ],
 )
-def test_what_is_no_call(tool, urls, words):
+def test_an_invalid_address_is_refused_when_the_call_is_built(tool, urls, words):
     with pytest.raises(ToolFailure) as caught:
         tool.build({"urls": urls})
     assert caught.value.code is ErrorCode.INVALID_TOOL_PARAMS
@@ -198,7 +198,7 @@ async def test_the_question_names_hosts_and_addresses(tool):
     assert invocation.get_description() == "https://example.com/ and 1 more"
 
 
-async def test_nobody_is_asked_in_vain(tool):
+async def test_an_impossible_call_needs_no_approval(tool):
     with pytest.raises(ToolFailure) as caught:
         await tool.build({"urls": ["http://192.168.1.1/admin"]}).should_confirm_execute()
     assert caught.value.code is ErrorCode.WEB_FETCH_FALLBACK_FAILED

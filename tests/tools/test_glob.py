@@ -60,7 +60,7 @@ async def glob(tool: GlobTool, pattern: str, **params: object) -> ToolResult:
         ("*/i.py", "src", ["src/[x]/i.py"]),
     ],
 )
-async def test_what_fits(tool: GlobTool, pattern: str, path: str, found: list[str]) -> None:
+async def test_patterns_match_the_expected_files(tool: GlobTool, pattern: str, path: str, found: list[str]) -> None:
     result = await glob(tool, pattern, path=path)
     assert isinstance(result.return_display, Listing)
     assert [entry.path for entry in result.return_display.entries] == found
@@ -190,7 +190,7 @@ async def test_many_files_are_looked_at_beside_other_work(tool: GlobTool) -> Non
     assert result.data.total == 2_500
 
 
-async def test_files_of_the_last_day_stand_first_and_the_others_by_path(tmp_path: Path) -> None:
+async def test_files_of_the_last_day_come_first_and_the_others_by_path(tmp_path: Path) -> None:
     now = time.time()
     for name, age in (("b", 60), ("a", 120), ("z", 90_000), ("c", 900_000)):
         (tmp_path / name).write_text("")

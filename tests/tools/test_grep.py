@@ -99,14 +99,14 @@ async def test_hits_are_marked_by_characters(tool: GrepTool) -> None:
         ({"ignored": True, "hidden": True, "type": "py"}, [".hidden/c.py", "ignored/d.py", "src/a.py", "src/sub/b.py"]),
     ],
 )
-async def test_which_files_are_searched(tool: GrepTool, params: dict[str, object], found: list[str]) -> None:
+async def test_the_filters_select_the_searched_files(tool: GrepTool, params: dict[str, object], found: list[str]) -> None:
     result = await grep(tool, "TODO", mode="files", **params)
     assert isinstance(result.return_display, Listing)
     assert [entry.path for entry in result.return_display.entries] == found
     assert (result.llm_content == "No matches") == (not found)
 
 
-async def test_how_the_pattern_is_read(tool: GrepTool) -> None:
+async def test_options_decide_the_meaning_of_the_pattern(tool: GrepTool) -> None:
     assert places(await grep(tool, "todo", path="src/a.py", ignore_case=True)) == [("src/a.py", 2), ("src/a.py", 4), ("src/a.py", 5)]
     assert places(await grep(tool, "TODO()", fixed=True)) == [("src/a.py", 5)]
     assert places(await grep(tool, r"^TODO\(\)$")) == [("src/a.py", 5)]
@@ -178,7 +178,7 @@ async def test_some_lines_of_each_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["lines", "files", "count"])
-async def test_past_the_end_is_said_in_every_mode(tool: GrepTool, mode: str) -> None:
+async def test_a_page_past_the_end_is_reported_in_every_mode(tool: GrepTool, mode: str) -> None:
     result = await grep(tool, "TODO", mode=mode, offset=50)
     assert "no results at offset 50" in str(result.llm_content)
     assert isinstance(result.data, GrepData)
@@ -357,12 +357,12 @@ async def test_an_engine_that_dies_is_an_error(
     assert caught.value.code == ErrorCode.GREP_EXECUTION_ERROR
 
 
-@pytest.mark.parametrize(("hits", "around"), [(1, 50), (2, 15), (3, 15), (4, 0)])
-async def test_few_matches_come_with_their_surroundings(tmp_path: Path, hits: int, around: int) -> None:
+@pytest.mark.parametrize(("hits", "context"), [(1, 50), (2, 15), (3, 15), (4, 0)])
+async def test_few_matches_come_with_their_surroundings(tmp_path: Path, hits: int, context: int) -> None:
     lines = [f"line {number}" for number in range(1, 1_001)]
     for hit in range(hits):
         lines[200 * hit + 99] = "here"
     (tmp_path / "a").write_text("\n".join(lines))
     result = await GrepTool(Workspace(tmp_path)).build_and_execute({"pattern": "^here$", "context": "auto"})
-    assert [match.line for match in result.data.matches if match.line <= 180] == list(range(100 - around, 100 + around + 1))
+    assert [match.line for match in result.data.matches if match.line <= 180] == list(range(100 - context, 100 + context + 1))
     assert result.data.total == hits

@@ -1,4 +1,4 @@
-"""What policy lets nobody read is left out of whatever lists or searches, and the result says so."""
+"""Files that the policy hides are left out of every listing and search, and the result says so."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def session(tmp_path):
     ],
     ids=lambda value: str(value)[:50],
 )
-async def test_hidden_files_are_left_out_and_that_is_said(session, tool, arguments):
+async def test_hidden_files_are_left_out_and_counted(session, tool, arguments):
     session.workspace.hidden = ("secrets/", "*.pem")
     result = await session.call(tool, arguments)
     assert result.ok, result

@@ -34,7 +34,7 @@ async def test_paths_are_relative_to_the_workspace(folder):
     assert result.llm_content == "app.py (5 bytes)"
 
 
-async def test_what_is_left_out_is_said(folder):
+async def test_omitted_entries_are_counted(folder):
     result = await ls(folder, limit=1)
     assert result.llm_content == "src/\n[1–1 of 3; the call with offset=1 returns the next page]"
     assert result.return_display.total == 3
@@ -55,7 +55,7 @@ async def test_names_to_leave_out(folder):
     assert "not closed" in (await ls(folder, ignore=["{a"])).error.message
 
 
-async def test_what_git_ignores(folder):
+async def test_files_ignored_by_git_are_left_out(folder):
     (folder / ".gitignore").write_text("src/\n*.txt\n")
     assert (await ls(folder)).data == LsData(".", 1, 3)
     assert (await ls(folder, ignored=False)).data == LsData(".", 0, 2, 2)
@@ -82,7 +82,7 @@ async def test_an_empty_folder(tmp_path):
         ("..", ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
     ],
 )
-async def test_what_cannot_be_listed(folder, path, code, words):
+async def test_a_path_that_cannot_be_listed_is_an_error(folder, path, code, words):
     result = await ls(folder, path=path)
     assert result.error.code is code
     assert words in result.error.message

@@ -107,7 +107,7 @@ async def test_a_name_cannot_draw(tmp_path):
         ("..", ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
     ],
 )
-async def test_what_cannot_be_shown(folder, path, code, words):
+async def test_a_path_that_cannot_be_shown_is_an_error(folder, path, code, words):
     result = await tree(Path(folder), path=path)
     assert result.error.code is code
     assert words in result.error.message

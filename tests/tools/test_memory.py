@@ -34,7 +34,7 @@ async def test_the_first_fact_makes_the_file(tool, project):
     assert isinstance(result.return_display, FileDiff)
 
 
-async def test_the_file_keeps_what_is_the_persons(tool, project):
+async def test_the_file_keeps_the_persons_own_text(tool, project):
     (project / ".nbtools").mkdir()
     (project / ".nbtools/memory.md").write_bytes(b"\xef\xbb\xbf# Mine\r\n\r\n## Remembered\r\n- a\r\n")
     await memory(tool, text="b")
@@ -79,7 +79,7 @@ async def test_nothing_is_nothing_to_remember(tool, text):
     assert "text is empty" in result.error.message
 
 
-async def test_what_is_no_text_or_leads_outside_is_left_alone(tool, project):
+async def test_files_that_are_not_text_or_lead_outside_are_not_changed(tool, project):
     (project / ".nbtools").mkdir()
     (project / ".nbtools/memory.md").write_bytes(b"\0\1")
     assert (await memory(tool, text="a")).error.code is ErrorCode.READ_CONTENT_FAILURE
@@ -89,7 +89,7 @@ async def test_what_is_no_text_or_leads_outside_is_left_alone(tool, project):
     assert (await memory(tool, text="a")).error.code is ErrorCode.PATH_NOT_IN_WORKSPACE
 
 
-async def test_others_may_remember_something_meanwhile(tool, project):
+async def test_concurrent_additions_of_others_are_preserved(tool, project):
     (project / ".nbtools").mkdir()
     file = project / ".nbtools/memory.md"
     file.write_text("## Remembered\n- a\n")
@@ -122,7 +122,7 @@ async def test_in_plan_mode_it_can_be_read_and_not_changed(tool, project):
         tool.build({"scope": "world"})
 
 
-async def test_a_nul_does_not_spoil_what_is_remembered(tool, project):
+async def test_a_nul_does_not_damage_the_memory(tool, project):
     await memory(tool, text="a")
     result = await memory(tool, text="b\0c")
     assert result.error.code == "invalid_tool_params"

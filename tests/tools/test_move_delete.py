@@ -87,7 +87,7 @@ async def test_a_folder_that_grew_since_the_question_stays(tool):
     assert (tool.workspace.root / "dir" / "new").exists()
 
 
-async def test_what_is_gone_is_forgotten(tool):
+async def test_deleted_files_are_forgotten(tool):
     seen, path = tool.workspace.read_tracker, tool.workspace.root / "dir" / "x"
     seen.record(path, b"x\n")
     await tool.validate_build_and_execute({"path": "dir", "recursive": True})

@@ -103,7 +103,7 @@ async def test_two_names_of_one_file_become_one(tool):
     assert (root / "twin").read_text() == "f\n"
 
 
-async def test_what_was_read_is_known_under_its_new_name(tool):
+async def test_a_moved_file_counts_as_read_under_its_new_name(tool):
     seen, root = tool.workspace.read_tracker, tool.workspace.root
     seen.required = True
     seen.record(root / "dir" / "x", b"x\n")
@@ -115,7 +115,7 @@ async def test_rules_see_both_ends(tool):
     assert tool.build({"path": "f", "to": "dir"}).target() == PathTarget(("f", "dir", "dir/f"))
 
 
-async def test_a_place_taken_since_the_question_is_kept(tool):
+async def test_a_target_created_since_the_question_is_preserved(tool):
     invocation = tool.build({"path": "f", "to": "h"})
     await invocation.should_confirm_execute()
     (tool.workspace.root / "h").write_text("mine\n")
@@ -125,7 +125,7 @@ async def test_a_place_taken_since_the_question_is_kept(tool):
     assert (tree(tool)["h"], tree(tool)["f"]) == ("mine\n", "f\n")
 
 
-async def test_what_has_come_since_the_question_is_not_overwritten(tool):
+async def test_files_created_since_the_question_are_not_overwritten(tool):
     root = tool.workspace.root
     invocation = tool.build({"path": "f", "to": "g", "overwrite": True})
     assert "(2 bytes) is overwritten" in (await invocation.should_confirm_execute()).prompt

@@ -204,7 +204,7 @@ async def test_links_are_no_files(tool, tmp_path, what):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["abc", "link", "twins.py"]
 
 
-async def test_a_file_made_anew_keeps_its_mode_and_its_names(tool, tmp_path):
+async def test_a_recreated_file_keeps_its_mode_and_its_hard_links(tool, tmp_path):
     (tmp_path / "abc").chmod(0o755)
     (tmp_path / "other").hardlink_to(tmp_path / "abc")
     result = await patch(tool, envelope("*** Delete File: abc\n*** Add File: abc\n+B\n"))
@@ -222,15 +222,15 @@ async def test_names_that_change_hands(tool, tmp_path):
     assert not (tmp_path / "t").exists()
 
 
-@pytest.mark.parametrize("again", ["*** Delete File: abc\n", "*** Update File: abc\n-b\n+B\n"])
-async def test_what_an_earlier_part_deletes(tool, tmp_path, again):
-    result = await patch(tool, envelope(f"*** Delete File: abc\n{again}"))
+@pytest.mark.parametrize("second", ["*** Delete File: abc\n", "*** Update File: abc\n-b\n+B\n"])
+async def test_a_file_deleted_by_an_earlier_part_is_not_found(tool, tmp_path, second):
+    result = await patch(tool, envelope(f"*** Delete File: abc\n{second}"))
     assert result.error.code == "file_not_found"
     assert "an earlier part of the patch" in result.error.message
     assert (tmp_path / "abc").exists()
 
 
-async def test_what_is_made_and_deleted_is_no_change(tool, tmp_path):
+async def test_a_file_that_is_created_and_deleted_is_not_a_change(tool, tmp_path):
     result = await patch(tool, envelope("*** Add File: new\n+x\n*** Delete File: new\n"))
     assert result.error.code == "edit_no_change"
     assert not (tmp_path / "new").exists()
@@ -256,16 +256,16 @@ async def test_stacked_headers_narrow(tool, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("there", "given", "match", "says"),
+    ("there", "lines", "match", "says"),
     [
         ("a\n  b  \nc\n", "-  b\n", "blanks", "differs in whitespace"),
         ("a\n    b\nc\n", "-  b\n", "blanks", "differs in indentation"),
         ("a\n  b \u2013 \u201cx\u201d\nc\n", '-  b - "x"\n', "close", "dashes"),
     ],
 )
-async def test_loose_steps_are_reported_and_may_be_forbidden(tool, tmp_path, there, given, match, says):
+async def test_loose_steps_are_reported_and_may_be_forbidden(tool, tmp_path, there, lines, match, says):
     (tmp_path / "f").write_text(there)
-    text = envelope(f"*** Update File: f\n@@\n{given}+  new\n")
+    text = envelope(f"*** Update File: f\n@@\n{lines}+  new\n")
     stricter = {"close": "blanks", "blanks": "exact"}[match]
     assert (await patch(tool, text, match=stricter)).error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
     result = await patch(tool, text, match=match)
@@ -285,16 +285,16 @@ RUNGS = {
 
 @pytest.mark.parametrize("what", RUNGS)
 async def test_every_kind_of_change_climbs_the_same_ladder_and_reports_it_alike(tool, tmp_path, what):
-    there, given, says = RUNGS[what]
-    unit = given[: len(given) - len(given.lstrip())]
+    there, lines, says = RUNGS[what]
+    unit = lines[: len(lines) - len(lines.lstrip())]
     new = f"{unit}if new:\n{unit * 2}pass\n"
     edit = EditTool(tool.workspace)
     calls = {
-        "edit": lambda: edit.validate_build_and_execute({"path": "f", "old": f"{given}\n", "new": new}),
-        "block": lambda: patch(tool, block(f"{given}\n", new), path="f"),
-        "hunk": lambda: patch(tool, f"@@ ... @@\n-{given}\n" + "".join(f"+{line}\n" for line in new.splitlines()), path="f"),
+        "edit": lambda: edit.validate_build_and_execute({"path": "f", "old": f"{lines}\n", "new": new}),
+        "block": lambda: patch(tool, block(f"{lines}\n", new), path="f"),
+        "hunk": lambda: patch(tool, f"@@ ... @@\n-{lines}\n" + "".join(f"+{line}\n" for line in new.splitlines()), path="f"),
         "hunk with a header": lambda: patch(
-            tool, envelope(f"*** Update File: f\n@@ def f():\n-{given}\n" + "".join(f"+{line}\n" for line in new.splitlines()))
+            tool, envelope(f"*** Update File: f\n@@ def f():\n-{lines}\n" + "".join(f"+{line}\n" for line in new.splitlines()))
         ),
     }
     for name, call in calls.items():
@@ -335,7 +335,7 @@ async def test_line_numbers_choose_between_twins(tool, tmp_path):
 
 
 @pytest.mark.parametrize("file", ["Title\n=======\nText\n", "a\nTitle\n=======\nText\nz\n"])
-async def test_a_divider_in_the_text_is_told_by_the_file(tool, tmp_path, file):
+async def test_a_divider_in_the_text_is_recognized_by_the_file(tool, tmp_path, file):
     (tmp_path / "f.md").write_text(file)
     result = await patch(tool, block("Title\n=======\nText\n", "Other\n=======\nText\n"), path="f.md")
     assert "several ======= lines" in result.llm_content
@@ -448,7 +448,7 @@ def test_blocks_in_any_order_give_the_same_file(data, lines, tmp_path_factory):
     assert len(results) == 1
 
 
-async def test_what_is_told_as_done_is_there_however_many_change_a_file_at_once(tmp_path):
+async def test_every_reported_change_is_in_the_file_after_concurrent_patches(tmp_path):
     (tmp_path / "f").write_text("".join(f"line {number}.\n" for number in range(60)))
     tools = [PatchTool(Workspace(tmp_path)) for _ in range(2)]
     calls = [patch(tools[number % 2], block(f"line {number}.\n", f"done {number}.\n"), path="f") for number in range(60)]
@@ -469,7 +469,7 @@ async def test_a_hunk_of_context_alone_narrows_the_next(tool, tmp_path):
 
 @pytest.mark.parametrize("style", ["codex", "diff"])
 async def test_only_the_removed_lines_were_given_with_another_indentation(tool, tmp_path, style):
-    """As recorded in a session of Codex: the context and the new lines are indented as the file is."""
+    """The case is recorded in a session of Codex: the context and the new lines are indented as the file is."""
     body = "-            return old(1)\n+    return new(1)\n }\n"
     (tmp_path / "a.go").write_text("func f() {\n    return old(1)\n}\n")
     text = envelope(f"*** Update File: a.go\n@@\n{body}") if style == "codex" else f"--- a/a.go\n+++ b/a.go\n@@ -2,2 +2,2 @@\n{body}"

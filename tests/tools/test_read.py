@@ -61,7 +61,7 @@ async def test_a_long_file_says_how_to_go_on(tmp_path):
 )
 @pytest.mark.parametrize("whole", [20_000_000, 5])
 async def test_ranges(tmp_path, ranges, text, notice, whole):
-    """The same lines from a file that fits and from one that is read by range."""
+    """Equal lines come from a file that fits and from one that is read by range."""
     (tmp_path / "f").write_text("1\n2\n3\n4\n5")
     result = await read(ReadTool(Workspace(tmp_path), whole=whole), **ranges)
     if whole == 5 and len(text) > 5:
@@ -75,13 +75,13 @@ async def test_an_end_that_is_named_is_not_capped(tmp_path):
     assert (await read(ReadTool(Workspace(tmp_path), limit=3), start=2, end=8)).data == LinesRead("f", 2, 8, 9)
 
 
-async def test_long_lines_are_cut_and_it_is_said(tmp_path):
+async def test_long_lines_are_cut_with_a_note(tmp_path):
     (tmp_path / "f").write_text("x" * 2500 + "\nshort\n")
     result = await read(ReadTool(Workspace(tmp_path)))
     assert result.llm_content == "x" * 2000 + "… [500 more characters]\nshort\n[1 long line is cut]"
 
 
-async def test_an_empty_file_is_said_to_be_empty(tool, tmp_path):
+async def test_an_empty_file_is_reported_as_empty(tool, tmp_path):
     (tmp_path / "f").touch()
     result = await read(tool)
     assert (result.ok, result.llm_content, result.summary) == (True, "[the file is empty]", "empty")
@@ -118,7 +118,7 @@ async def test_bytes_that_are_no_text_are_shown_replaced(tool, tmp_path):
         ("three", {"lines": 3}, ErrorCode.INVALID_TOOL_PARAMS, "no parameter lines"),
     ],
 )
-async def test_what_cannot_be_read_is_one_clear_line(tool, tmp_path, path, ranges, code, words):
+async def test_an_unreadable_file_is_one_clear_line(tool, tmp_path, path, ranges, code, words):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "missing.py").touch()
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\0\1")
@@ -144,7 +144,7 @@ async def test_a_large_file_whose_first_lines_are_too_much_wants_a_range(tmp_pat
     assert "fewer lines (end)" in result.error.message
 
 
-def test_what_a_call_says_of_itself(tool, tmp_path):
+def test_the_description_of_a_call_names_file_and_lines(tool, tmp_path):
     (tmp_path / "a").mkdir()
     invocation = tool.build({"path": f"{tmp_path}/a/../b.py", "start": 3, "end": 9})
     assert invocation.get_description() == "b.py, lines 3–9"
@@ -241,7 +241,7 @@ async def test_a_long_notebook_ends_at_a_cell_and_says_so(tmp_path):
     assert sight(workspace, "n.ipynb") is ReadExtent.PARTIAL
 
 
-async def test_what_is_called_a_notebook_and_is_none_is_text(tool, tmp_path):
+async def test_a_file_named_like_a_notebook_that_is_none_is_text(tool, tmp_path):
     (tmp_path / "n.ipynb").write_text("{broken")
     result = await read(tool, "n.ipynb")
     assert result.llm_content.startswith("{broken\n[displayed as text: n.ipynb is not valid JSON")
@@ -269,7 +269,7 @@ def sight(workspace, name):
         ({"start": -1}, ReadExtent.RANGE),
     ],
 )
-async def test_how_much_was_seen_is_noted(tmp_path, ranges, view):
+async def test_the_lines_that_the_model_saw_are_recorded(tmp_path, ranges, view):
     (tmp_path / "f").write_text("x\n" * 9)
     workspace = Workspace(tmp_path)
     await read(ReadTool(workspace, limit=4), **ranges)
@@ -280,7 +280,7 @@ async def test_how_much_was_seen_is_noted(tmp_path, ranges, view):
     workspace.read_tracker.require_read(tmp_path / "f", "f", b"x\n" * 9, whole=True)
 
 
-async def test_of_a_file_too_large_to_read_nothing_is_noted(tmp_path):
+async def test_a_file_too_large_to_read_is_not_recorded_as_read(tmp_path):
     (tmp_path / "f").write_text("x\n" * 9)
     workspace = Workspace(tmp_path)
     assert (await read(ReadTool(workspace, whole=5), start=-2)).ok

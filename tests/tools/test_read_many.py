@@ -48,7 +48,7 @@ async def test_each_file_has_a_head(folder):
         (["./src/*.txt"], {}, ["src/c.txt"]),
     ],
 )
-async def test_which_files(folder, paths, params, files):
+async def test_patterns_and_paths_select_the_files(folder, paths, params, files):
     assert list((await read(folder, *paths, **params)).data.files) == files
 
 
@@ -56,7 +56,7 @@ async def test_absolute_globs(folder):
     assert (await read(folder, f"{folder.resolve()}/src/*.txt")).data.files == ("src/c.txt",)
 
 
-async def test_what_is_skipped_is_said(folder):
+async def test_skipped_files_are_named(folder):
     result = await read(folder, "src", "gone.py", "**/*.py")
     assert result.data.skipped == (
         Skipped("gone.py", "There is no file gone.py. Did you mean out/e.py?"),

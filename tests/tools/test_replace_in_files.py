@@ -75,7 +75,7 @@ async def test_applied(tool, tmp_path):
         ("a", "b", {}, b"a \xe9 a\n", b"b \xe9 b\n"),
     ],
 )
-async def test_what_comes_there(tool, tmp_path, pattern, replacement, options, before, after):
+async def test_the_replacement_is_inserted_as_documented(tool, tmp_path, pattern, replacement, options, before, after):
     (tmp_path / "f").write_bytes(before)
     result = await replace(tool, pattern, replacement, apply=True, **options)
     assert result.ok, result.error
@@ -108,7 +108,7 @@ def test_it_is_what_ripgrep_makes(lines, pattern, new, tmp_path_factory):
     assert result.ok or result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
 
 
-async def test_what_is_left_out_is_counted(tool, tmp_path):
+async def test_omitted_files_are_counted(tool, tmp_path):
     (tmp_path / ".gitignore").write_text("*.log\n")
     for name in ("a.py", "b.py", "x.log", ".hidden"):
         (tmp_path / name).write_text("foo\n")
@@ -188,7 +188,7 @@ async def test_one_file_that_cannot_be_changed_keeps_all_as_they_were(tmp_path, 
     assert (tmp_path / "a").read_text() == "foo\n"
 
 
-async def test_many_files_are_bounded_in_what_is_shown(tool, tmp_path):
+async def test_the_preview_of_many_files_is_bounded(tool, tmp_path):
     for number in range(120):
         (tmp_path / f"{number:03}").write_text("foo\n" * 40)
     told = []
@@ -225,7 +225,7 @@ async def test_a_file_with_two_names_is_changed_once(tool, tmp_path):
     assert (tmp_path / "a").samefile(tmp_path / "b")
 
 
-async def test_characters_that_cannot_be_read_are_told(tool, tmp_path):
+async def test_unreadable_characters_are_reported(tool, tmp_path):
     (tmp_path / "a").write_bytes(b"\xff\xfe" + "\ud800foo\n".encode("utf-16-le", "surrogatepass"))
     result = await replace(tool, "foo", "bar", apply=True)
     assert result.error.code == "conflict"
@@ -233,7 +233,7 @@ async def test_characters_that_cannot_be_read_are_told(tool, tmp_path):
 
 
 @pytest.mark.parametrize(("replacement", "advice"), [(r"<\1>", "$1"), (r"a\nb", "the character itself")])
-async def test_an_escape_that_is_inserted_as_it_stands_is_pointed_out(tool, tmp_path, replacement, advice):
+async def test_an_escape_that_is_inserted_literally_is_pointed_out(tool, tmp_path, replacement, advice):
     (tmp_path / "a").write_text("foo\n")
     call = tool.build({"pattern": "(foo)", "replacement": replacement, "apply": True})
     asked, result = await call.should_confirm_execute(), await call.execute()

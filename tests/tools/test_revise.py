@@ -65,7 +65,7 @@ async def test_a_change(file):
     assert "ORIGINAL" in wanted.instructions
 
 
-async def test_it_is_asked_with_the_diff_and_who_wrote_it(file):
+async def test_the_approval_request_shows_the_diff_and_its_author(file):
     confirmer = ScriptedConfirmer(replace(CANCEL, reason="three is too much"), ONCE)
     async with Session(file.parent, confirmer=confirmer) as session:
         session.model = Scripted(GOOD, MISSING, GOOD)
@@ -83,7 +83,7 @@ async def test_it_is_asked_with_the_diff_and_who_wrote_it(file):
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "explanation"),
     [
         (MISSING, "the old text is not in it"),
         ("I would rather not.", "contains no patch"),
@@ -92,14 +92,14 @@ async def test_it_is_asked_with_the_diff_and_who_wrote_it(file):
         (GOOD.replace("two = 3", "two = 2"), "changes nothing"),
     ],
 )
-async def test_what_does_not_fit_is_given_back(file, bad, told):
+async def test_an_unusable_answer_is_returned_to_the_model(file, bad, explanation):
     model = Scripted(bad, GOOD)
     result = await revised(file, model)
     assert result.ok
     assert file.read_text() == "one = 1\ntwo = 3\n"
     _, answered, again = model.wanted[1].turns
     assert answered.content == bad
-    assert told in again.content
+    assert explanation in again.content
 
 
 async def test_three_tries_and_no_more(file):
@@ -132,7 +132,7 @@ async def test_a_deny_rule_holds_before_anything_is_written(file):
 
 
 @pytest.mark.parametrize("redact", [True, False])
-async def test_secrets_are_not_told(file, redact):
+async def test_secrets_are_not_sent_to_the_model(file, redact):
     token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
     file.write_text(f'{FILE}token = "{token}"\n')
     model = Scripted(GOOD)
@@ -147,7 +147,7 @@ async def test_no_model(file):
 
 
 @pytest.mark.parametrize(("path", "content", "words"), [("g.py", None, "There is no file g.py"), ("f.py", b"\0\1\2", "binary")])
-async def test_nothing_is_asked_in_vain(file, path, content, words):
+async def test_the_model_is_not_called_in_vain(file, path, content, words):
     model = Scripted()
     if content:
         file.write_bytes(content)

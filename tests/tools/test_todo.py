@@ -62,7 +62,7 @@ async def test_an_empty_list_clears_it(tool):
         ([("a", "pending")] * 201, "at most 200"),
     ],
 )
-async def test_what_is_no_list_changes_nothing(tool, items, words):
+async def test_an_invalid_list_changes_nothing(tool, items, words):
     await todo(tool, ("kept", "pending"))
     result = await todo(tool, *items)
     assert result.error.code is ErrorCode.INVALID_TOOL_PARAMS
@@ -74,7 +74,7 @@ ITEMS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["pending", "
 
 
 @given(ITEMS, ITEMS)
-async def test_what_is_said_adds_up(before, after):
+async def test_the_counts_of_the_summary_add_up(before, after):
     tool = TodoTool(Workspace("."))
     await todo(tool, *before)
     said = (await todo(tool, *after)).llm_content
@@ -83,7 +83,7 @@ async def test_what_is_said_adds_up(before, after):
     assert len([line for line in said.splitlines() if line[0].isdigit() and "[" in line]) == len(after)
 
 
-async def test_each_session_has_its_own_list_and_nobody_is_asked(tmp_path):
+async def test_each_session_has_its_own_list_and_needs_no_approval(tmp_path):
     async with (
         Session(tmp_path, tools=[TodoTool(Workspace(tmp_path))]) as one,
         Session(tmp_path, tools=[TodoTool(Workspace(tmp_path))]) as two,

@@ -1,4 +1,4 @@
-"""What a call changed can be brought back, and brought again."""
+"""A change by a call can be undone and redone."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("what", CALLS)
-async def test_what_a_call_changed_is_brought_back_and_brought_again(what: str) -> None:
+async def test_a_change_is_undone_and_redone(what: str) -> None:
     with temporary_workspace(FILES) as root:
         (root / "a.py").chmod(0o751)
         (root / "b.txt").chmod(0o600)
@@ -174,7 +174,7 @@ async def test_a_change_in_the_same_lines_is_never_overwritten() -> None:
 @pytest.mark.parametrize(
     ("merge", "expected"), [("keep", "one\nzwei\nthree\nfour\nfive\nSIX\n"), ("take_back", "one\ntwo\nthree\nfour\nfive\nSIX\n")]
 )
-async def test_lines_changed_twice_are_kept_or_taken_back_as_the_person_says(merge: Literal["keep", "take_back"], expected: str) -> None:
+async def test_the_person_decides_whether_lines_changed_twice_are_undone(merge: Literal["keep", "take_back"], expected: str) -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
             await session.call(*CALLS["edit"], id="edit-1")
@@ -212,7 +212,7 @@ async def test_all_or_nothing() -> None:
 
 
 @pytest.mark.parametrize("what", ["delete a folder", "delete a file"])
-async def test_what_has_the_name_now_is_not_overwritten(what: str) -> None:
+async def test_a_new_file_with_the_same_name_is_not_overwritten(what: str) -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
             await session.call(*CALLS[what])
@@ -226,7 +226,7 @@ async def test_what_has_the_name_now_is_not_overwritten(what: str) -> None:
             assert (await session.undo()).ok
 
 
-async def test_what_came_into_a_folder_that_was_made_stays_with_it() -> None:
+async def test_later_files_in_a_created_folder_are_preserved() -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
             await session.call(*CALLS["create"])
@@ -247,7 +247,7 @@ async def test_a_call_is_not_undone_twice() -> None:
             assert f"Undo {by} to restore its changes" in twice.error.message
 
 
-async def test_unknown_calls_and_calls_that_changed_nothing_are_told() -> None:
+async def test_unknown_calls_and_calls_without_changes_are_reported() -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
             nothing = await session.undo()
@@ -261,7 +261,7 @@ async def test_unknown_calls_and_calls_that_changed_nothing_are_told() -> None:
                 assert f"no change by the call '{call}'" in unknown.error.message
 
 
-async def test_deny_rules_and_mode_plan_hold_and_nobody_is_asked() -> None:
+async def test_deny_rules_and_mode_plan_apply_without_approval() -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
             await session.call(*CALLS["edit"])
@@ -276,7 +276,7 @@ async def test_deny_rules_and_mode_plan_hold_and_nobody_is_asked() -> None:
             assert (await session.undo()).ok
 
 
-async def test_without_a_journal_nothing_is_kept_and_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_without_a_journal_nothing_is_stored_and_a_message_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO, settings=Settings(journal=False)) as session:

@@ -1,4 +1,4 @@
-"""What a command changed in the workspace can be brought back."""
+"""Changes by a command in the workspace can be undone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("what", COMMANDS)
-async def test_what_a_command_changed_is_brought_back_and_brought_again(what: str) -> None:
+async def test_a_change_by_a_command_is_undone_and_redone(what: str) -> None:
     with temporary_workspace(FILES) as root:
         before = tree(root)
         async with Session(root, policy=YOLO) as session:
@@ -67,7 +67,7 @@ async def test_a_command_that_changes_nothing_leaves_no_entry() -> None:
             assert session.changes == ()
 
 
-async def test_what_git_ignores_is_neither_kept_nor_touched() -> None:
+async def test_files_ignored_by_git_are_neither_stored_nor_changed() -> None:
     with temporary_workspace({**FILES, ".gitignore": "*.log\n", "old.log": "old\n"}) as root:
         async with Session(root, policy=YOLO) as session:
             await session.call("shell", {"command": "echo new > old.log; echo x > new.log; echo '#' > .gitignore"})
@@ -95,7 +95,7 @@ async def test_a_command_in_a_large_workspace_says_that_it_cannot_be_undone() ->
                 assert session.changes == ()
 
 
-async def test_the_question_about_a_command_says_what_is_known_not_to_be_undoable() -> None:
+async def test_the_approval_request_lists_changes_that_cannot_be_undone() -> None:
     confirmer = ScriptedConfirmer(*[ONCE] * 4)
     with temporary_workspace(FILES) as root:
         async with Session(root, confirmer=confirmer, settings=Settings(snapshot_files=2)) as session:
@@ -138,7 +138,7 @@ async def test_a_background_commands_changes_are_recorded_when_it_ends_or_is_und
             assert tree(root) == before
 
 
-async def test_what_an_interrupted_kernels_command_changed_can_be_undone(tmp_path: Path) -> None:
+async def test_changes_by_the_command_of_an_interrupted_kernel_can_be_undone(tmp_path: Path) -> None:
     import sys
 
     for name, text in {"a.txt": "a\n", "b.txt": "b\n"}.items():

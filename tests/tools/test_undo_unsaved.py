@@ -64,17 +64,17 @@ async def _undone(command: str, outside: Path) -> UndoData:
 
 
 @pytest.mark.parametrize("command", ALL_SAVED)
-async def test_of_a_command_whose_files_were_all_saved_undo_says_no_more(command: str, outside: Path) -> None:
+async def test_undo_adds_no_note_when_all_files_of_the_command_were_saved(command: str, outside: Path) -> None:
     assert (await _undone(command, outside)).unsaved == ""
 
 
 @pytest.mark.parametrize("command", MORE)
-async def test_of_any_other_command_undo_says_that_it_may_have_changed_more(command: str, outside: Path) -> None:
+async def test_undo_notes_that_any_other_command_may_have_changed_more(command: str, outside: Path) -> None:
     assert (await _undone(command, outside)).unsaved
 
 
 @pytest.mark.parametrize("command", ["echo x > {outside}/f", "echo x > build.log", "mkdir empty", "true && ./run"])
-async def test_a_command_without_saved_changes_is_not_said_to_have_changed_nothing(command: str, outside: Path) -> None:
+async def test_undo_does_not_claim_that_an_unsaved_command_changed_nothing(command: str, outside: Path) -> None:
     with temporary_workspace({**FILES, ".gitignore": "*.log\n", "build.log": "old\n", "run": "echo x > build.log\n"}) as root:
         (root / "run").chmod(0o755)
         async with Session(root, policy=YOLO) as session:
@@ -102,7 +102,7 @@ async def test_a_command_in_a_large_workspace_may_have_changed_more() -> None:
             assert "the workspace has more than 2 files" in refused.error.message
 
 
-async def test_a_command_that_goes_on_writing_after_its_undo_is_said_to() -> None:
+async def test_undo_notes_that_the_command_is_still_writing() -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
             command = "echo x > b.txt; echo ready; while test ! -e stop; do sleep 0.05; done; echo later > b.txt"

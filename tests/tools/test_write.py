@@ -88,7 +88,7 @@ def test_lines_that_stay_the_same_stay_byte_for_byte(lines, place, tmp_path_fact
         ("a/" + "n" * 256, ErrorCode.INVALID_TOOL_PARAMS, "too long"),
     ],
 )
-async def test_what_cannot_be_written(tool, tmp_path, path, code, words):
+async def test_a_file_that_cannot_be_written_is_an_error(tool, tmp_path, path, code, words):
     (tmp_path / "folder").mkdir()
     (tmp_path / "binary").write_bytes(b"\x1f\x8b\0\0")
     (tmp_path / "out").symlink_to("/tmp")
@@ -126,16 +126,16 @@ async def test_the_question_shows_the_change(tool, tmp_path):
     assert (tmp_path / "f").read_text() == "a\n"
 
 
-@pytest.mark.parametrize("meanwhile", ["change", "delete", "create", "turn"])
-async def test_a_file_that_changed_since_it_was_shown_is_not_overwritten(tool, tmp_path, meanwhile):
+@pytest.mark.parametrize("concurrent", ["change", "delete", "create", "turn"])
+async def test_a_file_that_changed_since_it_was_shown_is_not_overwritten(tool, tmp_path, concurrent):
     (tmp_path / "f").write_text("a\n")
     (tmp_path / "link").symlink_to("f")
-    path = {"create": "new", "turn": "link"}.get(meanwhile, "f")
+    path = {"create": "new", "turn": "link"}.get(concurrent, "f")
     invocation = tool.build({"path": path, "content": "mine\n"})
     await invocation.should_confirm_execute()
-    if meanwhile == "delete":
+    if concurrent == "delete":
         (tmp_path / "f").unlink()
-    elif meanwhile == "turn":
+    elif concurrent == "turn":
         (tmp_path / "link").unlink()
         (tmp_path / "link").symlink_to("other")
     else:
@@ -157,7 +157,7 @@ async def test_nothing_shown_means_nothing_written(tool, tmp_path):
     assert (tmp_path / "f").read_text() == "theirs\n"
 
 
-async def test_what_the_person_made_of_it(tool, tmp_path):
+async def test_the_persons_version_is_written(tool, tmp_path):
     (tmp_path / "f").write_bytes(b"a\r\nb\r\n")
     assert isinstance(tool, ModifiableTool)
     first = tool.build({"path": "f", "content": "a\nmodel\n"})
@@ -210,7 +210,7 @@ async def test_a_placeholder_takes_no_text_s_place(tool, tmp_path, line):
         assert (await write(tool, "f", f"b\n{line}\n")).ok
 
 
-async def test_what_must_have_been_read_first(tool, tmp_path):
+async def test_a_file_must_have_been_read_before_an_edit(tool, tmp_path):
     (tmp_path / "f").write_text("a\n")
     path, seen = tmp_path.resolve() / "f", tool.workspace.read_tracker
     seen.required = True

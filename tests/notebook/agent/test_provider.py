@@ -39,7 +39,7 @@ def test_steps_tokens_and_what_it_cost(lab, ask, project):
     assert (project / "notes.txt").read_text() == "DONE: round\n"
 
 
-def test_a_refusal_in_the_middle_keeps_what_was_done(lab, ask):
+def test_a_refusal_in_the_middle_preserves_the_finished_steps(lab, ask):
     with stub(Says(("Let me look.",), (("call_1", "read", '{"path": "notes.txt"}'),)), Refuses(401, "Incorrect API key")) as server:
         cell = ask(server)
         lab.until(lambda: cell.done)

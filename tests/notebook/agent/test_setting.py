@@ -42,7 +42,7 @@ def test_a_model_that_is_not_there_is_named(lab):
     assert lab.run("agent.run('hello')").error == "RunError"
 
 
-def test_what_is_set_is_shown_and_stays(lab):
+def test_settings_are_shown_and_stored(lab):
     lab.run('%agent --model test --steps 7 --instructions "Be brief."')
     shown = lab.run("%agent").text
     assert all(word in shown for word in ("test", "7 steps", "Be brief."))
@@ -115,7 +115,7 @@ def test_figures_are_few_words():
     assert [price(cost) for cost in (0, 0.00001, 0.0042, 0.314, 12.4)] == ["$0", "under $0.0001", "$0.0042", "$0.31", "$12.40"]
 
 
-def test_who_does_not_want_to_be_recorded_is_not(lab):
+def test_recording_can_be_switched_off(lab):
     lab.run(PLAYING)
     lab.run("%tools set record off")
     lab.run("agent.model = playing(['Between us.'], ['On the record.'])")

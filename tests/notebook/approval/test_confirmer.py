@@ -31,7 +31,7 @@ def test_an_edit_waits_for_a_yes_and_leaves_the_record(lab, project):
 def test_the_question_is_one_widget_with_its_card_and_its_buttons(lab):
     cell = lab.start(EDIT)
     question = lab.until(lab.question)
-    asked, choices = lab.asked(question), lab.choices(question)
+    asked, choices = lab.question_data(question), lab.choices(question)
     assert list(choices) == ["once", "always", "folder", "modify", "deny"]
     assert [choice["label"] for choice in choices.values()] == [
         "Approve once",
@@ -65,7 +65,7 @@ def test_a_question_that_cannot_be_shown_ends_the_call(lab, project):
 def test_a_refused_answer_leaves_the_question_open(lab, project):
     cell = lab.start("%tool delete notes.txt")
     question = lab.until(lab.question)
-    own = lab.asked(question)["id"]
+    own = lab.question_data(question)["id"]
     for message in (
         {"question": own, "outcome": "server"},
         {"question": "another", "outcome": "once"},
@@ -145,7 +145,7 @@ def test_modify_then_approve_applies_the_changed_text(lab, project):
     lab.answer_with("modify", text=editable["proposed"].replace("total = 1", "total = 2"))
     second = lab.until(lab.question)
     assert "total = 2" in cell.text
-    assert (bool(lab.asked(second)["changes"]), lab.asked(second)["id"] == lab.said[first]) == (True, False)
+    assert (bool(lab.question_data(second)["changes"]), lab.question_data(second)["id"] == lab.said[first]) == (True, False)
     assert "total = 0" in cart(project)
     lab.answer_with("once")
     lab.until(lambda: cell.done)
@@ -182,7 +182,7 @@ def test_always_in_a_folder_grants_no_more(lab):
     assert lab.value("tools._runtime.session.grants") == ("edit(src/**)",)
 
 
-def test_what_is_allowed_in_later_sessions_too_is_kept(lab):
+def test_a_grant_for_later_sessions_is_stored(lab):
     cell = lab.start("%tool shell echo one")
     lab.answer_with("always", remember=True)
     lab.until(lambda: cell.done)
@@ -195,7 +195,7 @@ def test_two_waiting_cards_are_independent(lab, project):
     code = "import asyncio\nawait asyncio.gather(tools.write.start('a.txt', 'a'), tools.write.start('b.txt', 'b'), return_exceptions=True)"
     cell = lab.start(code)
     lab.until(lambda: len(lab.questions()) == 2)
-    newest = lab.asked(lab.questions()[-1])["card"]["subject"]
+    newest = lab.question_data(lab.questions()[-1])["card"]["subject"]
     lab.answer_with("once")
     assert len(lab.questions()) == 1
     lab.answer_with("deny")
@@ -244,7 +244,7 @@ def test_later_cells_wait_behind_a_question(lab, project):
 
 
 @pytest.mark.parametrize("code", ["%tool write one.txt x", "await tools.write.start('one.txt', 'x')", "tools.write('one.txt', 'x')"])
-def test_where_nobody_can_answer_it_ends_at_once(lab, project, code):
+def test_a_request_that_nobody_can_answer_ends_at_once(lab, project, code):
     cell = lab.run(code, stdin=False)
     assert cell.error == ("" if code.startswith("%") else "ToolFailure")
     assert "nobody to ask" in cell.text
@@ -254,7 +254,7 @@ def test_where_nobody_can_answer_it_ends_at_once(lab, project, code):
     assert not (project / "one.txt").exists()
 
 
-def test_where_nobody_can_answer_a_question_it_says_to_go_on_alone(lab):
+def test_a_question_that_nobody_can_answer_advises_to_continue(lab):
     cell = lab.run('%tool ask "Really?"', stdin=False)
     assert cell.error == ""
     assert "Continue with your best judgement" in cell.text
@@ -269,7 +269,7 @@ def test_asking_can_be_switched_off(lab):
     lab.run("%tools confirm auto")
 
 
-def test_a_console_is_asked_in_text(lab, project):
+def test_a_console_gets_the_request_as_text(lab, project):
     cell = lab.start("%tool write one.txt x", cell_id=None)
     assert lab.answer("a") == "[y]es once / [a]lways allow write (aa: remember for this project) / [m]odify / [n]o: "
     lab.until(lambda: cell.done)
@@ -284,7 +284,7 @@ def test_the_cell_that_loads_the_extension_asks_in_text(bare, tmp_path):
     assert (tmp_path / "one.txt").exists()
 
 
-def test_a_captured_cell_is_asked_in_text(lab, project):
+def test_a_captured_cell_gets_the_request_as_text(lab, project):
     cell = lab.start("%%capture out\n%tool write one.txt x")
     lab.answer("y")
     lab.until(lambda: cell.done)

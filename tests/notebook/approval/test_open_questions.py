@@ -62,11 +62,11 @@ async def waiting(project):
         yield waiting
 
 
-def refused(waiting, asked, **message):
+def refused(waiting, question, **message):
     with pytest.raises(ToolFailure) as failure:
-        waiting.questions.answer(asked.id, {"question": asked.id, **message})
+        waiting.questions.answer(question.id, {"question": question.id, **message})
     assert failure.value.code is ErrorCode.INVALID_TOOL_PARAMS
-    assert waiting.questions.current() == (asked,)
+    assert waiting.questions.current() == (question,)
     return failure.value.message
 
 
@@ -125,7 +125,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("message", HOSTILE, ids=str)
-async def test_what_an_edit_does_not_offer_is_refused(waiting, project, message):
+async def test_an_answer_that_an_edit_does_not_offer_is_refused(waiting, project, message):
     question, task = await waiting.open(*EDIT)
     refused(waiting, question, **message)
     waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny"})
@@ -202,7 +202,7 @@ CHANGED = LONG.replace("line 3\n", "three\n").replace("line 20\n", "").replace("
 
 
 def taken(*files):
-    """What a page sends of the files: the hunks of each, or whether it is taken."""
+    """The part of a page's message about the files: the hunks of each, or whether it is taken."""
     return [{"taken": one} if isinstance(one, bool) else {"taken": any(one), "hunks": one} for one in files]
 
 
@@ -309,7 +309,7 @@ async def test_all_hunks_are_the_call_as_proposed(waiting, project):
         ASK,
     ],
 )
-async def test_what_is_all_or_nothing_has_no_hunks(waiting, project, name, arguments):
+async def test_an_indivisible_change_has_no_hunks(waiting, project, name, arguments):
     (project / "long.txt").write_text(LONG)
     question, task = await waiting.open(name, arguments)
     assert question.files == ()

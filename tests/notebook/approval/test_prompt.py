@@ -32,7 +32,7 @@ def terminal(project, tmp_path_factory):
 
 
 def answers(child, code):
-    """What the terminal says to a line of code."""
+    """Returns the output of the terminal for a line of code."""
     child.sendline(code)
     child.expect(r"In \[\d+\]: ")
     return child.before
@@ -53,7 +53,7 @@ def test_a_card_is_text_and_the_result_is_not_printed(terminal):
     assert "<ToolResult" in answers(terminal, "_")
 
 
-def test_results_are_kept(terminal):
+def test_results_are_assigned_to_names(terminal):
     answers(terminal, "r = %tool ls src")
     assert "True" in answers(terminal, "r.ok")
 
@@ -70,7 +70,7 @@ def test_a_question_is_answered_by_a_letter(terminal, project, answer, state):
     assert ("DONE" in (project / "notes.txt").read_text()) is (answer != "n")
 
 
-def test_an_unreadable_answer_is_asked_again(terminal, project):
+def test_an_unreadable_answer_repeats_the_question(terminal, project):
     terminal.sendline("%tool write a.txt x")
     terminal.expect_exact("[n]o: ")
     terminal.sendline("perhaps")
@@ -105,7 +105,7 @@ def test_a_question_works_inside_functions_and_awaiting_cells(terminal, project)
     assert (project / "b.txt").exists()
 
 
-def test_a_background_call_is_asked_before_it_starts(terminal, project):
+def test_a_background_call_needs_approval_before_it_starts(terminal, project):
     terminal.sendline("call = tools.write.background('a.txt', 'x')")
     terminal.expect_exact("[n]o: ")
     terminal.sendline("y")

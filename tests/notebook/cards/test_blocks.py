@@ -1,4 +1,4 @@
-"""What results of the newer kinds show, in blocks, in HTML without script, and in plain text."""
+"""Results of the newer kinds in blocks, in HTML without script, and in plain text."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def card(*blocks: Block) -> Card:
     return Card(id="c", state="success", tool="t", icon="pencil", subject="", status="Done", blocks=blocks)
 
 
-def shown(display: ToolResultDisplay) -> tuple[str, str]:
+def rendered(display: ToolResultDisplay) -> tuple[str, str]:
     drawn = card(*blocks_of(display))
     return card_html(drawn), card_text(drawn)
 
 
-def test_several_diffs_stand_under_their_paths() -> None:
+def test_several_diffs_are_shown_under_their_paths() -> None:
     blocks = blocks_of(FileDiffs((changed("a.txt"), changed("b/c.txt"))))
     assert [block.path for block in blocks if isinstance(block, DiffBlock) and block.titled] == ["a.txt", "b/c.txt"]
-    page, text = shown(FileDiffs((changed("a.txt"), changed("b/c.txt"))))
+    page, text = rendered(FileDiffs((changed("a.txt"), changed("b/c.txt"))))
     assert page.index("a.txt") < page.index("b/c.txt")
     assert text.index("a.txt") < text.index("b/c.txt")
 
 
-def test_of_many_diffs_the_rest_is_counted() -> None:
+def test_the_rest_of_many_diffs_is_counted() -> None:
     *diffs, rest = blocks_of(FileDiffs(tuple(changed(f"{number}.txt") for number in range(MAX_DIFFS + 3))))
     assert len(diffs) == MAX_DIFFS
     assert isinstance(rest, TextBlock)
@@ -50,7 +50,7 @@ def test_a_picture_is_shown() -> None:
     (block,) = blocks_of(Media("a.png", "image/png", PNG, "1 × 1"))
     assert isinstance(block, ImageBlock)
     assert base64.b64decode(block.data) == PNG
-    page, text = shown(Media("a.png", "image/png", PNG, "1 × 1"))
+    page, text = rendered(Media("a.png", "image/png", PNG, "1 × 1"))
     assert '<img src="data:image/png;base64,' in page
     assert "1 × 1 · 70 B" in text
 
@@ -63,7 +63,7 @@ def test_a_picture_is_shown() -> None:
         Media("a.png", "image/png", PNG.ljust(MAX_IMAGE + 1)),
     ],
 )
-def test_what_is_no_plain_picture_or_too_large_is_told_only(media: Media) -> None:
+def test_pictures_of_other_formats_or_too_large_are_only_described(media: Media) -> None:
     (block,) = blocks_of(media)
     assert isinstance(block, TextBlock)
     assert media.mime_type in block.text
@@ -82,7 +82,7 @@ def test_a_document_shows_pictures_of_its_first_pages() -> None:
     block = blocks_of(document)[1]
     assert isinstance(block, PagesBlock)
     assert [page.number for page in block.pages] == [3, 4, 5, 6, 7]
-    page, text = shown(document)
+    page, text = rendered(document)
     assert (page.count("<img"), "2 of 5 pages" in page, "a.pdf, page 4" in page) == (2, True, True)
     assert text.splitlines()[1:] == ["  PDF document · 4 B", "  Hello"]
 
@@ -90,7 +90,7 @@ def test_a_document_shows_pictures_of_its_first_pages() -> None:
 def test_a_to_do_list_has_a_mark_each() -> None:
     items = (TodoItem("a <b>", "completed"), TodoItem("b", "in_progress"), TodoItem("c"))
     assert isinstance(blocks_of(TodoList(items))[0], TodoBlock)
-    page, text = shown(TodoList(items))
+    page, text = rendered(TodoList(items))
     assert "☑ a &lt;b&gt;" in page
     assert "▶ <b>b</b>" in page
     assert text.splitlines()[1:] == ["  ☑ a <b>", "  ▶ b", "  ☐ c"]

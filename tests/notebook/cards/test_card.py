@@ -109,7 +109,7 @@ class TestAsking:
         assert not card.folded
 
     def test_a_diff_names_its_file_where_the_head_does_not(self) -> None:
-        """As that of a fact to be remembered, whose head is the fact."""
+        """The card is like that of a fact to be remembered, whose head is the fact."""
         there, elsewhere = (card_of(asking(replace(edit_details(), file_name=name))).blocks[0] for name in ("src/a.py", "memory.md"))
         assert isinstance(there, DiffBlock)
         assert isinstance(elsewhere, DiffBlock)
@@ -162,7 +162,7 @@ class TestDone:
         assert card.places[0].path == "src/a.py"
         assert (card.status, card.detail) == ("Done", "0.25 s")
 
-    def test_an_edit_that_nobody_saw_stands_open(self) -> None:
+    def test_an_edit_that_nobody_saw_is_unfolded(self) -> None:
         by_rule = Decision(Action.ALLOW, "the rule edit(src/**) allows it", "edit(src/**)")
         card = card_of(done(file_diff("src/a.py", OLD, NEW), structs.replace(edit_plan(), decision=by_rule)))
         assert not card.folded
@@ -173,7 +173,7 @@ class TestDone:
         assert card.record == ""
         assert card.note == "allowed: searching changes nothing (mode default)"
 
-    def test_what_changes_something_is_recorded_even_without_a_rule(self) -> None:
+    def test_changes_are_recorded_even_without_a_rule(self) -> None:
         everything = Decision(Action.ALLOW, "everything runs (mode yolo)", "everything runs")
         assert card_of(done("text", plan(Kind.EDIT, everything))).record == "Allowed: everything runs (mode yolo)"
 
@@ -198,7 +198,7 @@ class TestDone:
         assert block.groups[0].lines[0].spans == (("x = ", ""), ("round(", "hit"), ("1)", ""))
         assert not card.folded
 
-    def test_a_text_that_is_its_own_summary_is_said_once(self) -> None:
+    def test_a_text_that_is_its_own_summary_is_shown_once(self) -> None:
         assert card_of(done("No matches.", summary="No matches.")).blocks == ()
 
     @pytest.mark.parametrize(("exit_code", "status", "failed_"), [(0, "Done", False), (3, "Exit 3", True), (None, "Ended", False)])
@@ -213,7 +213,7 @@ class TestDone:
         assert card.blocks[0].type == "code"
         assert (len(card.blocks[0].lines), card.blocks[0].total) == (MAX_LINES, 1000)
 
-    def test_a_short_listing_stands_open(self) -> None:
+    def test_a_short_listing_is_unfolded(self) -> None:
         card = card_of(done(Listing((Entry("src", folder=True), Entry("a", size=3)), 2)))
         assert card.blocks[0].type == "listing"
         assert not card.folded
@@ -250,7 +250,7 @@ class TestDone:
     def test_a_long_text_is_not_folded(self, display: str) -> None:
         assert not card_of(done(display)).folded
 
-    def test_answers_stand_below_their_questions(self) -> None:
+    def test_answers_are_shown_below_their_questions(self) -> None:
         asked = ToolAskConfirmationDetails("A question", (Question("Which?", "Colour", choices=(Choice("red"), Choice("blue"))),))
         payload = ToolConfirmationPayload(answers=("blue",))
         given = Approval(question(asked), Answer(ToolConfirmationOutcome.PROCEED_ONCE, payload), AT)
@@ -273,10 +273,10 @@ class TestDecisions:
         approved = approval(ToolConfirmationOutcome.PROCEED_ALWAYS)
         assert card_of(done("x", edit_plan(), approved)).record.endswith("· granted for this session: tool(src/**)")
 
-    def test_a_change_by_hand_is_told(self) -> None:
+    def test_a_manual_change_is_noted(self) -> None:
         assert " · with your changes · " in card_of(done("x", edit_plan(), approval(modified=True))).record
 
-    def test_a_no_keeps_what_was_asked(self) -> None:
+    def test_a_denied_call_still_shows_its_request(self) -> None:
         card = card_of(declined(reason="Use cents."))
         assert card.status == "Denied"
         assert card.record.startswith("✕ Denied by you, ")
@@ -297,7 +297,7 @@ class TestDecisions:
         assert (card.status, card.unfold) == ("Cancelled", "show diff")
         assert card.record == f"✕ Cancelled before anybody answered, {CLOCK} · approval required: {EDITS_ASK.reason}"
 
-    def test_where_nobody_can_be_asked_the_question_is_shown(self) -> None:
+    def test_without_a_person_the_question_is_shown(self) -> None:
         how = failed(ToolError(ErrorCode.CONFIRMATION_REQUIRED, "Allow it with …"))
         card = card_of(ErroredCall(request(), asking(edit_details()), how, AT))
         assert card.status == "Approval required"
@@ -341,16 +341,16 @@ WORDS = "In a sandbox: writes stay in the workspace, no network"
 
 
 @pytest.mark.parametrize(
-    ("words", "note", "said"),
+    ("words", "note", "ending"),
     [(WORDS, "", WORDS[1:]), ("", "", ""), (WORDS, f"could not write; {WORDS}", "")],
-    ids=["said", "off", "in the body"],
+    ids=["ending", "off", "in the body"],
 )
-def test_what_confined_a_command_is_in_the_record(words: str, note: str, said: str) -> None:
+def test_the_sandbox_of_a_command_is_in_the_record(words: str, note: str, ending: str) -> None:
     call = done(CommandOutput("x", 1, 0, "", note), plan(Kind.EXECUTE))
     data = ShellData(0, "", 1, 2, 0.1, "", text="x", sandbox=words)
     record = card_of(structs.replace(call, result=replace(call.result, data=data))).record
-    assert record.endswith(said)
-    assert ("sandbox" in record) is bool(said)
+    assert record.endswith(ending)
+    assert ("sandbox" in record) is bool(ending)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A command's parts are the whole command, and what is worth knowing is said."""
+"""The parts of a command are the whole command, and its risks are pointed out."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_nothing_of_it_is_left_out(pieces: list[str]) -> None:
         ("some-unknown-thing --now", "", False),
     ],
 )
-def test_what_is_worth_knowing(command: str, note: str, *, warning: bool) -> None:
+def test_warnings_name_the_risks_of_a_command(command: str, note: str, *, warning: bool) -> None:
     part = last(command)
     assert (part.note, part.warning) == (note, warning)
 
@@ -81,7 +81,7 @@ def test_a_folder_is_counted_from_where_it_runs() -> None:
     assert "known only at run time" in last("cd $X && echo x > log").note
 
 
-def test_what_is_written_outside_is_marked() -> None:
+def test_writes_outside_of_the_workspace_are_marked() -> None:
     assert ("../log", "warn") in last("ls | tee ../log").spans
 
 
@@ -92,7 +92,7 @@ def test_a_command_that_cannot_be_taken_apart_is_shown_whole_with_a_warning() ->
     assert part.note
 
 
-def test_what_is_not_a_simple_command_stands_whole_before_its_parts() -> None:
+def test_a_complex_line_is_shown_whole_before_its_parts() -> None:
     whole, inner = parts("for f in *; do rm $f; done")
     assert text_of(whole.spans) == "for f in *; do rm $f; done"
     assert whole.note == "runs:"
@@ -114,21 +114,21 @@ def test_what_is_not_a_simple_command_stands_whole_before_its_parts() -> None:
         ("git status", []),
     ],
 )
-def test_what_a_command_starts_stands_below_it(command: str, started: list[tuple[str, str]]) -> None:
+def test_programs_that_a_command_starts_are_shown_below_it(command: str, started: list[tuple[str, str]]) -> None:
     assert [(text_of(part.spans), part.note) for part in parts(command) if part.operator == STARTED] == started
 
 
-def test_what_cannot_be_missed_is_said() -> None:
+def test_a_removal_of_essential_folders_is_pointed_out() -> None:
     assert "is the root" in last("ls; rm -rf /").note
     assert last("ls; rm -rf /").warning
 
 
-def test_a_doubt_stands_above() -> None:
+def test_a_doubt_is_shown_above_the_command() -> None:
     assert "U+202E" in parts("echo a\u202eb")[0].note
     assert parts("echo a\u202eb")[0].warning
 
 
-def test_the_sandbox_is_said() -> None:
+def test_the_sandbox_is_named() -> None:
     assert command_blocks("ls", sandbox="in a sandbox")[0].sandbox == "in a sandbox"
 
 

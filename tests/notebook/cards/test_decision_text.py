@@ -15,7 +15,7 @@ from tests.notebook.calls import edit_details, executing, plan, question
 
 
 @pytest.mark.parametrize(
-    ("decision", "said"),
+    ("decision", "expected"),
     [
         (Decision(Action.ALLOW, "…", "edit"), "Allowed by rule edit"),
         (Decision(Action.ALLOW, "…", "edit", source="session"), "Allowed by rule edit of this session"),
@@ -27,11 +27,11 @@ from tests.notebook.calls import edit_details, executing, plan, question
         (Decision(Action.DENY, "plan changes nothing", "plan"), "✕ Denied by rule plan"),
     ],
 )
-def test_a_rule_is_named_with_its_place_and_part(decision: Decision, said: str) -> None:
-    assert record_of(executing(plan(Kind.EDIT, decision))) == said
+def test_a_rule_is_named_with_its_place_and_part(decision: Decision, expected: str) -> None:
+    assert record_of(executing(plan(Kind.EDIT, decision))) == expected
 
 
-def test_what_changes_nothing_has_a_note_alone() -> None:
+def test_a_call_that_changes_nothing_has_only_a_note() -> None:
     call = executing(plan(Kind.SEARCH))
     assert record_of(call) == ""
     assert note_of(call) == "allowed: searching changes nothing (mode default)"
@@ -45,17 +45,17 @@ def test_a_part_is_shown_in_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "save", "said"),
+    ("chosen", "save", "expected"),
     [
         ((), False, "granted for this session: edit"),
         (("edit(src/**)",), False, "granted for this session: edit(src/**)"),
         (("edit(src/**)",), True, "granted for this project: edit(src/**)"),
     ],
 )
-def test_an_always_is_recorded_with_the_rules_that_it_added(chosen: tuple[str, ...], save: bool, said: str) -> None:
+def test_an_always_is_recorded_with_the_rules_that_it_added(chosen: tuple[str, ...], save: bool, expected: str) -> None:
     confirmation = replace(question(edit_details()), offers=("edit",), narrower=("edit(src/**)",))
     answer = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, ToolConfirmationPayload(rules=chosen) if chosen else None, save=save)
-    assert record_of(executing(None, Approval(confirmation, answer, 0.0))).endswith(said)
+    assert record_of(executing(None, Approval(confirmation, answer, 0.0))).endswith(expected)
 
 
 def test_a_rule_that_was_not_offered_is_not_added() -> None:

@@ -32,7 +32,7 @@ class Screen:
         self.shown[display_id] = bundle["card"]
 
 
-class Stage:
+class DrawnSession:
     """A session whose calls are drawn on a screen, each in the place of its id."""
 
     def __init__(self, session: Session) -> None:
@@ -51,7 +51,7 @@ class Stage:
         return self.screen.shown[call_id]
 
     async def press(self, card: Card) -> str:
-        """What a click on the card's link does; the id of the call that came of it."""
+        """Does what a click on the card's link does; returns the id of the new call."""
         (deed,) = card.deeds
         target, call_id = self.cards.target_of(deed.id), self.session.new_id()
         assert target is not None
@@ -61,58 +61,58 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(tmp_path: Path):
+async def drawn(tmp_path: Path):
     (tmp_path / "a.txt").write_text("one\ntwo\nthree\nfour\nfive\n")
     async with Session(tmp_path, policy=Policy(allow=["edit", "shell"])) as session:
-        yield Stage(session)
+        yield DrawnSession(session)
 
 
-def read(stage: Stage) -> str:
-    return (Path(stage.session.workspace.root) / "a.txt").read_text()
+def read(drawn: DrawnSession) -> str:
+    return (Path(drawn.session.workspace.root) / "a.txt").read_text()
 
 
-async def test_a_change_is_undone_and_redone_as_often_as_one_likes(stage: Stage) -> None:
-    card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
-    before = read(stage)
+async def test_a_change_is_undone_and_redone_as_often_as_one_likes(drawn: DrawnSession) -> None:
+    card = await drawn.call("edit", "x", path="a.txt", old="two", new="2")
+    before = read(drawn)
     for _ in range(3):
         assert [deed.label for deed in card.deeds] == ["undo"]
-        silent = await stage.press(card)
-        card = stage.screen.shown["x"]
+        silent = await drawn.press(card)
+        card = drawn.screen.shown["x"]
         assert (card.status, card.state, [deed.label for deed in card.deeds]) == ("Undone", "cancelled", ["redo"])
-        assert silent not in stage.screen.shown
-        assert "two" in read(stage)
-        await stage.press(card)
-        card = stage.screen.shown["x"]
+        assert silent not in drawn.screen.shown
+        assert "two" in read(drawn)
+        await drawn.press(card)
+        card = drawn.screen.shown["x"]
         assert card.status == "Done"
-        assert read(stage) == before
+        assert read(drawn) == before
 
 
-async def test_without_the_extension_the_magic_stands_there(stage: Stage) -> None:
-    card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
+async def test_without_the_extension_the_card_shows_the_magic(drawn: DrawnSession) -> None:
+    card = await drawn.call("edit", "x", path="a.txt", old="two", new="2")
     assert "%tools undo x" in card_html(card)
     assert "%tools undo x" in card_text(card)
 
 
-async def test_a_merge_is_offered_where_both_changes_fit(stage: Stage) -> None:
-    card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
-    (Path(stage.session.workspace.root) / "a.txt").write_text(read(stage).replace("five", "5"))
-    refused = stage.screen.shown[await stage.press(card)]
+async def test_a_merge_is_offered_where_both_changes_fit(drawn: DrawnSession) -> None:
+    card = await drawn.call("edit", "x", path="a.txt", old="two", new="2")
+    (Path(drawn.session.workspace.root) / "a.txt").write_text(read(drawn).replace("five", "5"))
+    refused = drawn.screen.shown[await drawn.press(card)]
     assert refused.status == "Changed in the meantime"
     assert "diff" in [block.type for block in refused.blocks]
     assert [deed.verb for deed in refused.deeds] == ["merge"]
-    await stage.press(refused)
-    assert read(stage) == "one\ntwo\nthree\nfour\n5\n"
-    assert stage.screen.shown["x"].status == "Undone"
+    await drawn.press(refused)
+    assert read(drawn) == "one\ntwo\nthree\nfour\n5\n"
+    assert drawn.screen.shown["x"].status == "Undone"
 
 
-async def test_one_of_both_is_offered_where_they_do_not(stage: Stage) -> None:
-    card = await stage.call("edit", "x", path="a.txt", old="two", new="2")
-    (Path(stage.session.workspace.root) / "a.txt").write_text(read(stage).replace("2", "deux"))
-    refused = stage.screen.shown[await stage.press(card)]
+async def test_one_of_both_is_offered_where_they_do_not(drawn: DrawnSession) -> None:
+    card = await drawn.call("edit", "x", path="a.txt", old="two", new="2")
+    (Path(drawn.session.workspace.root) / "a.txt").write_text(read(drawn).replace("2", "deux"))
+    refused = drawn.screen.shown[await drawn.press(card)]
     assert refused.status == "Changed in the meantime"
     assert [deed.verb for deed in refused.deeds] == ["keep", "take_back"]
 
 
-async def test_what_changed_nothing_has_nothing_to_undo(stage: Stage) -> None:
-    assert (await stage.call("read", "r", path="a.txt")).deeds == ()
-    assert (await stage.call("edit", "e", path="a.txt", old="nowhere", new="x")).deeds == ()
+async def test_a_call_without_changes_offers_no_undo(drawn: DrawnSession) -> None:
+    assert (await drawn.call("read", "r", path="a.txt")).deeds == ()
+    assert (await drawn.call("edit", "e", path="a.txt", old="nowhere", new="x")).deeds == ()

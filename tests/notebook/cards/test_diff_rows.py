@@ -33,7 +33,7 @@ def test_the_rows_are_both_files(old: str | None, new: str) -> None:
 
 @given(texts, texts)
 @settings(deadline=None)
-def test_what_is_folded_is_unchanged(old: str, new: str) -> None:
+def test_folded_lines_are_unchanged(old: str, new: str) -> None:
     block = diff_block("a.txt", old, new)
     assert not any(row.changed for hunk in block.hunks if hunk.folded for row in hunk.rows)
     assert all(row.old is not None and row.new is not None for row in rows(block) if not row.changed)
@@ -58,14 +58,14 @@ def test_a_huge_change_is_bounded_and_counted() -> None:
     assert block.added == 5000
 
 
-def test_like_stands_beside_like() -> None:
+def test_similar_lines_are_shown_side_by_side() -> None:
     old = "def total(items):\n    return sum(items)\n"
     new = "import decimal\nprint(1)\ndef total(items, tax):\n    return sum(items) * tax\n"
     pairs = [(row.old.number, row.new.number) for row in rows(diff_block("a.txt", old, new)) if row.old and row.new]
     assert pairs == [(1, 3), (2, 4)]
 
 
-def test_what_differs_in_a_line_is_marked() -> None:
+def test_differences_within_a_line_are_marked() -> None:
     row = rows(diff_block("a.txt", "total = old_value\n", "total = new_value\n"))[0]
     assert row.new is not None
     assert ("new_value", "mark") in row.new.spans

@@ -75,7 +75,7 @@ def test_a_long_block_is_cut_and_a_slightly_longer_one_is_not(kind: str) -> None
         (matches(3, "9 files cannot be read"), "9 files cannot be read", "9 files cannot be read"),
     ],
 )
-def test_one_sentence_says_what_is_shown_loaded_and_existing(block: Any, first: str, all_of_it: str) -> None:
+def test_one_sentence_counts_the_shown_loaded_and_existing_lines(block: Any, first: str, all_of_it: str) -> None:
     assert (preview(block).more, whole(block).more) == (first, all_of_it)
 
 

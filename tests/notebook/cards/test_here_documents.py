@@ -29,7 +29,7 @@ def code(command: str) -> list[CodeBlock]:
     return [block for block in command_blocks(command) if isinstance(block, CodeBlock)]
 
 
-def shown(command: str) -> list[str]:
+def part_texts(command: str) -> list[str]:
     """The parts of the command as the card shows them, without the warnings above."""
     (block,) = (block for block in command_blocks(command) if isinstance(block, CommandBlock))
     return [f"{part.operator}{text_of(part.spans)}" for part in block.parts if part.spans]
@@ -98,14 +98,14 @@ def test_code_of_an_interpreter_is_a_block_of_its_language(command: str, languag
         "python - <<'EOF'\nprint(1)",  # no end
     ],
 )
-def test_what_is_not_certainly_code_stays_in_the_command(command: str) -> None:
+def test_text_that_is_not_certainly_code_stays_in_the_command(command: str) -> None:
     assert code(command) == []
-    assert any("".join(command.split()) in "".join(part.split()) for part in shown(command))
+    assert any("".join(command.split()) in "".join(part.split()) for part in part_texts(command))
 
 
 def test_the_command_and_its_code_are_shown_once() -> None:
     command = "cd src && timeout 5 python - <<'EOF' | tail -3\nimport sys\n\nprint('é')\nEOF\necho done\n"
-    assert shown(command) == ["cd src", "&&timeout 5 python - <<'EOF'", "↳python -", "|tail -3", ";echo done"]
+    assert part_texts(command) == ["cd src", "&&timeout 5 python - <<'EOF'", "↳python -", "|tail -3", ";echo done"]
     (block,) = code(command)
     assert [text_of(line) for line in block.lines] == ["import sys", "", "print('é')"]
     assert ("import ", "k") in block.lines[0]
@@ -114,7 +114,7 @@ def test_the_command_and_its_code_are_shown_once() -> None:
 
 def test_several_here_documents_are_several_blocks() -> None:
     command = "python - <<'A' && node - <<'B'\nprint(1)\nA\nconsole.log(1)\nB\nls"
-    assert shown(command) == ["python - <<'A'", "&&node - <<'B'", ";ls"]
+    assert part_texts(command) == ["python - <<'A'", "&&node - <<'B'", ";ls"]
     assert [(block.title, text_of(block.lines[0])) for block in code(command)] == [
         ("python runs", "print(1)"),
         ("node runs", "console.log(1)"),

@@ -190,7 +190,7 @@ def test_hidden_characters_are_visible() -> None:
         assert "‹U+200B›" in shown
 
 
-def test_what_a_terminal_prints_is_text() -> None:
+def test_output_of_a_terminal_is_text() -> None:
     card = card_of(done(CommandOutput("<b>no</b> & \x1b[31mred\x1b[0m\n", 1, 0), edit_plan()))
     html = card_html(card)
     assert "&lt;b&gt;no&lt;/b&gt; &amp; " in html

@@ -27,7 +27,7 @@ def test_a_streaming_call_is_updated_in_place_at_a_bounded_rate(lab):
 
 
 @pytest.mark.parametrize("how", ["the button", "an interrupt"])
-def test_what_was_streamed_stays_after_a_cancellation(lab, how):
+def test_streamed_output_stays_after_a_cancellation(lab, how):
     lab.run("%tools allow shell")
     cell = lab.start("%tool shell for i in $(seq 25); do echo line $i; done; exec sleep 300")
     lab.until(lambda: "line 25" in cell.text)

@@ -13,7 +13,7 @@ from tests.contract.sample_cards import CARDS
 
 
 @given(st.binary())
-def test_what_is_packed_is_unpacked(data: bytes) -> None:
+def test_packed_data_is_unpacked_unchanged(data: bytes) -> None:
     assert unpack(pack(data)) == data
 
 

@@ -19,7 +19,7 @@ from nbtools.notebook.magics.flags import grammar_of
 from tests.notebook.cards.test_decision_text_standing import Screen
 
 
-class Stage:
+class DrawnSession:
     """A session whose cards are drawn on a screen."""
 
     def __init__(self, session: Session) -> None:
@@ -48,59 +48,59 @@ def policy(request):
 
 
 @pytest.fixture
-async def stage(tmp_path: Path, policy: Policy):
+async def drawn(tmp_path: Path, policy: Policy):
     (tmp_path / "a.txt").write_text("one two\n")
     (tmp_path / "b.txt").write_text("two\n")
     async with Session(tmp_path, policy=policy) as session:
         await session.call("read", {"path": "a.txt"})
         await session.call("read", {"path": "b.txt"})
-        yield Stage(session)
+        yield DrawnSession(session)
 
 
 def verbs(card) -> list[str]:
     return [action.verb for action in card.deeds]
 
 
-async def test_the_action_makes_the_change_as_the_policy_decides(stage: Stage, tmp_path: Path, policy: Policy) -> None:
-    card = await stage.preview("p", pattern="two", replacement="2 “x”")
+async def test_the_action_makes_the_change_as_the_policy_decides(drawn: DrawnSession, tmp_path: Path, policy: Policy) -> None:
+    card = await drawn.preview("p", pattern="two", replacement="2 “x”")
     assert verbs(card) == ["apply"]
     assert "--apply" in card_text(card)
-    result = await stage.apply("p")
+    result = await drawn.apply("p")
     if policy.allow:
         assert (tmp_path / "a.txt").read_text() == "one 2 “x”\n"
-        assert verbs(stage.screen.shown["p"]) == []
-        assert await stage.apply("p") is None
+        assert verbs(drawn.screen.shown["p"]) == []
+        assert await drawn.apply("p") is None
     else:
         assert result.error.code is ErrorCode.CONFIRMATION_REQUIRED
         assert (tmp_path / "a.txt").read_text() == "one two\n"
-        assert verbs(stage.screen.shown["p"]) == ["apply"]
+        assert verbs(drawn.screen.shown["p"]) == ["apply"]
 
 
 @pytest.mark.parametrize("arguments", [{"pattern": "nowhere", "replacement": "x"}, {"pattern": "two", "replacement": "x", "limit": 1}])
-async def test_what_cannot_be_applied_offers_nothing(stage: Stage, arguments) -> None:
-    assert verbs(await stage.preview("p", **arguments)) == []
-    assert await stage.apply("p") is None
+async def test_a_preview_that_cannot_be_applied_offers_no_action(drawn: DrawnSession, arguments) -> None:
+    assert verbs(await drawn.preview("p", **arguments)) == []
+    assert await drawn.apply("p") is None
 
 
-async def test_another_call_is_not_applied(stage: Stage) -> None:
-    stage.cards.open("r", stage.target("r"))
-    await stage.session.call("read", {"path": "a.txt"}, id="r")
-    assert await stage.apply("r") is None
-    assert await stage.apply("unknown") is None
+async def test_another_call_is_not_applied(drawn: DrawnSession) -> None:
+    drawn.cards.open("r", drawn.target("r"))
+    await drawn.session.call("read", {"path": "a.txt"}, id="r")
+    assert await drawn.apply("r") is None
+    assert await drawn.apply("unknown") is None
 
 
 @pytest.mark.parametrize("pattern", ["two", 'a "b"', r"\bx\b|two", "-v|two", "$HOME|two", "[{]x}|two"])
-async def test_the_line_makes_the_same_call(stage: Stage, pattern: str) -> None:
-    card = await stage.preview("p", pattern=pattern, replacement="")
+async def test_the_line_makes_the_same_call(drawn: DrawnSession, pattern: str) -> None:
+    card = await drawn.preview("p", pattern=pattern, replacement="")
     for action in card.deeds:
-        tool = stage.session.tools["replace_in_files"]
+        tool = drawn.session.tools["replace_in_files"]
         line = action.magic.removeprefix(f"%tool {PREVIEWED_TOOL} ")
         assert parse(grammar_of(tool), line) == {"pattern": pattern, "replacement": "", "apply": True}
     assert bool(card.deeds) == (pattern != 'a "b"')
 
 
-async def test_a_running_call_has_no_action(stage: Stage) -> None:
+async def test_a_running_call_has_no_action(drawn: DrawnSession) -> None:
     events = []
-    stage.session.observe(type("Notes", (), {"notice": lambda self, event: events.append(event)})())
-    await stage.preview("p", pattern="two", replacement="2")
+    drawn.session.observe(type("Notes", (), {"notice": lambda self, event: events.append(event)})())
+    await drawn.preview("p", pattern="two", replacement="2")
     assert [bool(applicable(event, card_of(event, root=".")).deeds) for event in events[-1:]] == [True]

@@ -37,7 +37,7 @@ def test_an_approved_edit_takes_two_lines() -> None:
     assert len(card_text(card).split("\n")) == 2
 
 
-def test_what_was_read_is_shown_where_nothing_unfolds() -> None:
+def test_the_read_text_is_shown_where_nothing_unfolds() -> None:
     card = card_of(done(FileText("a.txt", 7, tuple(f"line {number}" for number in range(20)), 20)))
     assert "   7  line 0\n" in card_text(card)
 

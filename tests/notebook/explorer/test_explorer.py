@@ -1,4 +1,4 @@
-"""What an explorer's page gets, of real logs and of made ones."""
+"""The data that an explorer's page gets, of real logs and of made ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def explorer() -> Explorer:
 
 
 def ask(explorer: Explorer, task: dict[str, Any]) -> Any:
-    """As it travels."""
+    """Returns the message as it is sent."""
     answer = EXPLORERS.respond({"id": 7, "explorer": explorer.id, "task": task})
     assert TraceAnswer.model_validate_json(answer.model_dump_json()) == answer
     assert (answer.id, answer.gone) == (7, False)
@@ -56,7 +56,7 @@ def page(explorer: Explorer, at: int = 0, count: int = 500, **wanted: Any) -> Tr
 
 
 def found(explorer: Explorer, text: str) -> TracePage:
-    """What a search comes to when it is over."""
+    """Returns the result of a finished search."""
     deadline = time.monotonic() + LIMIT
     while (reply := page(explorer, text=text)).indexed < 100:
         assert time.monotonic() < deadline
@@ -151,7 +151,7 @@ def test_an_added_facet_has_chips_that_combine_with_the_others_and_can_change(ex
     assert [line.line for line in page(explorer, chips=("mark:odd", "mark:even")).lines] == [3, 4]
 
 
-def test_folding_hides_what_is_nested_and_nothing_else(explorer: Explorer) -> None:
+def test_folding_hides_nested_lines_and_nothing_else(explorer: Explorer) -> None:
     every = page(explorer)
     agent = next(line for line in every.lines if line.below)
     folded = page(explorer, folded=(agent.line,))
@@ -184,7 +184,7 @@ def test_a_search_goes_through_all_text_and_marks_what_it_found(explorer: Explor
     assert found(explorer, "package agents").total > 3
 
 
-def test_a_step_tells_what_stands_around_it(explorer: Explorer) -> None:
+def test_a_step_names_its_neighbours(explorer: Explorer) -> None:
     step = opened(explorer, "28")
     around = {one.label: "".join(part.text for part in one.parts) for one in step.around}
     assert around["Why"].startswith("“Good. Now let me create all the sub-package files.")
@@ -199,7 +199,7 @@ def test_a_step_tells_what_stands_around_it(explorer: Explorer) -> None:
     assert "Sub-agent" in {one.label for one in opened(explorer, "3").around}
 
 
-def test_what_cannot_be_run_again_says_why(explorer: Explorer) -> None:
+def test_a_call_that_cannot_be_replayed_says_why(explorer: Explorer) -> None:
     outside = opened(explorer, "10")
     assert (outside.replay, outside.tool) == ("", "")
     assert "is outside of the session's folder" in outside.obstacle
@@ -281,7 +281,7 @@ def test_a_notebook_is_written_beside_the_log_and_never_over_a_file(tmp_path: Pa
     assert not (tmp_path / "elsewhere.ipynb").exists()
 
 
-def test_what_is_in_no_file_has_no_actions() -> None:
+def test_a_log_without_a_file_has_no_actions() -> None:
     shown = Explorer(nbtools.open_trace(sample(CLAUDE)).trace)
     assert TraceView.model_validate(shown.bundle()[TRACE_MIME]).actions == ()
     assert isinstance(ask(shown, {"type": "story"}), TraceProblem)
@@ -305,7 +305,7 @@ def test_a_name_with_a_separator_of_lines_is_one_argument_of_its_cells(tmp_path:
 def test_secrets_are_shown_nowhere(tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
     log = tmp_path / "session.jsonl"
-    log.write_text(json.dumps(_said(f"Use {secret} here")) + "\n")
+    log.write_text(json.dumps(_message(f"Use {secret} here")) + "\n")
     shown = nbtools.open_trace(log)
     assert secret not in json.dumps(shown.bundle())
     for line in range(len(shown.lines)):
@@ -316,14 +316,14 @@ def test_secrets_are_shown_nowhere(tmp_path: Path) -> None:
     assert secret not in reply.model_dump_json()
 
 
-def _said(text: str) -> dict[str, Any]:
+def _message(text: str) -> dict[str, Any]:
     """A session of one message."""
     about = {"sessionId": "s", "version": "2.0.0", "cwd": "/p", "isSidechain": False, "userType": "external"}
     message = {"role": "user", "content": text}
     return {**about, "type": "user", "uuid": "1", "parentUuid": None, "timestamp": "2026-01-01T00:00:00.000Z", "message": message}
 
 
-def test_a_log_that_has_gone_is_told_and_nothing_raised(tmp_path: Path) -> None:
+def test_a_deleted_log_is_reported_without_an_exception(tmp_path: Path) -> None:
     log = tmp_path / "session.jsonl"
     log.write_bytes(sample(CLAUDE).read_bytes())
     shown = nbtools.open_trace(log)
@@ -334,7 +334,7 @@ def test_a_log_that_has_gone_is_told_and_nothing_raised(tmp_path: Path) -> None:
     assert page(shown, chips=("kind:edits",)).total == 19
 
 
-def test_what_is_not_understood_is_answered_too() -> None:
+def test_invalid_requests_are_answered_too() -> None:
     assert isinstance(EXPLORERS.respond({"id": 5, "explorer": "x", "task": {"type": "huh"}}).reply, TraceProblem)
     assert isinstance(EXPLORERS.respond(None).reply, TraceProblem)
     assert EXPLORERS.respond({"id": 5, "explorer": "x", "task": {"type": "raw", "line": 0}}) == TraceAnswer(id=5, gone=True)

@@ -69,7 +69,7 @@ def write_edits(path: Path, *edits: dict[str, Any]) -> Explorer:
     return nbtools.open_trace(write_log(path, "/w", said))
 
 
-def test_parts_that_the_log_does_not_join_stay_apart_and_are_said_to_be(tmp_path: Path) -> None:
+def test_unconnected_parts_stay_separate_and_are_marked(tmp_path: Path) -> None:
     explorer = write_edits(
         tmp_path / "a.jsonl",
         {"old_string": "one\n", "new_string": "1\n"},
@@ -96,7 +96,7 @@ def test_a_file_name_is_data(tmp_path: Path) -> None:
     assert "\u202e" not in json.dumps(diff_of(explorer, file.path).card.model_dump(), ensure_ascii=False)
 
 
-def test_only_what_is_certain_is_joined() -> None:
+def test_only_certain_changes_are_joined() -> None:
     def follow(*pairs: tuple[str | None, str]) -> list[tuple[str | None, str]]:
         parts: list[Part] = []
         for (old, new), line in zip(pairs, itertools.count(), strict=False):

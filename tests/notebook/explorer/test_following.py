@@ -1,4 +1,4 @@
-"""What a page that follows is told: where its lines are now, which are new, and which say something else."""
+"""The updates of a page that follows a log: where its lines are now, which are new, and which say something else."""
 
 from __future__ import annotations
 
@@ -235,9 +235,7 @@ def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(codex:
     ],
     ids=lambda task: "-".join(map(str, (task["type"], *task.get("filter", {}), task.get("mode", "")))).strip("-"),
 )
-def test_what_was_made_of_the_shorter_log_is_freed_without_a_garbage_collection(
-    codex: tuple[Path, list[bytes]], task: dict[str, Any]
-) -> None:
+def test_data_of_the_shorter_log_is_freed_without_a_garbage_collection(codex: tuple[Path, list[bytes]], task: dict[str, Any]) -> None:
     path, rest = codex
     explorer = nbtools.open_trace(path)
     version = explorer.view().version

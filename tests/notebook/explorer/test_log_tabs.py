@@ -53,7 +53,7 @@ def test_an_invalid_request_is_a_problem(folder, request_):
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "."])
-def test_what_is_no_log_is_a_problem(folder, name):
+def test_a_file_that_is_not_a_log_is_a_problem(folder, name):
     assert answer(folder, {"logs": [name]}).problem
 
 

@@ -46,20 +46,20 @@ def test_it_explains_itself(lab, line):
     assert "compares up to 20 logs" in text
 
 
-def test_it_can_be_kept(lab: Any, log: str) -> None:
+def test_the_explorer_can_be_assigned_to_a_name(lab: Any, log: str) -> None:
     assert lab.run(f"t = %trace {log}").outputs == []
     assert lab.value("len(t.trace.calls), len(t.lines)") == (102, 133)
     assert lab.value("repr(t)") == "<Explorer of 'upgrade-external-agents-e2e-tests', 133 steps>"
 
 
-def test_a_log_that_is_not_there_names_what_is(lab: Any, log: str) -> None:
+def test_a_missing_log_is_an_error_that_lists_the_existing_ones(lab: Any, log: str) -> None:
     shown = card(lab.run('%trace "my logs/sesion.jsonl"'))
     assert (shown["state"], shown["status"]) == ("error", "File not found")
     assert shown["blocks"][0]["text"].endswith("Did you mean my logs/session.jsonl?")
     assert "The folder nowhere does not exist." in card(lab.run("%trace nowhere/x"))["blocks"][0]["text"]
 
 
-def test_what_is_no_log_says_so_and_which_are_known(lab: Any) -> None:
+def test_a_file_that_is_not_a_log_is_an_error_that_lists_the_formats(lab: Any) -> None:
     shown = card(lab.run("%trace notes.txt"))
     assert shown["status"] == "Unknown format"
     assert "claude-code" in shown["blocks"][0]["text"]
@@ -106,7 +106,7 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         ("--repaly 3", "Did you mean --replay"),
         ("--in src", "--in only works together with --replay"),
@@ -118,8 +118,8 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
         ("--replay 5-3", "contain no tool call"),
     ],
 )
-def test_a_line_that_asks_for_what_there_is_not_says_what_there_is(lab: Any, log: str, flags: str, said: str) -> None:
-    assert said in card(lab.run(f"%trace {log} {flags}"))["blocks"][0]["text"]
+def test_a_line_that_asks_for_what_there_is_not_says_what_there_is(lab: Any, log: str, flags: str, message: str) -> None:
+    assert message in card(lab.run(f"%trace {log} {flags}"))["blocks"][0]["text"]
 
 
 def test_a_log_opens_at_a_step(lab: Any, log: str) -> None:

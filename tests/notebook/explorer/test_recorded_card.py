@@ -58,7 +58,7 @@ def test_an_edit_shows_its_diff_under_its_path_in_the_project() -> None:
     assert not drawn.folded
 
 
-def test_an_edit_that_failed_shows_why_and_what_was_wanted_and_counts_no_line() -> None:
+def test_a_failed_edit_shows_its_reason_and_its_texts_and_counts_no_line() -> None:
     drawn = card(Detail(args={}, result="no match", display="no match", changes=(diff(),)), op="edit", status="error", status_source="flag")
     assert [block.type for block in drawn.blocks] == ["text", "text", "diff"]
     assert (drawn.state, drawn.status, drawn.added, drawn.removed) == ("error", "Failed", 0, 0)
@@ -99,7 +99,7 @@ def test_colours_pictures_and_lists_are_what_they_are_in_a_live_card() -> None:
     assert card(Detail(args={}, display="# Found"), op="agent").blocks[0].markdown
 
 
-def test_the_foot_says_when_it_was_what_let_it_run_and_what_is_doubtful() -> None:
+def test_the_foot_names_the_time_the_permission_and_the_doubts() -> None:
     record = card(at=0.0, turn=3, permission="accept-edits mode", status_source="text", live=False).record
     assert record.startswith("Recorded 19")
     assert record.endswith(" · turn 3 · accept-edits mode · outcome inferred from the text of the result · on a rewound branch")

@@ -57,7 +57,7 @@ def test_save_rename_delete(file: FilterFile) -> None:
 @pytest.mark.parametrize(
     "name", ["", "  ", "x" * 101, "x" * 10_000, "a\nb", "a\x00b", "a\u202eb", "a\u200bb", "\ud800"], ids=lambda name: ascii(name[:9])
 )
-def test_what_is_no_name(file: FilterFile, name: str) -> None:
+def test_an_invalid_name_is_refused(file: FilterFile, name: str) -> None:
     file.save(FAILED)
     with pytest.raises(TraceError, match="no name"):
         file.save(SavedFilter.model_construct(name=name, text="x", chips=(), order=""))

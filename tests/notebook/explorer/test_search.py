@@ -87,7 +87,7 @@ def test_whatever_the_index_raises_reaches_those_who_wait_and_starts_no_second_t
     assert threading.active_count() <= before + 1
 
 
-def test_what_background_work_raises_is_raised_by_the_wait_for_it() -> None:
+def test_an_exception_of_background_work_is_raised_by_the_wait_for_it() -> None:
     def fail() -> None:
         raise OSError("the disk")
 

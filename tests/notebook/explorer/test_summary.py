@@ -14,14 +14,14 @@ from tests.browser.long_log import write_log
 from tests.notebook.explorer.samples import CLAUDE, sample
 
 
-def told(summary: Summary) -> str:
+def line_of(summary: Summary) -> str:
     return " · ".join(fact.text + ("?" if fact.doubt else "") for fact in summary.facts)
 
 
 def test_a_session_in_one_line() -> None:
     summary = summary_of(traces.load(sample(CLAUDE)))
     assert summary.title == "upgrade-external-agents-e2e-tests"
-    assert told(summary) == (
+    assert line_of(summary) == (
         "Claude Code 2.1.80 · claude-opus-4-6 · 22 min 29 s · 335 records · 102 calls (45 nested) · 8 failed · "
         "19 edits · 13 files changed · 4.0 M tokens in · 26 k out"
     )
@@ -36,27 +36,27 @@ def test_placeholders_for_tokens_are_marked_as_such() -> None:
 
 def test_a_format_that_has_no_mark_for_failure_says_so() -> None:
     none = summary_of(traces.load(sample("swe-agent/i_got_id_demo.traj")))
-    assert "failures not recorded" in told(none)
+    assert "failures not recorded" in line_of(none)
     some = summary_of(traces.load(sample("swe-agent/pydicom__pydicom-1458.traj")))
-    assert "3 failed?" in told(some)
-    assert "$1.27" in told(some)
+    assert "3 failed?" in line_of(some)
+    assert "$1.27" in line_of(some)
 
 
 def test_sessions_side_by_side_are_counted_and_named_by_their_file() -> None:
     log = "inspect/2025-02-11T15-18-04-05-00_popularity_mj7khqpMM4GBCfVQozKgzB.eval"
     summary = summary_of(traces.load(sample(log)))
     assert summary.title == Path(log).name
-    assert "10 sessions" in told(summary)
+    assert "10 sessions" in line_of(summary)
 
 
-def test_without_a_title_it_is_called_as_the_person_began_and_what_is_unreadable_is_told(tmp_path: Path) -> None:
+def test_without_a_title_the_first_message_is_the_name_and_unreadable_lines_are_counted(tmp_path: Path) -> None:
     record: dict[str, Any] = {"type": "user", "uuid": "u", "sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z", "parentUuid": None}
     lines = [json.dumps(record | {"message": {"role": "user", "content": "Mend\nthe cart"}}), '{"type": "user", "mess', ""]
     log = tmp_path / "log.jsonl"
     log.write_text("\n".join(lines))
     summary = summary_of(traces.load(log))
     assert summary.title == "Mend ⏎ the cart"
-    assert "1 place unreadable?" in told(summary)
+    assert "1 place unreadable?" in line_of(summary)
 
 
 @pytest.mark.parametrize(

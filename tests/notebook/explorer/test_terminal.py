@@ -1,4 +1,4 @@
-"""What ``nbtools trace`` prints is obeyed by no terminal."""
+"""The output of ``nbtools trace`` contains no control sequences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ JSON_LOGS = [log for log in LOGS if log.endswith((".json", ".jsonl", ".traj"))]
 
 
 def spoiled(value: Any, key: str = "") -> Any:
-    """The same with every free text made hostile."""
+    """Returns the log with every free text made hostile."""
     if isinstance(value, dict):
         return {name: spoiled(one, name) for name, one in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What the explorer's list says, of real logs and of made ones."""
+"""The lines of the explorer's list, of real logs and of made ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def call(owner: str, name: str, seq: int, **fields: Any) -> Call:
     return Call(**{"session": owner, "id": name, "seq": seq, "name": "Read", "op": "read", "origin": None, **fields})
 
 
-def said(owner: str, seq: int, text: str = "hello", kind: Any = "user") -> Event:
+def message(owner: str, seq: int, text: str = "hello", kind: Any = "user") -> Event:
     return Event(session=owner, seq=seq, kind=kind, text=text, size=len(text))
 
 
@@ -56,7 +56,7 @@ def test_each_call_of_a_log_has_one_line_and_each_line_a_number_of_its_own(log: 
     assert all(line.number.count(".") == line.depth for line in lines)
 
 
-def test_what_a_sub_agent_did_stands_under_its_call() -> None:
+def test_the_steps_of_a_sub_agent_are_below_its_call() -> None:
     lines = timeline(traces.load(sample("claude-code/subagent-layout/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.jsonl")))
     told = [(line.number, line.name, line.subject, line.depth) for line in lines]
     assert told[2] == ("3", "Task", "search files", 0)
@@ -66,27 +66,29 @@ def test_what_a_sub_agent_did_stands_under_its_call() -> None:
 
 
 def test_events_and_calls_are_in_reading_order_and_bookkeeping_is_left_out() -> None:
-    trace = made(session("a"), call("a", "c1", 2), said("a", 0), said("a", 3, "done", "assistant_text"), said("a", 1, "hook", "progress"))
+    trace = made(
+        session("a"), call("a", "c1", 2), message("a", 0), message("a", 3, "done", "assistant_text"), message("a", 1, "hook", "progress")
+    )
     assert numbers(timeline(trace)) == [("1", "hello"), ("2", "c1"), ("3", "done")]
 
 
-def test_sub_agents_of_sub_agents_are_told_as_deep_as_they_go() -> None:
+def test_nested_sub_agents_are_shown_at_every_depth() -> None:
     depth = 1500
     rows: list[Any] = [session("0")]
     for level in range(depth):
         rows += [call(str(level), "start", 0, op="agent"), session(str(level + 1), parent=str(level), parent_call="start")]
-    lines = timeline(made(*rows, said(str(depth), 0, "the bottom")))
+    lines = timeline(made(*rows, message(str(depth), 0, "the bottom")))
     assert [line.depth for line in lines] == list(range(depth + 1))
     assert lines[-1].subject == "the bottom"
 
 
 def test_a_sub_agent_is_found_from_either_side() -> None:
-    named = made(session("a"), call("a", "c", 0, child="b"), session("b"), said("b", 0))
-    pointing = made(session("a"), call("a", "c", 0), session("b", parent="a", parent_call="c"), said("b", 0))
+    named = made(session("a"), call("a", "c", 0, child="b"), session("b"), message("b", 0))
+    pointing = made(session("a"), call("a", "c", 0), session("b", parent="a", parent_call="c"), message("b", 0))
     assert numbers(timeline(named)) == numbers(timeline(pointing)) == [("1", "c"), ("1.1", "hello")]
 
 
-def test_rings_of_parents_are_told_once() -> None:
+def test_cycles_of_parents_are_shown_once() -> None:
     calls = made(session("a"), call("a", "x", 0, parent="y"), call("a", "y", 1, parent="x"), call("a", "z", 2, parent="z"))
     assert sorted(call.id for call in called(timeline(calls))) == ["x", "y", "z"]
     sessions = made(
@@ -98,11 +100,11 @@ def test_rings_of_parents_are_told_once() -> None:
 
 
 def test_rows_of_a_session_that_is_never_summed_up_are_there_all_the_same() -> None:
-    assert numbers(timeline(made(said("cut off", 0), call("cut off", "c", 1)))) == [("1", "hello"), ("2", "c")]
+    assert numbers(timeline(made(message("cut off", 0), call("cut off", "c", 1)))) == [("1", "hello"), ("2", "c")]
 
 
 def test_sessions_side_by_side_begin_with_a_line_of_their_own() -> None:
-    trace = made(session("a", title="First"), said("a", 0), session("b", records=3), said("b", 0, "again"))
+    trace = made(session("a", title="First"), message("a", 0), session("b", records=3), message("b", 0, "again"))
     lines = timeline(trace)
     assert numbers(lines) == [("1", "First"), ("2", "hello"), ("3", "b"), ("4", "again")]
     assert lines[2].right == "3 records"
@@ -150,7 +152,7 @@ def test_the_strip_covers_all_lines_once_and_keeps_what_failed() -> None:
     assert [bar.height for bar in bars(["person"], [5])] == [1.0]
 
 
-def test_a_long_log_is_told_to_its_end(tmp_path: Path) -> None:
+def test_a_long_log_is_shown_to_its_end(tmp_path: Path) -> None:
     asked = {"function_name": "f", "arguments": {}}
     steps = [{"step_id": n, "source": "agent", "message": "", "tool_calls": [asked]} for n in range(2000)]
     log = tmp_path / "log.json"
@@ -168,5 +170,5 @@ def test_bars_count_failures_that_are_too_few_for_their_tone():
 
 def test_a_slash_command_is_listed_as_it_was_typed() -> None:
     text = "<command-message>superpowers:plan</command-message>\n<command-name>/plan</command-name>\n<command-args>the cart</command-args>"
-    lines = timeline(made(session("a"), said("a", 0, text), said("a", 1, "<command-message></command-message>")))
+    lines = timeline(made(session("a"), message("a", 0, text), message("a", 1, "<command-message></command-message>")))
     assert [line.subject for line in lines] == ["/plan the cart", "<command-message></command-message>"]

@@ -30,7 +30,7 @@ def test_a_tool_of_the_notebook_has_a_form(lab):
     assert form["required"] == ["name"]
 
 
-def test_what_a_call_would_be_is_said_and_nothing_runs(lab, project):
+def test_the_decision_on_a_call_is_described_and_nothing_runs(lab, project):
     answer = check(lab, "write", path="new.txt", content="x")
     assert (answer["action"], answer["problem"]) == ("ask", "")
     assert answer["source"].startswith("%tool write") or answer["source"].startswith("%%tool write")
@@ -53,7 +53,7 @@ def test_the_policy_is_the_one_in_force(lab):
         {"verb": "form", "tool": "no_such_tool"},
     ],
 )
-def test_what_is_missing_or_invalid_is_said(lab, request_):
+def test_missing_and_invalid_parameters_are_named(lab, request_):
     answer = ask(lab, **request_)
     assert answer["problem"]
     assert answer["source"] == answer["action"] == ""

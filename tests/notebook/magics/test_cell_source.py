@@ -67,7 +67,7 @@ def test_parameters_whose_names_are_no_names_of_python(arguments):
     assert call_of(FOREIGN, call_source(FOREIGN, arguments)) == arguments
 
 
-def test_what_a_person_reads():
+def test_the_source_of_a_cell_is_readable():
     assert call_source(GREP, {"pattern": "TODO", "path": "src"}) == "%tool grep --pattern=TODO --path=src"
     assert call_source(WRITE, {"path": "a.txt", "content": "one\ntwo\n"}) == "%%tool write --path=a.txt\none\ntwo\n"
     assert call_source(SHELL, {"command": "ls | head"}) == "%tool shell -- ls | head"

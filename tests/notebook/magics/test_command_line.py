@@ -169,7 +169,7 @@ def test_the_comment_of_a_command_is_the_shell_s(tmp_path):
         ("1 ^C", {"id": "1", "command": "^C"}),
     ],
 )
-def test_what_is_typed_into_a_terminal_is_the_rest_of_the_line(tmp_path, line, arguments):
+def test_the_text_typed_into_a_terminal_is_the_rest_of_the_line(tmp_path, line, arguments):
     terminal = grammar_of(TerminalRunTool(Workspace(tmp_path)))
     assert parse(terminal, line) == arguments
     assert parse(terminal, format_line(terminal, arguments)) == arguments
@@ -276,7 +276,7 @@ def test_a_cell_is_a_list_an_item_a_line() -> None:
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)
-def test_no_separator_of_lines_stands_on_a_magic_line(separator: str) -> None:
+def test_a_magic_line_contains_no_line_separator(separator: str) -> None:
     name = f"a{separator}print(1)#"
     assert len(name.splitlines()) == 2
     assert not is_plain_line(name)

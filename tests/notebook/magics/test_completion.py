@@ -1,4 +1,4 @@
-"""What Tab offers, as a frontend asks for it."""
+"""The completions of Tab, as a front end requests them."""
 
 from __future__ import annotations
 

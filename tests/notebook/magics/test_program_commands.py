@@ -9,7 +9,7 @@ import pytest
 ADD = '%tools program {} frobnicate flags="-v --verbose" operands=read harmless=true'
 
 
-def test_it_shows_what_is_known(lab):
+def test_the_command_shows_the_known_programs(lab):
     text = lab.run("%tools program sort").text
     assert "options that name a file it writes (require approval)" in text
     assert "-o --output" in text
@@ -41,7 +41,7 @@ def test_one_is_added_for_this_session(lab):
     assert "You have added no programs" in lab.run("%tools program").text
 
 
-def test_one_is_kept_for_later_sessions(lab):
+def test_an_entry_is_stored_for_later_sessions(lab):
     lab.run(ADD.format(""))
     kept = lab.value("str(tools.session.session.store.user_path)")
     try:
@@ -54,7 +54,7 @@ def test_one_is_kept_for_later_sessions(lab):
         Path(kept).unlink(missing_ok=True)
 
 
-def test_what_nbtools_knows_is_replaced_or_added_to(lab):
+def test_built_in_entries_are_replaced_or_extended(lab):
     assert "This replaces the built-in entry of git. like=git extends it instead." in lab.run("%tools program git flags=-v").text
     lab.run("%tools program --remove git")
     assert "replaces" not in lab.run("%tools program git like=git flags=--foo").text
@@ -91,14 +91,14 @@ def test_a_project_s_programs_count_once_they_are_trusted(lab, project):
         ("--remove frobnicate", "was not added for this session"),
     ],
 )
-def test_what_is_wrong_is_one_line(lab, line, says):
+def test_an_error_is_one_line(lab, line, says):
     cell = lab.run(f"%tools program {line}")
     assert cell.error == ""
     assert says in cell.text
     assert "\n" not in cell.text.strip()
 
 
-def test_what_a_rule_covers_is_shown_with_the_grant(lab):
+def test_the_coverage_of_a_rule_is_shown_with_the_grant(lab):
     text = lab.run('%tools allow "shell(git log:*)" edit').text
     assert "shell(git log:*) covers git log with options that are known to be harmless." in text
     assert "It does not cover git log --output=FILE" in text
@@ -114,7 +114,7 @@ def test_the_history_names_the_entry(lab):
 def test_a_question_about_a_command_says_what_always_covers_and_which_shell_runs_it(lab):
     lab.start("%tool shell sort a.txt | frobnicate")
     question = lab.until(lab.question)
-    always, card = lab.choices(question)["always"], lab.asked(question)["card"]
+    always, card = lab.choices(question)["always"], lab.question_data(question)["card"]
     assert "shell(sort:*) covers sort with options that are known to be harmless" in always["tip"]
     assert "shell(frobnicate) covers exactly this line" in always["tip"]
     assert "frobnicate is not in the table of programs: a rule for it would allow whatever it does" in card["note"]

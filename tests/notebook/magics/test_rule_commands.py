@@ -1,4 +1,4 @@
-"""Rules in plain words, for whoever is asked to trust them."""
+"""Rules in plain words, for a person who decides whether to trust them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbtools.policy.rules import Rule
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "words"),
     [
         ("shell", "every command"),
         ("shell(*)", "every command"),
@@ -25,5 +25,5 @@ from nbtools.policy.rules import Rule
         (Rule("shell", command="^git"), "calls of shell that match the expression"),
     ],
 )
-def test_a_rule_in_words(rule: str | Rule, said: str) -> None:
-    assert in_words(rule, lambda name: "shell" if name == "Bash" else name) == said
+def test_a_rule_in_words(rule: str | Rule, words: str) -> None:
+    assert in_words(rule, lambda name: "shell" if name == "Bash" else name) == words

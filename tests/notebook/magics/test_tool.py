@@ -39,7 +39,7 @@ def test_a_comment_is_no_argument(lab, project):
     assert "one" in lab.run("r = %tool shell echo one # what for?\nr.llm_content").text
 
 
-def test_the_result_can_be_kept_and_is_not_printed_twice(lab):
+def test_the_result_can_be_assigned_and_is_not_printed_twice(lab):
     cell = lab.run("r = %tool ls\nr.ok")
     assert [output.get("data", {}).get("text/plain", "")[:4] for output in cell.outputs] == ["▌ ls", "True"]
     bare = lab.run("%tool ls")
@@ -97,7 +97,7 @@ def test_a_question_mark_at_the_end_of_a_line_is_text(lab):
         ("%tool nothing?", "There is no tool 'nothing'"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_calm_card(lab, code, says):
+def test_an_error_is_a_card_without_a_traceback(lab, code, says):
     cell = lab.run(code)
     assert cell.error == ""
     assert says in cell.text

@@ -100,7 +100,7 @@ def test_another_workspace(lab, project):
         ("%tools journal few", "takes a number of calls"),
     ],
 )
-def test_what_is_wrong_is_one_line(lab, code, says):
+def test_an_error_is_one_line(lab, code, says):
     cell = lab.run(code)
     assert cell.error == ""
     assert says in cell.text
@@ -204,7 +204,7 @@ def test_a_project_without_rules(lab):
     assert "There are no rules" in lab.run("%tools rules").text
 
 
-def test_a_project_s_file_that_cannot_be_read_is_told(lab, project):
+def test_an_unreadable_file_of_the_project_is_reported(lab, project):
     (project / ".nbtools").mkdir()
     (project / ".nbtools" / "policy.toml").write_text("deny = [", encoding="utf-8")
     lab.run("%reload_ext nbtools")
@@ -232,7 +232,7 @@ def test_permissions_of_claude_are_imported(lab, project):
     assert "session" in lab.run("%tools rules").text
 
 
-def test_imported_permissions_are_kept_where_the_person_says(lab, project):
+def test_imported_permissions_are_stored_in_the_chosen_scope(lab, project):
     (project / "rules.toml").write_text('[[rule]]\ntoolName = "read_file"\ndecision = "deny"\npriority = 5\n', encoding="utf-8")
     assert "All of its permissions were imported" in lab.run("%tools import --project rules.toml").text
     assert (project / ".nbtools" / "policy.toml").read_text(encoding="utf-8").splitlines()[-1] == 'deny = ["read"]'
@@ -251,7 +251,7 @@ def test_settings(lab):
     assert ["redact", "off"] in settings_shown(lab)
 
 
-def test_a_notebook_records_its_calls_until_it_is_told_not_to(lab):
+def test_a_notebook_records_its_calls_until_recording_is_switched_off(lab):
     assert ["record", "on"] in settings_shown(lab)
     lab.run("%tool read notes.txt")
     code = "from nbtools.traces import kept_logs, load\nprint([len(load(log).calls) for log in kept_logs()])"
@@ -290,7 +290,7 @@ def test_an_undo_that_would_lose_something_is_shown(lab, project):
     assert (project / "notes.txt").read_text(encoding="utf-8") == "changed by an editor\n"
 
 
-def test_a_mode_that_the_project_does_not_let_through_is_said(lab, project):
+def test_a_mode_that_the_project_forbids_is_reported(lab, project):
     (project / ".nbtools").mkdir()
     (project / ".nbtools" / "policy.toml").write_text('mode = "plan"', encoding="utf-8")
     lab.run("%reload_ext nbtools")

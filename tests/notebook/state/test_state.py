@@ -1,4 +1,4 @@
-"""What a page sees of a real kernel, and what it may request."""
+"""The state of a real kernel as a page sees it, and its requests."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_a_background_command_that_ends_by_itself_says_how(lab: Lab, page: State
     page.has("running", 0)
 
 
-def test_a_command_that_has_ended_when_its_start_is_told_is_told_once(lab: Lab, page: StatePage) -> None:
+def test_a_command_that_ends_before_its_start_is_published_is_published_once(lab: Lab, page: StatePage) -> None:
     """A listener before the page's waits until the command has ended."""
     lab.run("%tools mode yolo")
     lab.run(

@@ -104,7 +104,7 @@ async def test_a_server_answers_until_it_is_ended(three: Three) -> None:
         await asyncio.open_connection("127.0.0.1", port)
 
 
-async def test_everything_is_told_once(three: Three) -> None:
+async def test_every_change_of_a_command_is_reported_once(three: Three) -> None:
     os.mkfifo(three.workspace.root / "go")
     os.mkfifo(three.workspace.root / "on")
     (three.workspace.root / "half").write_text("two\nthr")  # cat writes it at once; bash's printf, a line at a time
@@ -169,7 +169,7 @@ async def test_true_states(three: Three, command: str, status: str, exit_code: i
     assert (look.status, look.exit_code, look.signal) == (status, exit_code, signal_)
 
 
-async def test_what_a_command_leaves_behind_is_told_and_ended(three: Three) -> None:
+async def test_processes_that_a_command_leaves_behind_are_reported_and_ended(three: Three) -> None:
     started = await three.start("setsid sleep 300 > /dev/null 2>&1 & sleep 300 & echo $!; exit 4")
     child = int((await three.look(started.id, wait=20)).text)
     await three.workspace.jobs.get(started.id)._running.exit
@@ -198,7 +198,7 @@ async def test_limits_hold_in_the_background_where_they_are_given(three: Three) 
     assert (quiet.status, quiet.stopped) == ("killed", "silence")
 
 
-async def test_a_command_past_its_time_goes_on_when_it_is_kept(three: Three) -> None:
+async def test_a_command_past_its_timeout_continues_in_the_background_on_request(three: Three) -> None:
     os.mkfifo(three.workspace.root / "go")
     command = {"command": "echo one; cat go; exit 5", "timeout": 3, "keep": True}
     result = await three.shell.build(command).execute()
@@ -282,7 +282,7 @@ async def test_fifty_commands_end_with_the_session_without_an_orphan(tmp_path: P
 
 
 @pytest.mark.parametrize("ending", ["", "os.kill(os.getpid(), signal.SIGINT)", "raise SystemExit(3)"])
-def test_what_no_session_closed_ends_with_python(tmp_path: Path, ending: str) -> None:
+def test_unclosed_processes_end_with_python(tmp_path: Path, ending: str) -> None:
     script = f"""
         import asyncio, os, signal, sys
         sys.path.append({str(Path(__file__).parents[3])!r})

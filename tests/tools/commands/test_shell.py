@@ -28,7 +28,7 @@ async def shell(tool: ShellTool, command: str, **params: object) -> ToolResult:
     return await tool.build_and_execute({"command": command, **params})
 
 
-def shown(result: ToolResult) -> CommandOutput:
+def output_of(result: ToolResult) -> CommandOutput:
     assert isinstance(result.return_display, CommandOutput)
     return result.return_display
 
@@ -37,8 +37,8 @@ async def test_output_for_model_person_and_program(tool: ShellTool) -> None:
     result = await shell(tool, "printf '\\033[31mred\\033[0m\\n'; echo err >&2")
     assert result.ok
     assert result.llm_content == "red\nerr"
-    assert shown(result).text == "\x1b[31mred\x1b[0m\nerr\n"
-    assert (shown(result).lines, shown(result).exit_code, shown(result).note) == (2, 0, "")
+    assert output_of(result).text == "\x1b[31mred\x1b[0m\nerr\n"
+    assert (output_of(result).lines, output_of(result).exit_code, output_of(result).note) == (2, 0, "")
     assert result.summary == "exit 0 · 2 lines"
     assert isinstance(result.data, ShellData)
     assert (result.data.exit_code, result.data.signal, result.data.lines, result.data.bytes) == (0, "", 2, 17)
@@ -71,7 +71,7 @@ async def test_it_runs_in_the_folder(tool: ShellTool) -> None:
         ({"command": "a", "path": "/"}, ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
     ],
 )
-def test_what_cannot_be_run_is_said_before(tool: ShellTool, params: dict[str, object], code: ErrorCode, words: str) -> None:
+def test_invalid_parameters_fail_before_the_call_runs(tool: ShellTool, params: dict[str, object], code: ErrorCode, words: str) -> None:
     with pytest.raises(ToolFailure, match=words) as caught:
         tool.build(params)
     assert caught.value.code == code
@@ -85,7 +85,7 @@ def test_what_cannot_be_run_is_said_before(tool: ShellTool, params: dict[str, ob
         ({"command": "echo " + "x" * 200_000}, ErrorCode.SHELL_EXECUTE_ERROR),
     ],
 )
-async def test_what_does_not_start_is_a_clear_failure(tool: ShellTool, params: dict[str, object], code: ErrorCode) -> None:
+async def test_a_command_that_does_not_start_is_a_clear_failure(tool: ShellTool, params: dict[str, object], code: ErrorCode) -> None:
     (tool.workspace.root / "file").touch()
     with pytest.raises(ToolFailure) as caught:
         await tool.build(params).execute()
@@ -105,7 +105,7 @@ async def test_the_time_limit_keeps_the_output_so_far(tool: ShellTool) -> None:
     assert result.error.code == ErrorCode.TIMEOUT
     assert "3 seconds" in result.error.message
     assert str(result.llm_content).startswith("begun\n(was stopped after 3 seconds")
-    assert shown(result).text == "begun\n"
+    assert output_of(result).text == "begun\n"
     assert result.summary == "stopped · 1 line"
 
 
@@ -115,10 +115,10 @@ async def test_silence_is_a_limit_too(tmp_path: Path) -> None:
     assert (result.error.code, "without output" in result.error.message) == (ErrorCode.TIMEOUT, True)
 
 
-async def test_what_stays_in_the_background_is_ended_and_told(tool: ShellTool) -> None:
+async def test_processes_left_in_the_background_are_ended_and_reported(tool: ShellTool) -> None:
     result = await shell(tool, "sleep 81.5 & sleep 81.5 & echo done")
     assert "2 background processes were ended (sleep)" in str(result.llm_content)
-    assert "ended" in shown(result).note
+    assert "ended" in output_of(result).note
 
 
 async def test_much_output_is_cut_and_kept_in_a_file(tool: ShellTool) -> None:
@@ -129,8 +129,8 @@ async def test_much_output_is_cut_and_kept_in_a_file(tool: ShellTool) -> None:
     assert str(result.llm_content).endswith("\n100000")
     assert result.data.full_output in str(result.llm_content)
     assert len(Path(result.data.full_output).read_bytes().split()) == 100_000
-    assert shown(result).full_output == result.data.full_output
-    assert shown(result).text.splitlines() == [str(number) for number in range(99_801, 100_001)]
+    assert output_of(result).full_output == result.data.full_output
+    assert output_of(result).text.splitlines() == [str(number) for number in range(99_801, 100_001)]
     Path(result.data.full_output).unlink()
 
 
@@ -191,7 +191,7 @@ async def test_an_exit_code_that_is_an_answer_says_so(tool: ShellTool) -> None:
     result = await shell(tool, "grep nothing /dev/null")
     assert result.ok
     assert result.llm_content == "(no output)\nexit code 1\n(no match)"
-    assert (result.data.exit_code, result.data.meaning, shown(result).note) == (1, "no match", "no match")
+    assert (result.data.exit_code, result.data.meaning, output_of(result).note) == (1, "no match", "no match")
 
 
 async def test_the_silence_of_a_call(tool: ShellTool) -> None:

@@ -34,7 +34,7 @@ from nbtools.tools.commands.shell import exit_meaning
         ("", ""),
     ],
 )
-def test_what_1_means(command: str, meaning: str) -> None:
+def test_exit_code_1_is_explained(command: str, meaning: str) -> None:
     assert exit_meaning(command, 1) == meaning
 
 

@@ -36,7 +36,7 @@ def test_each_step_is_a_question_with_a_folded_answer(tmp_path: Path) -> None:
 
 
 def test_nothing_of_a_step_is_shown_before_its_question(tmp_path: Path) -> None:
-    """What the agent says before its calls is part of the answer; what it says at the end is not."""
+    """The agent's text before its calls is part of the answer; its last text is not."""
     trace = load(SAMPLES / "mini-swe-agent/github_issue.traj.json")
     sources = [cell.source for cell in cells(trace, tmp_path / "l.ipynb")]
     questions = [source for source in sources if source.startswith("**Checkpoint ")]

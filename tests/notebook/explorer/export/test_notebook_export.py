@@ -26,7 +26,7 @@ _TOOLS = tool_factories(Workspace("."))
 
 
 def arguments_of(source: str) -> tuple[str, Any]:
-    """As the magics read it: IPython ends a cell's text with a newline."""
+    """Returns the text as the magics read it: IPython ends a cell's text with a newline."""
     first, newline, body = source.partition("\n")
     if first.startswith("from nbtools"):
         known: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def test_story_calls_and_recorded_results(tmp_path: Path) -> None:
     assert path.read_bytes() == trace.to_notebook(tmp_path / "again.ipynb").read_bytes()
 
 
-def test_a_notebook_is_written_beside_what_is_there(tmp_path: Path) -> None:
+def test_a_notebook_is_written_beside_existing_files(tmp_path: Path) -> None:
     trace = log(tmp_path / "log.jsonl", edit("a", "b"))
     (tmp_path / "out.ipynb").write_text("mine")
     assert [trace.to_notebook(tmp_path / "out.ipynb") for _ in range(2)] == [tmp_path / "out-1.ipynb", tmp_path / "out-2.ipynb"]

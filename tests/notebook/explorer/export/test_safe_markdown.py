@@ -91,7 +91,7 @@ console.log(JSON.stringify(JSON.parse(text).map(one => marked.parse(one, { gfm: 
 
 
 class Found(HTMLParser):
-    """What a page would contain that is not understood."""
+    """Returns the content of a page that is not understood."""
 
     def __init__(self, markup: str) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ def test_no_parser_finds_an_image_a_tag_or_a_strange_link(seed: int) -> None:
         "[a](java\nscript:harm())",
     ],
 )
-def test_what_parsers_disagree_on_is_safe_in_all_of_them(text: str) -> None:
+def test_markdown_that_parsers_read_differently_is_safe_in_all_of_them(text: str) -> None:
     for parser, shown, markup in rendered([sanitize_markdown(text)]):
         assert not Found(markup).unknown, (parser, shown, markup)
 
@@ -175,7 +175,7 @@ def test_the_check_finds_what_it_looks_for() -> None:
             assert Found(markup).unknown, parser
 
 
-def test_what_people_write_stays_what_it_is() -> None:
+def test_usual_markdown_stays_unchanged() -> None:
     text = """\
 # Title #
 Use `vec![1]` or `a<b`, see [the cart](src/cart.py) and [docs](https://a.example:8080/x?y=1#z).

@@ -71,7 +71,7 @@ def test_a_log_is_readable_without_scripts_and_in_bounds(log: str) -> None:
     assert shown.lines[0].subject in elements.text
 
 
-def test_the_first_lines_are_kept_and_the_rest_is_counted() -> None:
+def test_the_first_lines_are_shown_and_the_rest_is_counted() -> None:
     lines = [line(number) for number in range(MAX_LINES + 1234)]
     html, text = trace_html(Summary("t", ()), lines), trace_text(Summary("t", ()), lines)
     for shown in (Elements(html).text, text):
@@ -81,7 +81,7 @@ def test_the_first_lines_are_kept_and_the_rest_is_counted() -> None:
     assert "in the log" not in trace_html(Summary("t", ()), lines[:MAX_LINES])
 
 
-def test_the_first_screen_stands_open_and_the_others_come_with_a_click() -> None:
+def test_the_first_screen_is_unfolded_and_the_others_come_with_a_click() -> None:
     before, _, folded = trace_html(Summary("t", ()), [line(number) for number in range(UNFOLDED_LINES + 3)]).partition("<details>")
     assert before.count("nbt-line") == UNFOLDED_LINES
     assert folded.count("nbt-line") == 3
@@ -89,7 +89,7 @@ def test_the_first_screen_stands_open_and_the_others_come_with_a_click() -> None
     assert "<details>" not in trace_html(Summary("t", ()), [line(number) for number in range(UNFOLDED_LINES)])
 
 
-def test_what_a_log_says_is_text_and_no_markup() -> None:
+def test_the_content_of_a_log_is_text_and_not_markup() -> None:
     evil = line(1, name=EVIL, subject=EVIL, right=EVIL, icon=EVIL)
     html = trace_html(Summary(EVIL, (Fact(EVIL, EVIL),)), [evil])
     assert "<script" not in html

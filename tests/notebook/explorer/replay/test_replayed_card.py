@@ -70,7 +70,7 @@ def test_a_command_asks_with_buttons_and_says_what_it_passes_over(lab: Any, reco
     assert "took 0.31s" in lab.value("r.difference.original_content")
 
 
-def test_what_is_allowed_in_the_notebook_is_allowed_in_the_copy_and_a_no_is_a_no(lab: Any, recorded: Path) -> None:
+def test_the_copy_has_the_rules_of_the_notebook_and_denials_apply(lab: Any, recorded: Path) -> None:
     lab.run("%tools allow shell(cat:*)\n%tools allow shell(echo:*)")
     (recorded / "shop" / "price.py").write_text("price = 3\ntax = 2\n")
     shown = card(lab.run("%trace log.jsonl --replay 3 --in shop"))
@@ -87,7 +87,7 @@ def test_nobody_to_ask(lab: Any, recorded: Path) -> None:
     assert "%tools allow" in shown["blocks"][0]["text"]
 
 
-def test_obstacles_are_told_and_nothing_is_copied(lab: Any, recorded: Path) -> None:
+def test_obstacles_are_reported_and_nothing_is_copied(lab: Any, recorded: Path) -> None:
     nowhere = card(lab.run("%trace log.jsonl --replay 2"))
     assert nowhere["status"] == "Cannot be run again"
     assert "on this machine" in nowhere["blocks"][0]["text"]

@@ -27,7 +27,7 @@ class _Maker:
         self._random = random.Random(seed)
 
     def of(self, alphabet: str, length: int) -> str:
-        """With at least one digit and one letter, as issuers' tokens have."""
+        """Draws a token with at least one digit and one letter, as issuers' tokens have."""
         while True:
             made = "".join(self._random.choices(alphabet, k=length))
             if any(map(str.isdigit, made)) and any(map(str.isalpha, made)):

@@ -48,7 +48,7 @@ def test_none_by_default(trace: Trace, tmp_path: Path) -> None:
     assert "onerror" not in trace.to_html(tmp_path / "a.html").read_text(encoding="utf-8")
 
 
-def test_they_stand_beside_their_steps_without_secrets(trace: Trace) -> None:
+def test_notes_are_shown_beside_their_steps_without_secrets(trace: Trace) -> None:
     page, removed = shared_page(trace, ShareOptions(notes=True))
     assert [(step, label) for step, label, _ in notes_in(page)] == [
         ("1", "Verdict by <b>ben</b>, session"),
@@ -81,7 +81,7 @@ def test_the_preview_counts_them(trace: Trace) -> None:
     assert (len(plain.secrets), len(with_notes.secrets)) == (0, 1)
 
 
-def test_what_has_lost_its_place_is_left_out(trace: Trace, tmp_path: Path) -> None:
+def test_notes_without_a_step_are_left_out(trace: Trace, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text(log.read_text(encoding="utf-8").replace('"ls"', '"ls -l"'), encoding="utf-8")
     page, _ = shared_page(load(log), ShareOptions(notes=True))

@@ -61,7 +61,7 @@ def test_none_of_100_planted_secrets_is_left(tmp_path, turned):
     assert sum(one.kind != "home folder or user name" for one in removed) >= 100
 
 
-def test_a_preview_lists_what_is_removed_and_single_secrets_can_stay(tmp_path):
+def test_a_preview_lists_the_removed_secrets_and_single_ones_can_stay(tmp_path):
     planted = [one for one in secrets(3) if one.kind in {"GitHub token", "GitLab token"}][:2]
     trace = traces.load(write_planted_log(tmp_path / "session.jsonl", planted))
     found = trace.find_secrets(home=False)
@@ -92,7 +92,7 @@ def test_own_patterns_are_removed_everywhere(tmp_path):
 
 
 def test_a_secret_is_removed_where_nothing_tells_it(tmp_path):
-    """Its name is said once; then only its value."""
+    """Its name occurs once; then only its value."""
     records = [
         ("user", {"role": "user"}, "The value is qWx81nD0pLz7vB3k, use it."),
         ("assistant", {"role": "assistant", "id": "m"}, [{"type": "text", "text": "api_key = 'qWx81nD0pLz7vB3k'"}]),
@@ -169,14 +169,14 @@ def test_an_existing_file_is_never_overwritten(tmp_path):
 def test_a_session_of_1000_steps_has_at_most_3_mb(tmp_path):
     """Made of a real session as often as needed, each time with other ids."""
     log = tmp_path / "session.jsonl"
-    log.write_text("".join(_again(sample(CLAUDE).read_text(encoding="utf-8"), number) for number in range(9)), encoding="utf-8")
+    log.write_text("".join(_renumbered(sample(CLAUDE).read_text(encoding="utf-8"), number) for number in range(9)), encoding="utf-8")
     page, _ = shared_page(traces.load(log), ShareOptions())
     assert len(data_of(page)["lines"]) >= STEPS
     assert len(page.encode()) <= MOST_BYTES
 
 
-def _again(text: str, number: int) -> str:
-    """The same records with other ids, and other words: repeated ones would compress too well."""
+def _renumbered(text: str, number: int) -> str:
+    """Returns the records with other ids, and other words: repeated ones would compress too well."""
     return "".join(json.dumps(_other(json.loads(line), number)) + "\n" for line in text.splitlines())
 
 
@@ -192,7 +192,7 @@ def _other(value: Any, number: int, name: str = "") -> Any:
     return value
 
 
-def test_long_outputs_are_cut_and_what_is_missing_is_said(tmp_path):
+def test_long_outputs_are_cut_with_a_note(tmp_path):
     """The sizes of this session, which no budget could hold, come from random words."""
     output = "\n".join(hashlib.sha256(str(number).encode()).hexdigest() for number in range(30_000))
     records: list[Any] = [("user", {"role": "user"}, output)]
