@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -24,9 +26,10 @@ os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="nbtools-tests-")  # kernels 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The same examples each time, however slow the machine: a check that fails is the change's own fault.  `make fuzz` looks for others.
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.register_profile("search", derandomize=False)
+# The same examples each time, however slow the machine: a check that fails is the change's own fault.  `make fuzz` looks for others,
+# and for more of them: `tests/examples.py` has the share of a test that names how many it needs.
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("search", derandomize=False, max_examples=100)
 settings.load_profile("same")
 
 
@@ -43,6 +46,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(RerunFailures(config))
     if config.getoption("--record-seconds") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects without the garbage collector, and keeps what was collected out of its sight: 20,000 tests stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

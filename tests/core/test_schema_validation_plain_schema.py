@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.core.schema.validation import PlainSchema, import_jsonschema
+from tests.examples import examples
 
 NAMES = st.sampled_from(["a", "b", "path"])
 VALUES = st.recursive(
@@ -43,7 +44,7 @@ SCHEMAS: Any = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(schema=SCHEMAS, value=VALUES)
 def test_a_quick_yes_is_a_yes(schema: Any, value: object) -> None:
     if PlainSchema(schema).accepts(value):

@@ -19,6 +19,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.dialects import canonical_tool_name, dialect
 from nbtools.diff.codex_patch import read_codex_patch, with_paths
 from tests.dialects.table import Case, play, put, text_of
+from tests.examples import examples
 
 CODEX = dialect("codex")
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -452,7 +453,7 @@ async def test_a_rule_for_patches_holds_for_those_in_commands(tmp_path: Path) ->
     assert not (tmp_path / "new.txt").exists()
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(
     words=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8), max_size=3),
     first=st.sampled_from(["A=1", "if", "no-such"]),

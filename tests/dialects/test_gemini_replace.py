@@ -13,6 +13,7 @@ from nbtools.dialects import dialect
 from nbtools.diff.patch_model import Replacement
 from nbtools.workspace.text.file_edit import plan_edit
 from tests.dialects.table import Case, play
+from tests.examples import examples
 
 
 def edit(title: str, before: bytes, old: str, new: str, after: bytes, code: str = "", **more: object) -> Case:
@@ -47,7 +48,7 @@ async def test_a_file_keeps_its_line_endings_and_its_end(case: Case, tmp_path: P
 TEXTS = st.text("ab \n", max_size=12)
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @given(before=TEXTS, old=TEXTS.filter(bool), new=TEXTS, crlf=st.booleans(), count=st.sampled_from([1, None]))
 def test_an_end_is_kept_whatever_is_replaced(before: str, old: str, new: str, crlf: bool, count: int | None) -> None:
     ending = "\r\n" if crlf and "\n" in before else "\n"

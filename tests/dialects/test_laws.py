@@ -16,10 +16,11 @@ from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, ToolMapping
 from nbtools.dialects.dialect import CallContext
 from tests.dialects.laws import DIALECTS, DOCUMENTED, MODELS, arguments_of, is_call, same_call
+from tests.examples import examples
 
 SPELLINGS = [pytest.param(one, spelling, id=f"{one.name}-{spelling.params.__name__}") for one in DIALECTS for spelling in one.mappings]
 PROVIDERS: tuple[Provider, ...] = ("gemini", "anthropic", "openai", "mcp")
-quickly = settings(max_examples=25, deadline=None, database=None)
+quickly = settings(max_examples=examples(25), deadline=None, database=None)
 
 
 @pytest.mark.parametrize(("agent", "spelling"), [one for one in SPELLINGS if not one.values[1].former])

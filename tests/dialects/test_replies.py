@@ -19,6 +19,7 @@ from nbtools.dialects import Dialect, ToolMapping, dialect, dialect_names
 from tests.dialects.laws import DIALECTS, MODELS
 from tests.dialects.references import all_names, foreign_names, names_in, vocabulary, words_in
 from tests.dialects.table import put, text_of
+from tests.examples import examples
 
 MAPPINGS = [
     pytest.param(agent, mapping, id=f"{agent.name}-{mapping.name}-{mapping.params.__name__}")
@@ -80,7 +81,7 @@ TEXTS = (
 COMMANDS = ("true", "echo zeta", "exit 3", "seq 30000", "", "a\0b", "echo $API_KEY; false", "(")
 NUMBERS = (-1, 0, 1, 2, 5, 99, 5_000, 10**7)
 quickly = settings(
-    max_examples=20, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(20), deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

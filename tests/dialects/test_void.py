@@ -19,6 +19,7 @@ from nbtools.dialects.void import VOID
 from nbtools.workspace.text.patch_plan import plan_patch, read_patch
 from nbtools.workspace.workspace import Workspace
 from tests.dialects.table import Case, play, put, text_of
+from tests.examples import examples
 
 LINES = "".join(f"line {number}\n" for number in range(1, 11))
 CODE = "def f():\n    x = 1\n    return x\n\n\nfoo bar\nlast\n"
@@ -883,7 +884,7 @@ _BLOCK_LINES = (
 _DAMAGE = (" ", "\t", "\r", "\n", "x", "<", ">", "```")
 
 
-@settings(max_examples=600, deadline=None, database=None)
+@settings(max_examples=examples(600), deadline=None, database=None)
 @given(data=st.data())
 def test_a_marker_is_never_written_by_blocks(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever the texts of two blocks are, and wherever characters are lost or added."""
@@ -904,7 +905,7 @@ def test_a_marker_is_never_written_by_blocks(data: st.DataObject, tmp_path_facto
     assert not [line for line in after.split("\n") if any(sign in line for sign in _SIGNS)], text
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(300), deadline=None, database=None)
 @given(
     news=st.lists(st.text(st.sampled_from("xyz =\t"), max_size=8), min_size=1, max_size=4),
     glue=st.lists(st.sampled_from(["\n", "", " ", "```\n", "\n\nThen:\n", ", and "]), min_size=4, max_size=4),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nbtools.core.result import DiffStat
 from nbtools.diff.line_diff import LineDiff, changed_spans, diff_stat, file_diff, file_diff_with_hunks, hunks, opcodes, unified
 from nbtools.diff.text_lines import split_lines
+from tests.examples import examples
 
 TEXT = st.lists(st.sampled_from(["a", "b", "", "  x", "c\r", "-", "+", "@@", "\\", "--- a"]), max_size=20).map("\n".join) | st.text(
     alphabet="ab\n\r \t", max_size=60
@@ -45,7 +46,7 @@ def test_hunks_make_the_new_of_the_old(old, new, context):
     assert "".join(made).rstrip("\n") == new.rstrip("\n")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(TEXT, TEXT, st.sampled_from(["f.txt", "deep/my file.txt", "ä.txt", 'q"uote\\.txt']))
 @example("", "a", "f.txt")
 @example("a\n", "", "f.txt")

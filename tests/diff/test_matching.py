@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.diff.matching import matching_blocks
+from tests.examples import examples
 
 LINES = st.lists(st.sampled_from("abcd"), max_size=25)
 
@@ -27,7 +28,7 @@ def test_small_inputs_get_the_best_answer(a, b):
     assert sum(size for _, _, size in matching_blocks(a, b)) == longest_common(a, b)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 400), st.integers(1, 60), st.integers(0, 40), st.randoms(use_true_random=False))
 def test_blocks_are_the_same_in_order_and_apart(length, words, edits, chance):
     a = [chance.randrange(words) for _ in range(length)]

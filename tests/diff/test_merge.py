@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nbtools.diff.merge import merge
 from nbtools.diff.text_lines import split_lines
+from tests.examples import examples
 
 ANY = st.lists(st.sampled_from(["a", "b", "", "c\r", "}"]), max_size=14).map("\n".join) | st.text(alphabet="ab\n\r", max_size=40)
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -47,7 +48,7 @@ def by_git(folder, base, ours, theirs):
 
 
 @needs_git
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(threes())
 @example(["a\nb\n", "a\nB\n", "A\nb\n"])
 @example(["a\nb\nc\n", "a\nb\nC\n", "A\nb\nc\n"])

@@ -12,7 +12,7 @@ pytestmark = [
 ]
 
 WITHOUT_JOURNAL = [f"{name} without journal" for name in ("write new", "edit", "patch")]
-EVERY, SHARE = 150, 25
+EVERY, SHARE = 150, 8
 """Operations that make more system calls are killed at so many of them, evenly: in ``make fuzz``, and in the suite."""
 FEWER = {"replace in many": 30, "edit large": 50, "replace_in_files": 100}
 """… and these, where a kill takes longer, at so many in ``make fuzz``."""

@@ -11,7 +11,7 @@ pytestmark = [
     pytest.mark.timeout(600),  # on a machine that is busy with other things a kill takes ten times as long
 ]
 
-EACH, SHARE = 40, 12
+EACH, SHARE = 40, 4
 """So many of the system calls, evenly: in ``make fuzz``, and in the suite."""
 
 

@@ -24,7 +24,8 @@ def session() -> Iterator[Session]:
 
 
 def decided(session: Session, rules: Policy, command: str) -> tuple[str, str]:
-    session.policy = rules
+    if rules != session.policy:  # a policy of hundreds of rules is compiled each time it is set
+        session.policy = rules
     decision = session.decide("shell", {"command": command})
     return decision.action, decision.reason
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nbtools import Policy, Session
 from nbtools.testing import temporary_workspace
+from tests.examples import examples
 
 PROGRAMS = ("cat", "grep", "jq", "wc", "ls", "head", "tail", "find", "cd", "curl", "rev", "git", "ps")
 ALLOWED = tuple(f"shell({program}:*)" for program in PROGRAMS)
@@ -114,7 +115,7 @@ PIECES = st.sampled_from(
 SPECS = st.lists(PIECES, min_size=1, max_size=5).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(specs=st.lists(SPECS, min_size=1, max_size=2), folder=st.sampled_from(["", "build", "src"]))
 def test_patterns_that_git_expands_are_matched_with_files(root: Path, specs: list[str], folder: str) -> None:
     """Git says which files the pathspecs match; where the denied one is among them, the command is not allowed."""

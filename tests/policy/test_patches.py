@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nbtools import Policy, Session
 from nbtools.policy.patches import patched_names
 from nbtools.testing import temporary_workspace
+from tests.examples import examples
 
 PLAIN = "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
 EVIL = "diff --git a/.envrc b/.envrc\nnew file mode 100644\n--- /dev/null\n+++ b/.envrc\n@@ -0,0 +1 @@\n+y\n"
@@ -104,7 +105,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(lines=st.lists(LINES, min_size=1, max_size=8))
 def test_git_finds_no_file_in_a_patch_that_is_not_found_here(root: Path, lines: list[str]) -> None:
     text = "\n".join(lines) + "\n"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nbtools import Policy, Session
 from nbtools.testing import temporary_workspace
+from tests.examples import examples
 
 KEY = "the text of the hidden file"
 FILES = {"secrets/key": KEY, "src/a.py": "x\n", "~/x": "y\n", "...": "z\n"}
@@ -61,7 +62,7 @@ def session() -> Iterator[Session]:
         yield Session(root, policy=Policy(allow=ALLOWED, deny=("read(secrets/**)",)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(start=STARTS, slashes=SLASHES, form=FORMS)
 def test_no_spelling_of_a_hidden_file_is_read(session: Session, start: str, slashes: str, form: str) -> None:
     root = session.workspace.root

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nbtools import Policy, Session
 from nbtools.testing import temporary_workspace
 from tests.command_lines import CommandLine, command_lines
+from tests.examples import examples
 
 FILES = {"src/a.py": "x\n", "evil": "y\n", "f": "z\n", "list": "f\n", ".envrc": "e\n", ".git/hooks/z": "h\n", "home/a b": "1\n"}
 STUB = '#!/bin/sh\nfor word in "$@"; do case "$word" in -*) ;; *) realpath -m -- "$word" >> "$LOG";; esac; done\n'
@@ -76,7 +77,7 @@ USES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(sets=SETS, value=VALUES, use=USES)
 def test_nothing_essential_is_removed_without_a_question(root: Path, yolo: Session, sets: str, value: str, use: str) -> None:
     """The line is run with stand-ins of the programs that remove, and a home folder of its own: they say what they would remove."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nbtools import Kind, Session, ToolFailure, tool
 from nbtools.scheduler.concurrency import ConcurrencyLimiter
+from tests.examples import examples
 
 
 async def test_entering_a_room_with_space_does_not_wait() -> None:
@@ -25,7 +26,7 @@ async def test_entering_a_room_with_space_does_not_wait() -> None:
     raise AssertionError("entering took a trip through the loop")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     jobs=st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.booleans()), min_size=1, max_size=25),
     limit=st.integers(1, 5),
@@ -137,7 +138,7 @@ def _related(one: tuple[Job, ...], other: tuple[Job, ...]) -> bool:
     return all(a is b for a, b in zip(short, long, strict=False))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(jobs=st.lists(JOBS, min_size=1, max_size=8), limit=st.integers(1, 4))
 def test_calls_that_make_calls_never_wait_for_themselves(jobs: list[Job], limit: int) -> None:
     asyncio.run(_storm(jobs, limit))

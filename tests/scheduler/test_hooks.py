@@ -17,6 +17,7 @@ from nbtools.core.decision import Action
 from nbtools.core.errors import SessionError
 from nbtools.hooks import Allow, Ask, Block, Change, Note, Replace, after, before
 from nbtools.testing import CANCEL, ONCE, ScriptedConfirmer, modify
+from tests.examples import examples
 
 
 def saying(*verdicts: Any, name: str = "guard", matcher: str = "*", **options: Any) -> Any:
@@ -273,7 +274,7 @@ POLICIES = [Policy(mode=mode, **rules) for mode in ("plan", "default", "auto_edi
 STRENGTH = {Action.ALLOW: 0, Action.ASK: 1, Action.DENY: 2}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(spoken=st.lists(VERDICTS, max_size=4), policy=st.sampled_from(POLICIES))
 def test_hooks_never_weaken_more_than_a_default_question(tmp_path_factory: Any, spoken: list[Any], policy: Policy) -> None:
     root = tmp_path_factory.mktemp("law")

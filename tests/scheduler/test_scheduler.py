@@ -31,6 +31,7 @@ from nbtools.core.errors import traceback_text
 from nbtools.core.tool import UpdateOutput
 from nbtools.hooks import Ask, before
 from nbtools.testing import ALWAYS, CANCEL, ONCE, RecordingObserver, ScriptedConfirmer
+from tests.examples import examples
 
 SCHEMA = {"type": "object", "properties": {"turns": {"type": "integer"}}}
 
@@ -341,7 +342,7 @@ async def test_closing_ends_running_calls() -> None:
     assert s.active == ()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     calls=st.lists(
         st.tuples(
@@ -431,7 +432,7 @@ class Collecting:
             await asyncio.sleep(0)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.sampled_from(["change", "alter", "ruled", "hooked"]), min_size=1, max_size=6), st.booleans())
 async def test_always_answers_the_open_questions_that_it_covers_and_no_others(names: list[str], by_person: bool) -> None:
     """A question that a rule or a hook asks is open after it, as it would be asked again by the next call."""

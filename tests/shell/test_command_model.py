@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.shell import analyse
+from tests.examples import examples
 
 STUBS = ("one", "two", "git", "make", "python")
 WRAPPERS = (
@@ -224,7 +225,7 @@ _INNER = st.sampled_from(
 _MORE = st.sampled_from(["", "; two", " | two", " && one y", " > out", " 2>&1", " & wait", "\ntwo"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(outer=st.lists(_OUTER, min_size=1, max_size=3), inner=_INNER, more=_MORE)
 def test_every_program_that_a_random_line_starts_was_predicted(place: Path, outer: list[str], inner: str, more: str) -> None:
     assert_foreseen(place, " ".join([*outer, inner]) + more)

@@ -35,10 +35,10 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_option_that_writes_is_overlooked(repository: Path, command: str) -> None:
     for pieces in chain(((piece,) for piece in PIECES), product(PIECES, repeat=2)):
         line = f"git {command} {' '.join(pieces)} --output=out"
+        if analyse(line).commands[0].risk:
+            continue
         subprocess.run(["sh", "-c", line], cwd=repository, check=False, capture_output=True, timeout=60)
-        if (repository / "out").exists():
-            (repository / "out").unlink()
-            assert analyse(line).commands[0].risk, line
+        assert not (repository / "out").exists(), line
 
 
 def test_git_writes_what_such_options_name(repository: Path) -> None:

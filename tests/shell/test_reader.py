@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nbtools.shell.grammar import SimpleCommand, parse_shell
 from nbtools.shell.reader import parse_strictly
+from tests.examples import examples
 from tests.fuzz.run_allowed import HARMLESS, MARK, lines
 
 SHELLS = {"bash": ["bash", "--norc"], "dash": ["dash"], "busybox": ["busybox", "ash"], "zsh": ["zsh", "-f"], "ksh": ["ksh"]}
@@ -98,7 +99,7 @@ def test_the_reader_refuses_constructs_over_several_lines(line: str) -> None:
     assert parse_strictly(line).problem
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.text("ab \t\n;&|<>(){}[]$`'\"\\#=~!*?/-1:", max_size=40))
 def test_any_text_is_taken_or_refused(text: str) -> None:
     reading = parse_strictly(text)

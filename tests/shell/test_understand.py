@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nbtools.shell import AnalysedCommand, analyse
 from nbtools.shell.grammar import parse_shell
 from nbtools.shell.reader import parse_strictly
+from tests.examples import examples
 
 
 def act_of(command: str, program: str) -> AnalysedCommand:
@@ -173,7 +174,7 @@ _WORDS = st.sampled_from(
 _BLANKS = st.sampled_from([" ", "  ", "\t"])
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(
     _PLAIN | st.lists(_WORDS | st.text("a-=", min_size=1, max_size=3), min_size=1, max_size=4), _BLANKS, st.sampled_from(["", " ", "\t "])
 )
@@ -197,7 +198,7 @@ _FRAGMENTS = st.sampled_from(
 ).filter(lambda text: not parse_shell(text).parse_error)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(_FRAGMENTS, _FRAGMENTS, st.sampled_from(["; ", " && ", " | ", "\n", " || ", " & "]))
 def test_a_line_does_all_that_its_parts_do(first: str, second: str, between: str) -> None:
     whole = analyse(first + between + second)
@@ -210,7 +211,7 @@ def test_a_line_does_all_that_its_parts_do(first: str, second: str, between: str
             assert not act.critical or any(other.critical for other in whole.commands)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from(["ls a b", "git log -1", "rm x y", "env A=1 make all", "find . -name x", "sed p f", "tar cf a b", "rg x src"]),
     st.data(),
@@ -227,7 +228,7 @@ def test_quoting_a_word_changes_nothing(command: str, data: st.DataObject) -> No
     assert other.doubt == plain.doubt == ""
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_understood_or_doubted(text: str) -> None:
     analyse(text)
@@ -245,7 +246,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(st.lists(_PIECES, max_size=10))
 def test_any_mixture_is_understood_or_doubted(pieces: list[str]) -> None:
     analyse(" ".join(pieces))

@@ -16,6 +16,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.tools.diagnostics import Diagnostics, DiagnosticsTool
 from nbtools.workspace.processes.syntax_check import problems_of
 from nbtools.workspace.workspace import Workspace
+from tests.examples import examples
 
 
 async def check(root: Path, name: str, content: str | bytes) -> Diagnostics:
@@ -104,7 +105,7 @@ async def test_it_is_a_read_for_the_policy(tmp_path: Path) -> None:
         assert (await session.call("diagnostics", {"path": "b.py"})).error.code is ErrorCode.FILE_NOT_FOUND
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @given(st.text(st.sampled_from("ab01 \n\t:=()[]{}'\"\\%!?#,.@"), max_size=40))
 def test_python_is_valid_where_the_parser_says_so(source: str) -> None:
     try:
@@ -116,7 +117,7 @@ def test_python_is_valid_where_the_parser_says_so(source: str) -> None:
         assert all(problem["line"] <= source.count("\n") + 1 for problem in problems_of("python", source.encode()))
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @given(st.text(st.sampled_from('{}[]",:01 \ntrue'), max_size=30))
 def test_json_is_valid_where_it_can_be_decoded(source: str) -> None:
     lines = []

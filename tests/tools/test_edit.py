@@ -14,6 +14,7 @@ from nbtools.tools.edit import EditTool
 from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.text.match import LooseMatch
 from nbtools.workspace.workspace import Workspace
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ async def test_an_edit(tool, tmp_path):
     assert result.data.hunks == (PatchHunk(1, 3, 1, 4, (" a", "-b", "+x", "+y", " c")),)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     before=st.text(alphabet="ab\u00e4\n\r ", max_size=20),
     after=st.text(alphabet="ab\u00e4\n\r ", max_size=20),

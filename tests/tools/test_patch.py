@@ -13,6 +13,7 @@ from nbtools.core.tool import PathTarget
 from nbtools.tools.edit import EditTool
 from nbtools.tools.patch import PatchTool
 from nbtools.workspace.workspace import Workspace
+from tests.examples import examples
 
 TWINS = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    x = 1\n    return x\n"
 
@@ -431,7 +432,7 @@ async def test_files_must_have_been_read_where_that_is_required(tool, tmp_path):
 words = st.lists(st.sampled_from(["one\n", "two\n", "three\n", "\n", "  four\n"]), min_size=1, max_size=30)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), lines=words)
 def test_blocks_in_any_order_give_the_same_file(data, lines, tmp_path_factory):
     folder = tmp_path_factory.mktemp("order")

@@ -14,6 +14,7 @@ from nbtools.tools.replace_in_files import FileCount, ReplaceInFilesTool
 from nbtools.workspace.search.regex_replace import group_reference_error
 from nbtools.workspace.search.ripgrep import find_rg
 from nbtools.workspace.workspace import Workspace
+from tests.examples import examples
 
 
 def names(folder):
@@ -86,7 +87,7 @@ async def test_the_replacement_is_inserted_as_documented(tool, tmp_path, pattern
 lines = st.lists(st.text(alphabet="ab \u00e4\t", max_size=6), min_size=1, max_size=5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     lines=lines,
     pattern=st.sampled_from(["a", "(a)(b)?", r"\bb", "[^a]+$", "a|ab", "^", r"\s*$", r"(?i)A.", "a*"]),

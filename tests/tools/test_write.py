@@ -11,6 +11,7 @@ from nbtools.tools.write import WriteTool
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.workspace import Workspace
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ async def test_the_same_content_is_a_success_that_touches_nothing(tool, tmp_path
     assert (await write(tool, "f", "\ufeffa\n")).summary == "nothing changed"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     lines=st.lists(st.tuples(st.sampled_from([b"a", b"b", b"caf\xe9", b""]), st.sampled_from([b"\n", b"\r\n"])), max_size=8),
     place=st.integers(0, 8),

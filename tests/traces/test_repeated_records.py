@@ -19,6 +19,7 @@ from nbtools import traces
 from nbtools.notebook.explorer.summary import summary_of
 from nbtools.traces.review.queue import outcome_of
 from nbtools.traces.trace import Trace, load, load_many
+from tests.examples import examples
 
 Record = dict[str, Any]
 
@@ -155,7 +156,7 @@ def test_a_fork_by_itself_is_read_as_a_whole(tmp_path: Path) -> None:
     assert counted(load(fork.write(tmp_path))) == facts_of([fork])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40), st.booleans()), max_size=6), st.randoms(use_true_random=False))
 def test_the_records_of_any_family_count_once_in_any_order(forks: list[tuple[int, int, bool]], random: Any) -> None:
     """Law: the numbers of a set are those of its different records, whichever logs are forks of which, wherever they were forked."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.workspace.paths import is_inside, printable_path, real_path
+from tests.examples import examples
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "x", ".."])
 STEPS = st.lists(NAMES | st.just("."), min_size=1, max_size=6).map("/".join)
@@ -46,7 +47,7 @@ def kernel(root: Path, path: str) -> str | int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel through /proc, which only Linux has")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(farm=FARM, path=STEPS)
 def test_the_kernel_agrees(farm, path, tmp_path_factory):
     root = Path(os.path.realpath(tmp_path_factory.mktemp("farm")))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, SessionError, ToolFailure
 from nbtools.workspace.workspace import Workspace
+from tests.examples import examples
 
 PIECES = st.sampled_from(
     ["a", "b", "in", "out", "up", "abs", "loop", "..", ".", "", "etc", "passwd", "~", "\0", "root", "n" * 300, "\ud800"]
@@ -37,7 +38,7 @@ def farm(tmp_path_factory):
     return Workspace(root)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(pieces=st.lists(PIECES, max_size=7), absolute=st.sampled_from(["", "/", "{root}/", "{root}", "{root}ed/"]))
 def test_what_is_resolved_is_inside_and_real(farm, pieces, absolute):
     path = absolute.format(root=farm.root) + "/".join(pieces)

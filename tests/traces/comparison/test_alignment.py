@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nbtools.traces.comparison.alignment import Row, align, central_run
 from nbtools.traces.comparison.steps import ComparableCall, normalized_command, relative_path
 from nbtools.traces.model import Call, Op
+from tests.examples import examples
 
 Runs = list[list[tuple[Op, str]]]
 
@@ -32,7 +33,7 @@ def cells(rows: list[Row], names: list[int]) -> list[tuple[tuple[tuple[int, int]
 
 
 @given(RUNS, st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_step_of_every_run_occurs_once_and_in_its_order(runs: Runs, data: st.DataObject) -> None:
     baseline = data.draw(st.integers(0, len(runs) - 1))
     comparable = [calls(run) for run in runs]
@@ -48,7 +49,7 @@ def test_every_step_of_every_run_occurs_once_and_in_its_order(runs: Runs, data: 
 
 
 @given(RUNS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_beginning_that_all_share_is_aligned(runs: Runs) -> None:
     shared = 0
     while all(shared < len(run) for run in runs) and len({run[shared] for run in runs}) == 1:
@@ -58,7 +59,7 @@ def test_the_beginning_that_all_share_is_aligned(runs: Runs) -> None:
 
 
 @given(RUNS, st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_another_order_of_the_runs_changes_nothing_but_their_order(runs: Runs, random: st.randoms) -> None:  # type: ignore[valid-type]
     unique = [list(run) for run in dict.fromkeys(map(tuple, runs))]  # equal runs may stand for each other
     if len(unique) < 2:

@@ -16,7 +16,7 @@ from nbtools.traces.corpus import parts as part_module
 from nbtools.traces.query.tables import CORPUS_TABLES
 from tests.traces.atif_logs import many, write
 
-LOGS = 18
+LOGS = 10
 INGEST = """
 import sys
 from nbtools.traces import Corpus
@@ -53,7 +53,7 @@ def answers(corpus: Corpus) -> list[object]:
 
 
 def test_two_that_ingest_at_once_make_what_one_would(place: str, logs: list[Path], tmp_path: Path) -> None:
-    processes = [start(place, logs[:12]), start(place, logs[6:])]
+    processes = [start(place, logs[:7]), start(place, logs[3:])]
     for process in processes:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors

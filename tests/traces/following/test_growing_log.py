@@ -18,6 +18,7 @@ from nbtools import traces
 from nbtools.traces.following.growing_log import GrowingLog, Pace
 from nbtools.traces.model import Call, Event, Row
 from nbtools.traces.reader import open_log
+from tests.examples import examples
 from tests.traces.recorded import LOGS, SAMPLES
 
 LINES = [name for name in LOGS if name.endswith(".jsonl")]
@@ -78,7 +79,7 @@ def test_a_log_that_comes_line_by_line_is_the_same_as_the_whole(name: str, tmp_p
 
 
 @pytest.mark.parametrize("name", LINES)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_log_that_comes_in_any_pieces_is_the_same_as_the_whole(name: str, tmp_path: Path, data: st.DataObject) -> None:
     whole = (SAMPLES / name).read_bytes()

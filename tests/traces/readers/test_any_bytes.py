@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nbtools.traces.reader import Format
 from nbtools.traces.readers import FORMATS
+from tests.examples import examples
 from tests.traces.readers.damage import read_whole, spoilt
 from tests.traces.recorded import LOGS, SAMPLES
 
@@ -35,7 +36,7 @@ def mangled(draw: st.DrawFn, name: str) -> bytes:
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_reader_raises(known: Format, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder: Path = tmp_path_factory.mktemp("log")

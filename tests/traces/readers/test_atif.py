@@ -14,6 +14,7 @@ from nbtools import traces
 from nbtools.core.result import CommandOutput, FileDiff, Media
 from nbtools.traces.reader import Head
 from nbtools.traces.readers.atif import Atif
+from tests.examples import examples
 from tests.traces.readers.damage import damaged, read_whole, spoilt
 
 Record = dict[str, Any]
@@ -260,7 +261,7 @@ WHOLE = document(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_a_damaged_document_is_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-atif"

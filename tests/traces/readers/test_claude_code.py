@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nbtools import traces
 from nbtools.core.result import CommandOutput, FileDiff, FileText, Listing, Matches, Media, TodoList
 from nbtools.traces import Trace, TraceError
+from tests.examples import examples
 from tests.traces.recorded import SAMPLES
 
 SESSION = "0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f"
@@ -611,7 +612,7 @@ def mangled(seed: int, values: list[Any]) -> bytes:
     return bytes(data)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 1 << 30), st.lists(JSON, max_size=5))
 def test_nothing_that_stands_in_a_file_is_raised(tmp_path: Path, seed: int, values: list[Any]) -> None:
     path = tmp_path / "mangled.jsonl"

@@ -20,6 +20,7 @@ from nbtools.traces.readers.codex import Codex, CodexExec
 from nbtools.traces.readers.codex.call_text import calls_in
 from nbtools.traces.readers.codex.records import Payload
 from nbtools.traces.source import Source
+from tests.examples import examples
 from tests.traces.recorded import SAMPLES
 
 Record = dict[str, Any]
@@ -675,7 +676,7 @@ def test_messages_between_agents_and_the_findings_of_a_review_have_their_texts(l
 
 
 @given(st.lists(st.sampled_from(["typed", "typed_alone", "inserted", "known", "answer"]), max_size=8), st.integers(0, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_growing_log_ends_with_the_rows_of_the_whole(tmp_path_factory: pytest.TempPathFactory, parts: list[str], at: int) -> None:
     records = [meta()]
     for number, part in enumerate(parts):

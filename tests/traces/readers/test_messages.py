@@ -14,6 +14,7 @@ from nbtools import traces
 from nbtools.core.errors import TraceError
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, Listing, Matches, Media, TodoList
 from nbtools.traces.readers.messages import Messages
+from tests.examples import examples
 from tests.traces.readers.damage import damaged, read_whole, spoilt, written
 
 Record = dict[str, Any]
@@ -313,7 +314,7 @@ def test_lines_that_are_no_message_are_problems(tmp_path: Path) -> None:
     assert trace.events[-1].text in {"?", "\ufffd"}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_a_damaged_history_is_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-messages"

@@ -16,6 +16,7 @@ from nbtools.core.errors import TraceError
 from nbtools.testing import temporary_workspace
 from nbtools.traces.export import write_atif
 from nbtools.traces.recording.recorder import Recorder
+from tests.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def everything(trace: traces.Trace) -> None:
 
 
 @given(st.lists(damages(), min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damage_stops_no_reader(log: Path, tmp_path: Path, what: list[tuple[str, float, int, bytes]]) -> None:
     first, rest = log.read_bytes().split(b"\n", 1)
     for one in what:
@@ -87,7 +88,7 @@ def test_damage_stops_no_reader(log: Path, tmp_path: Path, what: list[tuple[str,
 
 
 @given(st.lists(damages(), min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damage_stops_no_reader_of_atif(atif: bytes, tmp_path: Path, what: list[tuple[str, float, int, bytes]]) -> None:
     data = atif
     for one in what:
@@ -104,6 +105,7 @@ def test_damage_stops_no_reader_of_atif(atif: bytes, tmp_path: Path, what: list[
 _PEAK = """
 import resource, sys
 from nbtools import traces
+from tests.examples import examples
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(isinstance(row, traces.Call) for row in traces.stream(sys.argv[1]))
 print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nbtools import traces
 from nbtools.core.result import CommandOutput, FileText
 from nbtools.traces.readers.otlp import Otlp
+from tests.examples import examples
 from tests.traces.readers.damage import damaged, read_whole, spoilt, written
 
 Record = dict[str, Any]
@@ -257,7 +258,7 @@ OLD = span(
 WHOLE = [document(FIRST, RAN, SECOND), document(OLD, ROOT)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_a_damaged_export_is_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-otlp"

@@ -15,9 +15,10 @@ from nbtools.diff.text_lines import split_lines
 from nbtools.workspace.cancellation import CancellationFlag, WorkCancelled, run_in_thread
 from nbtools.workspace.files import read
 from nbtools.workspace.files.read import read_lines
+from tests.examples import examples
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     lines=st.lists(st.sampled_from(["a", "bc", "", "ä", "\u0a0a\u0a00", "𝄞", "long" * 9]), max_size=30),
     final=st.booleans(),

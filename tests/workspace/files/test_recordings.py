@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nbtools.workspace.files.media import media_type
 from nbtools.workspace.files.recordings import identify_recording
+from tests.examples import examples
 
 HEADS = {
     "audio/mpeg": [b"ID3\x04\x00\x00\x00\x00\x00\x00", b"\xff\xfb\x90\x64\0\0", b"\xff\xf3\x40\xc0"],
@@ -54,7 +55,7 @@ def test_other_files_are_not(head: bytes) -> None:
     assert identify_recording(head) is None
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @given(text=st.text(st.characters(exclude_characters="\0")), encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
 def test_no_text_is(text: str, encoding: str) -> None:
     assert identify_recording(text.encode(encoding, "replace")) is None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace.history.changes import Move, Remove, Write, apply_all
+from tests.examples import examples
 
 
 def tree(folder):
@@ -84,7 +85,7 @@ async def test_a_failure_at_any_step_leaves_everything_as_it_was(files, what, af
     assert ("reverted" in caught.value.message) == (after > 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_any_plan_that_fails_anywhere_leaves_everything_as_it_was(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("any")

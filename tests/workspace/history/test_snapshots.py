@@ -19,6 +19,7 @@ from nbtools.workspace.history.journal import Journal
 from nbtools.workspace.history.snapshots import FileSnapshot
 from nbtools.workspace.history.store import Record
 from nbtools.workspace.search.file_search import find_files
+from tests.examples import examples
 from tests.waiting import comes_true
 
 MANY = 10_000
@@ -254,7 +255,7 @@ PATTERNS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     paths=st.lists(st.lists(NAMES, min_size=1, max_size=3).map("/".join), min_size=1, max_size=8),
     rules=st.dictionaries(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nbtools.workspace.processes.emulator import Emulator
 from nbtools.workspace.processes.screen import Screen
 from nbtools.workspace.processes.screen_cells import apply_sgr
+from tests.examples import examples
 
 ROWS, COLUMNS = 5, 12
 
@@ -39,7 +40,7 @@ _streams = st.lists(st.one_of(_words, _words, _moves, _erasing, _jumps, _plain, 
 
 
 @given(_streams)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_it_shows_what_another_emulator_shows(parts: list[str]) -> None:
     text = _settled(parts)
     theirs = pyte.Screen(COLUMNS, ROWS)
@@ -59,7 +60,7 @@ def _settled(parts: list[str]) -> str:
 
 
 @given(_streams, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_chunks_make_no_difference(parts: list[str], data: st.DataObject) -> None:
     stream = ("".join(parts) + "ü漢é\x1b[38;5;9mx\x1b]8;;http://x\x1b\\y").encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
@@ -75,7 +76,7 @@ def test_chunks_make_no_difference(parts: list[str], data: st.DataObject) -> Non
     )
 )
 @example([b"\x1b[?7l", b"a" * 11, "漢漢".encode()])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_nothing_breaks_it(chunks: list[bytes]) -> None:
     screen = shown(*chunks)
     assert len(screen.lines) == ROWS

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nbtools.workspace.search.ignore_patterns import MOST_PATTERNS, IgnorePatterns
+from tests.examples import examples
 
 NAMES = ["a", "b", "ab", "a.b", "[a]", "a b", "{a}", "-", "]"]
 PIECES = st.sampled_from(
@@ -69,7 +70,7 @@ def ignores(patterns: IgnorePatterns, path: str) -> bool:
     return any(patterns.verdict(one, folder=True) for one in above) or bool(patterns.verdict(path, folder=False))
 
 
-@settings(max_examples=120, deadline=None, database=None)
+@settings(max_examples=examples(120), deadline=None, database=None)
 @given(lines=st.lists(PATTERNS, min_size=1, max_size=3), path=PATHS)
 @example(["*", "!a/"], "a/b")
 @example(["a/", "!a/b"], "a/b")

@@ -45,18 +45,19 @@ def test_what_could_not_be_read() -> None:
 
 
 @pytest.mark.parametrize("folder", ["", "sub/"])
-@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".rgignore", ".git/info/exclude"])
 @pytest.mark.parametrize("arguments", [("--files",), ("-e", "word", ".")], ids=["glob", "grep"])
-async def test_an_ignore_file_that_is_a_pipe_does_not_hang_a_search(
-    arguments: tuple[str, ...], name: str, folder: str, tmp_path: Path
-) -> None:
-    (tmp_path / folder / ".git" / "info").mkdir(parents=True)
-    (tmp_path / folder / "a.txt").write_text("word")
-    os.mkfifo(tmp_path / folder / name)
-    with pytest.raises(ToolFailure) as failed:
-        await asyncio.wait_for(run_ripgrep(tmp_path, ("--hidden", *arguments), lambda _: None), 30)
-    assert failed.value.code is ErrorCode.GREP_EXECUTION_ERROR
-    assert f"{folder}{name}" in str(failed.value)
+async def test_an_ignore_file_that_is_a_pipe_does_not_hang_a_search(arguments: tuple[str, ...], folder: str, tmp_path: Path) -> None:
+    async def search(root: Path, name: str) -> None:
+        (root / folder / ".git" / "info").mkdir(parents=True)
+        (root / folder / "a.txt").write_text("word")
+        os.mkfifo(root / folder / name)
+        with pytest.raises(ToolFailure) as failed:
+            await asyncio.wait_for(run_ripgrep(root, ("--hidden", *arguments), lambda _: None), 30)
+        assert failed.value.code is ErrorCode.GREP_EXECUTION_ERROR
+        assert f"{folder}{name}" in str(failed.value)
+
+    names = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+    await asyncio.gather(*(search(tmp_path / str(number), name) for number, name in enumerate(names)))
 
 
 async def test_an_ignore_file_that_is_the_null_device_is_empty(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from nbtools.diff.patch_model import Create, Update
 from nbtools.workspace.text.patch_edits import hunk_edits
 from nbtools.workspace.text.patch_plan import read_patch
 from nbtools.workspace.text.replace import apply_edits
+from tests.examples import examples
 
 line = st.text(alphabet="ab -+@\\\u00e4\r", max_size=3)
 text = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=12), st.sampled_from(["", "\n"]))
@@ -20,7 +21,7 @@ def apply(before, hunks):
     return apply_edits(before, hunk_edits(before, hunks, "exact", "f").edits, "f")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(before=text, after=text, context=st.integers(0, 4))
 def test_a_diff_applied_returns_the_text(before, after, context):
     if not context:  # nothing then shows which ends the lines have that only come: they are as the file's
@@ -33,7 +34,7 @@ def test_a_diff_applied_returns_the_text(before, after, context):
     assert apply(before, file.parts) == after
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(after=text.filter(bool))
 def test_a_new_file(after):
     assert read_patch(LineDiff(None, after).unified("new file")).files == (Create("new file", after),)
@@ -51,7 +52,7 @@ def repository(tmp_path_factory):
     return folder
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(before=text.filter(bool), after=text.filter(bool), context=st.integers(1, 4))
 def test_git_makes_the_same_of_it(before, after, context, repository):
     (repository / "f").write_bytes(before.encode())
@@ -64,7 +65,7 @@ def test_git_makes_the_same_of_it(before, after, context, repository):
     assert (repository / "f").read_bytes().decode() == apply(before, file.parts)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(before=text.filter(bool), after=text.filter(bool), context=st.integers(0, 3))
 def test_what_git_writes_is_read(before, after, context, repository):
     (repository / "old").write_bytes(before.encode())
@@ -77,7 +78,7 @@ def test_what_git_writes_is_read(before, after, context, repository):
     assert apply(before, file.parts) == after
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(before=text, after=text, above=st.lists(st.sampled_from(["one", "two"]), max_size=9))
 def test_lines_added_above_do_no_harm_where_the_place_is_plain(before, after, above):
     diff = LineDiff(f"first\n{before}", f"first\n{after}").unified("f", 99)

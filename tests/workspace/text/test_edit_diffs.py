@@ -13,6 +13,7 @@ from nbtools.diff.line_diff import LineDiff
 from nbtools.diff.patch_model import Replacement
 from nbtools.workspace.text.file_edit import MAX_WHOLE_DIFF_BYTES, excerpt_parts, plan_edit
 from nbtools.workspace.text.replace import apply_replacements
+from tests.examples import examples
 
 WORDS = st.lists(st.sampled_from(["a", "b", "\n", "\r\n", " ", "\u00e4"]), max_size=30)
 CHANGES = st.lists(st.tuples(st.sampled_from(["", "x", "y\n", "\nz\n", "\u00df"]), st.integers(0, 30)), min_size=1, max_size=5)
@@ -60,7 +61,7 @@ def with_endings_of(new, after):
     return new if after.startswith(new) else new.replace("\n", "\r\n")
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(plans(), st.booleans())
 def test_the_hunks_lead_from_one_text_to_the_other(plan, in_turn):
     """Applied line by line, as ``patch`` does."""
@@ -81,7 +82,7 @@ def test_the_hunks_lead_from_one_text_to_the_other(plan, in_turn):
     assert diff.diff_stat.model_added_lines - diff.diff_stat.model_removed_lines == added - removed
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(plan=plans())
 def test_the_diff_is_one_that_git_applies(plan, tmp_path_factory):
     text, changes = plan

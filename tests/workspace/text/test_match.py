@@ -13,6 +13,7 @@ from nbtools.diff.patch_model import Replacement
 from nbtools.workspace.text.match import TextIndex
 from nbtools.workspace.text.match_errors import Occurrences
 from nbtools.workspace.text.replace import apply_replacements
+from tests.examples import examples
 
 
 def changed(text, old, new, match="close"):
@@ -174,7 +175,7 @@ def widths(text):
     return [len(line) - len(line.lstrip(" \t")) for line in text.split("\n") if line.strip()]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(LINES, DEPTHS, UNITS, UNITS, st.sampled_from(["\n", "\r\n"]), st.integers(0, 2), st.data())
 def test_a_loose_edit_keeps_other_lines_and_relative_indentation(lines, depths, unit, given_unit, end, shift, data):
     """A block given with another indentation: other lines keep their bytes, new ones their depth relative to each other."""
@@ -238,7 +239,7 @@ def changed_trees(draw, tree):
     return result
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.data(), trees(), UNITS, UNITS, st.integers(0, 2), st.integers(0, 2))
 def test_python_code_means_the_same_in_whatever_indentation_it_is_given(data, tree, unit, given_unit, depth, given_depth):
     new = data.draw(changed_trees(tree))

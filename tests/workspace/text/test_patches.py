@@ -8,6 +8,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.diff.patch_model import Create, Delete, Hunk, HunkLine, Update
 from nbtools.workspace.text.patch_plan import plan_patch, read_patch
 from nbtools.workspace.workspace import Workspace
+from tests.examples import examples
 
 LINES = [
     *("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "<<<<<<< ORIGINAL", ">>>>>>> UPDATED", "```"),
@@ -26,7 +27,7 @@ LINES = [
 ]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(lines=st.lists(st.sampled_from(LINES), max_size=14), end=st.sampled_from(["", "\n", "\r\n"]))
 def test_any_lines_are_a_plan_or_a_failure(lines, end, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp()
@@ -76,7 +77,7 @@ def test_hunks_with_wrong_counts_end_where_the_next_begins():
     assert len(patch.notes) == 2
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 def test_a_marker_is_never_written_into_a_file(data, tmp_path_factory):
     """Two blocks of which a newline is lost or a character added, anywhere."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace.web.address import parse_web_address
 from nbtools.workspace.web.client import WebClient, _tls_context
+from tests.examples import examples
 from tests.workspace.web_server import reply, web_server
 
 
@@ -345,7 +346,7 @@ def spellings(draw):
     return draw(st.sampled_from(forms))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(host=spellings())
 def test_no_spelling_of_a_private_address_is_fetched(host):
     async def attempt():

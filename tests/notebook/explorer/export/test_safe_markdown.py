@@ -79,8 +79,8 @@ ATTRIBUTES = {
     "td": {"align": ".*", "style": "text-align: ?(left|center|right)"},
     "input": {"disabled": ".*", "type": "checkbox", "checked": ".*", "class": ".*"},
 }
-SEEDS = range(4)
-TEXTS = 500
+SEEDS = range(2)
+TEXTS, SHARE = 1_000, 250
 
 MARKED = """
 import { marked } from 'marked';
@@ -143,9 +143,9 @@ def test_the_notebook_of_a_hostile_log_loads_nothing(lesson: bool, tmp_path: Pat
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_parser_finds_an_image_a_tag_or_a_strange_link(seed: int) -> None:
+def test_no_parser_finds_an_image_a_tag_or_a_strange_link(seed: int, all_rounds: bool) -> None:
     chance = random.Random(seed)
-    texts = ["".join(chance.choices(PIECES, k=chance.randint(1, 30))) for _ in range(TEXTS)]
+    texts = ["".join(chance.choices(PIECES, k=chance.randint(1, 30))) for _ in range(TEXTS if all_rounds else SHARE)]
     for parser, text, markup in rendered([*map(sanitize_markdown, texts), *map(plain, texts), *(inline_code(plain(one)) for one in texts)]):
         assert not Found(markup).unknown, (parser, text, markup)
 

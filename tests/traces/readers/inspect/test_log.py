@@ -19,6 +19,7 @@ from nbtools.core.errors import TraceError
 from nbtools.core.result import FileText, Media
 from nbtools.traces.query.facts import facts_of
 from nbtools.traces.readers.inspect.log import InspectAI, run_of_archive
+from tests.examples import examples
 from tests.traces.readers.damage import damaged, read_whole, spoilt
 
 Record = dict[str, Any]
@@ -276,7 +277,7 @@ WHOLE = sample(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_damaged_log_is_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     whole = HEADER | {"samples": [WHOLE, WHOLE | {"epoch": 2}]}
@@ -287,7 +288,7 @@ def test_a_damaged_log_is_read(tmp_path_factory: pytest.TempPathFactory, data: s
     read_whole(path, InspectAI())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_damaged_archive_is_read_or_is_none(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = archive(tmp_path_factory.getbasetemp() / "damaged-archive", WHOLE)
