@@ -7,7 +7,8 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +25,10 @@ KERNEL = """() => {
     return { hidden: document.hidden, shown: currentWidget?.title.label, status: kernel?.status, connection: kernel?.connectionStatus };
 }"""
 """What the page knows of the kernel of the notebook in front."""
+SET = """async ([name, value]) => {
+    const registry = window.jupyterapp.pluginRegistry._plugins.get("@jupyterlab/apputils-extension:settings").service;
+    await (value === null ? registry.remove("nbtools-agent:plugin", name) : registry.set("nbtools-agent:plugin", name, value));
+}"""
 
 
 async def restored(page: Page) -> None:
@@ -244,6 +249,19 @@ class Tab(NotebookCells):
         base, named, _ = address.partition("/lab/tree/")
         if named:
             await open_lab(self.page, f"{base}/lab?reset")
+
+    async def to_front(self) -> None:
+        """Shows the notebook, which is open, before all others."""
+        await self.command("docmanager:open", path=f"{self.folder.name}/{self.path.name}")
+
+    @asynccontextmanager
+    async def setting(self, name: str, value: Any) -> AsyncIterator[None]:
+        """Sets a setting of nbtools, as the settings editor does, until the end."""
+        await self.page.evaluate(SET, [name, value])
+        try:
+            yield
+        finally:
+            await self.page.evaluate(SET, [name, None])
 
     async def theme(self, name: str) -> None:
         await self.command("apputils:change-theme", theme=THEMES[name])

@@ -64,8 +64,9 @@ def open_agent(open_notebook):
     return open_agent
 
 
-async def test_a_run_is_watched_and_approved(open_agent):
-    tab = await open_agent(STORY)
+async def test_a_run_is_watched_and_what_the_person_says_of_its_calls_goes_back_to_the_model(open_agent):
+    """Approved and undone; denied; changed by hand."""
+    tab = await open_agent(STORY, TASK, f"agent.model = playing([{EDIT}], ['As you like.'], [{EDIT}], ['Fine.'])", TASK, TASK)
     await tab.start(3)
     await expect(status(tab, 3)).to_have_text("Needs your answer")
     await expect(said(tab, 3).first.locator("summary")).to_contain_text("Thought")
@@ -88,19 +89,31 @@ async def test_a_run_is_watched_and_approved(open_agent):
     await expect(tab.card(3).filter(has_text="Undone")).to_have_count(1)
     assert "total = 0" in tab.read("src/cart.py")
 
+    await tab.run(4)
+    await tab.start(5)
+    await expect(tab.question(5)).to_have_attribute("aria-label", re.compile("edit notes.txt .*Needs your answer"))
+    reason = tab.question(5).get_by_role("textbox", name="Reason")
+    await reason.fill("Two is a word here.")
+    await reason.press("Enter")
+    await tab.done(5)
+    await expect(foot(tab, 5)).to_contain_text("Done")
+    assert "denied" in (await tab.value("told()")).lower()
+    assert "Two is a word here." in await tab.value("told()")
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
-async def test_the_end_of_a_run_is_scrolled_into_view(open_agent):
-    tab = await open_agent(f'agent.model = playing([{READ}], [{READ}], [{READ}], [{READ}], ["The end."])')
-    await tab.page.set_viewport_size({"width": 1200, "height": 400})
-    await tab.run(3)
-    await expect(status(tab, 3)).to_have_text("Done")
-    await expect(foot(tab, 3)).to_be_in_viewport()
-    await expect(said(tab, 3).last).to_be_in_viewport()
-    await expect(head(tab, 3)).not_to_be_in_viewport()
+    await tab.start(6)
+    await tab.answer(6, "Modify…")
+    await tab.question(6).locator(".nbtools-merge .cm-content").fill("one\nzwei\nthree\n")
+    await tab.answer(6, "Update proposal")
+    await tab.approve(6)
+    await tab.done(6)
+    assert tab.read("notes.txt") == "one\nzwei\nthree\n"
+    assert "zwei" in await tab.value("told()")
 
 
-async def test_a_run_is_kept_and_gone_on_with(open_agent, open_file):
-    tab = await open_agent(f"agent.model = playing([{FIX}], ['The total is a **decimal**.'], ['Nothing is left.'])")
+async def test_a_run_is_gone_on_with_followed_by_an_explorer_and_kept(open_agent, open_file):
+    turns = f"agent.model = playing([{FIX}], ['The total is a **decimal**.'], ['Nothing is left.'], [{EDIT}], ['It is exact.'])"
+    tab = await open_agent(turns, TASK, "t = %trace latest nbtools\nt", "%%agent\nNow change it.")
     await tab.start(3)
     await tab.approve(3)
     await tab.done(3)
@@ -111,6 +124,20 @@ async def test_a_run_is_kept_and_gone_on_with(open_agent, open_file):
     await expect(said(tab, 4)).to_contain_text("Nothing is left")
     await foot(tab, 4).get_by_role("button", name="Open trace").click()
     await expect(tab.cell(5).locator(".nbtools-trace")).to_contain_text("And now?")
+
+    await tab.run(6)
+    trace = Explorer(tab, 6)
+    await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
+    await expect(trace.row("Nothing is left.")).to_be_visible()
+    await tab.start(7)
+    await expect(status(tab, 7)).to_have_text("Needs your answer")
+    await expect(trace.row("Now change it.")).to_be_visible()
+    await tab.approve(7)
+    await tab.done(7)
+    await expect(trace.rows.filter(has_text="notes.txt").first).to_be_visible()
+    await expect(trace.row("It is exact.")).to_be_visible()
+    await tab.look("agent-followed", trace.cell)
+
     saved = await tab.save()
     for output in saved["cells"][3]["outputs"]:
         output["data"] = {mime: data for mime, data in output["data"].items() if mime.startswith("text/")}
@@ -123,33 +150,10 @@ async def test_a_run_is_kept_and_gone_on_with(open_agent, open_file):
     await pictured(still, "still", 3)
 
 
-async def test_what_the_person_says_of_a_call_goes_back_to_the_model(open_agent):
-    """Denied, and then changed by hand."""
-    tab = await open_agent(f"agent.model = playing([{EDIT}], ['As you like.'], [{EDIT}], ['Fine.'])", TASK, TASK)
-    await tab.start(3)
-    await expect(tab.question(3)).to_have_attribute("aria-label", re.compile("edit notes.txt .*Needs your answer"))
-    reason = tab.question(3).get_by_role("textbox", name="Reason")
-    await reason.fill("Two is a word here.")
-    await reason.press("Enter")
-    await tab.done(3)
-    await expect(foot(tab, 3)).to_contain_text("Done")
-    assert "denied" in (await tab.value("told()")).lower()
-    assert "Two is a word here." in await tab.value("told()")
-    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
-    await tab.start(4)
-    await tab.answer(4, "Modify…")
-    await tab.question(4).locator(".nbtools-merge .cm-content").fill("one\nzwei\nthree\n")
-    await tab.answer(4, "Update proposal")
-    await tab.approve(4)
-    await tab.done(4)
-    assert tab.read("notes.txt") == "one\nzwei\nthree\n"
-    assert "zwei" in await tab.value("told()")
-
-
-async def test_stop_ends_a_sentence_and_a_call(open_agent):
+async def test_stop_ends_a_sentence_and_a_call_and_the_end_of_a_run_is_scrolled_into_view(open_agent):
     shell = """("shell", '{"command": "touch began; sleep 300"}')"""
     turns = f"agent.model = playing(['Let me think about it for ', ('until', 'never')], [{shell}], ['Again.'])"
-    tab = await open_agent(turns, TASK, TASK, TASK)
+    tab = await open_agent(turns, TASK, TASK, TASK, f"agent.model = playing([{READ}], [{READ}], [{READ}], [{READ}], ['The end.'])", TASK)
     await tab.start(3)
     await expect(said(tab, 3)).to_contain_text("Let me think")
     await expect(status(tab, 3)).to_have_text("Writing")
@@ -169,11 +173,51 @@ async def test_stop_ends_a_sentence_and_a_call(open_agent):
     await tab.run(5)
     await expect(said(tab, 5)).to_contain_text("Again.")
 
+    await tab.run(6)
+    await tab.page.set_viewport_size({"width": 1200, "height": 400})
+    await tab.run(7)
+    await expect(status(tab, 7)).to_have_text("Done")
+    await expect(foot(tab, 7)).to_be_in_viewport()
+    await expect(said(tab, 7).last).to_be_in_viewport()
+    await expect(head(tab, 7)).not_to_be_in_viewport()
 
-async def test_a_long_run_can_be_read_and_stopped_while_it_grows(open_agent):
+
+async def test_a_run_whose_page_is_loaded_again_goes_on_and_one_whose_kernel_has_ended_says_so(open_agent):
+    """Jupyter adds nothing to a cell that was running: its head follows the run and says where to read the rest."""
+    turns = "agent.model = playing(['Before. ', ('until', 'go'), 'After.'], ['Again. ', ('until', 'never')])"
+    tab = await open_agent(turns, TASK, "%agent", TASK)
+    await tab.start(3)
+    await expect(said(tab, 3)).to_contain_text("Before.")
+    await expect(head(tab, 3)).not_to_contain_text("Run %agent")
+    await tab.command("docmanager:save")  # its head counts on: the notebook is never without changes
+    await tab.load_again()
+    await expect(said(tab, 3)).to_contain_text("Before.")
+    await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
+    await expect(head(tab, 3).get_by_role("button", name="Stop")).to_be_visible()
+    (tab.folder / "go").touch()
+    await expect(status(tab, 3)).to_have_text("Done")
+    await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
+    await expect(said(tab, 3)).to_have_text("Before.", use_inner_text=True)
+    await tab.run(4)
+    await expect(tab.output(4)).to_contain_text("Before. After.")
+
+    process = int(await tab.value("__import__('os').getpid()"))
+    await tab.start(5)
+    await expect(said(tab, 5)).to_contain_text("Again.")
+    os.kill(process, signal.SIGKILL)
+    await expect(status(tab, 5)).to_have_text("Kernel not responding")
+    await expect(head(tab, 5)).to_contain_text("Run %agent to see its state")
+    await expect(head(tab, 5).get_by_role("button", name="Stop")).to_have_count(0)
+
+
+async def test_a_long_run_is_read_and_stopped_while_it_grows_and_bad_models_and_hostile_ones_do_no_harm(open_agent):
     """What is selected stays selected, what is scrolled to stays there, and the way to stop is in view."""
     lines = "\\n\\n".join(f"Line {n}" for n in range(120))
-    tab = await open_agent(f"agent.model = playing(['{lines}', ('until', 'go'), ' and more', ('until', 'never')])")
+    text = (
+        "<img src=x onerror='window.hacked=1'> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://example.org/p)"
+    )
+    models = ("agent.model = 'nobody:none'", TASK, f"agent.model = playing([{text!r}])", TASK, "%agent")
+    tab = await open_agent(f"agent.model = playing(['{lines}', ('until', 'go'), ' and more', ('until', 'never')])", TASK, *models)
     await tab.start(3)
     await expect(said(tab, 3).last).to_contain_text("Line 119")
     await said(tab, 3).last.locator("p").last.scroll_into_view_if_needed()
@@ -190,69 +234,16 @@ async def test_a_long_run_can_be_read_and_stopped_while_it_grows(open_agent):
     await head(tab, 3).get_by_role("button", name="Stop").click()
     await tab.done(3)
 
-
-async def test_the_page_is_loaded_again_during_a_run(open_agent):
-    """Jupyter adds nothing to that cell: its head follows the run and says where to read the rest."""
-    tab = await open_agent("agent.model = playing(['Before. ', ('until', 'go'), 'After.'])", TASK, "%agent")
-    await tab.start(3)
-    await expect(said(tab, 3)).to_contain_text("Before.")
-    await expect(head(tab, 3)).not_to_contain_text("Run %agent")
-    await tab.command("docmanager:save")  # its head counts on: the notebook is never without changes
-    await tab.load_again()
-    await expect(said(tab, 3)).to_contain_text("Before.")
-    await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
-    await expect(head(tab, 3).get_by_role("button", name="Stop")).to_be_visible()
-    (tab.folder / "go").touch()
-    await expect(status(tab, 3)).to_have_text("Done")
-    await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
-    await expect(said(tab, 3)).to_have_text("Before.", use_inner_text=True)
-    await tab.run(4)
-    await expect(tab.output(4)).to_contain_text("Before. After.")
-
-
-async def test_a_run_whose_kernel_has_ended_says_so(open_agent):
-    tab = await open_agent("agent.model = playing(['Before. ', ('until', 'never')])")
-    process = int(await tab.value("__import__('os').getpid()"))
-    await tab.start(3)
-    await expect(said(tab, 3)).to_contain_text("Before.")
-    os.kill(process, signal.SIGKILL)
-    await expect(status(tab, 3)).to_have_text("Kernel not responding")
-    await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
-    await expect(head(tab, 3).get_by_role("button", name="Stop")).to_have_count(0)
-
-
-async def test_bad_models_and_hostile_ones_do_no_harm(open_agent):
-    text = (
-        "<img src=x onerror='window.hacked=1'> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://example.org/p)"
-    )
-    tab = await open_agent("agent.model = 'nobody:none'", TASK, f"agent.model = playing([{text!r}])", TASK, "%agent")
-    await tab.run(3)
-    await expect(foot(tab, 3)).to_contain_text("nobody")
-    await expect(status(tab, 3)).to_have_text("Failed")
-    await pictured(tab, "failed", 3)
     await tab.run(4)
     await tab.run(5)
-    await expect(said(tab, 5)).to_contain_text("<script>")
-    assert await said(tab, 5).locator("img, script, iframe, [onerror]").count() == 0
-    assert await said(tab, 5).locator("a[href]").count() == 0
-    assert await tab.page.evaluate("window.hacked ?? null") is None
+    await expect(foot(tab, 5)).to_contain_text("nobody")
+    await expect(status(tab, 5)).to_have_text("Failed")
+    await pictured(tab, "failed", 5)
     await tab.run(6)
-    await tab.look("agent-overview", tab.cell(6))
-
-
-async def test_an_explorer_follows_the_agent_of_its_own_notebook(open_agent):
-    turns = f'agent.model = playing([{READ}], ["I have read it."], [{FIX}], ["It is exact."])'
-    tab = await open_agent(turns, TASK, "t = %trace latest nbtools\nt", "%%agent\nNow change it.")
-    await tab.run(3)
-    await tab.run(4)
-    trace = Explorer(tab, 4)
-    await expect(trace.node.locator(".nbtools-trace-follow")).to_have_text("Following")
-    await expect(trace.row("I have read it.")).to_be_visible()
-    await tab.start(5)
-    await expect(status(tab, 5)).to_have_text("Needs your answer")
-    await expect(trace.row("Now change it.")).to_be_visible()
-    await tab.approve(5)
-    await tab.done(5)
-    await expect(trace.rows.filter(has_text="edit").first).to_be_visible()
-    await expect(trace.row("It is exact.")).to_be_visible()
-    await tab.look("agent-followed", trace.cell)
+    await tab.run(7)
+    await expect(said(tab, 7)).to_contain_text("<script>")
+    assert await said(tab, 7).locator("img, script, iframe, [onerror]").count() == 0
+    assert await said(tab, 7).locator("a[href]").count() == 0
+    assert await tab.page.evaluate("window.hacked ?? null") is None
+    await tab.run(8)
+    await tab.look("agent-overview", tab.cell(8))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.async_api import expect
 
 EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
@@ -28,7 +27,8 @@ DESCRIBED = """async () => {
 }"""
 
 
-async def test_the_palette_finds_them(open_notebook):
+async def test_the_palette_finds_commands_that_are_described_and_a_looser_mode_is_confirmed(open_notebook):
+    """A stricter one is not."""
     tab = await open_notebook()
     await tab.command("apputils:activate-command-palette", wait=False)
     palette = tab.page.locator("#modal-command-palette, .jp-ModalCommandPalette").first
@@ -38,50 +38,11 @@ async def test_the_palette_finds_them(open_notebook):
         await expect(items.filter(has_text=label).first).to_be_attached()
     await tab.look("palette")
     await tab.page.keyboard.press("Escape")
-
-
-async def test_each_has_a_label_a_caption_and_a_description_of_its_arguments(open_notebook):
-    tab = await open_notebook()
     for command in await tab.page.evaluate(FOUND):
         assert command["label"], command
         assert command["caption"], command
     assert await tab.page.evaluate(DESCRIBED) == []
 
-
-async def test_load_makes_a_first_cell_once(open_notebook):
-    tab = await open_notebook("%unload_ext nbtools", "1")
-    await tab.run(1)
-    await tab.command("nbtools:load")
-    assert await tab.value("'tools' in get_ipython().user_ns") == "True"
-    await expect(tab.panel.locator(".jp-CodeCell")).to_have_count(3)
-
-
-async def test_load_runs_nothing_else(open_notebook):
-    """A notebook of somebody else may have a cell that loads nbtools and does more."""
-    tab = await open_notebook("%unload_ext nbtools", "open('notes.txt', 'w').close()\n%load_ext nbtools\n")
-    await tab.run(1)
-    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.sharedModel.deleteCell(0)")
-    await tab.command("nbtools:load")
-    assert await tab.value("'tools' in get_ipython().user_ns") == "True"
-    assert tab.read("notes.txt")
-    await expect(tab.cell(0).locator(".cm-content")).to_have_text("%load_ext nbtools")
-
-
-async def test_undo_and_redo(open_notebook):
-    tab = await open_notebook("%tools mode auto_edit", EDIT)
-    await tab.run(1)
-    await tab.run(2)
-    assert "total = 0.0" in tab.read("src/cart.py")
-    await tab.command("nbtools:undo")
-    await tab.done(3)
-    assert "total = 0.0" not in tab.read("src/cart.py")
-    await tab.command("nbtools:redo")
-    await tab.done(4)
-    assert "total = 0.0" in tab.read("src/cart.py")
-
-
-async def test_a_looser_mode_is_confirmed_and_a_stricter_one_is_not(open_notebook):
-    tab = await open_notebook()
     await tab.command("nbtools:set-mode", mode="yolo", wait=False)
     dialog = tab.page.locator(".jp-Dialog")
     await expect(dialog).to_contain_text("yolo")
@@ -98,35 +59,25 @@ async def test_a_looser_mode_is_confirmed_and_a_stricter_one_is_not(open_noteboo
     assert await tab.value(mode) == "yolo"
 
 
-@pytest.mark.parametrize(("command", "text"), [("nbtools:approve", "total = 0.0"), ("nbtools:deny", "total = 0\n")])
-async def test_a_question_is_shown_and_then_answered(open_notebook, command, text):
-    tab = await open_notebook(EDIT, *[f"{n}\n" * 30 for n in range(3)])
-    await tab.start(1)
-    await tab.keys_count(1)
-    await tab.panel.locator(".jp-WindowedPanel-outer").hover()
-    await tab.page.mouse.wheel(0, 10_000)  # a question is scrolled into view again until the person does something
-    await tab.page.wait_for_function(SCROLLED_AWAY)
-    await expect(tab.question(1)).not_to_be_in_viewport()
-    await tab.command(command)
-    await expect(tab.question(1)).to_be_in_viewport()
-    assert "total = 0.0" not in tab.read("src/cart.py")
-    await tab.command(command)
-    await tab.done(1)
-    assert text in tab.read("src/cart.py")
-
-
-async def test_a_running_call_is_cancelled(open_notebook):
-    tab = await open_notebook("%tools allow shell", "%tool shell sleep 60")
+async def test_load_makes_a_first_cell_once_and_runs_nothing_else(open_notebook):
+    """A notebook of somebody else may have a cell that loads nbtools and does more."""
+    tab = await open_notebook("%unload_ext nbtools", "open('notes.txt', 'w').close()\n%load_ext nbtools\n")
+    is_loaded = "'tools' in get_ipython().user_ns"
     await tab.run(1)
-    await tab.start(2)
-    await expect(tab.card(2).get_by_role("button", name="Cancel")).to_be_visible()
-    await tab.command("nbtools:cancel-call")
-    await tab.done(2)
-    await expect(tab.status(2)).to_have_text(re.compile("Cancelled"))
+    await tab.command("nbtools:load")
+    assert await tab.value(is_loaded) == "True"
+    await expect(tab.panel.locator(".jp-CodeCell")).to_have_count(3)
+    await tab.run(1)
+    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.sharedModel.deleteCell(0)")
+    await tab.command("nbtools:load")
+    assert await tab.value(is_loaded) == "True"
+    assert tab.read("notes.txt")
+    await expect(tab.cell(0).locator(".cm-content")).to_have_text("%load_ext nbtools")
 
 
-async def test_a_question_mark_in_a_question_shows_the_keys(open_notebook):
-    tab = await open_notebook(EDIT)
+async def test_a_question_is_shown_then_answered_and_the_change_undone_and_redone_by_commands(open_notebook):
+    """A question mark in it shows the keys; a call that runs is cancelled."""
+    tab = await open_notebook(EDIT, "%tools allow shell", "%tool shell sleep 60", *[f"{n}\n" * 30 for n in range(3)])
     await tab.start(1)
     await tab.keys_count(1)
     await tab.page.keyboard.press("?")
@@ -135,8 +86,40 @@ async def test_a_question_mark_in_a_question_shows_the_keys(open_notebook):
     await expect(dialog).to_contain_text("New Call…")
     await tab.look("key-sheet")
     await tab.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
     await expect(tab.question(1)).to_be_visible()
-    await tab.answer(1, "Deny")
+
+    await is_shown_then_answered(tab, "nbtools:deny")
+    assert "total = 0\n" in tab.read("src/cart.py")
+    await tab.start(1)
+    await tab.keys_count(1)
+    await is_shown_then_answered(tab, "nbtools:approve")
+    assert "total = 0.0" in tab.read("src/cart.py")
+
+    await tab.run(2)
+    await tab.start(3)
+    await expect(tab.card(3).get_by_role("button", name="Cancel")).to_be_visible()
+    await tab.command("nbtools:cancel-call")
+    await tab.done(3)
+    await expect(tab.status(3)).to_have_text(re.compile("Cancelled"))
+
+    await tab.command("nbtools:undo")
+    await tab.done(4)
+    assert "total = 0.0" not in tab.read("src/cart.py")
+    await tab.command("nbtools:redo")
+    await tab.done(5)
+    assert "total = 0.0" in tab.read("src/cart.py")
+
+
+async def is_shown_then_answered(tab, command):
+    await tab.panel.locator(".jp-WindowedPanel-outer").hover()
+    await tab.page.mouse.wheel(0, 10_000)  # a question is scrolled into view again until the person does something
+    await tab.page.wait_for_function(SCROLLED_AWAY)
+    await expect(tab.question(1)).not_to_be_in_viewport()
+    await tab.command(command)
+    await expect(tab.question(1)).to_be_in_viewport()
+    assert "total = 0.0" not in tab.read("src/cart.py")
+    await tab.command(command)
     await tab.done(1)
 
 

@@ -7,7 +7,6 @@ import os
 import re
 
 import psutil
-import pytest
 from playwright.async_api import expect
 
 from tests.browser.tab import PATIENCE
@@ -38,9 +37,10 @@ async def have_ended(tab):
             await asyncio.sleep(0.05)
 
 
-async def test_a_streaming_command_leaves_the_tab_responsive(open_notebook, record_property):
+async def test_a_streaming_command_leaves_the_tab_responsive_and_a_failing_one_shows_its_exit_code(open_notebook, record_property):
     """The command ends only when what was typed meanwhile is shown; how long that took is told with the test."""
-    tab = await open_notebook("%tools allow shell", STREAM, "")
+    fails = "%tool shell printf '\\033[1;31mE\\033[0m  1 failed\\n'; exit 3"
+    tab = await open_notebook("%tools allow shell", STREAM, "", fails, "%tool shell true")
     await tab.run(1)
     await tab.start(2)
     await expect(tab.status(2)).to_have_text("Running")
@@ -67,52 +67,49 @@ async def test_a_streaming_command_leaves_the_tab_responsive(open_notebook, reco
     record_property("longest_frame_gap_ms", gap)
     record_property("typed_ms", typed)
     print(f"longest frame gap {gap:.0f} ms, 14 keys shown after {typed:.0f} ms")
+    await tab.run(4)
+    await tab.run(5)
+    await expect(tab.status(4)).to_have_text("Exit 3")
+    await expect(tab.status(5)).to_have_text("Done")
+    await tab.look("exit-code", tab.panel)
 
 
-async def test_cancel_on_the_card_ends_the_command_and_its_children(open_notebook):
-    tab = await open_notebook("%tools allow shell", LONG, "1 + 1")
-    await tab.run(1)
-    await tab.start(2)
-    await tab.exists("inner.pid", "outer.pid")
-    await tab.card(2).get_by_role("button", name="Cancel").click()
-    await tab.done(2)
-    await expect(tab.status(2)).to_have_text("Cancelled")
-    await tab.look("cancelled", tab.cell(2))
-    await have_ended(tab)
-    await tab.run(3)
-    await expect(tab.output(3)).to_have_text("2")
+async def test_cancel_and_the_stop_button_end_a_call_that_runs_or_waits(open_notebook):
+    """With all that it has started; the kernel takes the next cell."""
+    waiting = ("%tool edit notes.txt --old two --new 2", "await tools.edit.start('notes.txt', old='two', new='2')")
+    running = (LONG, "await tools.shell.start('echo $$ > inner.pid; echo $$ > outer.pid; sleep 301')", LONG)
+    cells = [waiting[0], "'after 1'", waiting[1], "'after 3'", "%tools allow shell"]
+    tab = await open_notebook(*cells, running[0], "'after 6'", running[1], "'after 8'", running[2], "'after 10'")
+    for index in (1, 3):
+        await tab.start(index)
+        await expect(tab.question(index)).to_be_visible()
+        await tab.press("interrupt")
+        await is_cancelled(tab, index)
+        await expect(tab.question(index)).to_have_count(0)
+        await expect(tab.cell(index)).to_contain_text("KeyboardInterrupt")
+        assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+
+    await tab.run(5)
+    for index in (6, 8, 10):
+        for name in ("inner.pid", "outer.pid"):
+            (tab.folder / name).unlink(missing_ok=True)
+        await tab.start(index)
+        await tab.exists("inner.pid", "outer.pid")
+        await expect(tab.status(index)).to_have_text("Running")
+        if index == 10:
+            await tab.card(index).get_by_role("button", name="Cancel").click()
+        else:
+            await tab.press("interrupt")
+        await have_ended(tab)
+        await is_cancelled(tab, index)
 
 
-@pytest.mark.parametrize("cell", ["%tool edit notes.txt --old two --new 2", "await tools.edit.start('notes.txt', old='two', new='2')"])
-async def test_the_stop_button_ends_a_waiting_call(open_notebook, app, cell):
-    tab = await open_notebook(cell, "1 + 1", app=app)
-    await tab.start(1)
-    await expect(tab.question(1)).to_be_visible()
-    await tab.press("interrupt")
-    await tab.done(1)
-    await expect(tab.status(1)).to_have_text("Cancelled")
-    await expect(tab.question(1)).to_have_count(0)
-    await expect(tab.cell(1)).to_contain_text("KeyboardInterrupt")
-    await tab.run(2)
-    await expect(tab.output(2)).to_have_text("2")
-    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
-    await tab.look(f"interrupted-waiting-{app}", tab.cell(1))
-
-
-@pytest.mark.parametrize("cell", [LONG, "await tools.shell.start('echo $$ > inner.pid; echo $$ > outer.pid; sleep 301')"])
-async def test_the_stop_button_ends_a_running_call(open_notebook, cell):
-    tab = await open_notebook("%tools allow shell", cell, "1 + 1")
-    await tab.run(1)
-    await tab.start(2)
-    await tab.exists("inner.pid", "outer.pid")
-    await expect(tab.status(2)).to_have_text("Running")
-    await tab.press("interrupt")
-    await tab.done(2)
-    await expect(tab.status(2)).to_have_text("Cancelled")
-    await have_ended(tab)
-    await tab.run(3)
-    await expect(tab.output(3)).to_have_text("2")
-    await tab.look("interrupted-running", tab.cell(2))
+async def is_cancelled(tab, index):
+    await tab.done(index)
+    await expect(tab.status(index)).to_have_text("Cancelled")
+    await tab.look(f"cancelled-{index}", tab.cell(index))
+    await tab.run(index + 1)
+    await expect(tab.output(index + 1)).to_have_text(f"'after {index}'")
 
 
 async def test_a_background_call_goes_on_while_another_cell_blocks(open_notebook):
@@ -129,12 +126,3 @@ async def test_a_background_call_goes_on_while_another_cell_blocks(open_notebook
     await tab.done(3)
     await tab.run(4)
     await expect(tab.output(4)).to_contain_text(re.compile("shell .*: done"))
-
-
-async def test_a_failing_command_shows_its_exit_code(open_notebook):
-    tab = await open_notebook("%tools allow shell", "%tool shell printf '\\033[1;31mE\\033[0m  1 failed\\n'; exit 3", "%tool shell true")
-    for index in (1, 2, 3):
-        await tab.run(index)
-    await expect(tab.status(2)).to_have_text("Exit 3")
-    await expect(tab.status(3)).to_have_text("Done")
-    await tab.look("exit-code", tab.panel)

@@ -22,24 +22,18 @@ async def open_editor(tab):
     return panel
 
 
-async def test_the_editor_shows_every_setting_with_title_and_description(open_notebook):
-    tab = await open_notebook()
-    panel = await open_editor(tab)
-    for title in SETTINGS:
-        await expect(panel.get_by_text(title, exact=True).first).to_be_visible()
-    layouts = ["Side by side where there is room", "Side by side", "Unified"]
-    await expect(panel.locator("select").first.locator("option")).to_have_text(layouts)
-    await tab.look("settings")
-
-
-async def test_a_diff_follows_the_layout_that_is_set(open_notebook):
+async def test_the_editor_shows_every_setting_and_a_diff_follows_the_layout_that_is_set(open_notebook):
     tab = await open_notebook("%tools mode auto_edit", EDIT)
     await tab.run(1)
     await tab.run(2)
     diff = tab.page.locator(".nbtools-card .nbtools-diff")
     await expect(diff).to_have_attribute("data-layout", "split")
     panel = await open_editor(tab)
+    for title in SETTINGS:
+        await expect(panel.get_by_text(title, exact=True).first).to_be_visible()
     layout = panel.locator("select").first
+    await expect(layout.locator("option")).to_have_text(["Side by side where there is room", "Side by side", "Unified"])
+    await tab.look("settings")
     await layout.select_option(label="Unified")
     await expect(diff).to_have_attribute("data-layout", "unified")
     await layout.select_option(label="Side by side where there is room")
