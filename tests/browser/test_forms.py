@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.async_api import expect
 
+from tests.browser.conftest import WINDOW
 from tests.waiting import eventually
 
 
@@ -31,64 +31,6 @@ def source(tab, index):
     return tab.cell(index).locator(".cm-content")
 
 
-async def test_a_search_is_run(open_notebook):
-    tab = await open_notebook("")
-    dialog = await new_call(tab)
-    await expect(dialog.get_by_role("option")).not_to_have_count(0)
-    await expect(dialog.get_by_label("Search the tools")).to_be_focused()
-    await choose(dialog, "grep")
-    await expect(field(dialog, "pattern")).to_be_focused()
-    await expect(dialog.get_by_role("button", name="Run")).to_be_disabled()
-    await field(dialog, "pattern").fill("total = 0")
-    await field(dialog, "path").fill("src")
-    await expect(dialog.locator(".nbtools-form-verdict")).to_have_attribute("data-action", "allow")
-    await tab.look("new-call-search")
-    await dialog.get_by_role("button", name="Run").click()
-    await tab.done(1)
-    await expect(source(tab, 1)).to_have_text("%tool grep --pattern='total = 0' --path=src")
-    await expect(tab.status(1)).to_have_text(re.compile("1 match|Done"))
-
-
-async def test_a_call_that_asks_says_so_and_is_inserted(open_notebook):
-    tab = await open_notebook("")
-    dialog = await new_call(tab)
-    await choose(dialog, "write")
-    await field(dialog, "path").fill("new.txt")
-    await field(dialog, "content").fill("one\n  'two'\n")
-    verdict = dialog.locator(".nbtools-form-verdict")
-    await expect(verdict).to_have_attribute("data-action", "ask")
-    await expect(dialog.locator(".nbtools-form-source")).to_contain_text("%%tool write --path=new.txt")
-    await tab.look("new-call-asks")
-    await dialog.get_by_role("button", name="Insert as cell").click()
-    await expect(source(tab, 1)).to_contain_text("%%tool write --path=new.txt")
-    assert not (tab.folder / "new.txt").exists()
-    await tab.start(1)
-    await tab.approve(1)
-    await tab.done(1)
-    assert tab.read("new.txt") == "one\n  'two'\n"
-
-
-async def test_by_keyboard_alone(open_notebook):
-    tab = await open_notebook("")
-    dialog = await new_call(tab)
-    await expect(dialog.get_by_label("Search the tools")).to_be_focused()
-    await tab.page.keyboard.type("ls")
-    await tab.page.keyboard.press("Enter")
-    await expect(field(dialog, "path")).to_be_visible()
-    await tab.page.keyboard.press("Tab")
-    await tab.page.keyboard.press("Escape")
-    await expect(dialog).to_have_count(0)
-
-
-async def test_a_notebook_without_nbtools_offers_to_load_it(open_notebook):
-    tab = await open_notebook("%unload_ext nbtools")
-    await tab.run(1)
-    dialog = await new_call(tab)
-    await dialog.get_by_role("button", name="Load nbtools").click()
-    await expect(dialog.get_by_role("option").first).to_be_visible()
-    await tab.page.keyboard.press("Escape")
-
-
 HOSTILE = '''
 from nbtools import tool
 
@@ -103,8 +45,51 @@ def hostile(a: str = "<img src=x onerror=window.harmed=1>", b: int = 1) -> str:
 '''
 
 
-async def test_texts_of_a_hostile_tool_stay_text(open_notebook):
-    tab = await open_notebook(HOSTILE)
+async def test_calls_are_searched_run_inserted_and_left_by_the_keyboard(open_notebook):
+    tab = await open_notebook("")
+    dialog = await new_call(tab)
+    await expect(dialog.get_by_label("Search the tools")).to_be_focused()
+    await tab.page.keyboard.type("ls")
+    await tab.page.keyboard.press("Enter")
+    await expect(field(dialog, "path")).to_be_visible()
+    await tab.page.keyboard.press("Tab")
+    await tab.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+
+    dialog = await new_call(tab)
+    await expect(dialog.get_by_role("option")).not_to_have_count(0)
+    await expect(dialog.get_by_label("Search the tools")).to_be_focused()
+    await choose(dialog, "grep")
+    await expect(field(dialog, "pattern")).to_be_focused()
+    await expect(dialog.get_by_role("button", name="Run")).to_be_disabled()
+    await field(dialog, "pattern").fill("total = 0")
+    await field(dialog, "path").fill("src")
+    verdict = dialog.locator(".nbtools-form-verdict")
+    await expect(verdict).to_have_attribute("data-action", "allow")
+    await tab.look("new-call-search")
+    await dialog.get_by_role("button", name="Run").click()
+    await tab.done(1)
+    await expect(source(tab, 1)).to_have_text("%tool grep --pattern='total = 0' --path=src")
+    await expect(tab.status(1)).to_have_text(re.compile("1 match|Done"))
+
+    dialog = await new_call(tab)
+    await choose(dialog, "write")
+    await field(dialog, "path").fill("new.txt")
+    await field(dialog, "content").fill("one\n  'two'\n")
+    await expect(verdict).to_have_attribute("data-action", "ask")
+    await expect(dialog.locator(".nbtools-form-source")).to_contain_text("%%tool write --path=new.txt")
+    await tab.look("new-call-asks")
+    await dialog.get_by_role("button", name="Insert as cell").click()
+    await expect(source(tab, 2)).to_contain_text("%%tool write --path=new.txt")
+    assert not (tab.folder / "new.txt").exists()
+    await tab.start(2)
+    await tab.approve(2)
+    await tab.done(2)
+    assert tab.read("new.txt") == "one\n  'two'\n"
+
+
+async def test_the_form_fits_the_window_shows_texts_of_a_hostile_tool_as_text_and_offers_to_load_nbtools(open_notebook):
+    tab = await open_notebook(HOSTILE, "%unload_ext nbtools")
     await tab.run(1)
     dialog = await new_call(tab)
     await choose(dialog, "hostile")
@@ -112,23 +97,26 @@ async def test_texts_of_a_hostile_tool_stay_text(open_notebook):
     await expect(dialog.locator("img, b, script")).to_have_count(0)
     assert await tab.page.evaluate("window.harmed === undefined")
     await tab.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
 
-
-@pytest.mark.parametrize("width", [380, 800, 1280])
-async def test_the_form_fits_the_window(open_notebook, width):
-    tab = await open_notebook("")
-    await tab.page.set_viewport_size({"width": width, "height": 700})
-    try:
-        dialog = await new_call(tab)
-        await choose(dialog, "edit")
-        await field(dialog, "path").fill("src/cart.py")
-        await field(dialog, "old").fill("total = 0")
-        await field(dialog, "new").fill("total = 0.0")
-        await expect(dialog.locator(".nbtools-form-verdict")).to_have_attribute("data-action", "ask")
+    dialog = await new_call(tab)
+    await choose(dialog, "edit")
+    await field(dialog, "path").fill("src/cart.py")
+    await field(dialog, "old").fill("total = 0")
+    await field(dialog, "new").fill("total = 0.0")
+    await expect(dialog.locator(".nbtools-form-verdict")).to_have_attribute("data-action", "ask")
+    for width in (380, 800, 1280):
+        await tab.page.set_viewport_size({"width": width, "height": 700})
         await eventually(True, dialog.locator(".nbtools-new-call").evaluate, "node => node.scrollWidth <= node.clientWidth + 1")
         for name in ("Run", "Insert as cell"):
             await expect(dialog.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
         await tab.look(f"new-call-{width}")
-        await tab.page.keyboard.press("Escape")
-    finally:
-        await tab.page.set_viewport_size({"width": 1200, "height": 900})
+    await tab.page.set_viewport_size(WINDOW)
+    await tab.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+
+    await tab.run(2)
+    dialog = await new_call(tab)
+    await dialog.get_by_role("button", name="Load nbtools").click()
+    await expect(dialog.get_by_role("option").first).to_be_visible()
+    await tab.page.keyboard.press("Escape")
