@@ -27,7 +27,7 @@ class Script(FunctionModel):
         super().__init__(self._whole, stream_function=self._answer, model_name="script")
 
     async def _whole(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        """The same for who does not stream: words and calls."""
+        """Returns the words and calls for a client that does not stream."""
         said = [part async for part in self._answer(messages, info)]
         calls = [call for part in said if isinstance(part, dict) for call in part.values() if isinstance(call, DeltaToolCall)]
         text = "".join(part for part in said if isinstance(part, str))
@@ -49,7 +49,7 @@ class Script(FunctionModel):
                     yield word + " "
 
     def answered(self, request: int) -> list[str]:
-        """What came back of the calls before this request."""
+        """Returns the results of the calls before this request."""
         return [str(part.content) for part in self.seen[request][-1].parts if part.part_kind == "tool-return"]
 
 
@@ -64,9 +64,9 @@ class Heard:
         self.all: list[str] = []
         self.happenings: list[AgentEvent] = []
 
-    def __call__(self, happening: AgentEvent) -> None:
-        self.happenings.append(happening)
-        match happening:
+    def __call__(self, event: AgentEvent) -> None:
+        self.happenings.append(event)
+        match event:
             case TextReceived(text=text, thinking=thinking):
                 mark = "~" if thinking else '"'
                 if self.all and self.all[-1].startswith(mark):

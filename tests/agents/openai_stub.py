@@ -60,7 +60,7 @@ class Stub(ThreadingHTTPServer):
     def model(self, name: str = "gpt-4o-mini") -> OpenAIChatModel:
         return OpenAIChatModel(name, provider=OpenAIProvider(base_url=self.url, api_key="sk-test"))
 
-    def said(self, number: int) -> list[dict[str, Any]]:
+    def messages_of(self, number: int) -> list[dict[str, Any]]:
         """The messages of a request, from 0."""
         return list(self.asked[number]["messages"])
 
@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def _wait(self, reply: Says) -> None:
-        """Until the gate opens, or whoever reads has gone."""
+        """Waits until the gate opens, or the reader has gone."""
         reply.reached.set()
         while not reply.gate.wait(0.02):
             self._write(b": still here\n\n")

@@ -46,7 +46,7 @@ def unanswered(messages: list[ModelMessage]) -> set[str]:
     return asked - {part.tool_call_id for one in messages for part in one.parts if isinstance(part, ToolReturnPart)}
 
 
-async def test_a_run_is_told_in_order_and_answers(root: Path) -> None:
+async def test_a_run_reports_its_events_in_order_and_answers(root: Path) -> None:
     heard = Heard()
     model = Script(["~Let me see.", "I look.", READ, ("ls", {})], "It says one.")
     async with Session(root, policy=YOLO, observers=[heard]) as session:
@@ -107,7 +107,7 @@ async def test_refusals_and_changes_reach_the_model(root: Path) -> None:
     assert '[The person changed the call before it ran; it ran with command="echo mine"]' in model.answered(4)[0]
 
 
-async def test_what_a_model_does_wrong_goes_back_to_it(root: Path) -> None:
+async def test_mistakes_of_the_model_are_returned_to_it(root: Path) -> None:
     wrong = [("read", '{"path": '), ("nonsense", {}), ("read", {"pfad": "a.txt"}), ("read", {"path": "nowhere"})]
     model = Script(*[[one] for one in wrong], "I give up.")
     async with Session(root, policy=YOLO) as session:
@@ -238,7 +238,7 @@ async def test_stopped_before_it_has_begun(root: Path) -> None:
     assert agent.messages == []
 
 
-async def test_a_function_that_does_not_stream_is_told_too(root: Path) -> None:
+async def test_a_function_that_does_not_stream_is_reported_too(root: Path) -> None:
     def whole(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         return ModelResponse([TextPart("I look."), ToolCallPart(*READ)] if len(messages) == 1 else [TextPart("Done.")])
 
@@ -256,7 +256,7 @@ async def test_a_function_that_does_not_stream_is_told_too(root: Path) -> None:
         ("nobody:nothing", "The model 'nobody:nothing' does not exist"),
     ],
 )
-async def test_models_that_cannot_be_had_are_told_in_a_line(root: Path, name: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unavailable_models_are_an_error_in_one_line(root: Path, name: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)

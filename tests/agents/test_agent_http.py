@@ -1,4 +1,4 @@
-"""The same over HTTP, as a provider answers: pydantic-ai's real model of OpenAI, a server on loopback."""
+"""An agent over HTTP, as a provider answers: pydantic-ai's real model of OpenAI, a server on loopback."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def test_steps_texts_thoughts_calls_and_what_they_cost(root: Path) -> None
     used = answer.usage
     assert (used.requests, used.calls, used.input, used.cache_read, used.output, used.tokens) == (2, 2, 500, 600, 110, 1210)
     assert used.cost == pytest.approx((500 * 0.15 + 600 * 0.075 + 110 * 0.6) / 1e6)
-    assert next(message["content"] for message in server.said(1) if message["role"] == "tool").startswith("one")
+    assert next(message["content"] for message in server.messages_of(1) if message["role"] == "tool").startswith("one")
 
 
 async def test_a_limit_of_cost_holds(root: Path) -> None:
@@ -65,10 +65,10 @@ async def test_refusals_are_one_line(root: Path, reply: Refuses, words: str) -> 
             assert words in str(raised.value)
             assert "\n" not in str(raised.value)
             assert (await agent.run("go")).text == "Now."
-    assert [message["role"] for message in server.said(1)] == ["system", "user"]
+    assert [message["role"] for message in server.messages_of(1)] == ["system", "user"]
 
 
-async def test_what_passes_is_tried_again_by_the_client(root: Path) -> None:
+async def test_the_client_retries_temporary_failures(root: Path) -> None:
     with stub(Refuses(500, again=True), Says(("Now.",))) as server:
         async with Session(root) as session:
             assert (await Agent(session, server.model()).run("go")).text == "Now."
@@ -89,7 +89,7 @@ async def test_a_stream_that_breaks_leaves_a_history(root: Path) -> None:
             with pytest.raises(AgentError):
                 await agent.run("go")
             assert (await agent.run("on")).text == "Again."
-    assert [message["role"] for message in server.said(2)][:4] == ["system", "user", "assistant", "tool"]
+    assert [message["role"] for message in server.messages_of(2)][:4] == ["system", "user", "assistant", "tool"]
 
 
 async def test_stop_leaves_the_server(root: Path) -> None:

@@ -39,7 +39,7 @@ for code, folder, environment in json.load(sys.stdin):
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program printed, its folder, and the provider of its model."""
+    """The output of a program, its folder, and the provider of its model."""
 
     printed: list[str]
     folder: Path
@@ -73,7 +73,7 @@ def environment(folder: Path, url: str) -> dict[str, str]:
     return {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k", "NBTOOLS_STATE": str(folder / "state"), "NBTOOLS_CONFIG": str(folder)}
 
 
-def test_what_is_deferred_is_asked_and_then_runs(ran: Mapping[str, Ran]) -> None:
+def test_a_deferred_call_needs_approval_and_then_runs(ran: Mapping[str, Ran]) -> None:
     asked, said = ran["deferred"].printed
     assert asked.startswith("write ")
     assert (said, (ran["deferred"].folder / "a.txt").read_text()) == ("Written.", "done")
@@ -81,7 +81,7 @@ def test_what_is_deferred_is_asked_and_then_runs(ran: Mapping[str, Ran]) -> None
 
 def test_an_agent_reads_and_answers(ran: Mapping[str, Ran]) -> None:
     assert ran["limited"].printed == ["It says one. done 2 1"]
-    told = str(ran["limited"].server.said(1))
+    told = str(ran["limited"].server.messages_of(1))
     assert "Answer in one sentence." in told
     assert "'content': 'one" in told
 

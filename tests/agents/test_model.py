@@ -81,7 +81,7 @@ async def test_over_http():
         (chat(None, finish="content_filter"), "execution_failed", "refused to answer"),
     ],
 )
-async def test_what_a_provider_says_is_one_clear_line(reply, code, words):
+async def test_an_error_of_a_provider_is_one_clear_line(reply, code, words):
     with provider(reply) as server, pytest.raises(ToolFailure, match=words) as raised:
         await stub(server.url).write(HELLO)
     assert raised.value.code == ErrorCode(code)

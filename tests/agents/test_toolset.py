@@ -49,7 +49,7 @@ async def test_deferred_requests_are_honoured_and_asked_once(root: Path) -> None
     assert "The policy denies write" in str(model.seen[1])
 
 
-async def test_what_is_denied_stays_denied_though_approved(root: Path) -> None:
+async def test_a_denied_call_stays_denied_though_approved(root: Path) -> None:
     async with Session(root, policy=Policy(deny=("write",))) as session:
         result = await session.call("write", {"path": "x", "content": ""}, approved=True)
     assert not result.ok

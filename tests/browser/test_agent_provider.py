@@ -19,7 +19,7 @@ def edit(call_id, new):
 
 def back(server, number):
     """What a request said of the last call."""
-    return str(server.said(number)[-1]["content"])
+    return str(server.messages_of(number)[-1]["content"])
 
 
 async def test_a_run_is_steered(open_notebook):

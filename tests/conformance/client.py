@@ -33,8 +33,8 @@ async def client(folder: Path) -> AsyncIterator[str]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         serving.add(asyncio.current_task())
         told = json.loads(await reader.readline())
-        code, said = await played(folder, told["url"], told["scenario"], json.loads(told["context"]))
-        writer.write(json.dumps({"code": code, "said": "\n".join(said)}).encode() + b"\n")
+        code, output = await played(folder, told["url"], told["scenario"], json.loads(told["context"]))
+        writer.write(json.dumps({"code": code, "output": "\n".join(output)}).encode() + b"\n")
         writer.close()
         await writer.wait_closed()
 
@@ -46,11 +46,11 @@ async def client(folder: Path) -> AsyncIterator[str]:
 
 async def played(folder: Path, url: str, scenario: str, context: Mapping[str, Any]) -> tuple[int, list[str]]:
     """The code that the program ends with, and what it says."""
-    said: list[str] = []
+    output: list[str] = []
     async with Session(folder, policy=Policy(mode="yolo"), confirmer=Willing()) as session:
         session.mcp.add([parse_server("suite", await asyncio.to_thread(entry, url, scenario, context), {})])
-        await use(session, said)
-        return int(session.mcp.get("suite").state != "connected"), said
+        await use(session, output)
+        return int(session.mcp.get("suite").state != "connected"), output
 
 
 class Willing:
@@ -69,7 +69,7 @@ def browse(page: str) -> None:
 
 
 def entry(url: str, scenario: str, context: Mapping[str, Any]) -> dict[str, Any]:
-    """As a person would write it into a file of servers."""
+    """Returns the entry as a person would write it into a file of servers."""
     known = {"clientId": context.get("client_id", ""), "clientSecret": context.get("client_secret", "")}
     if "client-credentials" in scenario:
         known |= {"grantType": "client_credentials", "issuer": issuer(url)}
@@ -86,7 +86,7 @@ def issuer(url: str) -> str:
     return servers[0]
 
 
-async def use(session: Session, said: list[str]) -> None:
+async def use(session: Session, output: list[str]) -> None:
     """Connects and calls every tool, logging in where that is wanted."""
     connection = session.mcp.get("suite")
     done: set[str] = set()
@@ -94,14 +94,14 @@ async def use(session: Session, said: list[str]) -> None:
         await session.mcp.connect()
         for name in [name for name in session.tools.names() if name.startswith("mcp__suite__") and name not in done]:
             result = await session.call(name, arguments(session.tools[name]))
-            said.append(f"{name} {result.llm_content if result.ok else result.error}")
+            output.append(f"{name} {result.llm_content if result.ok else result.error}")
             if not result.ok and "requires a login" in connection.problem:
                 break
             done.add(name)
-        said.append(f"{connection.state} {connection.problem}")
+        output.append(f"{connection.state} {connection.problem}")
         if "requires a login" not in connection.problem:
             return
-        said.append(f"the login is kept in {await session.mcp.login('suite', browse, 60)}")
+        output.append(f"the login is kept in {await session.mcp.login('suite', browse, 60)}")
 
 
 def arguments(tool: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What comes of each scenario of the suite, and why where that is not *passed*.  ``docs/mcp.md`` has the same table."""
+"""The outcome of each scenario of the suite, and why where that is not *passed*.  ``docs/mcp.md`` has the same table."""
 
 from __future__ import annotations
 

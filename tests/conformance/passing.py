@@ -1,4 +1,4 @@
-"""The program that the conformance suite starts as a client: passes on what it is told, and ends as it is told.
+"""The program that the conformance suite starts as a client: passes on its arguments, and ends with the exit code that it receives.
 
 ``python passing.py PORT ADDRESS``: all else is done by the test, which is loaded once (see ``client.py``).
 """
@@ -20,5 +20,5 @@ if __name__ == "__main__":
         file.write(json.dumps(told) + "\n")
         file.flush()
         ended = json.loads(file.readline())
-    print(ended["said"])
+    print(ended["output"])
     sys.exit(ended["code"])

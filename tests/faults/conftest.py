@@ -1,4 +1,4 @@
-"""What the tests of faults share."""
+"""Fixtures of the tests of faults."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """Where there is such a place: what is killed is no disk, and bringing everything to one takes most of the time."""
 
 
-def told(program: Sequence[str], place: Path) -> Any:
-    """What a program prints; ``place`` is a folder for it alone."""
+def report_of(program: Sequence[str], place: Path) -> Any:
+    """Returns the output of a program; ``place`` is a folder for it alone."""
     command = [sys.executable, "-m", *(str(place) if word == "PLACE" else word for word in program)]
     ended = _run(command)
     shutil.rmtree(place, ignore_errors=True)
@@ -48,7 +48,7 @@ def programs(request: pytest.FixtureRequest, all_rounds: bool) -> Iterator[Mappi
         try:
             yield {
                 test.name: pool.submit(
-                    told, request.module.program(**test.callspec.params, all_rounds=all_rounds), Path(folder, str(number))
+                    report_of, request.module.program(**test.callspec.params, all_rounds=all_rounds), Path(folder, str(number))
                 )
                 for number, test in enumerate(tests)
             }
@@ -58,5 +58,5 @@ def programs(request: pytest.FixtureRequest, all_rounds: bool) -> Iterator[Mappi
 
 @pytest.fixture
 def found(programs: Mapping[str, Future[Any]], request: pytest.FixtureRequest) -> Any:
-    """What the test's own program has found."""
+    """Returns the findings of the test's own program."""
     return programs[request.node.name].result()

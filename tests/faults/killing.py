@@ -32,7 +32,7 @@ TO_UNDO = "call-to-undo"
 
 @dataclass(slots=True)
 class Kills:
-    """What happened in ``kills`` of an operation that makes ``calls`` system calls.
+    """The outcomes of ``kills`` of an operation that makes ``calls`` system calls.
 
     ``told``: how often it had been told as made by then.  ``before``, ``after``, ``leftovers``: how often all was old, all was new, and how
     often something was left beside the files.  ``how_far``: what the journal said of it.  ``broken``: a sentence for each broken promise.
@@ -74,7 +74,7 @@ class Killer:
         return self.session()
 
     def call(self, session: Session) -> bytes:
-        """What is told when it is over."""
+        """Returns the report of the finished operation."""
         result = asyncio.run(self._call(session))
         return f"failed: {result.error}".encode() if result.error else b"made"
 

@@ -1,4 +1,4 @@
-"""A program: at each system call of an operation somebody else changes the files under it, and it must come to an end that is told.
+"""A program: at each system call of an operation somebody else changes the files under it, and it must end with a report.
 
 ``python -m tests.faults.meddling OPERATION MEDDLER FOLDER MOST`` prints what was broken as JSON, and how the operation ended how often.
 """
@@ -29,7 +29,7 @@ def remove_everything(folder: Path) -> None:
 
 
 def replace_files(folder: Path) -> None:
-    """As an editor that saves by renaming."""
+    """Saves by renaming, as some editors do."""
     for path in [path for path in folder.rglob("*") if path.is_file() and LEFTOVER not in path.name]:
         new = path.with_name("editor's new")
         new.write_bytes(THEIRS)
@@ -37,7 +37,7 @@ def replace_files(folder: Path) -> None:
 
 
 def write_into_files(folder: Path) -> None:
-    """As an editor that saves in place."""
+    """Saves in place, as some editors do."""
     for path in [path for path in folder.rglob("*") if path.is_file() and LEFTOVER not in path.name]:
         path.write_bytes(THEIRS)
 
@@ -61,14 +61,14 @@ def meddle_everywhere(killer: Killer, meddle: Callable[[Path], None], most: int)
     ends: Counter[str] = Counter()
     said: list[str] = []
     for at in evenly(killer.calls(), most):
-        told, there, now = meddle_at(killer, meddle, at)
-        ends[told.partition(":")[0]] += 1
-        said += [f"at call {at} ({told}): {what}" for what in judged(killer, meddle, told, there, now)]
+        report, there, now = meddle_at(killer, meddle, at)
+        ends[report.partition(":")[0]] += 1
+        said += [f"at call {at} ({report}): {what}" for what in judged(killer, meddle, report, there, now)]
     return ends, said
 
 
 def meddle_at(killer: Killer, meddle: Callable[[Path], None], at: int) -> tuple[str, Tree, Tree]:
-    """What was told, and what was there when the other one was done, and in the end."""
+    """Returns the report, the files when the other one was done, and the files at the end."""
     session = killer.prepare()
     there: Tree = {}
 
@@ -84,8 +84,8 @@ def meddle_at(killer: Killer, meddle: Callable[[Path], None], at: int) -> tuple[
     return ended.told.decode() or "nothing told", there, tree(killer.folder)
 
 
-def judged(killer: Killer, meddle: Callable[[Path], None], told: str, there: Tree, now: Tree) -> Iterator[str]:
-    if told == "nothing told" or "unhandled" in told or "raised" in told:
+def judged(killer: Killer, meddle: Callable[[Path], None], report: str, there: Tree, now: Tree) -> Iterator[str]:
+    if report == "nothing told" or "unhandled" in report or "raised" in report:
         yield "it did not come to its end"
     contents = {entry[1] for known in (killer.before, killer.after, there) for entry in known.values()} | {THEIRS}
     contents.update(killer.operation.passing.values())
@@ -93,15 +93,15 @@ def judged(killer: Killer, meddle: Callable[[Path], None], told: str, there: Tre
         if content not in contents:
             yield f"{name} has {len(content)} bytes that nobody wrote"
     if meddle in (replace_files, write_into_files):
-        lost = [name for name, entry in without_leftovers(there).items() if entry[1] == THEIRS and _is_lost(name, told, killer, now)]
+        lost = [name for name, entry in without_leftovers(there).items() if entry[1] == THEIRS and _is_lost(name, report, killer, now)]
         if lost:
             yield f"lost without a word: {lost}"
     yield from unsound(killer.state)
 
 
-def _is_lost(name: str, told: str, killer: Killer, now: Tree) -> bool:
-    """What the other one had written is gone, it was told as made, and no undo would bring it back."""
-    if told != "made" or name not in now or now[name][1] == THEIRS:
+def _is_lost(name: str, report: str, killer: Killer, now: Tree) -> bool:
+    """Whether the other one's text is gone although the operation reported success, and no undo would restore it."""
+    if report != "made" or name not in now or now[name][1] == THEIRS:
         return False
     journal = killer.session().workspace.journal
     kept = journal.content(digest(THEIRS))

@@ -95,7 +95,7 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 def tree(folder: Path) -> Tree:
-    """What is below ``folder``, with what is left over of calls that were killed."""
+    """Returns the files below ``folder``, with leftovers of killed calls."""
     found: Tree = {}
     for place, _, files in os.walk(folder):
         where = Path(place)
@@ -116,7 +116,7 @@ def without_folders(found: Tree) -> Tree:
 
 
 def broken(operation: Operation, before: Tree, after: Tree, now: Tree) -> list[str]:
-    """What is not as it was, nor as it was to be: a sentence each.  Folders may be there or not."""
+    """Yields a sentence for each file that is neither old nor new.  Folders may be there or not."""
     said = []
     for name in sorted({*before, *after, *without_leftovers(now)}):
         if name.endswith("/"):

@@ -1,4 +1,4 @@
-"""Disks that are full, out of inodes, read-only or limited: nothing is half, the reason is told, and the journal stays readable."""
+"""Disks that are full, out of inodes, read-only or limited: no change is partial, the reason is reported, the journal stays readable."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ def mounted(tmp_path):
 
 @pytest.fixture
 def state(tmp_path, monkeypatch):
-    """Where the journal is."""
+    """Returns the folder of the journal."""
     monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
     return tmp_path / "state"
 
@@ -66,7 +66,7 @@ def take_inodes(disk, leave=0):
 
 
 def check_journal(session, state):
-    """It can be read by whoever comes next."""
+    """The next process can read it."""
     assert [change.id for change in session.changes][:1] == ["earlier"]
     for file in state.rglob("journal.sqlite"):
         with contextlib.closing(sqlite3.connect(file)) as connection:
@@ -75,7 +75,7 @@ def check_journal(session, state):
 
 
 async def try_it(operation, session, folder, codes):
-    """The operation is made whole, or nothing of it and the reason is told; whether it was made."""
+    """The operation is done completely or not at all, with a reason; returns whether it was done."""
     before = tree(folder)
     result = await session.call(operation.tool, operation.arguments)
     now = tree(folder)
@@ -128,7 +128,7 @@ async def test_no_inodes_left(name, leave, mounted, state):
 @pytest.mark.parametrize("leave", [0, 4096, 16_384, 65_536])
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_full_disk_under_the_journal(name, leave, mounted, tmp_path, monkeypatch):
-    """What cannot be kept is not changed, and the way to go on is named."""
+    """A file whose old content cannot be stored is not changed, and the message names a way to continue."""
     disk = mounted("disk", "size=1m")
     monkeypatch.setenv("NBTOOLS_STATE", str(disk / "state"))
     folder = tmp_path / "workspace"

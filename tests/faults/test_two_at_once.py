@@ -1,4 +1,4 @@
-"""Two sessions on one file, or a session and an editor: every edit that was acknowledged is in the file, or its loss was told."""
+"""Two sessions on one file, or a session and an editor: every edit that was acknowledged is in the file, or its loss was reported."""
 
 import asyncio
 import multiprocessing
@@ -15,7 +15,7 @@ EDITS = 120
 
 
 async def edits(folder, name, acknowledged):
-    """Adds one line after the other; what was told as made."""
+    """Adds one line after the other; returns the acknowledged ones."""
     async with Session(folder, policy=Policy(mode="yolo")) as session:
         for number in range(EDITS):
             mark = f"{name}-{number}"

@@ -37,7 +37,7 @@ class _Info(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a traced process ended: after how many system calls, killed or not, and what it had told by then (empty: nothing)."""
+    """The end of a traced process: after how many system calls, killed or not, and what it had reported by then (empty: nothing)."""
 
     calls: int
     killed: bool
@@ -72,7 +72,7 @@ def _be_traced(operation: Callable[[], bytes], writing: int, first: Callable[[],
         told = operation()
         os.write(writing, told)
         code = 0
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the tracer is told, and this process never goes back
+    except BaseException as error:  # noqa: BLE001 - the tracer gets every exception, and this process never returns
         os.write(writing, f"raised {error!r}".encode())
     finally:
         os._exit(code)

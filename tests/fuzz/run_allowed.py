@@ -74,7 +74,7 @@ def table(name: str) -> tuple[str, ...]:
 
 
 def grammar() -> dict[str, list[list[str]]]:
-    """For each symbol its alternatives: text at even places, symbols at odd ones.  A symbol's first alternatives are the short ones."""
+    """The alternatives of each symbol: text at even places, symbols at odd ones.  A symbol's first alternatives are the short ones."""
     alternatives: dict[str, list[list[str]]] = {"everyday": [[line] for line in LINES]}
     for line in table("grammar.txt"):
         symbol, _, text = line.removeprefix("‹").partition("› ")
@@ -131,8 +131,9 @@ _SAME = {"blank": " ", "stub": "ls", "option": "-a", "word": "a", "name": "X"}
 
 
 def normal_form(line: str) -> str:
-    """The same text for lines that differ only in blanks, in which harmless stub they start, and in options, words and names that no
-    shell and no file of the folder gives a meaning.
+    """Returns the same text for lines that differ only in details without meaning.
+
+    These are blanks, the harmless stub that they start, and options, words and names without a meaning for shells and files.
     """
     return _NORMAL.sub(lambda found: _SAME[found.lastgroup or ""], line)
 
@@ -175,7 +176,7 @@ class Watch:
         self._folders[number] = folder
 
     def written(self) -> list[Path]:
-        """What was written since the last call."""
+        """Returns the text that was written since the last call."""
         found: list[Path] = []
         while True:
             try:
@@ -198,7 +199,7 @@ Started = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a line did under one shell."""
+    """The effects of a line under one shell."""
 
     started: tuple[Started, ...] = ()
     written: tuple[str, ...] = ()
@@ -272,7 +273,10 @@ class Ground:
         self.watch.add(folder / "bin")
 
     def run(self, shell: str, batch: Sequence[str]) -> list[Outcome]:
-        """What the lines do, at most ``_BATCH`` of them.  A line that does not end is stopped, and the lines behind it start anew."""
+        """Runs at most ``_BATCH`` lines and returns their effects.
+
+        A line that does not end is stopped, and the lines behind it are started again.
+        """
         done, endless = 0, set()
         while done < len(batch):
             done += self._run_from(shell, batch, done)
@@ -361,7 +365,7 @@ class Ground:
         return logs
 
     def violations(self, shell: str, outcome: Outcome) -> list[str]:
-        """What no rule allows of what a line did."""
+        """Returns the effects of a line that no rule allows."""
         programs = f"{self.programs(shell)}/"
         found = [f"wrote {path}" for path in outcome.written]
         for path, *argv in dict.fromkeys(outcome.started):
@@ -373,12 +377,12 @@ class Ground:
         return found
 
     def surprises(self, outcome: Outcome) -> list[str]:
-        """What the policy, which has allowed the line, would ask about if its words had been what they became."""
+        """Returns the reasons for which the policy, which has allowed the line, would ask if its words had been what they became."""
         literal = (shlex.join([argv[0].rpartition("/")[2], *argv[1:]]) for _, *argv in dict.fromkeys(outcome.started) if argv)
         return [line for line in literal if not self.allows(line)]
 
     def traced(self, shell: str, line: str) -> list[str]:
-        """What no rule allows of the programs that start and the files that are opened for writing, by their system calls."""
+        """Returns the violations among the programs that start and the files that are opened for writing, by their system calls."""
         trace, own = self.temporary / "trace", self.shells[shell]
         self.shells[shell] = [self.tracer, "-f", "-qq", "-s", "9", "-o", str(trace), "-e", _CALLS, "--", *own]
         try:
@@ -438,7 +442,7 @@ class Breach:
     alone: bool
 
     def __str__(self) -> str:
-        """What neither the line alone nor another one of its batch does again was a late process of another batch: seen once."""
+        """Describes it.  One that neither the line alone nor its batch repeats was a late process of another batch: seen once."""
         head = f"{'VIOLATION' if self.alone else 'seen once'} {self.place}, {self.shell}: {self.line!r}\n"
         return head + "\n".join(f"    {one}" for one in self.what)
 
@@ -474,7 +478,7 @@ class Tally:
 
 
 class Searcher:
-    """What one process has: the judge, the ground, and the normal forms that it has run."""
+    """The state of one process: the judge, the ground, and the normal forms that it has run."""
 
     def __init__(self, policy: Policy, root: Path) -> None:
         (root / "session").mkdir(parents=True)
@@ -592,7 +596,7 @@ def search(seed: int, *, seconds: float = float("inf"), most: float = float("inf
 
 
 def _surroundings() -> set[str]:
-    """What stands in folders above the throwaway one, which is what a line that leaves its folder changes."""
+    """The content of the folders above the throwaway one, which is what a line that leaves its folder changes."""
     return {entry.path for folder in ("/", "/etc") for entry in os.scandir(folder)}
 
 

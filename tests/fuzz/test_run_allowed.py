@@ -37,7 +37,7 @@ def test_the_same_seed_makes_the_same_lines() -> None:
     assert first == second
 
 
-def test_lines_of_a_batch_are_told_apart(ground: Ground) -> None:
+def test_lines_of_a_batch_are_distinguished(ground: Ground) -> None:
     batch = ["ls a", "mark", "echo x > new", "while :; do :; done", "./ls & wait", "echo x > ../../../new", "git push", ">>a", "cat 'b c'"]
     wrong = [False, True, True, False, True, True, True, True, False]
     for shell in ground.shells:
@@ -50,7 +50,7 @@ def test_lines_of_a_batch_are_told_apart(ground: Ground) -> None:
         assert not any(map(ground.violations, [shell] * 2, ground.run(shell, ["ls", "ls a"])))
 
 
-def test_system_calls_show_what_was_started_and_written(ground: Ground) -> None:
+def test_system_calls_show_started_programs_and_written_files(ground: Ground) -> None:
     if not ground.tracer:
         pytest.skip("strace is not installed, or may not trace")
     for shell in ground.shells:

@@ -16,7 +16,7 @@ def test_a_right_value_is_solved() -> None:
     assert (bool(found), found.ok, repr(found)) == (True, True, "✓ The sum: solved.")
 
 
-def test_a_wrong_value_says_what_was_expected_what_is_there_and_later_a_hint() -> None:
+def test_a_wrong_value_names_the_expected_and_the_actual_one_and_later_a_hint() -> None:
     first = check("The product", 5, 6, hint="Count the boxes.")
     assert repr(first) == "✗ The product: not yet.\n  Expected: 6\n  There is: 5"
     second = check("The product", 7, 6, hint="Count the boxes.")

@@ -1,4 +1,4 @@
-"""A recorded session is a model: what was recorded is said and called again, in a copy, with real tools and real approvals."""
+"""A recorded session is a model: it repeats the recorded texts and calls, in a copy, with real tools and real approvals."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ TASK = ("Task", {"description": "Look", "prompt": "Look at all."}, "All is <b>we
 
 
 async def played(recorded: RecordedModel, root: Path, runs: int = 1, policy: Policy = YOLO, **more: Any) -> tuple[Heard, list[str]]:
-    """What is heard of the runs, and why each one stopped."""
+    """The events of the runs, and why each one stopped."""
     heard = Heard()
     async with Session(root, policy=policy, **more) as session:
         agent = Agent(session, recorded)
@@ -149,7 +149,7 @@ async def test_without_anybody_to_ask_the_call_is_not_made_and_a_later_rule_coun
         assert "nobody can answer" in (await agent.run("")).stopped
 
 
-async def test_what_cannot_be_run_is_shown_as_recorded(tmp_path: Path, project: Path) -> None:
+async def test_a_call_that_cannot_run_is_shown_as_recorded(tmp_path: Path, project: Path) -> None:
     recorded = RecordedModel(lesson(tmp_path, TASK, RAISE), project=project)
     async with Session(tmp_path, policy=YOLO) as session:
         agent = Agent(session, recorded)
@@ -229,7 +229,7 @@ async def test_a_run_can_be_stopped_while_it_waits_for_its_first_step(tmp_path: 
     assert heard.lines[0] == "call edit"
 
 
-async def test_what_is_always_allowed_holds_for_the_lesson_only(tmp_path: Path, project: Path) -> None:
+async def test_a_grant_holds_for_the_lesson_only(tmp_path: Path, project: Path) -> None:
     recorded = RecordedModel(lesson(tmp_path, RAISE, edit("tax = 2", "tax = 3")), project=project)
     confirmer = ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, save=True))
     async with Session(tmp_path, confirmer=confirmer) as session:
@@ -242,7 +242,7 @@ async def test_what_is_always_allowed_holds_for_the_lesson_only(tmp_path: Path, 
 
 
 async def test_the_log_of_a_lesson_is_a_lesson(tmp_path: Path, project: Path) -> None:
-    """What a recorded session has done is recorded, in the session's own folder, and can be played again."""
+    """The calls of a replayed session are recorded, in the session's own folder, and can be played again."""
     recorded = RecordedModel(lesson(tmp_path, RAISE, CAT), project=project)
     async with Session(tmp_path, policy=YOLO) as session:
         agent = Agent(session, recorded)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lines import TOOL, Message, answer, messages, notify, said, send, serve
+from lines import TOOL, Message, answer, answer_text, messages, notify, send, serve
 
 
 def silent() -> None:
@@ -32,7 +32,7 @@ def unknown() -> None:
 
     def call(request: Message) -> None:
         if request["params"]["name"] == "heard":
-            said(request, "\n".join(heard))
+            answer_text(request, "\n".join(heard))
         else:
             notify("progress", {"progressToken": request["params"]["_meta"]["progressToken"], "progress": 0, "message": "I have it"})
 
@@ -62,7 +62,7 @@ def steady() -> None:
         for step in range(1, 13):
             time.sleep(0.3)
             notify("progress", {"progressToken": token, "progress": step, "total": 12})
-        said(request, "done")
+        answer_text(request, "done")
 
     serve(call)
 
@@ -99,7 +99,7 @@ def endless_line() -> None:
 
 def huge() -> None:
     """100 MB in one answer."""
-    serve(lambda request: said(request, "x" * 100_000_000))
+    serve(lambda request: answer_text(request, "x" * 100_000_000))
 
 
 def heavy() -> None:
@@ -108,7 +108,7 @@ def heavy() -> None:
 
 
 def broken() -> None:
-    """What it says is no JSON."""
+    """Its output is not JSON."""
 
     def call(request: Message) -> None:
         sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {request["id"]}, "result": {{"content": [\n')
@@ -133,7 +133,7 @@ def chatty() -> None:
     def call(request: Message) -> None:
         print("{ level: 'info' }\n\nworking ...", flush=True)
         print('{"level": 30, "msg": "a log in JSON"}', flush=True)
-        said(request, "done")
+        answer_text(request, "done")
 
     print("Welcome!", flush=True)
     serve(call)
@@ -147,7 +147,7 @@ def strict() -> None:
     request = json.loads(first)
     info = {"name": "bad", "version": "7"}
     answer(request, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
-    serve(lambda request: said(request, "done"))
+    serve(lambda request: answer_text(request, "done"))
 
 
 def cyclic() -> None:
@@ -165,16 +165,16 @@ def cyclic() -> None:
 
 
 def many() -> None:
-    serve(lambda request: said(request, "done"), lambda: [{**TOOL, "name": f"do{number}"} for number in range(5_000)])
+    serve(lambda request: answer_text(request, "done"), lambda: [{**TOOL, "name": f"do{number}"} for number in range(5_000)])
 
 
 def long() -> None:
     """Names of 300 characters that differ in the last."""
-    serve(lambda request: said(request, request["params"]["name"][-1]), lambda: [{**TOOL, "name": "n" * 299 + end} for end in "ab"])
+    serve(lambda request: answer_text(request, request["params"]["name"][-1]), lambda: [{**TOOL, "name": "n" * 299 + end} for end in "ab"])
 
 
 def twice() -> None:
-    serve(lambda request: said(request, "done"), lambda: [TOOL, {**TOOL, "description": "Does it, too."}, TOOL])
+    serve(lambda request: answer_text(request, "done"), lambda: [TOOL, {**TOOL, "description": "Does it, too."}, TOOL])
 
 
 def changing() -> None:
@@ -187,7 +187,7 @@ def changing() -> None:
             notify("tools/list_changed")
         time.sleep(0.5)
         if not request["params"]["arguments"].get("hang"):
-            said(request, "done")
+            answer_text(request, "done")
 
     serve(call, lambda: [{**TOOL, "name": name} for name in names])
 
@@ -202,7 +202,7 @@ def loud() -> None:
     def call(request: Message) -> None:
         for _ in range(60):
             sys.stderr.write("oh dear\n" * 12_500)
-        said(request, "done")
+        answer_text(request, "done")
 
     serve(call)
 
@@ -210,7 +210,7 @@ def loud() -> None:
 def stubborn() -> None:
     """Does not go when it is asked to."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    serve(lambda request: said(request, "done"))
+    serve(lambda request: answer_text(request, "done"))
     while True:
         time.sleep(60)
 
@@ -220,7 +220,7 @@ def parent() -> None:
 
     def call(request: Message) -> None:
         left = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=-3, stdout=-3, stderr=-3)
-        said(request, str(left.pid))
+        answer_text(request, str(left.pid))
 
     serve(call)
 

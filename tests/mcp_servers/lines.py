@@ -1,4 +1,4 @@
-"""What the programs here have in common: MCP of 2025-11-25 as lines of JSON, without the SDK, so that they start at once."""
+"""Helpers of the programs here: MCP of 2025-11-25 as lines of JSON, without the SDK, so that they start at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def answer(request: Message, result: Message) -> None:
     send({"id": request["id"], "result": result})
 
 
-def said(request: Message, text: str) -> None:
+def answer_text(request: Message, text: str) -> None:
     """A tool's answer."""
     answer(request, {"content": [{"type": "text", "text": text}]})
 

@@ -34,7 +34,7 @@ def log(path: Path, *calls: tuple[str, dict[str, Any], str, dict[str, Any]], cwd
 
 
 def codex_log(path: Path, *calls: tuple[str, dict[str, Any] | str, str], cwd: str = CWD) -> Trace:
-    """What Codex would have written.  Each call: name, arguments (of a free-form tool: the text), what the model read."""
+    """The log that Codex would have written.  Each call: name, arguments (of a free-form tool: the text), what the model read."""
     lines: list[tuple[str, dict[str, Any]]] = [
         ("session_meta", {"id": "s1", "cwd": cwd, "cli_version": "0.125.0", "originator": "codex-tui"})
     ]

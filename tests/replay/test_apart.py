@@ -24,7 +24,7 @@ FREE = Policy(mode=Mode.YOLO)
 
 @pytest.fixture
 def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where copies are made."""
+    """Returns the folder in which copies are made."""
     folder = tmp_path / "rooms"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -110,7 +110,7 @@ async def test_variables_that_name_another_repository(tmp_path: Path, monkeypatc
     assert state(other) == before
 
 
-async def test_what_is_too_large_is_said_before_anything_is_copied(tmp_path: Path, rooms: Path) -> None:
+async def test_a_folder_that_is_too_large_is_reported_before_anything_is_copied(tmp_path: Path, rooms: Path) -> None:
     folder = shop(tmp_path / "shop")
     with (folder / "huge.bin").open("wb") as file:
         file.truncate(3_000_000_000)
@@ -140,7 +140,7 @@ async def test_two_at_once(tmp_path: Path, rooms: Path) -> None:
     assert list(rooms.glob(f"{PREFIX}*")) == []
 
 
-def test_what_a_killed_process_left_goes_with_the_next_copy_and_what_is_in_use_stays(rooms: Path) -> None:
+def test_the_next_copy_removes_leftovers_of_killed_processes_but_not_copies_in_use(rooms: Path) -> None:
     code = f"""
 import os, signal, tempfile
 tempfile.tempdir = {str(rooms)!r}

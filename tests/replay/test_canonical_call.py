@@ -1,4 +1,4 @@
-"""What a recorded call is in our words, or why it is nothing."""
+"""The canonical form of a recorded call, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_by_what_it_does(name: str, op: Op, args: dict[str, Any], meant: tuple[s
         ("write_stdin", "shell", {"session_id": 3}, "no equivalent"),
     ],
 )
-def test_what_means_nothing_here_says_why(name: str, op: Op, args: dict[str, Any], why: str) -> None:
+def test_a_call_without_counterpart_says_why(name: str, op: Op, args: dict[str, Any], why: str) -> None:
     with pytest.raises(TraceError, match=why):
         canonical_call(call(name, op), GROUND, detail=Detail(args=args))
 
@@ -164,7 +164,7 @@ RUN = {"timeout": 120, "silence": 600}
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "printed", "meant"),
+    ("name", "recorded", "printed", "meant"),
     [
         (
             "exec_command",
@@ -199,15 +199,15 @@ RUN = {"timeout": 120, "silence": 600}
         ("view_image", {"path": f"{CWD}/a.png"}, "", {"path": "a.png"}),
     ],
 )
-def test_calls_of_codex(tmp_path: Path, name: str, given: dict[str, Any] | str, printed: str, meant: dict[str, Any]) -> None:
-    trace = codex_log(tmp_path / "rollout.jsonl", (name, given, printed))
+def test_calls_of_codex(tmp_path: Path, name: str, recorded: dict[str, Any] | str, printed: str, meant: dict[str, Any]) -> None:
+    trace = codex_log(tmp_path / "rollout.jsonl", (name, recorded, printed))
     ground = working_directory_of(trace.calls[0])
     assert ground == WorkingDirectory(CWD, "", "codex")
     assert dict(canonical_call(trace.calls[0], ground, "/copy").arguments) == meant
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "why"),
+    ("name", "recorded", "why"),
     [
         ("write_stdin", {"session_id": 3, "chars": ""}, "background command of that session"),
         ("spawn_agent", {"message": "x"}, "only runs tools"),
@@ -216,7 +216,7 @@ def test_calls_of_codex(tmp_path: Path, name: str, given: dict[str, Any] | str, 
         ("apply_patch", PATCH.format("/etc/hosts"), "outside of the session's folder"),
     ],
 )
-def test_calls_of_codex_that_mean_nothing_here(tmp_path: Path, name: str, given: dict[str, Any] | str, why: str) -> None:
-    call = codex_log(tmp_path / "rollout.jsonl", (name, given, "")).calls[0]
+def test_calls_of_codex_that_mean_nothing_here(tmp_path: Path, name: str, recorded: dict[str, Any] | str, why: str) -> None:
+    call = codex_log(tmp_path / "rollout.jsonl", (name, recorded, "")).calls[0]
     with pytest.raises(TraceError, match=why):
         canonical_call(call, working_directory_of(call))

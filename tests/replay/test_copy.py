@@ -120,7 +120,7 @@ async def test_a_recorded_commit_that_is_no_argument_is_not_there(tmp_path: Path
         assert "is not in its repository" in copy.basis
 
 
-async def test_a_folder_in_a_repository_stands_in_a_copy_of_all_of_it(tmp_path: Path) -> None:
+async def test_a_folder_in_a_repository_is_copied_with_the_whole_repository(tmp_path: Path) -> None:
     folder = shop(tmp_path / "shop")
     (folder / "inner").mkdir()
     (folder / "inner" / "a.txt").write_text("a")
@@ -129,14 +129,14 @@ async def test_a_folder_in_a_repository_stands_in_a_copy_of_all_of_it(tmp_path: 
         assert (copy.root.parent / "price.py").is_file()
 
 
-async def test_a_recorded_commit_that_is_not_there_is_said(tmp_path: Path) -> None:
+async def test_a_recorded_commit_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     async with temporary_copy(shop(tmp_path / "shop"), recorded="0" * 40) as copy:
         assert copy.basis == "the folder as it is: the recorded commit 000000000000 is not in its repository"
         assert (copy.root / "price.py").read_text() == "price = 5\ntax = 2\n"
 
 
 @pytest.mark.parametrize("commit", ["nowhere", "--help"])
-async def test_a_commit_that_is_asked_for_has_to_be_there(tmp_path: Path, commit: str) -> None:
+async def test_a_requested_commit_has_to_exist(tmp_path: Path, commit: str) -> None:
     folder = shop(tmp_path / "shop")
     with pytest.raises(TraceError, match="has no commit"):
         async with temporary_copy(folder, commit):

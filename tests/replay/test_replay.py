@@ -147,7 +147,7 @@ async def test_recorded_edits_do_the_same_to_the_recorded_file(tmp_path: Path, n
         assert file.read_text() == before
 
 
-def test_volatile_parts_are_levelled_and_said() -> None:
+def test_volatile_parts_are_normalized_and_reported() -> None:
     old, new = "ok 1.2s at 2026-01-01T10:00:00Z in /tmp/abc", "ok 2.3s at 2026-02-02T11:00:00Z in /tmp/def"
     assert normalize(old) == normalize(new) == "ok «duration» at «time» in «temporary path»"
     assert volatile_differences(old, new) == (

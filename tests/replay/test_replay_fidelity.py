@@ -21,7 +21,7 @@ LEAST = {
 
 
 @pytest.mark.parametrize("agent", LEAST)
-def test_as_many_as_before(agent: str) -> None:
+def test_at_least_as_many_calls_are_replayed_faithfully_as_recorded(agent: str) -> None:
     printed = subprocess.run([sys.executable, SCRIPT, agent], capture_output=True, text=True, check=True, timeout=100).stdout
     row = re.search(rf"(?m)^{agent} +\d+ +(\d+) +\d+ +(\d+) +(\d+) +(\d+)/", printed)
     assert row, printed

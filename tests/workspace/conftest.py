@@ -1,4 +1,4 @@
-"""Who may do less, and a disk that is small."""
+"""Fixtures: a user with fewer rights, and a small disk."""
 
 import contextlib
 import os

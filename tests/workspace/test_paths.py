@@ -35,7 +35,7 @@ def plant(root: Path, farm: list[tuple[str, str, str]]) -> None:
 
 
 def kernel(root: Path, path: str) -> str | int:
-    """What the kernel makes of ``path`` seen from ``root``: the real path, or the number of its error."""
+    """Returns how the kernel resolves ``path`` seen from ``root``: the real path, or the number of its error."""
     try:
         descriptor = os.open(root / path if path.startswith("/") else f"{root}/{path}", os.O_PATH)
     except OSError as error:
@@ -67,7 +67,7 @@ def test_a_link_counts_before_the_dots_behind_it(tmp_path):
     assert real_path(str(root), "short/../x") == str(root / "deep" / "x")
 
 
-def test_what_does_not_exist_is_taken_as_written(tmp_path):
+def test_missing_paths_are_used_as_written(tmp_path):
     root = os.path.realpath(tmp_path)
     (tmp_path / "to").symlink_to("not/yet")
     assert real_path(root, "to/be") == f"{root}/not/yet/be"
@@ -77,7 +77,7 @@ def test_what_does_not_exist_is_taken_as_written(tmp_path):
     ("path", "number"),
     [("no/../x", errno.ENOENT), ("file/../x", errno.ENOTDIR), ("loop/x", errno.ELOOP), ("n" * 256, errno.ENAMETOOLONG)],
 )
-def test_what_leads_nowhere(tmp_path, path, number):
+def test_paths_that_lead_nowhere_are_errors(tmp_path, path, number):
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(OSError) as caught:  # noqa: PT011 - the number is looked at

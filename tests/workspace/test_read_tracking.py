@@ -1,4 +1,4 @@
-"""What was read, and what is known of it after a change."""
+"""The record of the files that were read, also after a change."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def refusal(seen, path, data, *, whole):
         (ReadExtent.PARTIAL, ErrorCode.EDIT_PREPARATION_FAILURE, ErrorCode.EDIT_PREPARATION_FAILURE),
     ],
 )
-def test_what_a_view_allows(tmp_path, view, part, whole):
+def test_a_view_allows_edits_of_the_lines_that_were_read(tmp_path, view, part, whole):
     seen = ReadTracker()
     assert refusal(seen, tmp_path, b"a", whole=True) is None
     seen.required = True

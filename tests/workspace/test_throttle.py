@@ -1,4 +1,4 @@
-"""Progress is told at once, then at most every so often, and at last."""
+"""Progress is reported at once, then at a limited rate, and at the end."""
 
 from __future__ import annotations
 

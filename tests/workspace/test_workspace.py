@@ -40,7 +40,7 @@ def farm(tmp_path_factory):
 
 @settings(max_examples=examples(500), deadline=None)
 @given(pieces=st.lists(PIECES, max_size=7), absolute=st.sampled_from(["", "/", "{root}/", "{root}", "{root}ed/"]))
-def test_what_is_resolved_is_inside_and_real(farm, pieces, absolute):
+def test_resolved_paths_are_inside_and_real(farm, pieces, absolute):
     path = absolute.format(root=farm.root) + "/".join(pieces)
     try:
         found = farm.resolve(path)
@@ -56,7 +56,7 @@ def test_what_is_resolved_is_inside_and_real(farm, pieces, absolute):
 @pytest.mark.parametrize(
     "path", ["..", "../rooted/x", "out", "out/x", "in/../../x", "a/up/rooted", "abs/passwd", "a/out", "/etc/passwd", "~"]
 )
-def test_what_leads_outside_is_refused(farm, path):
+def test_paths_that_lead_outside_are_refused(farm, path):
     with pytest.raises(ToolFailure) as caught:
         farm.resolve(path)
     assert caught.value.code is ErrorCode.PATH_NOT_IN_WORKSPACE
@@ -64,7 +64,7 @@ def test_what_leads_outside_is_refused(farm, path):
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "x" * 5000, "a/" * 3000 + "x", "\ud800"])
-def test_what_no_file_system_takes_is_refused(farm, path):
+def test_names_that_no_file_system_accepts_are_refused(farm, path):
     with pytest.raises(ToolFailure) as caught:
         farm.resolve(path)
     assert caught.value.code is ErrorCode.INVALID_TOOL_PARAMS

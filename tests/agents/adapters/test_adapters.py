@@ -1,4 +1,4 @@
-"""What holds for every adapter."""
+"""Laws that hold for every adapter."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ async def test_generate_content(session: Session):
     assert declared["parameters_json_schema"]["properties"]["path"]["type"] == "string"
 
 
-async def test_a_recording_stands_beside_the_responses(session: Session):
+async def test_a_recording_accompanies_the_responses(session: Session):
     (session.workspace.root / "a.wav").write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(50))
     response = types.GenerateContentResponse.model_validate(content(call("read", path="a.wav"), call("read", path="a.py")))
     (answer,) = await answer_google(session, response)

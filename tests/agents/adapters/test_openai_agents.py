@@ -25,7 +25,7 @@ async def test_an_agent(session: Session):
             agent = Agent(name="a", model=OpenAIResponsesModel("stub-1", client), tools=list(openai_agents_tools(session)))
             ended = await Runner.run(agent, "Change a.py", run_config=RunConfig(tracing_disabled=True))
     assert ended.final_output == "I leave it."
-    outputs = {item["call_id"]: item["output"] for item in said(server.asked[-1]) if item.get("type") == "function_call_output"}
+    outputs = {item["call_id"]: item["output"] for item in messages_of(server.asked[-1]) if item.get("type") == "function_call_output"}
     assert "one = 1" in outputs["1"]
     assert {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}.items() <= outputs["2"][-1].items()
     assert REASON in outputs["3"]
@@ -35,5 +35,5 @@ async def test_an_agent(session: Session):
     assert (first["type"], first["name"], first["strict"]) == ("function", "read", False)
 
 
-def said(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    return json.loads(json.dumps(asked["input"]))
+def messages_of(request: dict[str, Any]) -> list[dict[str, Any]]:
+    return json.loads(json.dumps(request["input"]))

@@ -36,7 +36,7 @@ def made_for(workspace: Workspace) -> list[object]:
 
     @tool(kind="read")
     def count() -> int:
-        """How many files the workspace has."""
+        """Counts the files of the workspace."""
         return sum(path.is_file() for path in workspace.root.rglob("*"))
 
     return [count]

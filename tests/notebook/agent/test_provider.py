@@ -31,7 +31,7 @@ def test_steps_tokens_and_what_it_cost(lab, ask, project):
         lab.until(lambda: lab.question("once"), limit=100)  # the provider's own package takes its time to load
         lab.answer_with("once")
         lab.until(lambda: cell.done)
-        said = server.said(1)[-1]["content"]
+        said = server.messages_of(1)[-1]["content"]
     assert "I mend it." in cell.text
     assert "It is done." in cell.text
     assert foot(cell)["figures"][-2:] == ["220 tokens", "under $0.0001"]

@@ -54,7 +54,7 @@ def test_the_owner_stays(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of others")
-def test_an_owner_that_cannot_be_kept_is_kept_by_writing_in_place(open_folder, as_nobody):
+def test_the_owner_is_preserved_by_writing_in_place_where_necessary(open_folder, as_nobody):
     path = open_folder / "f"
     path.write_bytes(b"old, and longer")
     path.chmod(0o666)
@@ -84,7 +84,7 @@ def test_hard_links_stay_together(tmp_path):
     assert (tmp_path / "g").read_bytes() == b"new"
 
 
-def test_what_changed_meanwhile_is_not_overwritten(tmp_path):
+def test_a_file_changed_by_others_is_not_overwritten(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b"theirs")
     assert failure(path, b"mine", b"old", "f") is ErrorCode.CONFLICT

@@ -17,7 +17,7 @@ MARKS = st.sampled_from([b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_U
 @example(codecs.BOM_UTF16_LE, b"\x3d\xd8")
 @example(codecs.BOM_UTF16_LE, b"\0\0a\0")
 @example(codecs.BOM_UTF8, codecs.BOM_UTF8)
-def test_what_decodes_encodes_to_the_same_bytes(mark, data):
+def test_decoded_text_is_encoded_to_the_same_bytes(mark, data):
     text = decode(mark + data)
     if text is not None:
         assert encode(text.text, text.encoding) == mark + data
@@ -41,7 +41,7 @@ def test_text_in_an_older_encoding_is_text(codec):
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\x89PNG\r\n\x1a\n\0", bytes(range(256)), codecs.BOM_UTF16_LE + b"a"])
-def test_what_is_no_text(data):
+def test_binary_files_are_not_text(data):
     assert decode(data) is None
 
 

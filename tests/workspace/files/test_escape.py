@@ -209,7 +209,7 @@ NO_FOLDER = ErrorCode.PATH_IS_NOT_A_DIRECTORY
 
 @dataclass(frozen=True)
 class Row:
-    """What reading and writing such a path come to, and why; ``{root}`` and ``{out}`` are the folders, ``{name}`` the root's own name."""
+    """The results of reading and writing such a path, and why; ``{root}`` and ``{out}`` are the folders, ``{name}`` the root's own name."""
 
     path: str
     read: str

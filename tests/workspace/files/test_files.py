@@ -24,7 +24,7 @@ def test_a_file_without_a_size_is_read_to_its_end():
     assert b"Pid:" in read.read_bytes(Path(f"/proc/{os.getpid()}/status"), "status")
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path):
+def test_paths_that_are_not_files_are_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "socket"))

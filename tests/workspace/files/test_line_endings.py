@@ -10,12 +10,12 @@ MIXED = st.text(alphabet="ab\r\n\udcff", max_size=30)
 
 
 @given(MIXED, st.sampled_from(["\n", "\r\n"]))
-def test_what_stays_the_same_stays_byte_for_byte(text, ending):
+def test_unchanged_lines_stay_byte_for_byte(text, ending):
     assert with_original_endings(text, displayable(with_lf(text)), ending) == text
 
 
 @given(MIXED, st.text(alphabet="abc\n", max_size=30), st.sampled_from(["\n", "\r\n"]))
-def test_what_is_carried_over_says_what_was_proposed(text, proposed, ending):
+def test_text_with_adopted_line_endings_says_the_proposed_lines(text, proposed, ending):
     assert displayable(with_lf(with_original_endings(text, proposed, ending))) == with_lf(proposed)
 
 

@@ -1,4 +1,4 @@
-"""What is in a folder."""
+"""Listings of folders."""
 
 import os
 
@@ -39,7 +39,7 @@ def test_links_pipes_and_what_leads_nowhere(tmp_path):
     )
 
 
-def test_a_link_tells_nothing_of_what_is_outside(tmp_path):
+def test_a_link_reveals_nothing_about_files_outside(tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "secret").write_text("seven!!")
     root = tmp_path / "root"
@@ -50,7 +50,7 @@ def test_a_link_tells_nothing_of_what_is_outside(tmp_path):
     assert list_folder(workspace.root, workspace).entries == (Entry("to_file", link=True), Entry("to_folder", link=True))
 
 
-def test_what_is_hidden_is_counted_and_not_named(tmp_path):
+def test_hidden_files_are_counted_and_not_named(tmp_path):
     for name in ("secret.pem", "a.txt", "keys/x"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")

@@ -46,7 +46,7 @@ def test_a_broken_picture_is_refused(data):
 
 
 @pytest.mark.parametrize("data", [b"", b"BMW drives", b"GIF", b"RIFF....WAVE", b"<svg/>", b'_PDF = b"%PDF-"', b"\x89PNG\0\1"])
-def test_what_is_none(data):
+def test_other_bytes_have_no_media_type(data):
     assert media_type(data) == ""
 
 

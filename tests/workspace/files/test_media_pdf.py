@@ -29,7 +29,7 @@ def widths(data):
     ("pages", "found"),
     [("3", [3]), ("2-4", [2, 3, 4]), (" 2 – 4 ", [2, 3, 4]), ("11-", [11, 12]), ("12-99", [12]), ("1-12", list(range(1, 13)))],
 )
-def test_the_pages_that_were_asked_for(pages, found):
+def test_the_requested_pages_are_returned(pages, found):
     part, total, numbers = media.extract_pages(document(12), pages, "d")
     assert (widths(part), total, list(numbers)) == (found, 12, found)
 
@@ -49,7 +49,7 @@ def test_a_short_document_is_given_as_it_is():
         ("all", "is not a page range"),
     ],
 )
-def test_what_is_wrong_with_pages(pages, words):
+def test_wrong_page_ranges_are_refused_with_a_reason(pages, words):
     with pytest.raises(ToolFailure, match=words) as caught:
         media.extract_pages(document(30), pages, "d")
     assert caught.value.code is ErrorCode.INVALID_TOOL_PARAMS

@@ -22,7 +22,7 @@ from nbtools.workspace.files.memory import added_fact, one_line, user_file, with
         ("## Remembered\n- new\n", "## Remembered\n- new\n"),
     ],
 )
-def test_where_the_line_goes(before, after):
+def test_a_new_line_is_inserted_in_its_section(before, after):
     assert with_fact(before, "new") == after
 
 

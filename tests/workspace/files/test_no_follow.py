@@ -66,7 +66,7 @@ def test_a_link_anywhere_on_the_way_is_refused_in_one_line(tree, name):
 
 
 @pytest.mark.usefixtures("way")
-def test_what_is_no_link_is_opened_from_the_root_and_from_a_folder(tree):
+def test_paths_without_links_are_opened_from_the_root_and_from_a_folder(tree):
     with os.fdopen(open_no_links(tree / "a" / "b" / "file", READ)) as file:
         assert file.read() == "inside"
         assert not os.get_inheritable(file.fileno())

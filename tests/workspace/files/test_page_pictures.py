@@ -37,7 +37,7 @@ async def test_pages_of_extreme_shapes_are_small(width):
 
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.7", b"no document"])
-async def test_what_cannot_be_drawn_has_no_pictures(data):
+async def test_pages_that_cannot_be_drawn_have_no_pictures(data):
     assert await page_pictures(data) == ()
 
 

@@ -32,7 +32,7 @@ def test_the_nearest_comes_first(workspace, path, near):
     assert f"Did you mean {near}" in failure.message
 
 
-def test_what_is_like_nothing(workspace):
+def test_a_name_that_resembles_nothing_gets_no_suggestion(workspace):
     assert nearest_paths(workspace, "zzz/qqq") == []
     assert nearest_paths(workspace, "index.js") == []
     assert "Use ls" in path_not_found(workspace, "zzz").message

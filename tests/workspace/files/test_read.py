@@ -83,7 +83,7 @@ def test_a_large_file_needs_little_memory(tmp_path, start):
 
 
 def test_the_end_is_reached_without_reading_twice(tmp_path, monkeypatch):
-    """What is counted is read once, and the last lines once more."""
+    """Counted lines are read once, and the last lines once more."""
     path = tmp_path / "f"
     path.write_bytes(b"12345678\n" * 100_000)
     seen = []

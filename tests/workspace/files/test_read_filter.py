@@ -1,4 +1,4 @@
-"""What is hidden: the same for us and for ripgrep."""
+"""The hidden files are the same for nbtools and for ripgrep."""
 
 import subprocess
 
@@ -59,7 +59,7 @@ def test_a_pattern_hides_the_same_files_from_us_and_from_ripgrep(tmp_path, patte
     assert set(listed.stdout.decode().splitlines()) == EVERYTHING - hidden
 
 
-def test_a_folder_is_hidden_by_a_pattern_for_folders_and_what_is_outside_never(tmp_path):
+def test_a_pattern_for_folders_hides_folders_and_never_paths_outside(tmp_path):
     workspace = Workspace(tmp_path)
     assert not workspace.hides("secrets", folder=True)
     workspace.hidden = ("secrets/",)

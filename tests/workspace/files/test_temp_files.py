@@ -1,4 +1,4 @@
-"""What a change that was cut short leaves beside the files is found by others, and the only copy of anything stays."""
+"""Temporary files that an interrupted change leaves are found by others, and the only copy of anything stays."""
 
 import os
 import subprocess
@@ -21,14 +21,14 @@ def names(folder):
 
 
 @pytest.mark.parametrize("what", ["tmp", "copy", "link"])
-def test_what_was_to_be_new_goes(tmp_path, what):
+def test_temporary_files_of_new_content_are_removed(tmp_path, what):
     (tmp_path / name_of_a_dead_process(what)).write_text("half")
     assert sweep(tmp_path) == ()
     assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("what", ["tmp", "before"])
-def test_what_a_process_still_works_on_stays(tmp_path, what):
+def test_temporary_files_of_running_processes_stay(tmp_path, what):
     name = hidden_name(what, "f")
     (tmp_path / name).write_text("x")
     assert sweep(tmp_path, lambda _: True) == ()
@@ -66,7 +66,7 @@ def test_a_file_with_a_name_too_long_is_not_put_back_and_not_dropped(tmp_path):
     assert sweep(tmp_path) == (kept,)
 
 
-def test_what_merely_looks_alike_stays(tmp_path):
+def test_files_with_similar_names_stay(tmp_path):
     for name in (".nbtools-settings", ".nbtools-12.tmp", ".nbtools-0123456789ab.before", "nbtools.tmp"):
         (tmp_path / name).write_text("mine")
     there = names(tmp_path)

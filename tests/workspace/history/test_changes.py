@@ -188,7 +188,7 @@ async def test_a_file_with_two_names_keeps_both_and_is_put_back(files):
     assert (files / "twin").read_bytes() == b"AAAA\n"
 
 
-async def test_what_cannot_be_put_back_is_told(files):
+async def test_a_change_that_cannot_be_rolled_back_is_reported(files):
     class Spoiler(Remove):
         """Somebody else writes into the first file before the last step fails."""
 

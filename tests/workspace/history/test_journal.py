@@ -64,7 +64,7 @@ def test_a_difference_makes_the_new_content_of_the_old(head: bytes, old: bytes, 
 
 
 @pytest.mark.parametrize("size", [0, 1, 70_000, 300_000, 2_000_000])
-def test_contents_of_any_size_are_kept(root: Path, state: Path, size: int) -> None:
+def test_contents_of_any_size_are_stored(root: Path, state: Path, size: int) -> None:
     journal, path = journal_of(root), root / "f"
     before = os.urandom(size)
     path.write_bytes(before)
@@ -81,20 +81,20 @@ def large(name: Path) -> bytes:
     return data
 
 
-def kept(journal: Journal) -> list[Path]:
+def stored_files(journal: Journal) -> list[Path]:
     return list((journal.folder / "blobs").iterdir())
 
 
-def test_a_file_that_another_takes_the_place_of_is_kept_itself_no_byte_is_copied(root: Path, state: Path) -> None:
+def test_a_replaced_file_is_stored_without_copying_a_byte(root: Path, state: Path) -> None:
     journal, path = journal_of(root), root / "f"
     before, inode = large(path), path.stat().st_ino
     wrote(journal, path, before, b"after")
-    (one,) = kept(journal)
+    (one,) = stored_files(journal)
     assert (one.stat().st_ino, one.stat().st_nlink, path.stat().st_nlink) == (inode, 1, 1)
     journal.close()
 
 
-def test_a_file_with_several_names_is_kept_as_a_copy(root: Path, state: Path) -> None:
+def test_a_file_with_several_names_is_stored_as_a_copy(root: Path, state: Path) -> None:
     journal, path = journal_of(root), root / "f"
     before = large(path)
     (root / "other").hardlink_to(path)
@@ -104,7 +104,7 @@ def test_a_file_with_several_names_is_kept_as_a_copy(root: Path, state: Path) ->
     journal.close()
 
 
-def test_a_file_that_got_a_second_name_at_the_last_moment_is_kept_as_a_copy(root: Path, state: Path) -> None:
+def test_a_file_that_gets_a_second_name_at_the_last_moment_is_stored_as_a_copy(root: Path, state: Path) -> None:
     journal, path = journal_of(root), root / "f"
     before = large(path)
     place = journal.backup_path(path, before)
@@ -123,23 +123,23 @@ def test_a_change_that_is_refused_leaves_no_second_name(root: Path, state: Path)
         wrote(journal, path, before[::-1], b"after")
     assert path.read_bytes() == before
     assert path.stat().st_nlink == 1
-    assert not kept(journal)
+    assert not stored_files(journal)
     assert not journal.entries()
     journal.close()
 
 
-async def test_what_is_taken_back_has_one_name_again(root: Path, state: Path) -> None:
+async def test_a_rolled_back_file_has_one_name_again(root: Path, state: Path) -> None:
     journal, path = journal_of(root), root / "f"
     before, inode = large(path), path.stat().st_ino
     with pytest.raises(ToolFailure):
         await make_changes(journal, [Write(path, "f", before, b"after"), Write(root / "g", "g", b"not there", b"")])
     assert (path.read_bytes(), path.stat().st_ino, path.stat().st_nlink) == (before, inode, 1)
-    assert not kept(journal)
+    assert not stored_files(journal)
     assert not journal.entries()
     journal.close()
 
 
-async def test_what_another_program_still_wrote_to_is_not_taken_for_what_was_there(root: Path, state: Path) -> None:
+async def test_a_stored_file_that_another_program_still_writes_is_not_restored(root: Path, state: Path) -> None:
     path = root / "f"
     path.write_text("line\n" * 10_000)
     with path.open("a") as log:
@@ -149,12 +149,12 @@ async def test_what_another_program_still_wrote_to_is_not_taken_for_what_was_the
             log.flush()
             refused = await session.undo()
             assert refused.error is not None
-            (spoiled,) = kept(session.workspace.journal)
+            (spoiled,) = stored_files(session.workspace.journal)
             assert f"f: a program that had it open changed the stored copy, {spoiled}" in refused.error.message
             assert path.read_text() == "LINE\n" * 10_000
 
 
-async def test_what_failed_half_way_and_could_not_be_put_back_can_be_undone(root: Path, state: Path) -> None:
+async def test_a_partial_change_that_could_not_be_rolled_back_can_be_undone(root: Path, state: Path) -> None:
     for name in "ab":
         (root / name).write_text(f"{name}\n")
 
@@ -204,7 +204,7 @@ def test_nobody_else_can_read_it(root: Path, state: Path) -> None:
     journal.close()
 
 
-def test_where_it_cannot_be_kept_nothing_is_changed_and_the_way_on_is_said(root: Path, state: Path) -> None:
+def test_without_storage_nothing_is_changed_and_the_message_says_how_to_continue(root: Path, state: Path) -> None:
     state.write_text("a file where the folder should be")
     journal, path = journal_of(root), root / "f"
     path.write_bytes(b"before")
@@ -240,7 +240,7 @@ def test_a_full_disk_of_the_journal_changes_nothing(root: Path, tiny_disk: Path,
 
 
 @pytest.mark.parametrize("damage", ["no database", "pages overwritten"])
-def test_a_damaged_journal_is_set_aside_and_said_and_calls_go_on(root: Path, state: Path, damage: str) -> None:
+def test_a_damaged_journal_is_set_aside_and_reported_and_calls_continue(root: Path, state: Path, damage: str) -> None:
     journal, path = journal_of(root), root / "f"
     path.write_bytes(b"0")
     for number in range(50):
@@ -260,7 +260,7 @@ def test_a_damaged_journal_is_set_aside_and_said_and_calls_go_on(root: Path, sta
     journal.close()
 
 
-def test_a_journal_that_was_deleted_under_it_is_made_anew(root: Path, state: Path) -> None:
+def test_a_journal_that_was_deleted_is_created_again(root: Path, state: Path) -> None:
     journal, path = journal_of(root), root / "f"
     path.write_bytes(b"0")
     wrote(journal, path, b"0", b"1")
@@ -271,7 +271,7 @@ def test_a_journal_that_was_deleted_under_it_is_made_anew(root: Path, state: Pat
     journal.close()
 
 
-def test_the_oldest_goes_first_when_it_is_full_and_that_is_said(root: Path, state: Path) -> None:
+def test_a_full_journal_drops_its_oldest_entries_and_reports_it(root: Path, state: Path) -> None:
     journal, path = journal_of(root, journal_bytes=1_000_000), root / "f"
     before = os.urandom(100_000)
     path.write_bytes(before)

@@ -1,4 +1,4 @@
-"""What commands change is noticed, by how the files look, whatever they do to hide it."""
+"""Changes by commands are noticed from the metadata of the files, whatever the commands do to hide them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def looked(snapshot: FileSnapshot) -> FileScan:
 
 
 def records(snapshot: FileSnapshot, root: Path, change: Callable[[Path], object]) -> tuple[Record, ...]:
-    """What is recorded of a command that makes ``change``."""
+    """Returns the record of a command that makes ``change``."""
     entry = snapshot.begin(looked(snapshot), lambda _: None)
     change(root)
     snapshot.end(entry, looked(snapshot))
@@ -63,14 +63,14 @@ def records(snapshot: FileSnapshot, root: Path, change: Callable[[Path], object]
 
 
 def same_tick(root: Path) -> None:
-    """Of the same length, at once after what was looked at, and again."""
+    """Writes a text of the same length, immediately after the snapshot, and again."""
     path = root / "a.txt"
     for letter in "AB":
         path.write_text(f"{letter}.txt\n")
 
 
 def set_back(root: Path) -> None:
-    """Of the same length, in place, with the time that it had."""
+    """Writes a text of the same length in place and restores the time of the file."""
     before = (root / "a.txt").stat()
     (root / "a.txt").write_text("A.txt\n")
     os.utime(root / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -106,7 +106,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], set[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize("quick", [True, False], ids=["at once", "later"])
 @pytest.mark.parametrize("what", CHANGES)
-def test_what_a_command_changes_is_noticed(root: Path, snapshot: FileSnapshot, what: str, quick: bool) -> None:
+def test_changes_by_a_command_are_noticed(root: Path, snapshot: FileSnapshot, what: str, quick: bool) -> None:
     """Also where everything is known already, and longer than a tick ago."""
     change, expected = CHANGES[what]
     assert records(snapshot, root, lambda _: None) == ()
@@ -132,7 +132,7 @@ def test_another_sessions_snapshot_is_seen(root: Path, snapshot: FileSnapshot) -
     assert snapshot._journal.content(record.before) == b"other's\n"
 
 
-def test_what_was_dropped_for_its_size_does_not_count_as_new(root: Path) -> None:
+def test_files_dropped_for_their_size_do_not_count_as_new(root: Path) -> None:
     """Undoing would remove it."""
     (root / ".gitignore").unlink()
     snapshot = FileSnapshot(Journal(root, Settings(journal_bytes=10)), root)
@@ -200,7 +200,7 @@ def _files(looking: FileScanner) -> dict[str, object]:
     return dict(now.files)
 
 
-def test_too_much_is_told_without_looking_at_all(root: Path) -> None:
+def test_too_many_files_are_reported_without_reading_all(root: Path) -> None:
     looking = FileScanner(root)
     many, large = looking.scan(root / "none", 4, LARGE), looking.scan(root / "none", 5, 10)
     assert isinstance(many, LimitExceeded)

@@ -14,7 +14,7 @@ from nbtools.workspace.notebooks.notebook_file import NotebookFile, cells_of, fi
 
 
 def notebook(*, ids=True, lists=True, sources=("# Title\n\nText é", "x = 1\nprint(x)", "")):
-    """As JSON; the second cell has outputs."""
+    """Returns a notebook as JSON; the second cell has outputs."""
 
     def source(text):
         return text.splitlines(keepends=True) if lists else text
@@ -31,7 +31,7 @@ def notebook(*, ids=True, lists=True, sources=("# Title\n\nText é", "x = 1\npri
 
 
 def spelled(content, *, end="", start="", ending="\n", **style):
-    """As ``json.dumps`` of that style would write it."""
+    """Returns the text that ``json.dumps`` of that style would write."""
     return start + (json.dumps(content, **style) + end).replace("\n", ending)
 
 
@@ -63,7 +63,7 @@ def parsed(data):
 
 
 def changed_part(before, after):
-    """What stands between the longest common beginning and end."""
+    """Returns the text between the longest common beginning and end."""
     head = next((k for k, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
     rest, new = before[head:], after[head:]
     tail = next((k for k, (a, b) in enumerate(zip(reversed(rest), reversed(new), strict=False)) if a != b), min(len(rest), len(new)))
@@ -101,7 +101,7 @@ def test_a_replaced_source_keeps_all_around_it(text):
 
 
 @pytest.mark.parametrize(("content", "style"), STYLES.values(), ids=STYLES)
-def test_what_is_new_is_spelled_as_its_producer_would(content, style):
+def test_new_parts_are_formatted_as_their_producer_would(content, style):
     file = opened(spelled(content, **style).encode())
     changed = [
         file.insert(3, "a = 'ß'\nb", "code", "new-cell"),
@@ -193,7 +193,7 @@ def test_an_attachment_does_not_stay_in_a_code_cell():
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "reason"),
     [
         (b"", "not valid JSON (line 1, column 1"),
         (b'{"cells": [', "not valid JSON"),
@@ -208,11 +208,11 @@ def test_an_attachment_does_not_stay_in_a_code_cell():
         (b'{"nbformat": 4, "cells": [], "a": ' + b"1" * 5000 + b"}", "too many digits"),
     ],
 )
-def test_what_is_no_notebook_is_refused(data, said):
+def test_files_that_are_not_notebooks_are_refused(data, reason):
     with pytest.raises(ToolFailure, match=r"^a\.ipynb ") as caught:
         cells_of(data, "a.ipynb")
     assert caught.value.code is ErrorCode.READ_CONTENT_FAILURE
-    assert said in caught.value.message
+    assert reason in caught.value.message
 
 
 def test_an_unknown_cell_names_those_there():
@@ -270,7 +270,7 @@ def test_a_minor_version_that_is_no_number_gives_no_ids(minor):
     assert len(cells_of(file.insert(0, "x", "code", "new"), "n.ipynb")) == 4
 
 
-def test_what_cannot_be_shown_stays_where_its_line_does():
+def test_parts_that_cannot_be_shown_stay_with_their_line():
     text = spelled(notebook(sources=("", "a\ud83d\nb\nc\udce9")), indent=1)
     file = opened(text.encode())
     assert file.cells[1].source == "a\ufffd\nb\nc\ufffd"

@@ -1,4 +1,4 @@
-"""Output that grows is told once, and whole characters and sequences at a time."""
+"""Growing output is reported once, in whole characters and sequences at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_however_it_comes_the_pieces_are_the_whole(cuts: list[int]) -> None:
 
 
 @given(st.lists(st.integers(0, len(_STREAM)), max_size=12).map(sorted))
-def test_lines_that_match_are_told_once(cuts: list[int]) -> None:
+def test_matching_lines_are_reported_once(cuts: list[int]) -> None:
     collector = OutputCollector()
     unread = OutputCursor(collector)
     told, lines = "", 0

@@ -1,4 +1,4 @@
-"""What commands find around them, and what they go without."""
+"""The environment of commands: which variables they get, and which they do not."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_looks_like_none(name: str, value: str) -> None:
 
 
 class Listener:
-    """What was shown while a call ran, and at its end."""
+    """Returns the displays while a call ran, and at its end."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []

@@ -28,7 +28,7 @@ def root(tmp_path):
 
 
 @needs_landlock
-def test_what_is_not_named_cannot_be_read(root):
+def test_files_that_are_not_listed_cannot_be_read(root):
     cat = partial(subprocess.run, ["cat", root / "sub" / "file", root / "link" / "secret"], capture_output=True, check=False)
     system = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache"]
     ended = restrict_reads([str(root), *system, str(root / "none")], cat)
@@ -100,7 +100,7 @@ def test_names_that_a_link_leads_to_are_none_of_ours(root):
     assert without_links(root, names) == ["sub/file"]
 
 
-async def test_without_landlock_what_is_reported_is_looked_at(root, monkeypatch):
+async def test_without_landlock_reported_paths_are_checked(root, monkeypatch):
     script = root.parent / "rg"
     script.write_text(f'#!/bin/sh\nexec {find_rg()} "$@"\n')
     script.chmod(0o755)

@@ -39,7 +39,7 @@ async def test_lines_go_there_and_back(tmp_path: Path) -> None:
     await talk(ECHO, tmp_path, what)
 
 
-async def test_its_end_and_its_complaints_are_told(tmp_path: Path) -> None:
+async def test_its_end_and_its_error_output_are_reported(tmp_path: Path) -> None:
     async def what(talking: LineProcess, heard: asyncio.Queue[bytes], over: asyncio.Event) -> None:
         await over.wait()
         assert heard.get_nowait() == b"bye"
@@ -71,14 +71,14 @@ async def test_nothing_is_left_of_it(tmp_path: Path, deaf: str) -> None:
     assert [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE] == []
 
 
-async def test_what_cannot_be_started(tmp_path: Path) -> None:
+async def test_a_program_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         async with open_line_process(["/no/such"], cwd=tmp_path, env={}, on_line=print, on_end=print, max_line_bytes=10):
             pass
 
 
 @pytest.mark.parametrize("turns", range(6))
-async def test_who_is_cancelled_while_it_starts_leaves_nothing(tmp_path: Path, turns: int) -> None:
+async def test_cancelling_a_start_leaves_no_process(tmp_path: Path, turns: int) -> None:
     async def begin() -> None:
         async with open_line_process(
             ["sleep", "600"], cwd=tmp_path, env=dict(os.environ), on_line=print, on_end=lambda: None, max_line_bytes=1_000

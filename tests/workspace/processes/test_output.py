@@ -64,7 +64,7 @@ def test_the_display_has_the_last_200_lines_or_32_kb(tmp_path: Path) -> None:
     assert not complete
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     collector = collected(tmp_path / "not there", b"x\n" * 100_000)
     assert "failed" in collector.problem
     assert "they are lost" in collector.shortened(1000).text

@@ -20,7 +20,7 @@ from nbtools.workspace.workspace import Workspace
 _GAP = re.compile(r"\[… ([\d,]+) of ([\d,]+) characters \(([\d,]+) lines\) omitted; full text in (\S+)\]\n")
 
 
-def test_what_fits_is_the_same_result() -> None:
+def test_output_that_fits_gives_the_same_result() -> None:
     result = ToolResult("x" * 100, "")
     assert shorten_result(result, 100) is result
     parts = ToolResult(({"text": "x" * 60}, {"text": "y" * 40}), "")
@@ -67,7 +67,7 @@ def test_nothing_is_lost_and_the_counts_are_true(texts: list[str], limit: int) -
     Path(gap[4]).unlink()
 
 
-def test_what_is_left_out_may_be_read_and_nothing_else_outside(tmp_path: Path) -> None:
+def test_the_full_output_may_be_read_and_nothing_else_outside(tmp_path: Path) -> None:
     cut = shorten_result(ToolResult("x" * 200, ""), 100).llm_content
     assert isinstance(cut, str)
     gap = _GAP.search(cut)

@@ -61,12 +61,12 @@ async def test_there_is_no_terminal() -> None:
     assert b"refused" in ran.output
 
 
-async def test_a_signal_is_told() -> None:
+async def test_a_signal_is_reported() -> None:
     ended = await Ran().command("kill -KILL $$")
     assert (ended.exit_code, ended.signal) == (None, "SIGKILL")
 
 
-async def test_what_cannot_be_started_raises() -> None:
+async def test_a_program_that_cannot_be_started_raises() -> None:
     with pytest.raises(FileNotFoundError):
         await run(["/no/such/program"], cwd=Path.cwd(), env={}, receive=print, limits=Limits())
 
@@ -79,7 +79,7 @@ async def test_the_time_limit_ends_the_whole_group() -> None:
     assert not sleeping("71.5")
 
 
-async def test_what_ignores_the_request_is_killed() -> None:
+async def test_a_process_that_ignores_the_request_is_killed() -> None:
     ended = await Ran().command("trap '' TERM; sleep 72.5; sleep 72.5", seconds=1.5)
     assert (ended.stopped, ended.signal) == ("time", "SIGKILL")
     assert ended.seconds >= 2
@@ -133,7 +133,7 @@ async def test_none_survives_in_the_moment_when_its_program_begins() -> None:
 
 
 @linux
-async def test_cancelling_ends_everything_before_it_is_told() -> None:
+async def test_cancelling_ends_every_process_before_it_returns() -> None:
     task = asyncio.create_task(Ran().command("setsid sleep 76.5 & sleep 76.5"))
     await until(lambda: len(sleeping("76.5")) == 2)
     task.cancel()

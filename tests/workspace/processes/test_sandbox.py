@@ -1,4 +1,4 @@
-"""What real programs can and cannot do in the sandbox."""
+"""Real programs in the sandbox: what they can do and what they cannot."""
 
 from __future__ import annotations
 
@@ -143,11 +143,11 @@ WORKS = [
 
 
 @needed
-@pytest.mark.parametrize(("command", "shown"), WORKS)
-async def test_works(box: Workspace, command: str, shown: str) -> None:
+@pytest.mark.parametrize(("command", "output"), WORKS)
+async def test_works(box: Workspace, command: str, output: str) -> None:
     result = await data(box, command)
     assert result.exit_code == 0, result.text
-    assert result.text.startswith(shown)
+    assert result.text.startswith(output)
 
 
 @needed
@@ -160,7 +160,7 @@ async def test_exit_codes_come_through_and_signals_as_a_shell_says_them(box: Wor
 
 
 @needed
-async def test_its_own_processes_are_not_told_as_work_in_the_background(box: Workspace) -> None:
+async def test_processes_of_the_sandbox_are_not_reported_as_background_work(box: Workspace) -> None:
     for _ in range(10):
         display = (await run(box, "true")).return_display
         assert isinstance(display, CommandOutput)
@@ -181,7 +181,7 @@ async def test_there_is_no_network_unless_the_settings_give_it(box: Workspace) -
 
 
 @needed
-async def test_what_rules_hide_is_empty_there(box: Workspace) -> None:
+async def test_hidden_paths_are_empty_in_the_sandbox(box: Workspace) -> None:
     box.hidden = ("/secrets", "*.env")
     result = await data(
         box,
@@ -209,7 +209,7 @@ async def test_a_file_that_says_where_the_repository_is_stays(box: Workspace, ho
 
 
 @needed
-async def test_what_makes_programs_run_and_is_new_is_told(box: Workspace) -> None:
+async def test_new_files_that_start_programs_are_reported(box: Workspace) -> None:
     result = await run(box, "echo 'echo hello' > .envrc; ln -s nowhere .git/commondir")
     assert "created commondir, .envrc" in "\n".join(result.notes)
     assert (await run(box, "true")).notes == ()
@@ -271,7 +271,7 @@ async def test_limits_end_everything_in_it(box: Workspace, command: str) -> None
 
 
 @needed
-async def test_what_emptied_its_environment_and_left_its_session_ends_with_the_command(box: Workspace) -> None:
+async def test_a_process_with_an_empty_environment_and_its_own_session_ends_with_the_command(box: Workspace) -> None:
     result = await data(box, "env -i setsid -f sleep 4711012 </dev/null >/dev/null 2>&1; sleep 0.2; echo done")
     assert result.text == "done\n"
     assert sleepers(4711012) == []
@@ -368,12 +368,12 @@ async def test_one_that_does_not_work_says_why(tmp_path: Path) -> None:
     assert "No permissions to create new namespace" in str(sandbox._check((str(broken),)))
 
 
-async def test_off_nothing_is_said(tmp_path: Path) -> None:
+async def test_without_a_sandbox_nothing_is_noted(tmp_path: Path) -> None:
     confined = await Workspace(tmp_path).sandboxed(["true"], tmp_path)
     assert (confined.argv, confined.description, confined.confined) == (["true"], "", False)
 
 
-def test_what_is_read_only_in_a_sandbox_is_asked_outside_of_it() -> None:
+def test_commands_that_are_read_only_in_a_sandbox_need_approval_outside_of_it() -> None:
     grounds = PathContext("/w")
     asked = {name for name in sandbox._PROTECTED if protection_reason(grounds.resolve(name), grounds)}
     assert {*sandbox._PROTECTED} - asked == {".config"}  # there only parts of it are

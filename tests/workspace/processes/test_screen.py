@@ -1,4 +1,4 @@
-"""The terminal's screen, checked against another emulator and against what is known of xterm."""
+"""The terminal's screen, checked against another emulator and against the documented behaviour of xterm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.examples import examples
 ROWS, COLUMNS = 5, 12
 
 
-def shown(*chunks: bytes, rows: int = ROWS, columns: int = COLUMNS) -> Screen:
+def screen_of(*chunks: bytes, rows: int = ROWS, columns: int = COLUMNS) -> Screen:
     screen = Screen(rows, columns)
     emulator = Emulator(screen, lambda _: None, lambda _: None)
     for chunk in chunks:
@@ -45,7 +45,7 @@ def test_it_shows_what_another_emulator_shows(parts: list[str]) -> None:
     text = _settled(parts)
     theirs = pyte.Screen(COLUMNS, ROWS)
     pyte.Stream(theirs).feed(text)
-    screen = shown(text.encode())
+    screen = screen_of(text.encode())
     assert [row.full() for row in screen.lines] == [line.ljust(COLUMNS) for line in theirs.display]
     assert (screen.cursor.row, screen.cursor.column) == (theirs.cursor.y, theirs.cursor.x)
 
@@ -55,7 +55,7 @@ def _settled(parts: list[str]) -> str:
     text = ""
     for part in parts:
         text += part
-        text += "\r" if shown(text.encode()).cursor.column == COLUMNS else ""
+        text += "\r" if screen_of(text.encode()).cursor.column == COLUMNS else ""
     return text
 
 
@@ -65,7 +65,7 @@ def test_chunks_make_no_difference(parts: list[str], data: st.DataObject) -> Non
     stream = ("".join(parts) + "ü漢é\x1b[38;5;9mx\x1b]8;;http://x\x1b\\y").encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     chunks = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
-    whole, parted = shown(stream), shown(*chunks)
+    whole, parted = screen_of(stream), screen_of(*chunks)
     assert whole.styled() == parted.styled()
     assert whole.cursor == parted.cursor
 
@@ -78,7 +78,7 @@ def test_chunks_make_no_difference(parts: list[str], data: st.DataObject) -> Non
 @example([b"\x1b[?7l", b"a" * 11, "漢漢".encode()])
 @settings(max_examples=examples(300), deadline=None)
 def test_nothing_breaks_it(chunks: list[bytes]) -> None:
-    screen = shown(*chunks)
+    screen = screen_of(*chunks)
     assert len(screen.lines) == ROWS
     assert all(len(row.cells) == len(row.styles) == COLUMNS for row in screen.lines)
     assert 0 <= screen.cursor.row < ROWS
@@ -109,27 +109,27 @@ def test_nothing_breaks_it(chunks: list[bytes]) -> None:
         ("a\x1b[2;3H\x1b[sX\x1b[H\x1b[uY", "a\n  Y"),
     ],
 )
-def test_what_xterm_does(stream: str, text: str) -> None:
-    assert shown(stream.encode()).text() == text
+def test_sequences_have_the_effect_that_xterm_gives_them(stream: str, text: str) -> None:
+    assert screen_of(stream.encode()).text() == text
 
 
-def test_lines_over_the_edge_are_kept_and_rows_that_only_wrapped_are_joined() -> None:
-    screen = shown("".join(f"line {number}\r\n" for number in range(20)).encode(), b"a long line that wraps\r\n$ ")
+def test_scrolled_lines_are_stored_and_wrapped_rows_are_joined() -> None:
+    screen = screen_of("".join(f"line {number}\r\n" for number in range(20)).encode(), b"a long line that wraps\r\n$ ")
     lines, lost = screen.unwrapped_lines(0)
     assert lines == [*(f"line {number}" for number in range(20)), "a long line that wraps", "$ "]
     assert lost == 0
     assert screen.unwrapped_lines(18)[0][:2] == ["line 18", "line 19"]
 
 
-def test_more_than_is_kept_is_counted() -> None:
-    screen = shown(b"x\r\n" * 20_000)
+def test_lines_beyond_the_limit_are_counted() -> None:
+    screen = screen_of(b"x\r\n" * 20_000)
     lines, lost = screen.unwrapped_lines(0)
     assert len(lines) + lost == 20_001
     assert lost > 5_000
 
 
 def test_the_lines_before_an_alternate_screen_stay() -> None:
-    screen = shown(b"one\r\n$ vi\r\n\x1b[?1049h\x1b[2J\x1b[5;1Hvi")
+    screen = screen_of(b"one\r\n$ vi\r\n\x1b[?1049h\x1b[2J\x1b[5;1Hvi")
     assert screen.text().strip() == "vi"
     assert screen.unwrapped_lines(0)[0] == ["one", "$ vi", ""]
 
@@ -163,4 +163,4 @@ def test_colours_and_weights(before: str, parameters: str, after: str) -> None:
 
 
 def test_colours_are_shown_as_runs() -> None:
-    assert shown(b"a\x1b[31mbc\x1b[0m d\x1b[42m ").styled() == "a\x1b[31mbc\x1b[0m d\x1b[42m \x1b[0m"
+    assert screen_of(b"a\x1b[31mbc\x1b[0m d\x1b[42m ").styled() == "a\x1b[31mbc\x1b[0m d\x1b[42m \x1b[0m"

@@ -188,7 +188,7 @@ def test_a_kernel_that_ends_by_itself_leaves_neither_commands_nor_a_supervisor(t
     assert done.stderr == ""
 
 
-def test_a_supervisor_that_was_killed_is_replaced_and_told_everything(tmp_path: Path, seconds: int) -> None:
+def test_a_killed_supervisor_is_replaced_and_gets_the_whole_state(tmp_path: Path, seconds: int) -> None:
     killed = "os.kill(supervisor().pid, 9); os.waitid(os.P_PID, supervisor().pid, os.WEXITED | os.WNOWAIT)"
     code = f"    begin('sleep {seconds}')\n    {killed}\n    begin('sleep {seconds}')"
     host = Host(code, tmp_path)
@@ -212,7 +212,7 @@ def test_a_number_that_somebody_else_has_by_now_is_left_alone(seconds: int) -> N
         stranger.wait()
 
 
-def test_what_is_over_is_nobodys_business(tmp_path: Path) -> None:
+def test_ended_processes_are_no_longer_supervised(tmp_path: Path) -> None:
     one = Supervisor()
     try:
         for number in range(20_000):

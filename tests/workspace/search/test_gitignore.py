@@ -1,4 +1,4 @@
-"""What git ignores, as ripgrep sees it."""
+"""Files ignored by git are those that ripgrep ignores."""
 
 import subprocess
 
@@ -64,7 +64,7 @@ def test_rules_end_at_the_repository(tmp_path):
     assert not IgnoreRules(tmp_path / "repository").ignores("x", folder=False)
 
 
-def test_an_ignored_folder_that_is_named_shows_what_is_in_it(tmp_path):
+def test_an_ignored_folder_that_is_named_shows_its_files(tmp_path):
     make(tmp_path, "out/x", "out/y.tmp")
     (tmp_path / ".gitignore").write_text("out/\n")
     (tmp_path / "out" / ".gitignore").write_text("*.tmp\n")

@@ -49,7 +49,7 @@ def test_a_folder_before_the_pattern_is_plain() -> None:
     assert not regex.fullmatch("a1b/x.py")
 
 
-def test_what_a_pattern_says_of_folders_and_names() -> None:
+def test_a_pattern_matches_folders_and_names() -> None:
     assert [literal_folder(glob) for glob in ("*.py", "src/*.py", "./a/b/**/c", "a/{b,c}/d", "a/../b")] == [".", "src", "a/b", "a", "a"]
     assert [last_name(glob) for glob in ("**/*.py", "a/**", "a/*.{x,y}", "{a/b,c}", "a")] == ["*.py", "*", "*.{x,y}", "*", "a"]
     assert [names_hidden(glob) for glob in ("**/*.py", ".github/**", "**/.env", "./a", "../a", "{a,.b}")] == [

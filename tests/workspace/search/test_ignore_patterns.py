@@ -116,7 +116,7 @@ def test_the_number_of_patterns_is_limited() -> None:
     assert time.process_time() - started < 30
 
 
-def test_what_no_pattern_says_anything_about_has_no_verdict() -> None:
+def test_a_path_that_no_pattern_matches_has_no_verdict() -> None:
     patterns = IgnorePatterns(["", "# a", "/", "a/", "!b"])
     assert [patterns.verdict(path, folder=False) for path in ("a", "b", "c")] == [None, False, None]
     assert patterns.verdict("x/a", folder=True) is True

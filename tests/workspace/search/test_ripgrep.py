@@ -39,7 +39,7 @@ def test_complaints_are_one_line() -> None:
     assert ripgrep_failure("").code == ErrorCode.GREP_EXECUTION_ERROR
 
 
-def test_what_could_not_be_read() -> None:
+def test_unreadable_paths_are_reported() -> None:
     assert parse_unreadable("rg: ./a: Permission denied (os error 13)\nnoise\n") == ("a: Permission denied (os error 13)",)
     assert os.access(find_rg(), os.X_OK)
 

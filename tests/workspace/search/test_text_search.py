@@ -1,4 +1,4 @@
-"""What the two passes of a search promise; the tools' tests go into what is found."""
+"""The contract of the two passes of a search; the tools' tests go into what is found."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_a_pattern_that_no_program_takes(tmp_path: Path) -> None:
     assert caught.value.code == ErrorCode.INVALID_TOOL_PARAMS
 
 
-async def test_what_cannot_be_read_is_told_beside_the_rest(open_folder, as_nobody) -> None:
+async def test_unreadable_files_are_reported_beside_the_results(open_folder, as_nobody) -> None:
     for name in ("a", "b", "c"):
         (open_folder / name).write_text("hit\n")
     (open_folder / "b").chmod(0)

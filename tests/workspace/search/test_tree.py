@@ -16,7 +16,7 @@ def test_shares_are_fair_and_use_all_there_is(sizes, limit):
     assert not unmet or max(given_) - min(unmet) <= 1
 
 
-def test_what_may_not_be_read(open_folder, as_nobody):
+def test_hidden_files_are_left_out_of_the_tree(open_folder, as_nobody):
     (open_folder / "shut").mkdir(mode=0)
     (open_folder / ".shut").mkdir(mode=0)
     with as_nobody():

@@ -40,8 +40,8 @@ def test_a_new_file(after):
     assert read_patch(LineDiff(None, after).unified("new file")).files == (Create("new file", after),)
 
 
-def git(folder, *arguments, given=None):
-    return subprocess.run(["git", *arguments], cwd=folder, input=given, capture_output=True, check=False)
+def git(folder, *arguments, stdin=None):
+    return subprocess.run(["git", *arguments], cwd=folder, input=stdin, capture_output=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +60,14 @@ def test_git_makes_the_same_of_it(before, after, context, repository):
     if not diff:
         return
     (file,) = read_patch(diff).files
-    ended = git(repository, "apply", "--whitespace=nowarn", "-", given=diff.encode())
+    ended = git(repository, "apply", "--whitespace=nowarn", "-", stdin=diff.encode())
     assert ended.returncode == 0, ended.stderr
     assert (repository / "f").read_bytes().decode() == apply(before, file.parts)
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(before=text.filter(bool), after=text.filter(bool), context=st.integers(0, 3))
-def test_what_git_writes_is_read(before, after, context, repository):
+def test_diffs_written_by_git_are_parsed(before, after, context, repository):
     (repository / "old").write_bytes(before.encode())
     (repository / "new").write_bytes(after.encode())
     diff = git(repository, "diff", "--no-index", f"-U{context}", "--", "old", "new").stdout.decode()

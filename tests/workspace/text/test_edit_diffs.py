@@ -100,7 +100,7 @@ def large(lines):
     return "".join(f"line {number} of many, which are all as long as this one\n" for number in range(lines)).encode()
 
 
-def test_of_a_large_file_only_what_changes_is_kept(tmp_path):
+def test_only_the_changes_of_a_large_file_are_stored(tmp_path):
     before = large(MAX_WHOLE_DIFF_BYTES // 50)
     changes = [Replacement(f"line {number} of many", f"line {number}") for number in (5, 6, 40_000)]
     change = plan_edit(tmp_path / "f", "f", before, changes)
@@ -116,7 +116,7 @@ def test_of_a_large_file_only_what_changes_is_kept(tmp_path):
     assert diff.original_content == change.original
 
 
-def test_what_is_shown_is_bounded_and_what_is_counted_is_not(tmp_path):
+def test_the_shown_part_is_bounded_and_the_count_is_complete(tmp_path):
     before = large(MAX_WHOLE_DIFF_BYTES // 50)
     change = plan_edit(tmp_path / "f", "f", before, [Replacement("0 of many", "0 of a few", None)])
     diff, _ = change.compared()

@@ -15,7 +15,7 @@ def test_made_with_its_folders(tmp_path):
     assert (tmp_path / "a" / "f").read_bytes() == b"x\n"
 
 
-def test_what_cannot_be_made_leaves_no_folders(tiny_disk):
+def test_a_file_that_cannot_be_created_leaves_no_folders(tiny_disk):
     with pytest.raises(ToolFailure):
         change(tiny_disk / "a" / "b" / "f", None, b"x" * 1_000_000).step().make_alone()
     assert list(tiny_disk.iterdir()) == []

@@ -90,7 +90,7 @@ def test_a_loose_step_wants_one_place_and_none_after_it_is_tried():
         ("", "result = self.value + 1"),
     ],
 )
-def test_what_is_like_it_but_another_text(text, old):
+def test_similar_but_different_text_is_not_matched(text, old):
     assert failure(text, old).code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
 
 
@@ -101,7 +101,7 @@ def test_two_places_about_as_like_are_both_named():
     assert changed(text.replace("sekond", "thirtieth"), "value = compute(first, secund)", "x")[1] == "close match"
 
 
-def test_a_change_that_is_made_already_is_not_made_to_what_is_like_it():
+def test_a_change_that_is_already_made_is_not_applied_to_similar_text():
     message = failure("value = compute(first, third)\n", "value = compute(first, thirt)", "value = compute(first, third)").message
     assert "already there, in line 1" in message
 
@@ -162,7 +162,7 @@ def test_new_lines_move_as_a_block(text, old, new, after):
         ("    a()\n", "\u00a0\u00a0a()\n", "\u00a0\u00a0b()\n"),
     ],
 )
-def test_where_it_is_not_certain_how_far_they_move_nothing_is_changed(text, old, new):
+def test_lines_with_an_uncertain_indentation_are_not_changed(text, old, new):
     assert failure(text, old, new).code in {ErrorCode.EDIT_PREPARATION_FAILURE, ErrorCode.EDIT_NO_OCCURRENCE_FOUND}
 
 
@@ -228,7 +228,7 @@ def code(tree, unit, depth):
 
 @st.composite
 def changed_trees(draw, tree):
-    """The same statements, with some more of them at any depth, some of these with continuation lines."""
+    """Draws the same statements, with some more of them at any depth, some of these with continuation lines."""
     result = []
     for head, body in tree:
         for _ in range(draw(st.integers(0, 1))):

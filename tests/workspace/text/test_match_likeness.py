@@ -1,4 +1,4 @@
-"""What a caller may have meant."""
+"""Suggestions of the text that a caller may have meant."""
 
 import time
 

@@ -80,7 +80,7 @@ def test_nothing_to_change():
     assert failure("a\r\nb", "a\nb", "a\r\nb")[0] is ErrorCode.EDIT_NO_CHANGE
 
 
-def test_what_is_not_there():
+def test_text_that_does_not_occur_is_an_error():
     code, message = failure("def f():\n\treturn 1\n", "    return 1")
     assert code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
     assert "line 2" in message

@@ -48,7 +48,7 @@ def test_one_form(url, read):
         (f"http://{'a' * 64}.example/", "not a web address"),
     ],
 )
-def test_what_is_none(url, words):
+def test_text_that_is_not_a_web_address_is_refused(url, words):
     with pytest.raises(ToolFailure) as caught:
         parse_web_address(url)
     assert caught.value.code is ErrorCode.INVALID_TOOL_PARAMS

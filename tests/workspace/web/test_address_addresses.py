@@ -1,4 +1,4 @@
-"""Which addresses are anybody's."""
+"""The classification of addresses as public or private."""
 
 import ipaddress
 
@@ -29,6 +29,6 @@ def test_not_public(address):
 
 
 @given(st.ip_addresses())
-def test_what_python_calls_private_is_never_public(address):
+def test_addresses_that_python_calls_private_are_never_public(address):
     if address.is_private or address.is_multicast or address.is_reserved or address.is_link_local or address.is_unspecified:
         assert not is_public(str(address)) or address in ipaddress.ip_network("64:ff9b::/96")

@@ -1,4 +1,4 @@
-"""The door to the web: what is connected to, and what comes through."""
+"""The web client: the addresses that it connects to, and the responses that it accepts."""
 
 import asyncio
 import gzip
@@ -78,7 +78,7 @@ async def test_a_redirect_to_another_port_of_an_allowed_host_is_refused(server, 
 
 
 @pytest.mark.parametrize("host", ["other.example", "www.first.example", "sub.first.example", "first.example.other.example"])
-async def test_a_redirect_to_another_host_is_told_and_not_followed(server, host):
+async def test_a_redirect_to_another_host_is_reported_and_not_followed(server, host):
     async def resolve(host, port):
         return ("127.0.0.1",)
 
@@ -113,7 +113,7 @@ async def test_a_very_long_address_of_another_host_is_not_shown(server):
 
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "http://me:pw@127.0.0.1/", "javascript:1", "gopher://x"])
-async def test_a_redirect_to_what_is_no_page(server, location):
+async def test_a_redirect_to_an_invalid_address_is_an_error(server, location):
     server.pages["/a"] = reply(status="302 Found", location=location)
     assert "redirects to an address that cannot be fetched" in (await failure(server, "/a")).message
 
@@ -127,7 +127,7 @@ async def test_one_private_address_among_public_ones_is_enough():
     assert caught.value.code is ErrorCode.WEB_FETCH_FALLBACK_FAILED
 
 
-async def test_a_name_that_turns_private_meanwhile_is_refused(server):
+async def test_a_name_that_becomes_private_is_refused(server):
     """A name is looked up once a connection, and what was looked up is what is connected to."""
     answers = iter([("127.0.0.1",), ("127.0.0.1",), ("169.254.169.254",)])
 
@@ -222,13 +222,13 @@ async def test_cancelled_it_hangs_up(server):
     await asyncio.wait_for(ended.wait(), 30)
 
 
-@pytest.mark.parametrize("told", [True, False])
-async def test_a_huge_body_is_refused_at_its_limit(server, told):
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_huge_body_is_refused_at_its_limit(server, declared):
     sent = 0
 
     async def pour(writer):
         nonlocal sent
-        writer.write(b"HTTP/1.1 200 OK\r\n" + (b"content-length: 999999999\r\n" if told else b"") + b"\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n" + (b"content-length: 999999999\r\n" if declared else b"") + b"\r\n")
         while sent < 100_000_000 and not writer.is_closing():
             writer.write(b"x" * 10_000)
             sent += 10_000
@@ -254,13 +254,13 @@ async def test_a_bomb_is_not_unpacked(server):
 
 
 @pytest.mark.parametrize("coding", ["br", "gzip, gzip", "gzip"])
-async def test_what_cannot_be_unpacked(server, coding):
+async def test_a_body_that_cannot_be_decompressed_is_an_error(server, coding):
     server.pages["/"] = reply(b"no gzip at all", content_encoding=coding)
     message = (await failure(server, "/")).message
     assert "content encoding" in message or "invalid compressed data" in message
 
 
-async def test_what_does_not_speak_http(server):
+async def test_a_server_that_does_not_speak_http_is_an_error(server):
     async def mumble(writer):
         writer.write(b"SSH-2.0-OpenSSH_9\r\n")
         await writer.drain()
@@ -292,7 +292,7 @@ async def test_ten_pages_a_host_and_minute(server):
 
 @pytest.fixture
 def certificate(tmp_path, monkeypatch):
-    """Of secure.example, signed by itself; the system trusts it for the time of the test, and the key is beside it."""
+    """Makes a certificate of secure.example, signed by itself; the system trusts it for the time of the test, and the key is beside it."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate")
     out = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
@@ -304,7 +304,7 @@ def certificate(tmp_path, monkeypatch):
     _tls_context.cache_clear()
 
 
-async def test_a_certificate_is_checked_against_the_name_that_was_asked_for(certificate):
+async def test_a_certificate_is_checked_against_the_requested_name(certificate):
     async def resolve(host, port):
         return ("127.0.0.1",)
 
@@ -369,7 +369,7 @@ async def test_names_of_this_machine_are_refused(server, host):
     assert not ipaddress.ip_address("127.0.0.1").is_global
 
 
-async def test_what_is_plainly_private_is_known_without_asking():
+async def test_plainly_private_names_are_refused_without_a_lookup():
     web = WebClient(allowed=["127.0.0.1:8000"])
     for url in ("http://10.0.0.1/", "http://[::1]/", "http://localhost/", "http://127.0.0.1:8001/"):
         with pytest.raises(ToolFailure):

@@ -41,7 +41,7 @@ def test_raw_is_as_it_was_sent():
     assert read('{"a":1}', "application/json", raw=True).text == '{"a":1}'
 
 
-def test_a_title_that_the_page_says_itself_is_not_said_twice():
+def test_a_title_that_the_page_contains_is_not_repeated():
     assert read("<title>One - Site</title><h1>One</h1><p>x").text == "# One\n\nx"
 
 
@@ -61,7 +61,7 @@ def test_no_page_breaks_it(page):
     assert isinstance(read(page), PageText)
 
 
-def test_a_very_long_page_says_what_is_missing():
+def test_a_very_long_page_notes_the_omitted_part():
     page = read("<p>word " * 250_001)
     assert "only the first 2,000,000 characters" in page.note
 
@@ -98,14 +98,14 @@ def test_text_in_whatever_encoding(body, header, text):
     assert read(body, header) == PageText(text)
 
 
-def test_what_a_page_says_of_its_own_encoding():
+def test_the_declared_encoding_of_a_page_is_used():
     meta = '<meta charset="iso-8859-2"><p>žluťoučký'.encode("iso-8859-2")
     assert read(meta).text == "žluťoučký"
     assert read(meta, "text/html; charset=iso-8859-2").text == "žluťoučký"
     assert read("<meta charset='utf-16'><p>grün").text == "grün"
 
 
-def test_html_without_a_type_is_told():
+def test_html_without_a_type_is_recognized():
     assert read("<!-- x -->\n<!DOCTYPE html><p>hi", "").text == "hi"
     assert read("<p>hi", "text/plain").text == "<p>hi"
 
@@ -137,7 +137,7 @@ def test_json_keeps_its_spelling(text):
         (b"%PDF-1.7 rest", "application/pdf"),
     ],
 )
-def test_what_is_to_be_looked_at(body, mime):
+def test_content_types_of_pictures_are_returned_as_media(body, mime):
     assert read(body, "application/octet-stream") == PageMedia(mime, body)
 
 
