@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.metadata
 import json
 import os
@@ -10,7 +11,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -143,7 +144,14 @@ OWN_LIBRARIES = {"agents", "anthropic", "google", "langchain_core", "pandas", "p
 """Libraries that a person brings: nbtools imports them only where the person uses them, or names the command that installs them."""
 
 
-def required(extras: Iterable[str]) -> set[str]:
+@functools.cache
+def distributions() -> Mapping[str, list[str]]:
+    """The distributions that have each package."""
+    return importlib.metadata.packages_distributions()
+
+
+@functools.cache
+def required(extras: frozenset[str]) -> set[str]:
     """The distributions that installing nbtools with these extras brings, by pyproject.toml and their own metadata."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     waiting = list(map(Requirement, project["dependencies"]))
@@ -184,12 +192,11 @@ def imported_in(code: str) -> Iterator[str]:
 
 
 def test_every_imported_package_is_required_by_nbtools_or_an_extra() -> None:
-    extras = {*EXTRA_CHECKS} - {"bare"}
-    installed, distributions = required(extras), importlib.metadata.packages_distributions()
+    installed = required(frozenset(EXTRA_CHECKS) - {"bare"})
     missing: dict[str, str] = {}
     for path in sorted((ROOT / "nbtools").rglob("*.py")):
         for package in {name.partition(".")[0] for name in imported(path)} - {*sys.stdlib_module_names, "nbtools"} - OWN_LIBRARIES:
-            if not {canonicalize_name(name) for name in distributions.get(package, ())} & installed:
+            if not {canonicalize_name(name) for name in distributions().get(package, ())} & installed:
                 missing[package] = path.name
     assert missing == {}
 
@@ -207,11 +214,12 @@ def code_of(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_a_notebook_imports_is_in_the_environment_that_make_lab_makes(path: Path) -> None:
     assert LAB is not None
-    installed, distributions = required(LAB[1].split(",")), importlib.metadata.packages_distributions()
-    names = {name.partition(".")[0] for code in code_of(path) for name in imported_in(code)}
-    names |= set(re.findall(r"\.to_(pandas|polars)\(", "\n".join(code_of(path))))
+    installed, cells = required(frozenset(LAB[1].split(","))), code_of(path)
+    names = {name.partition(".")[0] for code in cells for name in imported_in(code)}
+    names |= set(re.findall(r"\.to_(pandas|polars)\(", "\n".join(cells)))
     own = {"nbtools", "tests", *sys.stdlib_module_names, *(module.stem for module in path.parent.rglob("*.py"))}
-    assert {name for name in names - own if not {canonicalize_name(one) for one in distributions.get(name, ())} & installed} == set()
+    brought = {name for name in names if {canonicalize_name(one) for one in distributions().get(name, ())} & installed}
+    assert names - own - brought == set()
 
 
 def test_every_extra_for_users_has_a_smoke_test() -> None:

@@ -1,11 +1,13 @@
 """What a user gets who installs the wheel on a machine without Node."""
 
+import functools
 import os
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import venv
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, distribution, packages_distributions
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -15,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 SHARED = "data/share/jupyter/labextensions/nbtools-agent/"
+SITE = Path(sysconfig.get_path("purelib"))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
@@ -49,8 +52,10 @@ def scripts(built, tmp_path_factory):
     pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python")
     run(*pip, "install", "--quiet", "--no-index", "--no-deps", "--no-compile", built[1], scripts=home / "bin", cwd=home)
     (found,) = home.glob("lib/python*/site-packages/nbtools_agent-*.dist-info")
-    for needed in asked_for(Distribution.at(found)):
-        link(needed, home)
+    links = {place for needed in asked_for(Distribution.at(found)) for place in places(needed)}
+    for place in links:
+        (home / place).parent.mkdir(parents=True, exist_ok=True)
+        (home / place).symlink_to(sys.prefix / place)
     return home / "bin"
 
 
@@ -71,14 +76,21 @@ def asked_for(package: Distribution) -> list[Distribution]:
     return [one for (_, extra), one in found.items() if not extra]
 
 
-def link(package: Distribution, home: Path) -> None:
-    """All but its scripts, which name the Python that they are for."""
+owners = functools.cache(packages_distributions)
+
+
+def places(package: Distribution) -> set[Path]:
+    """Its files in this environment, but for its scripts, which name the Python that they are for.
+
+    A folder that no other package has a part in stands for what is in it, with its bytecode.
+    """
+    found = set()
     for file in package.files or ():
-        source = Path(os.path.normpath(package.locate_file(file)))
-        inside = source.relative_to(sys.prefix)
-        if inside.parts[0] != "bin":
-            (home / inside).parent.mkdir(parents=True, exist_ok=True)
-            (home / inside).symlink_to(source)
+        path = Path(os.path.normpath(package.locate_file(file)))
+        top = SITE.joinpath(*path.parts[len(SITE.parts) :][:1]) if path.is_relative_to(SITE) else path
+        alone = top.suffix == ".dist-info" or len(set(owners().get(top.name, ()))) == 1
+        found.add((top if alone else path).relative_to(sys.prefix))
+    return {place for place in found if place.parts[0] != "bin"}
 
 
 def names_in(wheel):
