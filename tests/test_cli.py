@@ -1,4 +1,4 @@
-"""The command line: what replaces the process, or changes what kernels load, in a process of its own, and the others in this one."""
+"""The command line: what replaces the process, or writes to another one, in a process of its own, and the others in this one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LOG = str(SAMPLES / "claude-code/external-agents--9d5beed4-5d67-47fd-93b7-154b73
 
 
 @pytest.fixture
-def nbtools(monkeypatch):
+def nbtools(monkeypatch, tmp_path):
     """The program in this process: it starts in no time."""
 
     def run(*arguments, **environment):
         out, errors = io.StringIO(), io.StringIO()
         with monkeypatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
-            for name, value in environment.items():
+            for name, value in {"IPYTHONDIR": str(tmp_path / "ipython"), **environment}.items():
                 patch.setenv(name, value)
             try:
                 code = main(arguments)
@@ -59,19 +59,19 @@ def kernel_says(nbtools_dir, code):
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
 
 
-def test_enable_and_disable_leave_the_profile_as_it_was(program, tmp_path):
+def test_enable_and_disable_leave_the_profile_as_it_was(nbtools, tmp_path):
     startup = tmp_path / "ipython" / "profile_default" / "startup"
-    assert "not enabled" in program("disable").stdout
-    assert "Every new kernel now loads nbtools" in program("enable").stdout
-    assert "Already enabled" in program("enable").stdout
+    assert "not enabled" in nbtools("disable").stdout
+    assert "Every new kernel now loads nbtools" in nbtools("enable").stdout
+    assert "Already enabled" in nbtools("enable").stdout
     assert "read" in kernel_says(tmp_path, "print(tools)")
-    assert "no longer load nbtools" in program("disable").stdout
+    assert "no longer load nbtools" in nbtools("disable").stdout
     assert {path.name for path in startup.iterdir()} <= {"README"}
     assert "read" not in kernel_says(tmp_path, "print(tools)")
 
 
-def test_doctor_names_everything(program):
-    done = program("doctor")
+def test_doctor_names_everything(nbtools):
+    done = nbtools("doctor")
     for name in (
         "nbtools",
         "ipykernel",
@@ -86,8 +86,8 @@ def test_doctor_names_everything(program):
     assert done.returncode == (1 if "missing" in done.stdout else 0)
 
 
-def test_doctor_says_how_to_mend_what_is_missing(program):
-    done = program("doctor", NBTOOLS_RG="/no/such/rg")
+def test_doctor_says_how_to_mend_what_is_missing(nbtools):
+    done = nbtools("doctor", NBTOOLS_RG="/no/such/rg")
     assert done.returncode == 1
     assert "/no/such/rg" in done.stdout
     assert "pip install" in done.stdout

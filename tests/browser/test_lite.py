@@ -25,7 +25,7 @@ from tests.browser.conftest import SHOTS
 from tests.browser.explorer import Explorer
 from tests.browser.hostile import RUN
 from tests.browser.long_log import write_log
-from tests.browser.tab import PATIENCE, Tab, restored
+from tests.browser.tab import PATIENCE, Tab
 from tests.browser.test_log_tabs import OPEN, LogTab
 from tests.browser.test_shared_page import hostile_records
 from tests.waiting import eventually
@@ -75,22 +75,27 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
-    """The page with its notebook, whose first cell has shown a log.  No request goes to another host."""
+async def new_page(browser: Browser, address: str) -> AsyncIterator[Page]:
+    """The page with its notebook, whose Python is still loading.  No request goes to another host."""
     context = await browser.new_context(viewport=SIZE)
     elsewhere: list[str] = []
     context.on("request", lambda request: request.url.startswith((address, "data:", "blob:")) or elsewhere.append(request.url))
     page = await context.new_page()
     page.set_default_timeout(PATIENCE)
     await page.goto(f"{address}lite/lab/index.html?path={NOTEBOOK}")
-    await restored(page)
-    tab = Tab(page, Path(NOTEBOOK), SHOTS)
-    await tab.ready(LOADING)
-    await tab.start(1)
-    await expect(Explorer(tab, 1).rows.first).to_be_visible(timeout=LOADING)
     yield page
     await context.close()
     assert elsewhere == []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def page(new_page: Page) -> Page:
+    """The page, when its notebook's first cell has shown a log."""
+    tab = Tab(new_page, Path(NOTEBOOK), SHOTS)
+    await tab.ready(LOADING)
+    await tab.start(1)
+    await expect(Explorer(tab, 1).rows.first).to_be_visible(timeout=LOADING)
+    return new_page
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -122,6 +127,16 @@ async def opened(tab: Tab, log: str) -> Explorer:
 
 
 @pytest.mark.slow
+async def test_a_cell_that_is_run_before_there_is_a_kernel_is_not_lost_silently(new_page: Page) -> None:
+    """JupyterLab would start a second kernel for it, and forget the cell when the first one is ready.
+
+    This is the first story: the others wait until the page has a kernel.
+    """
+    await new_page.wait_for_function(RUN_EARLY)
+    await expect(new_page.locator(".Toastify__toast")).to_contain_text("You can run code cells when the kernel has initialized")
+
+
+@pytest.mark.slow
 async def test_a_session_is_searched_and_its_steps_are_read(tab: Tab) -> None:
     explorer = await opened(tab, "logs/claude-code.log")
     await explorer.search.fill("e2e_require_lifecycle")
@@ -147,17 +162,6 @@ async def test_every_cell_of_the_notebook_runs_except_the_command(tab: Tab, page
     assert await page.evaluate(errors) == [0] * (await page.evaluate(f"({CELLS})().length"))
     last = await page.evaluate(f"JSON.stringify(({CELLS})().at(-1).outputs)")
     assert NO_TOOLS in last
-
-
-@pytest.mark.slow
-async def test_a_cell_that_is_run_before_there_is_a_kernel_is_not_lost_silently(page: Page, address: str) -> None:
-    """JupyterLab would start a second kernel for it, and forget the cell when the first one is ready."""
-    early = await page.context.new_page()
-    early.set_default_timeout(PATIENCE)
-    await early.goto(f"{address}lite/lab/index.html?path={NOTEBOOK}")
-    await early.wait_for_function(RUN_EARLY)
-    await expect(early.locator(".Toastify__toast")).to_contain_text("You can run code cells when the kernel has initialized")
-    await early.close()
 
 
 @pytest.mark.slow

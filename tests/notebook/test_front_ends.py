@@ -34,23 +34,20 @@ def console(project, environment):
     child.close(force=True)
 
 
-@pytest.mark.parametrize(("answer", "state"), [("y", "Approved once by you"), ("n", "Denied by you")])
-def test_the_result_of_a_call_appears_in_jupyter_console(console, project, answer, state):
+def test_jupyter_console_shows_the_result_after_each_answer_and_the_output_of_a_slow_call_once(console, project):
     """It ignores updates of displays."""
-    console.sendline(EDIT)
-    console.expect_exact("[n]o: ")
-    assert "Needs your answer" in console.before
-    console.sendline(answer)
-    console.expect(r"In \[3\]: ")
-    assert state in console.before
-    assert ("DONE" in (project / "notes.txt").read_text()) is (answer == "y")
-
-
-def test_a_slow_call_shows_its_output_once_in_jupyter_console(console):
+    for prompt, answer, state in ((3, "n", "Denied by you"), (4, "y", "Approved once by you")):
+        console.sendline(EDIT)
+        console.expect_exact("[n]o: ")
+        assert "Needs your answer" in console.before
+        console.sendline(answer)
+        console.expect(rf"In \[{prompt}\]: ")
+        assert state in console.before
+        assert ("DONE" in (project / "notes.txt").read_text()) is (answer == "y")
     console.sendline("%tool shell sleep 1.5; echo fin; echo ished")
     console.expect_exact("[n]o: ")
     console.sendline("y")
-    console.expect(r"In \[3\]: ")
+    console.expect(r"In \[5\]: ")
     assert console.before.count("\n  ished") == 1
     assert "Done" in console.before
 
