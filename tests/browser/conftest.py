@@ -9,12 +9,13 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, ViewportSize, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, Route, ViewportSize, async_playwright, expect
 
 from tests.browser.accessibility import emulate
 from tests.browser.cells import ADDRESS, Cells, serve_bundle
@@ -82,6 +83,25 @@ async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
     context.set_default_timeout(PATIENCE)
     yield context
     await context.close()
+
+
+@asynccontextmanager
+async def without_extension(context: BrowserContext) -> AsyncIterator[Page]:
+    """A page of a user who has switched the extension off: what JupyterLab says of itself in its page is changed as the server would."""
+
+    async def switch_off(route: Route) -> None:
+        response = await route.fetch()
+        text, count = re.subn(r'"disabledExtensions": \[', r'\g<0>"nbtools-agent", ', await response.text())
+        assert count == 1
+        await route.fulfill(response=response, body=text.replace('"nbtools-agent", ]', '"nbtools-agent"]'))
+
+    page = await context.new_page()
+    await page.route(re.compile(r"/lab/"), lambda route: switch_off(route) if route.request.is_navigation_request() else route.fallback())
+    page.set_default_timeout(PATIENCE)
+    try:
+        yield page
+    finally:
+        await page.close()
 
 
 class SharedPages:

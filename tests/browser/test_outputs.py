@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.async_api import expect
 
-from tests.browser.project import make_project, write_notebook
+from tests.browser.conftest import without_extension
+from tests.browser.project import write_notebook
 from tests.browser.tab import Tab
 from tests.browser.test_agent import PLAYING, foot, head, said
 
@@ -42,13 +42,11 @@ async def test_a_question_after_many_calls_in_a_loop_is_in_view(open_notebook, a
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
 
-async def test_a_question_after_many_calls_is_in_view_without_the_extension(plain_server, context):
-    folder = make_project(plain_server.root / "many")
-    write_notebook(folder / "many.ipynb", (LOOP,))
-    page = await context.new_page()
-    try:
-        await page.goto(plain_server.address("lab/tree", "many/many.ipynb"))
-        tab = Tab(page, folder / "many.ipynb", folder)
+async def test_a_question_after_many_calls_is_in_view_without_the_extension(server, project, context):
+    write_notebook(project / "many.ipynb", (LOOP,))
+    async with without_extension(context) as page:
+        await page.goto(server.address("lab/workspaces/many/tree", f"{project.name}/many.ipynb"))
+        tab = Tab(page, project / "many.ipynb", project)
         await tab.ready()
         await tab.run(0)
         await tab.start(1)
@@ -58,32 +56,38 @@ async def test_a_question_after_many_calls_is_in_view_without_the_extension(plai
         await tab.approve(1)
         await tab.done(1)
         assert tab.read("notes.txt") == "one\n2\nthree\n"
-        await tab.end()
-    finally:
-        await page.close()
+        await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
 
 
 TURNS = 40
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-async def test_a_long_run_keeps_its_question_and_its_answer_in_view(open_notebook, at_once):
+async def test_long_runs_keep_their_questions_and_their_answers_in_view(open_notebook):
+    """One with many turns, one with many calls at once."""
     read = """("read", '{"path": "notes.txt"}')"""
-    edit = """("edit", '{"path": "notes.txt", "old": "two", "new": "2"}')"""
-    reads = f"[{', '.join([read] * TURNS * 2)}]" if at_once else ", ".join(f"['Step {n}.', {read}, {read}]" for n in range(TURNS))
-    tab = await open_notebook(PLAYING, f"agent.model = playing({reads}, ['Now the change.', {edit}], ['All **done**.'])", "%%agent\nGo on.")
+    turns = ", ".join(f"['Step {n}.', {read}, {read}]" for n in range(TURNS))
+    cells = (*run_of(turns, "two", "2"), *run_of(f"[{', '.join([read] * TURNS * 2)}]", "2", "two"))
+    tab = await open_notebook(PLAYING, *cells)
     await tab.run(1)
-    await tab.run(2)
-    await tab.start(3)
-    await tab.asked(3)
-    await expect(tab.question(3)).to_be_in_viewport(ratio=0.9)
-    assert await tab.output(3).count() < 35
-    await expect(head(tab, 3)).to_have_count(1)
-    await tab.look(f"outputs-run-asks-{at_once}", tab.panel)
-    await tab.keys_count(3)
-    await tab.page.keyboard.press("y")
-    await tab.done(3)
-    await expect(tab.card(3).filter(has_not=tab.page.locator(".nbtools-run-figures, .nbtools-run-why"))).to_have_count(TURNS * 2 + 1)
-    await expect(said(tab, 3).last).to_contain_text("All done.")
-    await expect(foot(tab, 3)).to_contain_text(f"{2 + (1 if at_once else TURNS)} steps")
-    await tab.look(f"outputs-run-done-{at_once}", tab.panel)
+    for index, steps in ((3, 2 + TURNS), (5, 3)):
+        await tab.run(index - 1)
+        await tab.start(index)
+        await tab.asked(index)
+        await expect(tab.question(index)).to_be_in_viewport(ratio=0.9)
+        assert await tab.output(index).count() < 35
+        await expect(head(tab, index)).to_have_count(1)
+        await tab.look(f"outputs-run-asks-{steps}", tab.panel)
+        await tab.keys_count(index)
+        await tab.page.keyboard.press("y")
+        await tab.done(index)
+        calls = tab.card(index).filter(has_not=tab.page.locator(".nbtools-run-figures, .nbtools-run-why"))
+        await expect(calls).to_have_count(TURNS * 2 + 1)
+        await expect(said(tab, index).last).to_contain_text("All done.")
+        await expect(foot(tab, index)).to_contain_text(f"{steps} steps")
+        await tab.look(f"outputs-run-done-{steps}", tab.panel)
+
+
+def run_of(turns, old, new):
+    """Two cells: a model that has these turns and then edits, and its run."""
+    edit = f"""("edit", '{{"path": "notes.txt", "old": "{old}", "new": "{new}"}}')"""
+    return f"agent.model = playing({turns}, ['Now the change.', {edit}], ['All **done**.'])", "%%agent\nGo on."
