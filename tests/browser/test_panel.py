@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.async_api import Locator, expect
 
-from tests.browser.project import write_notebook
+from tests.browser.project import CART, write_notebook
 from tests.browser.tab import Tab
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
@@ -72,6 +72,27 @@ async def is_settled(agents: Agents) -> None:
     await agents.tab.keys_pass()
 
 
+async def test_a_question_is_notified_once_it_waits_unseen_and_not_while_it_is_in_view(open_notebook, open_second):
+    tab = await open_notebook(EDIT)
+    second = await open_second("1 + 1")
+    await tab.page.evaluate("window.jupyterapp.shell.collapseLeft()")
+    toast = tab.page.locator(".Toastify__toast", has_text="story.ipynb asks")
+    async with tab.setting("notifyAfter", 1):
+        await tab.to_front()
+        await tab.start(1)
+        await tab.asked(1)
+        since = await tab.page.evaluate("performance.now()")
+        await tab.page.wait_for_function("since => performance.now() - since > 2200", arg=since)  # it is looked at twice
+        await expect(toast).to_have_count(0)
+        await second.to_front()
+        await expect(toast).to_have_count(1)
+    await expect(tab.page).to_have_title(re.compile(r"^\(1\) "))
+    await tab.look("panel-notification")
+    await toast.get_by_role("button", name="Deny").click()
+    await expect(toast).to_have_count(0)
+    await expect(tab.page).not_to_have_title(re.compile(r"^\(1\) "))
+
+
 async def test_a_question_is_approved_from_the_panel_while_another_notebook_is_in_front(open_notebook, open_second, open_agents):
     tab = await open_notebook(EDIT)
     agents = await open_agents(tab)
@@ -106,20 +127,48 @@ async def test_show_goes_to_the_question_and_deny_answers_it(open_notebook, open
     await expect(agents.waiting).to_have_count(0)
 
 
-async def test_a_question_answered_in_its_cell_disappears_from_the_panel(open_notebook, open_agents):
+async def test_the_status_bar_goes_to_the_question(open_notebook, open_second):
     tab = await open_notebook(EDIT)
+    status = tab.page.locator(".nbtools-status-button")
+    await tab.start(1)
+    await open_second("1 + 1")
+    await expect(status).to_contain_text("1 waiting")
+    await status.click()
+    await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
+
+
+async def test_a_form_is_reached_from_the_panel_and_its_first_field_has_the_focus(open_notebook, open_second, open_agents):
+    questions = json.dumps([{"text": "Which name?", "header": "Name"}, {"text": "Which place?", "header": "Place"}])
+    tab = await open_notebook("import json", f"tools.ask(json.loads({questions!r})).data.answers")
+    await tab.run(1)
+    await tab.start(2)
+    await open_second("1 + 1")
     agents = await open_agents(tab)
+    await expect(agents.waiting.get_by_role("button", name="Approve once")).to_have_count(0)
+    await tab.look("panel-form")
+    await agents.waiting.get_by_role("button", name="Go to form").click()
+    await expect(tab.question(2).get_by_role("textbox", name="Which name?")).to_be_focused()
+    await tab.keys_pass()
+    await tab.page.keyboard.type("money")
+    await tab.page.keyboard.press("Tab")
+    await tab.page.keyboard.type("Rome")
+    await tab.answer(2, "Answer")
+    await expect(agents.waiting).to_have_count(0)
+    await expect(tab.output(2).last).to_have_text("('money', 'Rome')")
+
+
+async def test_the_panel_has_what_waits_in_its_own_notebook(open_notebook, open_agents):
+    """A question that its cell answers, a long one, which is approved after its details are open, and one whose name is hostile."""
+    long = "tools.write(path='long.txt', content='\\n'.join(f'line {i}' for i in range(300)))"
+    tab = await open_notebook(EDIT, long, "tools.write(path='<img src=x onerror=window.harm=1>.txt', content='x')")
+    agents = await open_agents(tab)
+    approve = agents.waiting.get_by_role("button", name="Approve once")
     await tab.start(1)
     await expect(agents.waiting).to_have_count(1)
     await tab.answer(1, "Deny")
     await expect(agents.waiting).to_have_count(0)
 
-
-async def test_a_long_question_is_approved_only_after_its_details_are_open(open_notebook, open_agents):
-    tab = await open_notebook("tools.write(path='long.txt', content='\\n'.join(f'line {i}' for i in range(300)))")
-    agents = await open_agents(tab)
-    await tab.start(1)
-    approve = agents.waiting.get_by_role("button", name="Approve once")
+    await tab.start(2)
     await expect(approve).to_have_attribute("aria-disabled", "true")
     await is_settled(agents)
     await approve.click(force=True)
@@ -130,9 +179,18 @@ async def test_a_long_question_is_approved_only_after_its_details_are_open(open_
     await expect(agents.waiting).to_have_count(0)
     await tab.exists("long.txt")
 
+    await tab.start(3)
+    await expect(agents.waiting).to_contain_text("<img src=x")
+    await is_settled(agents)
+    await approve.click()
+    await expect(agents.section("Changes")).to_contain_text("<img src=x")
+    assert await tab.page.evaluate("window.harm === undefined")
+    assert await agents.node.locator("img").count() == 0
 
-async def test_changes_are_undone_redone_and_shown_as_a_diff(open_notebook, open_agents):
-    tab = await open_notebook(f"%tools mode auto_edit\n{EDIT}\n{OTHER}")
+
+async def test_changes_are_named_undone_redone_and_shown_as_a_diff(open_notebook, open_agents):
+    patch = "".join(f"*** Add File: made/{letter}.txt\\n+x\\n" for letter in "abcde")
+    tab = await open_notebook(f"%tools mode auto_edit\n{EDIT}\n{OTHER}", f"tools.patch('*** Begin Patch\\n{patch}*** End Patch\\n')")
     agents = await open_agents(tab)
     await tab.run(1)
     changes = agents.section("Changes").locator(".nbtools-row")
@@ -152,29 +210,40 @@ async def test_changes_are_undone_redone_and_shown_as_a_diff(open_notebook, open
     await dialog.get_by_role("button", name="Undo", exact=True).click()
     await expect(changes.first).to_contain_text("undone")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+    await tab.run(2)
+    await expect(changes.first.locator(".nbtools-what")).to_have_text("made/a.txt and 4 more")
+    await expect(changes.first.locator(".nbtools-plus")).to_have_text("+5")
     await changes.last.get_by_role("button", name="Diff of src/cart.py").click()
     await expect(tab.page.locator(".nbtools-diff-tab .nbtools-diff")).to_be_visible()
     await tab.look("panel-diff")
 
 
-async def test_a_background_call_is_stopped_from_the_panel(open_notebook, open_agents):
-    tab = await open_notebook("%tools mode yolo\nhandle = tools.shell.background('sleep 300')")
+async def test_background_commands_are_stopped_a_grant_is_revoked_and_the_mode_is_set_in_the_panel(open_notebook, open_agents):
+    """A looser mode is confirmed, a stricter one is not."""
+    background = "handle = tools.shell.background('sleep 300')"
+    tab = await open_notebook(
+        f"%tools mode yolo\n{background}", "%tool shell --background sleep 600", "%tools mode default\n%tools allow 'shell(git status:*)'"
+    )
     agents = await open_agents(tab)
-    await tab.run(1)
     running = agents.section("Running").locator(".nbtools-row")
-    await expect(running).to_contain_text("sleep 300")
-    await expect(running.locator(".nbtools-time")).to_have_text(re.compile(r"[1-9]\d* s"))
-    await tab.look("panel-running")
-    await running.get_by_role("button", name="Stop shell sleep 300").click()
-    await expect(running).to_have_count(0)
+    for index, command in enumerate(("sleep 300", "sleep 600"), 1):
+        await tab.run(index)
+        await expect(running).to_contain_text(command)
+        await expect(running).to_contain_text("in the background")
+        await expect(running.locator(".nbtools-time")).to_have_text(re.compile(r"[1-9]\d* s"))
+        await tab.look(f"panel-running-{index}")
+        await running.get_by_role("button", name=f"Stop shell {command}").click()
+        await expect(running).to_have_count(0)
+        await expect(agents.section("Running")).to_contain_text("Nothing runs")
 
-
-async def test_a_looser_mode_is_confirmed_and_a_stricter_one_is_not(open_notebook, open_agents):
-    tab = await open_notebook("%tool ls")
-    await tab.run(1)
-    agents = await open_agents(tab)
+    await tab.run(3)
     await agents.expand("Rules")
-    mode = agents.section("Rules").get_by_label("Mode")
+    rules = agents.section("Rules")
+    await rules.get_by_role("button", name="Revoke shell(git status:*)").click()
+    await expect(rules).to_contain_text("Nothing yet")
+    assert await tab.value("tools._runtime.session.grants") == "()"
+
+    mode = rules.get_by_label("Mode")
     await expect(mode).to_have_value("default")
     await mode.select_option("yolo")
     dialog = tab.page.locator(".jp-Dialog")
@@ -188,56 +257,36 @@ async def test_a_looser_mode_is_confirmed_and_a_stricter_one_is_not(open_noteboo
     assert await tab.value("tools._runtime.session.mode.value") == "plan"
 
 
-async def test_a_grant_is_revoked(open_notebook, open_agents):
-    tab = await open_notebook("%tools allow 'shell(git status:*)'")
-    await tab.run(1)
-    agents = await open_agents(tab)
-    await agents.expand("Rules")
-    await agents.section("Rules").get_by_role("button", name="Revoke shell(git status:*)").click()
-    await expect(agents.section("Rules")).to_contain_text("Nothing yet")
-    assert await tab.value("tools._runtime.session.grants") == "()"
-
-
 async def test_the_panel_follows_a_restart_a_reload_and_the_end_of_the_kernel(open_notebook, open_agents):
-    tab = await open_notebook(f"%tools mode auto_edit\n{EDIT}")
+    """A call that asks during the restart changes nothing, and asks again when its cell is run again."""
+    tab = await open_notebook(f"%tools mode auto_edit\n{OTHER}\n%tools mode default", EDIT)
     agents = await open_agents(tab)
     await tab.run(1)
-    await expect(agents.section("Changes")).to_contain_text("cart.py")
+    await expect(agents.section("Changes")).to_contain_text("notes.txt")
     await tab.save()
     await tab.load_again()
     agents = await open_agents(tab)
-    await expect(agents.section("Changes")).to_contain_text("cart.py")
-    restart = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart().then(() => null)"
-    await tab.page.evaluate(restart)
+    await expect(agents.section("Changes")).to_contain_text("notes.txt")
+    await tab.start(2)
+    await expect(tab.question(2)).to_be_visible()
+    await expect(agents.waiting).to_have_count(1)
+    await tab.restart()
     await expect(agents.section("Waiting")).to_contain_text("No notebook with nbtools")
     await expect(tab.page.locator(".nbtools-status-button")).to_be_hidden()
+    await expect(tab.cell(2).locator(".jp-InputPrompt")).not_to_have_text("[*]:")
+    await expect(tab.status(2)).to_have_text(re.compile("Cancelled|Unknown"))  # as far as the kernel came before it ended
+    assert tab.read("src/cart.py") == CART
+    await expect(tab.page.get_by_text("Error displaying widget")).to_have_count(0)
+    await tab.look("restarted", tab.panel)
     await tab.run(0)
     await expect(agents.section("Waiting")).to_contain_text("Nothing waits")
     await tab.look("panel-empty")
+    await tab.start(2)
+    await tab.approve(2)
+    await tab.done(2)
+    assert "Decimal(0)" in tab.read("src/cart.py")
     await tab.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown().then(() => null)")
     await expect(agents.section("Waiting")).to_contain_text("No notebook with nbtools")
-
-
-async def test_a_hostile_name_is_text(open_notebook, open_agents):
-    tab = await open_notebook("tools.write(path='<img src=x onerror=window.harm=1>.txt', content='x')")
-    agents = await open_agents(tab)
-    await tab.start(1)
-    await expect(agents.waiting).to_contain_text("<img src=x")
-    await is_settled(agents)
-    await agents.waiting.get_by_role("button", name="Approve once").click()
-    await expect(agents.section("Changes")).to_contain_text("<img src=x")
-    assert await tab.page.evaluate("window.harm === undefined")
-    assert await agents.node.locator("img").count() == 0
-
-
-async def test_the_status_bar_goes_to_the_question(open_notebook, open_second):
-    tab = await open_notebook(EDIT)
-    status = tab.page.locator(".nbtools-status-button")
-    await tab.start(1)
-    await open_second("1 + 1")
-    await expect(status).to_contain_text("1 waiting")
-    await status.click()
-    await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
 
 
 @pytest.mark.parametrize("place", ["panel", "cell"])
@@ -285,45 +334,6 @@ async def test_the_status_bar_goes_to_a_question_at_the_end_of_a_long_notebook_t
     await expect(again.question(len(fillers) + 1)).to_be_in_viewport()
 
 
-async def test_a_background_command_is_shown_stopped_and_its_end_notified(open_notebook, open_second, open_agents):
-    tab = await open_notebook("%tools mode yolo", "%tool shell --background sleep 600")
-    await tab.run(1)
-    await tab.run(2)
-    agents = await open_agents(tab)
-    running = agents.section("Running")
-    await expect(running).to_contain_text("sleep 600")
-    await expect(running).to_contain_text("in the background")
-    await tab.look("magics-running", themes=("light",))
-    await running.get_by_role("button", name="Stop shell sleep 600").click()
-    await expect(running).to_contain_text("Nothing runs")
-    await expect(agents.section("Running")).not_to_contain_text("sleep 600")
-
-
-async def test_a_question_that_waits_unseen_is_notified_once_and_dismissed_when_answered(open_notebook, open_second):
-    tab = await open_notebook(EDIT)
-    await tab.page.evaluate("window.jupyterapp.shell.collapseLeft()")
-    await tab.start(1)
-    await open_second("1 + 1")
-    toast = tab.page.locator(".Toastify__toast", has_text="story.ipynb asks")
-    await expect(toast).to_have_count(1)
-    await expect(tab.page).to_have_title(re.compile(r"^\(1\) "))
-    await tab.look("panel-notification")
-    await toast.get_by_role("button", name="Deny").click()
-    await expect(toast).to_have_count(0)
-    await expect(tab.page).not_to_have_title(re.compile(r"^\(1\) "))
-
-
-async def test_a_question_in_view_is_not_notified(open_notebook):
-    tab = await open_notebook(EDIT)
-    await tab.page.evaluate("window.jupyterapp.shell.collapseLeft()")
-    await tab.start(1)
-    await tab.asked(1)
-    since = await tab.page.evaluate("performance.now()")
-    await tab.page.wait_for_function("since => performance.now() - since > 7000", arg=since)
-    await expect(tab.page.locator(".Toastify__toast", has_text="asks")).to_have_count(0)
-    await tab.answer(1, "Deny")
-
-
 @pytest.mark.parametrize("answer", ["Approve once", "Deny"])
 async def test_a_question_that_waits_is_answered_from_the_panel_after_a_reload(open_notebook, open_agents, answer):
     """The kernel is still executing the cell that asks."""
@@ -339,33 +349,3 @@ async def test_a_question_that_waits_is_answered_from_the_panel_after_a_reload(o
     await expect(agents.waiting).to_have_count(0)
     await expect(tab.status(1)).to_have_text("Done" if answer == "Approve once" else "Denied")
     assert ("Decimal(0)" in tab.read("src/cart.py")) is (answer == "Approve once")
-
-
-async def test_a_form_is_reached_from_the_panel_and_its_first_field_has_the_focus(open_notebook, open_second, open_agents):
-    questions = json.dumps([{"text": "Which name?", "header": "Name"}, {"text": "Which place?", "header": "Place"}])
-    tab = await open_notebook("import json", f"tools.ask(json.loads({questions!r})).data.answers")
-    await tab.run(1)
-    await tab.start(2)
-    await open_second("1 + 1")
-    agents = await open_agents(tab)
-    await expect(agents.waiting.get_by_role("button", name="Approve once")).to_have_count(0)
-    await tab.look("panel-form")
-    await agents.waiting.get_by_role("button", name="Go to form").click()
-    await expect(tab.question(2).get_by_role("textbox", name="Which name?")).to_be_focused()
-    await tab.keys_pass()
-    await tab.page.keyboard.type("money")
-    await tab.page.keyboard.press("Tab")
-    await tab.page.keyboard.type("Rome")
-    await tab.answer(2, "Answer")
-    await expect(agents.waiting).to_have_count(0)
-    await expect(tab.output(2).last).to_have_text("('money', 'Rome')")
-
-
-async def test_a_change_of_several_files_is_named_by_its_first_path_and_the_number_of_the_others(open_notebook, open_agents):
-    patch = "".join(f"*** Add File: made/{letter}.txt\\n+x\\n" for letter in "abcde")
-    tab = await open_notebook(f"%tools mode auto_edit\ntools.patch('*** Begin Patch\\n{patch}*** End Patch\\n')")
-    agents = await open_agents(tab)
-    await tab.run(1)
-    change = agents.section("Changes").locator(".nbtools-row")
-    await expect(change.locator(".nbtools-what")).to_have_text("made/a.txt and 4 more")
-    await expect(change.locator(".nbtools-plus")).to_have_text("+5")

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.project import CART, make_project
+from tests.browser.project import make_project
 from tests.browser.tab import PATIENCE, Tab, restored
 from tests.waiting import eventually
 
@@ -25,25 +25,6 @@ async def save_while_running(tab):
     await tab.approve(1)
     await expect(tab.status(1)).to_have_text("Running")
     await tab.save()
-
-
-async def test_a_restart_while_asking_changes_nothing(open_notebook):
-    tab = await open_notebook(EDIT)
-    await tab.start(1)
-    await expect(tab.question(1)).to_be_visible()
-    await tab.press("restart")
-    await tab.page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
-    await expect(tab.cell(1).locator(".jp-InputPrompt")).not_to_have_text("[*]:")
-    await tab.ready()
-    await expect(tab.status(1)).to_have_text(re.compile("Cancelled|Unknown"))  # as far as the kernel came before it ended
-    assert tab.read("src/cart.py") == CART
-    await expect(tab.page.get_by_text(ERROR)).to_have_count(0)
-    await tab.look("restarted", tab.panel)
-    await tab.run(0)
-    await tab.start(1)
-    await tab.approve(1)
-    await tab.done(1)
-    assert "Decimal(0)" in tab.read("src/cart.py")
 
 
 async def test_a_saved_notebook_reopens_with_its_records(open_notebook, open_file, app):
