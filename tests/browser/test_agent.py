@@ -10,8 +10,11 @@ import signal
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.accessibility import cut_buttons, in_all_themes
+from tests.browser.conftest import WINDOW
 from tests.browser.explorer import Explorer
 from tests.notebook.agent.scripts import PLAYING
+from tests.waiting import eventually
 
 EDIT = """("edit", '{"path": "notes.txt", "old": "two", "new": "2"}')"""
 FIX = """("edit", '{"path": "src/cart.py", "old": "    total = 0", "new": "    total = Decimal(0)"}')"""
@@ -64,8 +67,8 @@ def open_agent(open_notebook):
     return open_agent
 
 
-async def test_a_run_is_watched_and_what_the_person_says_of_its_calls_goes_back_to_the_model(open_agent):
-    """Approved and undone; denied; changed by hand."""
+async def test_a_run_is_watched_and_what_the_person_says_of_its_calls_goes_back_to_the_model(open_agent, zoomed):
+    """Approved and undone; denied; changed by hand.  What it shows is accessible."""
     tab = await open_agent(STORY, TASK, f"agent.model = playing([{EDIT}], ['As you like.'], [{EDIT}], ['Fine.'])", TASK, TASK)
     await tab.start(3)
     await expect(status(tab, 3)).to_have_text("Needs your answer")
@@ -85,6 +88,10 @@ async def test_a_run_is_watched_and_what_the_person_says_of_its_calls_goes_back_
     await expect(foot(tab, 3)).to_contain_text("1 file changed")
     await expect(foot(tab, 3).locator("li")).to_have_text("src/cart.py +1 −1")
     await pictured(tab, "done", 3)
+    await in_all_themes(tab)
+    await zoomed()
+    await eventually([], cut_buttons, tab.page)
+    await tab.page.set_viewport_size(WINDOW)
     await foot(tab, 3).get_by_role("button", name="undo all").click()
     await expect(tab.card(3).filter(has_text="Undone")).to_have_count(1)
     assert "total = 0" in tab.read("src/cart.py")
