@@ -20,7 +20,7 @@ def open_lesson(open_notebook, project):
     """Opens a lesson whose first step has been played, in cell 2."""
 
     async def open_lesson(*calls):
-        log(project / "lesson.jsonl", *(calls or (bash(f"cat {name}", NOTES) for name in ("notes.txt", "./notes.txt", ".//notes.txt"))))
+        log(project / "lesson.jsonl", *calls)
         tab = await open_notebook(START, "%%agent", "# typed here")
         await tab.run(1)
         await tab.run(2)
@@ -43,8 +43,9 @@ async def shown_keys(button):
     return await button.evaluate("button => getComputedStyle(button, '::before').content.split(' / ')[0]")
 
 
-async def test_space_and_the_right_arrow_go_on(open_lesson):
-    tab = await open_lesson()
+async def test_space_and_the_right_arrow_go_on_where_continue_has_the_focus_which_who_uses_something_else_keeps(open_lesson):
+    """A double click goes on once."""
+    tab = await open_lesson(*(bash(f"cat {'./' * number}notes.txt", NOTES) for number in range(6)))
     await expect(going_on(tab, 2)).to_have_attribute("aria-keyshortcuts", "Space ArrowRight")
     await expect(going_on(tab, 2)).not_to_be_focused()
     await eventually("none", shown_keys, going_on(tab, 2))
@@ -59,52 +60,45 @@ async def test_space_and_the_right_arrow_go_on(open_lesson):
     await tab.page.keyboard.press("Space")
     await expect(foot(tab, 4)).to_contain_text("Call 3 is done")
     await expect(going_on(tab, 4)).to_be_focused()
-    await tab.page.keyboard.press("Space")
-    await expect(status(tab, 5)).to_have_text("Done")
-    await expect(going_on(tab, 5)).to_have_count(0)
-    await expect(tab.cell(6).locator(".cm-content")).to_have_text("# typed here")
+
+    await going_on(tab, 4).dblclick()
+    await expect(foot(tab, 5)).to_contain_text("Call 4 is done")
+    await expect(going_on(tab, 5)).to_be_focused()
     await expect(tab.panel.locator(".jp-Cell")).to_have_count(7)
 
+    await going_on(tab, 5).click()
+    other = foot(tab, 5).get_by_role("button", name="Open trace")
+    await other.focus()
+    await expect(foot(tab, 6)).to_contain_text("Call 5 is done")
+    await tab.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))")
+    await expect(other).to_be_focused()
+    await tab.page.keyboard.press("ArrowRight")
+    await expect(tab.panel.locator(".jp-Cell")).to_have_count(8)
 
-async def test_who_types_keeps_the_focus(open_lesson):
-    tab = await open_lesson()
-    await going_on(tab, 2).click()
-    editor = tab.cell(4).locator(".cm-content")
+    await going_on(tab, 6).click()
+    editor = tab.cell(8).locator(".cm-content")
     await editor.click()
     await tab.page.keyboard.press("End")
     await tab.page.keyboard.type(" more")
-    await expect(foot(tab, 3)).to_contain_text("Call 2 is done")
+    await expect(foot(tab, 7)).to_contain_text("Call 6 is done")
     await tab.page.keyboard.press("Space")
     await tab.page.keyboard.press("ArrowRight")
     await tab.page.keyboard.type("words")
     await expect(editor).to_have_text("# typed here more words")
-    await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)
+    await expect(tab.panel.locator(".jp-Cell")).to_have_count(9)
+
+    await going_on(tab, 7).focus()
+    await tab.page.keyboard.press("Space")
+    await expect(status(tab, 8)).to_have_text("Done")
+    await expect(going_on(tab, 8)).to_have_count(0)
+    await expect(tab.cell(9).locator(".cm-content")).to_have_text("# typed here more words")
+    await expect(tab.panel.locator(".jp-Cell")).to_have_count(10)
 
 
-async def test_a_double_click_goes_on_once(open_lesson):
-    tab = await open_lesson()
-    await going_on(tab, 2).dblclick()
-    await expect(foot(tab, 3)).to_contain_text("Call 2 is done")
-    await expect(going_on(tab, 3)).to_be_focused()
-    await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)
-
-
-async def test_what_a_person_has_focused_elsewhere_keeps_the_focus(open_lesson):
-    tab = await open_lesson()
-    await going_on(tab, 2).click()
-    other = foot(tab, 2).get_by_role("button", name="Open trace")
-    await other.focus()
-    await expect(foot(tab, 3)).to_contain_text("Call 2 is done")
-    await tab.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))")
-    await expect(other).to_be_focused()
-    await tab.page.keyboard.press("ArrowRight")
-    await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)
-
-
-async def test_an_answer_in_between_leaves_the_keys(open_lesson):
-    """The question has its own keys; after its answer Continue has the focus again."""
-    look = bash("cat notes.txt", NOTES)
-    tab = await open_lesson(look, change("two", "2"), look)
+async def test_questions_keep_their_keys_and_after_a_reload_wait_in_the_panel(open_lesson):
+    """After an answer Continue has the focus again, and is in view also where the recorded result is higher than the window."""
+    look, long = bash("cat notes.txt", NOTES), "".join(f"line {number}\n" for number in range(100))
+    tab = await open_lesson(look, change("two", "2"), look, change("one", long), look, change("one", "1"), change("three", "3"))
     await going_on(tab, 2).click()
     await tab.keys_count(3)
     await tab.page.keyboard.press("ArrowRight")
@@ -113,33 +107,26 @@ async def test_an_answer_in_between_leaves_the_keys(open_lesson):
     await expect(going_on(tab, 3)).to_be_focused()
     await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)
 
-
-async def test_after_a_denial_by_key_continue_is_in_view(open_lesson):
-    """The recorded result is higher than the window."""
-    look = bash("cat notes.txt", NOTES)
-    tab = await open_lesson(look, change("two", "".join(f"line {number}\n" for number in range(100))), look)
-    await going_on(tab, 2).click()
-    await tab.keys_count(3)
+    await going_on(tab, 3).click()
+    await going_on(tab, 4).click()
+    await tab.keys_count(5)
     await tab.page.keyboard.press("Escape")
-    await expect(foot(tab, 3)).to_contain_text("Call 2 was denied")
-    await expect(going_on(tab, 3)).to_be_focused()
-    await expect(going_on(tab, 3)).to_be_in_viewport(ratio=0.9)
+    await expect(foot(tab, 5)).to_contain_text("Call 4 was denied")
+    await expect(going_on(tab, 5)).to_be_focused()
+    await expect(going_on(tab, 5)).to_be_in_viewport(ratio=0.9)
 
-
-async def test_a_question_after_a_reload_waits_in_the_panel_and_the_head_follows(open_lesson):
-    """JupyterLab adds no output to a cell that ran before the page was loaded: the second question is only in the panel."""
-    tab = await open_lesson(bash("cat notes.txt", NOTES), change("two", "2"), change("three", "3"))
+    # JupyterLab adds no output to a cell that ran before the page was loaded: the second question is only in the panel, the head follows.
     await tab.value("setattr(agent, 'pace', 0)")
-    await going_on(tab, 2).click()
-    await tab.asked(3)
+    await going_on(tab, 5).click()
+    await tab.asked(6)
     await tab.save()
     await tab.load_again()
-    await tab.asked(3)
-    await tab.approve(3)
-    await expect(tab.card(3).filter(has_text="Approved once by you")).to_be_visible()
+    await tab.asked(6)
+    await tab.approve(6)
+    await expect(tab.card(6).filter(has_text="Approved once by you")).to_be_visible()
     await tab.page.locator(".nbtools-status-button", has_text="1 waiting").click()
     agents = Agents(tab)
     await expect(agents.waiting).to_contain_text("three")
     await is_settled(agents)
     await agents.waiting.get_by_role("button", name="Approve once").click()
-    await expect(status(tab, 3)).to_have_text("Done")
+    await expect(status(tab, 6)).to_have_text("Done")
