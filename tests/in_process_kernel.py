@@ -25,8 +25,11 @@ from jupyter_client.session import Session
 from tornado.ioloop import IOLoop
 from traitlets.config import Config
 
-with patch.dict(sys.modules, {"debugpy": None}):  # a debugger would slow down what this process does afterwards
+if "ipykernel.debugger" not in sys.modules:
+    sys.modules["debugpy"] = None  # type: ignore[assignment]  # a debugger would slow down what this process does afterwards
     import ipykernel.debugger  # noqa: F401 - only its import looks for debugpy
+
+    del sys.modules["debugpy"]
 
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.zmqshell import ZMQInteractiveShell
@@ -62,10 +65,12 @@ class InProcessKernel:
     async def _main(self) -> None:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         try:
+            module = types.ModuleType("cells")
             with patch.dict("os.environ"):  # IPython sets variables for the programs that a cell starts
                 self._kernel = _Kernel.instance(
                     session=_Session(self._publish),
-                    user_module=types.ModuleType("cells"),
+                    user_module=module,
+                    user_ns=vars(module),
                     log=logging.getLogger(__name__),
                     config=Config({"HistoryManager": {"enabled": False}}),
                 )
@@ -95,6 +100,9 @@ class _Kernel(IPythonKernel):
         """Leaves the handler of interrupts, which only the main thread may set."""
 
     post_handler_hook = pre_handler_hook
+
+    def _abort_queues(self, subshell_id: str | None = None) -> None:
+        """Runs the cells that wait after one has failed."""
 
     async def execute_request(self, stream: object, ident: object, parent: Message) -> None:
         with redirect_stdout(_Stream(lambda text: self.send_response(None, "stream", {"name": "stdout", "text": text}))):  # type: ignore[type-var]

@@ -4,6 +4,28 @@ class Cells extends Kernel {
     super('', '', {});
     this.renderers = renderers;
   }
+  /** Removes the cells of an earlier test with all that belongs to them, and makes empty ones. */
+  open(count) {
+    this.renderers.settings.set({}); // forgets choices that hold for all cards
+    document.querySelectorAll('.cell > .output').forEach(node => this.clear(node));
+    document.querySelectorAll('.cell').forEach(cell => cell.remove());
+    this.models.clear();
+    this.runs.clear();
+    window.opened = [];
+    window.scrollTo(0, 0);
+    for (let index = 0; index < count; index += 1) {
+      const cell = document.createElement('div');
+      cell.className = 'cell';
+      cell.dataset.index = index;
+      document.body.append(cell);
+    }
+  }
+  clear(node) {
+    node.cleanup?.();
+    node.cleanup = null;
+    this.renderers.clear(node);
+    node.replaceChildren();
+  }
   async start(index, code) {
     const cell = document.querySelector(`.cell[data-index="${index}"]`);
     cell.replaceChildren();
@@ -40,11 +62,11 @@ class Cells extends Kernel {
   draw(node, data) {
     node.drawing = (node.drawing ?? Promise.resolve()).then(async () => {
       const isWidget = 'application/vnd.jupyter.widget-view+json' in data;
+      if (!node.isConnected) {
+        return; // the cell has run again
+      }
       if (isWidget || node.cleanup) {
-        node.cleanup?.();
-        node.cleanup = null;
-        this.renderers.clear(node);
-        node.replaceChildren();
+        this.clear(node);
       }
       await (isWidget ? super.draw(node, data) : this.renderers.draw(node, data));
     });
@@ -53,14 +75,10 @@ class Cells extends Kernel {
 }
 
 window.openCells = async (count, script, css) => {
-  const { OutputRenderers } = await import(script);
-  document.head.append(Object.assign(document.createElement('style'), { textContent: css }));
-  window.opened = [];
-  window.cells = new Cells(new OutputRenderers(data => window.cells.request(data), (path, line) => window.opened.push([path, line])));
-  for (let index = 0; index < count; index += 1) {
-    const cell = document.createElement('div');
-    cell.className = 'cell';
-    cell.dataset.index = index;
-    document.body.append(cell);
+  if (!window.cells) {
+    const { OutputRenderers } = await import(script);
+    document.head.append(Object.assign(document.createElement('style'), { textContent: css }));
+    window.cells = new Cells(new OutputRenderers(data => window.cells.request(data), (path, line) => window.opened.push([path, line])));
   }
+  window.cells.open(count);
 };

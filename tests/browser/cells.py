@@ -13,6 +13,7 @@ from typing import Any
 
 from playwright.async_api import Locator, Route, expect
 
+from tests.browser.accessibility import emulate
 from tests.browser.tab import PATIENCE, NotebookCells
 from tests.browser.views import Views
 from tests.in_process_kernel import InProcessKernel, Message
@@ -23,8 +24,26 @@ STYLE = LIB / "style" / "index.raw.css"
 ADDRESS = "http://localhost/outputs/"
 
 
+class CellPage:
+    """A page on which one test after the other has its cells.  It is loaded once, and after a failure."""
+
+    def __init__(self, views: Views) -> None:
+        self.views = views
+        self._failures: int | None = None
+
+    async def after(self, failures: int) -> Views:
+        """The page, loaded when no more than this number of tests had failed; in the light theme and without emulated media."""
+        if self._failures != failures:
+            await self.views.clear()
+        elif self.views.theme_name != "light":
+            await self.views.theme("light")
+        self._failures = failures
+        await emulate(self.views.page)
+        return self.views
+
+
 class Cells(NotebookCells):
-    """Cells of a page of views, numbered from 0, which is the one that loads nbtools; the page must have loaded again for them."""
+    """Cells on such a page, numbered from 0, which is the one that loads nbtools."""
 
     def __init__(self, views: Views, folder: Path, codes: tuple[str, ...]) -> None:
         super().__init__(views.page, folder, views.shots)
@@ -74,6 +93,7 @@ class Cells(NotebookCells):
         async with asyncio.timeout(PATIENCE / 1000):
             await asyncio.to_thread(self._kernel.close)
         self._pump.cancel()
+        self._views.handle = lambda _: None
 
     async def _send_to_page(self) -> None:
         """Passes the kernel's messages on, in their order."""

@@ -18,7 +18,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Route, ViewportSize, async_playwright, expect
 
 from tests.browser.accessibility import emulate
-from tests.browser.cells import ADDRESS, Cells, serve_bundle
+from tests.browser.cells import ADDRESS, CellPage, Cells, serve_bundle
 from tests.browser.project import make_project, write_notebook
 from tests.browser.server import Server, disable_extension
 from tests.browser.tab import PATIENCE, THEMES, Tab, open_lab
@@ -160,7 +160,6 @@ async def notebook(shared_pages: SharedPages, request: pytest.FixtureRequest) ->
 async def view_page(browser: Browser) -> AsyncIterator[Views]:
     SHOTS.mkdir(exist_ok=True)
     async with open_views(await browser.new_context(viewport=WINDOW), SHOTS) as views:
-        await views.page.route(f"{ADDRESS}**", serve_bundle)
         yield views
 
 
@@ -177,11 +176,23 @@ async def views(view_page: Views, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return view_page
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def cell_page(browser: Browser) -> AsyncIterator[CellPage]:
+    SHOTS.mkdir(exist_ok=True)
+    async with open_views(await browser.new_context(viewport=WINDOW), SHOTS) as views:
+        await views.page.route(f"{ADDRESS}**", serve_bundle)
+        yield CellPage(views)
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def open_cells(views: Views, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenCells]:
+async def open_cells(
+    cell_page: CellPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> AsyncIterator[OpenCells]:
     """Opens cells on a page without JupyterLab, in a project of the story's own, after one that has loaded nbtools."""
     folder = make_project(tmp_path / "project")
     monkeypatch.chdir(folder)
+    views = await cell_page.after(request.session.testsfailed)
+    await views.page.set_viewport_size(WINDOW)
     opened: list[Cells] = []
 
     async def open_cells(*codes: str) -> Cells:

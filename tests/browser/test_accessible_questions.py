@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from playwright.async_api import expect
 
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible
+from tests.browser.conftest import ZOOMED
 from tests.browser.test_ask import DATABASE, NAME, SURE, TESTS
 from tests.browser.test_editing import CHANGED, LONG
 from tests.browser.test_mcp import ADD, CONNECTING
@@ -26,10 +28,10 @@ fields = tools.ask.background(json.loads({FIELDS!r}))"""
 KINDS = 6
 
 
-async def test_each_kind_of_question_and_the_editor(open_notebook, project, zoomed):
-    shop(project / "shop")
-    log(project / "log.jsonl", edit("price = 1", "price = 3"), bash("cat price.py; touch new", ""))
-    tab = await open_notebook(f"import json\n{ADD}", SEVERAL, "%trace log.jsonl --replay 3 --in shop")
+async def test_each_kind_of_question_and_the_editor(open_cells):
+    shop(Path("shop"))
+    log(Path("log.jsonl"), edit("price = 1", "price = 3"), bash("cat price.py; touch new", ""))
+    tab = await open_cells(f"import json\n{ADD}", SEVERAL, "%trace log.jsonl --replay 3 --in shop")
     await tab.start(1)
     await expect(tab.output(1).get_by_text("connected", exact=True)).to_be_visible(timeout=CONNECTING)
     await tab.done(1)
@@ -42,6 +44,6 @@ async def test_each_kind_of_question_and_the_editor(open_notebook, project, zoom
         await tab.question(2).filter(has_text=label).get_by_role("button", name="Modify…").click()
     await expect(tab.question(2).locator(".nbtools-editor-host :focus")).to_have_count(1)
     await in_all_themes(tab, ".nbtools-modifying")
-    await zoomed()
+    await tab.page.set_viewport_size(ZOOMED)
     await is_accessible(tab.page)
     await eventually([], cut_buttons, tab.page)

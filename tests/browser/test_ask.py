@@ -20,12 +20,12 @@ def ask(*questions):
     return f"tools.ask(json.loads({json.dumps(json.dumps(questions))})).data.answers"
 
 
-async def story(open_notebook, *cells, app="lab"):
-    return await open_notebook("import json", *cells, app=app)
+async def story(opens, *cells):
+    return await opens("import json", *cells)
 
 
-async def test_a_choice_is_answered_by_clicks(open_notebook):
-    tab = await story(open_notebook, ask(DATABASE))
+async def test_a_choice_is_answered_by_clicks(open_cells):
+    tab = await story(open_cells, ask(DATABASE))
     await tab.run(1)
     await tab.start(2)
     form = tab.question(2)
@@ -41,8 +41,8 @@ async def test_a_choice_is_answered_by_clicks(open_notebook):
     await tab.look("answered", tab.cell(2))
 
 
-async def test_other_words_take_the_place_of_a_choice(open_notebook):
-    tab = await story(open_notebook, ask(DATABASE))
+async def test_other_words_take_the_place_of_a_choice(open_cells):
+    tab = await story(open_cells, ask(DATABASE))
     await tab.run(1)
     await tab.start(2)
     form = tab.question(2)
@@ -54,28 +54,38 @@ async def test_other_words_take_the_place_of_a_choice(open_notebook):
     await expect(tab.output(2).last).to_have_text("('a text file',)")
 
 
-async def test_several_questions_are_answered_by_the_keyboard_alone(open_notebook, app):
+async def test_several_questions_are_answered_by_the_keyboard_alone_and_shown_in_a_reopened_notebook(open_notebook, open_file):
     """The first field has the focus, letters and arrows stay in the form, and Enter sends all that was typed."""
-    tab = await story(open_notebook, ask(TESTS, SURE, NAME), app=app)
+    tab = await story(open_notebook, ask(TESTS, SURE, DATABASE, NAME))
     await tab.run(1)
     await tab.start(2)
     form = tab.question(2)
     await expect(form.get_by_role("checkbox", name="cart")).to_be_focused()
     await tab.keys_pass()
-    for key in ("d", "d", "x", "Tab", "Space", "Tab", "Tab", "Space", "ArrowDown", "Tab"):
+    for key in ("d", "d", "x", "Tab", "Space", "Tab", "Tab", "Space", "ArrowDown", "Tab", "Space", "Tab", "Tab"):
         await tab.page.keyboard.press(key)
     await expect(form.get_by_role("textbox", name="Which name?")).to_be_focused()
     await expect(form.get_by_role("checkbox", name="items")).to_be_checked()
     await expect(form.get_by_role("radio", name="No")).to_be_checked()
+    await expect(form.get_by_role("radio", name="SQLite")).to_be_checked()
     await tab.page.keyboard.type("money and cents")
     await tab.page.keyboard.press("Enter")
     await tab.done(2)
-    await expect(tab.output(2).last).to_have_text("('items', 'no', 'money and cents')")
+    await expect(tab.output(2).last).to_have_text("('items', 'no', 'SQLite', 'money and cents')")
     await expect(tab.panel.locator(":focus")).not_to_have_count(0)
+    saved = await tab.save()
+    page = "".join(saved["cells"][2]["outputs"][0]["data"]["text/html"])
+    assert "Which database?" in page
+    assert "SQLite" in page
+    await tab.close()
+    again = await open_file(tab.path)
+    for words in ("Which database?", "→ SQLite", "Which name?", "→ money and cents"):
+        await expect(again.card(2)).to_contain_text(words)
+    await again.look("ask-reopened", again.cell(2))
 
 
-async def test_escape_keeps_what_was_typed_and_then_skips(open_notebook):
-    tab = await story(open_notebook, f"%tool ask '{json.dumps(NAME)}'", "%tool ask 'Really?'")
+async def test_escape_keeps_what_was_typed_and_then_skips(open_cells):
+    tab = await story(open_cells, f"%tool ask '{json.dumps(NAME)}'", "%tool ask 'Really?'")
     await tab.run(1)
     await tab.start(2)
     field = tab.question(2).get_by_role("textbox")
@@ -92,8 +102,8 @@ async def test_escape_keeps_what_was_typed_and_then_skips(open_notebook):
     await tab.look("ask-skipped", tab.cell(2))
 
 
-async def test_two_forms_are_answered_one_after_the_other(open_notebook):
-    tab = await story(open_notebook, "first, second = (tools.ask.background([{'text': text}]) for text in ('One?', 'Two?'))")
+async def test_two_forms_are_answered_one_after_the_other(open_cells):
+    tab = await story(open_cells, "first, second = (tools.ask.background([{'text': text}]) for text in ('One?', 'Two?'))")
     await tab.run(1)
     await tab.run(2)
     await tab.asked(2, 2)
@@ -108,29 +118,9 @@ async def test_two_forms_are_answered_one_after_the_other(open_notebook):
     await expect(tab.card(2).nth(1)).to_contain_text("→ to Two?")
 
 
-async def test_a_reopened_notebook_shows_questions_and_answers(open_notebook, open_file):
-    tab = await story(open_notebook, ask(DATABASE, NAME))
-    await tab.run(1)
-    await tab.start(2)
-    form = tab.question(2)
-    await form.get_by_text("SQLite").click()
-    await form.get_by_role("textbox", name="Which name?").fill("money")
-    await tab.answer(2, "Answer")
-    await tab.done(2)
-    saved = await tab.save()
-    page = "".join(saved["cells"][2]["outputs"][0]["data"]["text/html"])
-    assert "Which database?" in page
-    assert "SQLite" in page
-    await tab.close()
-    again = await open_file(tab.path)
-    for words in ("Which database?", "→ SQLite", "Which name?", "→ money"):
-        await expect(again.card(2)).to_contain_text(words)
-    await again.look("ask-reopened", again.cell(2))
-
-
-async def test_a_change_of_mind_counts(open_notebook):
+async def test_a_change_of_mind_counts(open_cells):
     """What is chosen and typed bit by bit, while the cell waits, arrives as it stands at the end."""
-    tab = await story(open_notebook, ask(DATABASE, NAME))
+    tab = await story(open_cells, ask(DATABASE, NAME))
     await tab.run(1)
     await tab.start(2)
     form = tab.question(2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
@@ -15,8 +14,13 @@ EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 EDITED = CART.replace("total = 0", "total = Decimal(0)")
 
 
-async def test_an_edit_is_approved_once(open_notebook, app):
-    tab = await open_notebook(EDIT, app=app)
+async def test_an_edit_is_approved_by_a_click_and_others_by_the_keyboard(open_notebook, app):
+    """The focus is on the safe button; Esc denies, Y approves once, A always, and the focus comes back to the notebook.
+
+    Other letters do nothing to the notebook, and its shortcuts with Control still work.
+    """
+    words = ("one", "two", "three")
+    tab = await open_notebook(EDIT, *(f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in words), app=app)
     await tab.start(1)
     await expect(tab.question(1)).to_contain_text("Needs your answer")
     await tab.asked(1)
@@ -33,16 +37,33 @@ async def test_an_edit_is_approved_once(open_notebook, app):
     await tab.card(1).get_by_role("button", name="show diff").click()
     await expect(tab.card(1)).to_contain_text("total = Decimal(0)")
     await tab.look(f"record-edit-open-{app}", tab.cell(1))
+    cells = await tab.panel.locator(".jp-Cell").count()
+    for index, keys in enumerate((["d", "d", "x", "b", "Shift", "Control+s", "Escape"], ["y"], ["a"]), start=2):
+        await tab.start(index)
+        await tab.keys_count(index)
+        for key in keys:
+            await tab.page.keyboard.press(key)
+            if key == "Control+s":
+                await tab.page.wait_for_function("window.jupyterapp.shell.currentWidget.context.model.dirty === false")
+                await expect(tab.panel.locator(".jp-Cell")).to_have_count(cells)
+                await expect(tab.question(index)).to_be_visible()
+        await tab.done(index)
+        await expect(tab.question(index)).to_have_count(0)
+        await expect(tab.panel.locator(":focus")).not_to_have_count(0)
+    await expect(tab.status(2)).to_have_text("Denied")
+    await expect(tab.record(3)).to_contain_text("Approved once")
+    await expect(tab.record(4)).to_contain_text("Approved by you, and always from now on")
+    assert tab.read("notes.txt") == "one\nTWO\nTHREE\n"
 
 
-async def test_calls_in_a_function_in_a_comprehension_ask_one_after_the_other(open_notebook):
+async def test_calls_in_a_function_in_a_comprehension_ask_one_after_the_other(open_cells):
     code = """\
 def shout(word):
     for path in ["notes.txt"]:
         return tools.edit(path, old=word, new=word.upper()).ok
 
 [shout(word) for word in ("one", "two")]"""
-    tab = await open_notebook(code)
+    tab = await open_cells(code)
     await tab.start(1)
     for count in (1, 2):
         await expect(tab.question(1)).to_contain_text(("ONE", "TWO")[count - 1])
@@ -53,8 +74,8 @@ def shout(word):
     assert tab.read("notes.txt") == "ONE\nTWO\nthree\n"
 
 
-async def test_a_cell_that_awaits_asks_too(open_notebook):
-    tab = await open_notebook("(await tools.edit.start('notes.txt', old='two', new='2')).summary")
+async def test_a_cell_that_awaits_asks_too(open_cells):
+    tab = await open_cells("(await tools.edit.start('notes.txt', old='two', new='2')).summary")
     await tab.start(1)
     await tab.approve(1)
     await tab.done(1)
@@ -117,23 +138,6 @@ async def test_deny_changes_nothing(open_cells):
     await tab.look("declined", tab.cell(1))
 
 
-async def test_the_keyboard_alone_answers(open_notebook, app):
-    """The focus is on the safe button; Esc denies, Y approves once, A always, and the focus comes back to the notebook."""
-    words = ("one", "two", "three")
-    tab = await open_notebook(*(f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in words), app=app)
-    for index, key in enumerate(("Escape", "y", "a"), start=1):
-        await tab.start(index)
-        await tab.keys_count(index)
-        await tab.page.keyboard.press(key)
-        await tab.done(index)
-        await expect(tab.question(index)).to_have_count(0)
-        await expect(tab.panel.locator(":focus")).not_to_have_count(0)
-    await expect(tab.status(1)).to_have_text("Denied")
-    await expect(tab.record(2)).to_contain_text("Approved once")
-    await expect(tab.record(3)).to_contain_text("Approved by you, and always from now on")
-    assert tab.read("notes.txt") == "one\nTWO\nTHREE\n"
-
-
 LATER = """\
 import asyncio, pathlib
 
@@ -160,8 +164,8 @@ async def test_a_question_does_not_take_the_focus_from_someone_who_writes(open_n
     assert tab.read("notes.txt") == "one\n2\nthree\n"
 
 
-async def test_always_asks_no_second_time(open_notebook):
-    tab = await open_notebook(EDIT, "%tool edit notes.txt --old two --new 2", "%tools grants")
+async def test_always_asks_no_second_time(open_cells):
+    tab = await open_cells(EDIT, "%tool edit notes.txt --old two --new 2", "%tools grants")
     await tab.start(1)
     await tab.answer(1, "Always allow edit")
     await tab.done(1)
@@ -171,11 +175,11 @@ async def test_always_asks_no_second_time(open_notebook):
     await expect(tab.status(2)).to_have_text("Done")
     assert tab.read("notes.txt") == "one\n2\nthree\n"
     await tab.run(3)
-    await tab.look("always", tab.panel)
+    await tab.look("always")
 
 
-async def test_the_diff_is_seen_as_one_column_too(open_notebook):
-    tab = await open_notebook(EDIT)
+async def test_the_diff_is_seen_as_one_column_too(open_cells):
+    tab = await open_cells(EDIT)
     await tab.start(1)
     diff = tab.question(1).locator(".nbtools-diff")
     await expect(diff).to_have_attribute("data-layout", "split")
@@ -187,8 +191,8 @@ async def test_the_diff_is_seen_as_one_column_too(open_notebook):
     await tab.done(1)
 
 
-async def test_a_command_is_spelled_out(open_notebook):
-    tab = await open_notebook('%tool shell git add -A && git commit -m "totals as decimals" | tee ../log.txt')
+async def test_a_command_is_spelled_out(open_cells):
+    tab = await open_cells('%tool shell git add -A && git commit -m "totals as decimals" | tee ../log.txt')
     await tab.start(1)
     await expect(tab.question(1)).to_contain_text("git commit")
     await expect(tab.question(1)).to_contain_text("outside")
@@ -198,11 +202,11 @@ async def test_a_command_is_spelled_out(open_notebook):
     assert not (tab.folder.parent / "log.txt").exists()
 
 
-async def test_two_questions_are_answered_in_any_order(open_notebook):
+async def test_two_questions_are_answered_in_any_order(open_cells):
     code = """\
 first = tools.edit.background("notes.txt", old="one", new="1")
 second = tools.edit.background("README.md", old="# Cart", new="# The cart")"""
-    tab = await open_notebook(code, "first.result().ok, second.result().ok")
+    tab = await open_cells(code, "first.result().ok, second.result().ok")
     await tab.run(1)
     await tab.asked(1, 2)
     await tab.look("two-questions", tab.cell(1))
@@ -219,30 +223,23 @@ second = tools.edit.background("README.md", old="# Cart", new="# The cart")"""
     assert tab.read("notes.txt").startswith("1\n")
 
 
-async def test_run_all_waits_at_a_question_and_goes_on(open_notebook):
-    tab = await open_notebook(EDIT, "print('after', open('src/cart.py').read().count('Decimal'))")
-    await tab.command("notebook:run-all-cells", wait=False)
+async def test_run_all_waits_at_a_question_and_late_clicks_mean_nothing(open_notebook):
+    after = "print('after', open('src/cart.py').read().count('Decimal'))"
+    tab = await open_notebook(EDIT, after, "%tool edit notes.txt --old two --new 2", "1 + 1")
+    await tab.run_all()
     await expect(tab.question(1)).to_be_visible()
     await tab.is_busy(2)
     await expect(tab.output(2)).to_have_count(0)
-    await tab.approve(1)
+    await tab.question(1).get_by_role("button", name="Approve once").dblclick()
     await tab.done(1, 2)
     await expect(tab.output(2)).to_have_text(re.compile("after 1"))
-
-
-async def test_late_clicks_mean_nothing(open_notebook):
-    tab = await open_notebook(EDIT, "%tool edit notes.txt --old two --new 2", "1 + 1")
-    await tab.start(1)
-    await tab.question(1).get_by_role("button", name="Approve once").dblclick()
-    await tab.done(1)
     assert tab.read("src/cart.py") == EDITED
-    await tab.start(2)
-    approve = await tab.question(2).get_by_role("button", name="Approve once").element_handle()
+    approve = await tab.question(3).get_by_role("button", name="Approve once").element_handle()
     await tab.press("interrupt")
-    await tab.done(2)
+    await tab.done(3)
     await approve.evaluate("button => button.click()")
-    await tab.run(3)
-    await expect(tab.output(3)).to_have_text("2")
+    await tab.run(4)
+    await expect(tab.output(4)).to_have_text("2")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
 
@@ -261,9 +258,9 @@ CLICK_THE_NEXT = """() => {
 """Clicks on what approves the next question as soon as that is there."""
 
 
-async def test_a_double_click_answers_one_question(open_notebook):
+async def test_a_double_click_answers_one_question(open_cells):
     """At the lower end of the window, the buttons of the next question come where those of this one were."""
-    tab = await open_notebook("for name in 'ab':\n    tools.shell(f'touch {name}')")
+    tab = await open_cells("for name in 'ab':\n    tools.shell(f'touch {name}')")
     await tab.start(1)
     await tab.page.evaluate("window.clickedNext = false")
     approve = tab.question(1).get_by_role("button", name="Approve once")
@@ -279,12 +276,14 @@ async def test_a_double_click_answers_one_question(open_notebook):
     assert (tab.folder / "b").exists()
 
 
+DELETE = "%tool delete src/cart.py"
 SHELL = "%tool shell touch a && python3 -m unittest --verbose"
 TALL = "%%tool write src/cart.py\n" + "\n".join(f"line_{i} = {i}" for i in range(300))
 FILLER = tuple(f"# {i}\nprint('\\n' * 12)" for i in range(6))
 IN_VIEW = """node => {
     const { top, bottom } = node.getBoundingClientRect();
-    const outer = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer').getBoundingClientRect();
+    const notebook = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer');
+    const outer = notebook?.getBoundingClientRect() ?? { top: 0, bottom: innerHeight };
     return top >= outer.top - 1 && bottom <= outer.bottom + 1;
 }"""
 WHOLE = "buttons => buttons.every(one => one.scrollWidth <= one.clientWidth + 1 && one.scrollHeight <= one.clientHeight + 1)"
@@ -304,47 +303,34 @@ async def sized(lab):
     await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
 
 
-@pytest.mark.parametrize("width", [800, 1280])
-async def test_buttons_keep_their_whole_labels(open_notebook, sized, width):
-    tab = await open_notebook(EDIT, SHELL)
-    await sized(width, 800)
-    for index in (1, 2):
-        await tab.start(index)
-        await tab.asked(index)
-        buttons = tab.question(index).locator(".nbtools-buttons button")
-        await eventually(True, buttons.evaluate_all, WHOLE)
-        for button in await buttons.all():
-            await eventually(True, button.evaluate, IN_VIEW)
-        await tab.look(f"buttons-{index}-{width}")
-        await tab.answer(index, "Deny")
-        await tab.done(index)
-
-
-@pytest.mark.parametrize("cell", [TALL, "%tool delete src/cart.py", SHELL])
-async def test_a_question_comes_with_its_head_and_its_buttons_in_view(open_notebook, sized, cell):
+async def test_a_question_comes_with_its_head_and_its_buttons_whole_and_in_view(open_notebook, sized):
     """At the end of the notebook, where running a cell goes on to a new one below it."""
-    tab = await open_notebook(*FILLER, cell)
+    tab = await open_notebook(*FILLER, TALL)
     await sized(800, 700)
-    last = len(FILLER) + 1
+    first = len(FILLER) + 1
     await tab.run_all()
-    await tab.answer(last, "Deny")
-    await tab.done(last)
-    await tab.cell(last).locator(".cm-content").click()
-    await tab.page.keyboard.press("Shift+Enter")
-    await tab.keys_count(last)
-    await tab.page.wait_for_timeout(1000)  # the notebook goes on scrolling to its new cell
-    head = tab.question(last).locator(".nbtools-head")
-    await eventually(True, head.evaluate, IN_VIEW)
-    await eventually(True, tab.question(last).locator(".nbtools-approve").evaluate, IN_VIEW)
-    await expect(head).to_contain_text("in the workspace" if cell == SHELL else "src/cart.py")
-    await tab.look(f"end-{'tall' if cell == TALL else cell.split()[1]}")
-    await tab.answer(last, "Deny")
-    await tab.done(last)
-    await eventually(True, tab.status(last).evaluate, IN_VIEW)
+    await tab.answer(first, "Deny")
+    await tab.done(first)
+    for last, (code, subject) in enumerate(((TALL, "src/cart.py"), (DELETE, "src/cart.py"), (SHELL, "in the workspace")), start=first):
+        await tab.cell(last).locator(".cm-content").click()
+        if last > first:
+            await tab.page.keyboard.insert_text(code)
+        await tab.page.keyboard.press("Shift+Enter")
+        await tab.keys_count(last)
+        await tab.page.wait_for_timeout(1000)  # the notebook goes on scrolling to its new cell
+        head = tab.question(last).locator(".nbtools-head")
+        await eventually(True, head.evaluate, IN_VIEW)
+        await eventually(True, tab.question(last).locator(".nbtools-approve").evaluate, IN_VIEW)
+        await eventually(True, tab.question(last).locator(".nbtools-buttons button").evaluate_all, WHOLE)
+        await expect(head).to_contain_text(subject)
+        await tab.look(f"end-{last}")
+        await tab.answer(last, "Deny")
+        await tab.done(last)
+        await eventually(True, tab.status(last).evaluate, IN_VIEW)
 
 
-async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_and_nothing_is_lost(open_notebook):
-    tab = await open_notebook("%tool delete notes.txt")
+async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_and_nothing_is_lost(open_cells):
+    tab = await open_cells("%tool delete notes.txt")
     await tab.start(1)
     await tab.keys_count(1)
     await tab.page.keyboard.press("m")
@@ -362,8 +348,8 @@ async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_an
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
 
-async def test_after_a_reason_and_enter_the_next_question_has_the_focus(open_notebook):
-    tab = await open_notebook("%tool edit notes.txt --old one --new 1\n%tool edit notes.txt --old two --new 2")
+async def test_after_a_reason_and_enter_the_next_question_has_the_focus(open_cells):
+    tab = await open_cells("%tool edit notes.txt --old one --new 1\n%tool edit notes.txt --old two --new 2")
     await tab.start(1)
     await tab.keys_count(1)
     reason = tab.question(1).get_by_role("textbox", name="Reason")
@@ -378,30 +364,15 @@ async def test_after_a_reason_and_enter_the_next_question_has_the_focus(open_not
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
 
-async def test_letters_do_nothing_to_the_notebook_and_shortcuts_with_control_still_work(open_notebook):
-    tab = await open_notebook(EDIT)
-    await tab.start(1)
-    await tab.keys_count(1)
-    for key in ("d", "d", "x", "b", "Shift"):
-        await tab.page.keyboard.press(key)
-    await expect(tab.panel.locator(".jp-Cell")).to_have_count(2)
-    await tab.page.keyboard.press("Control+s")
-    await tab.page.wait_for_function("window.jupyterapp.shell.currentWidget.context.model.dirty === false")
-    await expect(tab.question(1)).to_be_visible()
-    await tab.page.keyboard.press("Escape")
-    await tab.done(1)
-    assert tab.read("src/cart.py") == CART
-
-
 SEVERAL = """\
 await asyncio.gather(*(
     tools.edit.start("notes.txt", old=word, new=word.upper()) for word in ("one", "two", "three")
 ))"""
 
 
-async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebook, app):
+async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebook):
     """The keys are pressed by a script in the page, as fast as a person who holds no key down can be."""
-    tab = await open_notebook(f"import asyncio\n{SEVERAL}", app=app)
+    tab = await open_notebook(f"import asyncio\n{SEVERAL}")
     await tab.start(1)
     await tab.asked(1, 3)
     await tab.page.wait_for_function("document.activeElement?.closest('.nbtools-asking')")
@@ -428,8 +399,8 @@ async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebo
     assert sum(word in tab.read("notes.txt") for word in ("one", "two", "three")) == 1
 
 
-async def test_always_answers_the_questions_beside_it(open_notebook):
-    tab = await open_notebook(f"import asyncio\n{SEVERAL}")
+async def test_always_answers_the_questions_beside_it(open_cells):
+    tab = await open_cells(f"import asyncio\n{SEVERAL}")
     await tab.start(1)
     await tab.asked(1, 3)
     await tab.question(1).nth(1).get_by_role("button", name="Always allow edit").click()
@@ -439,26 +410,27 @@ async def test_always_answers_the_questions_beside_it(open_notebook):
     await expect(tab.record(1).filter(has_text="Allowed by grant edit")).to_have_count(2)
 
 
-@pytest.mark.parametrize("by", ["key", "click"])
-async def test_shift_enter_after_an_answer_runs_the_next_cell(open_notebook, app, by):
-    tab = await open_notebook("%tool edit notes.txt --old two --new 2", "'the next cell'", "", app=app)
-    await tab.cell(1).locator(".cm-content").click()
-    await tab.page.keyboard.press("Shift+Enter")
-    await tab.keys_count(1)
-    if by == "key":
-        await tab.page.keyboard.press("y")
-    else:
-        await tab.approve(1)
-    await tab.done(1)
-    await expect(tab.question(1)).to_have_count(0)
-    await expect(tab.cell(2)).to_have_class(re.compile("jp-mod-active"))
-    await tab.page.keyboard.press("Shift+Enter")
-    await expect(tab.output(2)).to_contain_text("the next cell")
-    assert tab.read("notes.txt") == "one\n2\nthree\n"
+async def test_shift_enter_after_an_answer_runs_the_next_cell(open_notebook, app):
+    edits = [f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in ("one", "two")]
+    tab = await open_notebook(edits[0], "'after a key'", edits[1], "'after a click'", "", app=app)
+    for index in (1, 3):
+        await tab.cell(index).locator(".cm-content").click()
+        await tab.page.keyboard.press("Shift+Enter")
+        await tab.keys_count(index)
+        if index == 1:
+            await tab.page.keyboard.press("y")
+        else:
+            await tab.approve(index)
+        await tab.done(index)
+        await expect(tab.question(index)).to_have_count(0)
+        await expect(tab.cell(index + 1)).to_have_class(re.compile("jp-mod-active"))
+        await tab.page.keyboard.press("Shift+Enter")
+        await expect(tab.output(index + 1)).to_contain_text("after a key" if index == 1 else "after a click")
+    assert tab.read("notes.txt") == "ONE\nTWO\nthree\n"
 
 
-async def test_what_always_covers_stands_below_the_buttons(open_notebook):
-    tab = await open_notebook("%tool shell git add -A", "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'")
+async def test_what_always_covers_stands_below_the_buttons(open_cells):
+    tab = await open_cells("%tool shell git add -A", "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'")
     await tab.start(1)
     await tab.asked(1)
     await expect(tab.question(1).locator(".nbtools-rules code")).to_have_text("shell(git add:*)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import nbformat
-import pytest
 from markdown_it import MarkdownIt
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.async_api import expect
@@ -36,9 +35,9 @@ async def test_the_launcher_has_tiles(open_notebook):
 
 
 async def test_the_menu_of_a_card(open_notebook):
-    tab = await open_notebook("%tools mode auto_edit", EDIT)
-    await tab.run(1)
-    await tab.run(2)
+    tab = await open_notebook("%tools mode auto_edit", EDIT, "%tool ls")
+    for index in (1, 2, 3):
+        await tab.run(index)
     menu = await menu_of(tab, 2)
     for label in ("Undo This Call", "Allow from Now On…", "Copy as Markdown", "Open File"):
         await expect(menu.get_by_text(label)).to_be_visible()
@@ -46,6 +45,14 @@ async def test_the_menu_of_a_card(open_notebook):
     await menu.get_by_text("Undo This Call").click()
     await expect(tab.card(2).first).to_contain_text("ndone")
     assert "total = 0.0" not in tab.read("src/cart.py")
+    await (await menu_of(tab, 3)).get_by_text("Allow from Now On…").click()
+    dialog = tab.page.locator(".jp-Dialog")
+    await expect(dialog).to_contain_text("%tools allow ls")
+    await tab.look("allow")
+    await dialog.get_by_role("button", name="Insert as cell").click()
+    await expect(tab.cell(4).locator(".cm-content")).to_have_text("%tools allow ls")
+    await (await menu_of(tab, 2)).get_by_text("Open File").click()
+    await expect(tab.page.locator(".jp-FileEditor .cm-content:visible")).to_contain_text("total = 0")
 
 
 async def test_a_card_is_copied_without_markdown_of_its_own(open_file, project):
@@ -65,26 +72,7 @@ async def test_a_card_is_copied_without_markdown_of_its_own(open_file, project):
     assert {token.type for token in inline} == {"text", "strong_open", "strong_close"}, text
 
 
-async def test_open_file_from_the_menu(open_notebook):
-    tab = await open_notebook("%tools mode auto_edit", EDIT)
-    await tab.run(1)
-    await tab.run(2)
-    await (await menu_of(tab, 2)).get_by_text("Open File").click()
-    await expect(tab.page.locator(".jp-FileEditor .cm-content:visible")).to_contain_text("total = 0.0")
-
-
-async def test_allow_from_now_on_shows_the_rule_and_adds_a_cell(open_notebook):
-    tab = await open_notebook("%tool ls")
-    await tab.run(1)
-    await (await menu_of(tab, 1)).get_by_text("Allow from Now On…").click()
-    dialog = tab.page.locator(".jp-Dialog")
-    await expect(dialog).to_contain_text("%tools allow ls")
-    await tab.look("allow")
-    await dialog.get_by_role("button", name="Insert as cell").click()
-    await expect(tab.cell(2).locator(".cm-content")).to_have_text("%tools allow ls")
-
-
-async def test_the_tour_by_keyboard(open_notebook):
+async def test_the_tour_by_keyboard_and_in_small_windows(open_notebook):
     tab = await open_notebook()
     await tab.command("nbtools:tour")
     box = tab.page.get_by_role("dialog", name="Tour of nbtools")
@@ -99,17 +87,10 @@ async def test_the_tour_by_keyboard(open_notebook):
     await tab.command("nbtools:tour")
     await tab.page.keyboard.press("Escape")
     await expect(box).to_have_count(0)
-
-
-@pytest.mark.parametrize("width", [380, 800])
-async def test_the_tour_fits_a_small_window(open_notebook, width):
-    tab = await open_notebook()
-    await tab.page.set_viewport_size({"width": width, "height": 700})
-    try:
+    for width in (380, 800):
+        await tab.page.set_viewport_size({"width": width, "height": 700})
         await tab.command("nbtools:tour")
-        box = tab.page.get_by_role("dialog", name="Tour of nbtools")
         await expect(box.get_by_role("button", name="Skip")).to_be_in_viewport(ratio=1)
         await tab.look(f"tour-{width}")
         await box.get_by_role("button", name="Skip").click()
-    finally:
-        await tab.page.set_viewport_size({"width": 1200, "height": 900})
+        await expect(box).to_have_count(0)

@@ -16,8 +16,8 @@ CHANGED = (
 WRITE = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.write('long.py', {CHANGED!r}).ok"
 
 
-async def test_hunks_are_left_out_in_the_diff_of_the_question(open_notebook):
-    tab = await open_notebook(WRITE)
+async def test_hunks_are_left_out_in_the_diff_of_the_question(open_cells):
+    tab = await open_cells(WRITE)
     await tab.start(1)
     await tab.asked(1)
     boxes = tab.question(1).get_by_role("checkbox", name="Change")
@@ -45,8 +45,8 @@ async def test_hunks_are_left_out_in_the_diff_of_the_question(open_notebook):
     assert tab.read("long.py") == CHANGED.replace("value_19 = 19\n", "value_19 = 19\nvalue_20 = 20\n")
 
 
-async def test_modify_opens_an_editor_at_the_first_change(open_notebook, app):
-    tab = await open_notebook(WRITE, app=app)
+async def test_modify_opens_an_editor_at_the_first_change(open_notebook):
+    tab = await open_notebook(WRITE)
     await tab.start(1)
     await tab.answer(1, "Modify…")
     editor = tab.question(1).locator(".nbtools-merge .cm-content")
@@ -54,7 +54,7 @@ async def test_modify_opens_an_editor_at_the_first_change(open_notebook, app):
     await expect(tab.question(1).locator(".cm-deletedChunk").first).to_contain_text("value_3 = 3")
     for width in (1280, 800, 380):
         await tab.page.set_viewport_size({"width": width, "height": 800})
-        await tab.look(f"editor-{app}-{width}", tab.question(1))
+        await tab.look(f"editor-{width}", tab.question(1))
     await tab.page.set_viewport_size({"width": 1280, "height": 800})
     cells = await tab.panel.locator(".jp-Cell").count()
     await editor.focus()
@@ -72,8 +72,8 @@ async def test_modify_opens_an_editor_at_the_first_change(open_notebook, app):
     assert tab.read("long.py") == LONG
 
 
-async def test_a_change_left_out_in_the_editor_is_not_written(open_notebook):
-    tab = await open_notebook(WRITE)
+async def test_a_change_left_out_in_the_editor_is_not_written(open_cells):
+    tab = await open_cells(WRITE)
     await tab.start(1)
     await tab.answer(1, "Modify…")
     editor = tab.question(1).locator(".nbtools-merge .cm-content")
@@ -94,9 +94,9 @@ async def test_a_change_left_out_in_the_editor_is_not_written(open_notebook):
 
 
 @pytest.mark.parametrize("end", ["\\r\\n", "\\n"])
-async def test_line_ends_stay_as_they_are(open_notebook, end):
+async def test_line_ends_stay_as_they_are(open_cells, end):
     code = f"from pathlib import Path\nPath('a.txt').write_bytes(b'one{end}two{end}')\ntools.write('a.txt', 'one{end}zwei{end}').ok"
-    tab = await open_notebook(code)
+    tab = await open_cells(code)
     await tab.start(1)
     await tab.answer(1, "Modify…")
     await expect(tab.question(1).locator(".nbtools-merge .cm-content")).to_be_focused()
@@ -107,9 +107,9 @@ async def test_line_ends_stay_as_they_are(open_notebook, end):
     assert (tab.folder / "a.txt").read_bytes() == f"one{end}xzwei{end}".encode().decode("unicode_escape").encode()
 
 
-async def test_code_in_a_here_document_is_shown_as_code(open_notebook):
+async def test_code_in_a_here_document_is_shown_as_code(open_cells):
     code = "tools.shell(\"python - <<'EOF' | tail -1\\nimport sys\\nprint('code', 3)\\nEOF\").ok"
-    tab = await open_notebook(code)
+    tab = await open_cells(code)
     await tab.start(1)
     await tab.asked(1)
     await expect(tab.question(1).locator(".nbtools-command")).to_contain_text("python - <<'EOF'")
@@ -141,8 +141,8 @@ PATCH = """\
 PATCHED = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.patch({PATCH!r}).ok"
 
 
-async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open_notebook):
-    tab = await open_notebook(PATCHED)
+async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open_cells):
+    tab = await open_cells(PATCHED)
     await tab.start(1)
     await tab.asked(1)
     question = tab.question(1)

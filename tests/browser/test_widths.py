@@ -13,7 +13,7 @@ from tests.browser.accessibility import OURS, cut_buttons
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log
 from tests.browser.test_accessible_lab import DIALOG, WORK
-from tests.browser.test_asking import IN_VIEW
+from tests.browser.test_asking import EDIT, IN_VIEW, SHELL, WHOLE
 from tests.browser.test_comparison import Comparison
 from tests.browser.test_editing import WRITE
 from tests.browser.test_panel import Agents
@@ -21,6 +21,8 @@ from tests.browser.test_trace import REAL
 from tests.waiting import eventually
 
 WIDTHS = (1280, 800, 380)
+BESIDE_FILES = 500
+"""The width of a notebook beside the file browser, in a window of 800 pixels."""
 HEIGHT = 800
 PANEL = "#nbtools-agents"
 SETTLED = "new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 50)))"
@@ -42,9 +44,9 @@ READ = "%tool read src/cart.py"
 LOOK = ("%tool grep total src --context 1", "%tool ls", "%tool glob '**/*.py'", "%tool shell ls -la", "tools.read('no such file')")
 
 
-async def each_width(shown, name, selector=OURS):
+async def each_width(shown, name, selector=OURS, widths=WIDTHS):
     """Gives the window each width in turn, checks what must hold at all of them, and takes the pictures."""
-    for width in WIDTHS:
+    for width in widths:
         await shown.page.set_viewport_size({"width": width, "height": HEIGHT})
         await shown.page.evaluate(SETTLED)
         await shown.look(f"{name}-{width}")
@@ -68,32 +70,41 @@ async def widths(lab):
     await lab.set_viewport_size(before)
 
 
-async def test_questions_and_the_editor(open_notebook, widths):
-    tab = await open_notebook(WRITE, "%tool shell git add -A && git commit -m totals | tee ../log.txt")
+async def test_questions_and_the_editor(open_cells):
+    tab = await open_cells(WRITE, "%tool shell git add -A && git commit -m totals | tee ../log.txt", EDIT, SHELL)
     for index, name in ((1, "edit"), (2, "command")):
         await tab.start(index)
         await tab.asked(index)
         question = tab.question(index)
-        async for _ in widths(tab, f"widths-{name}"):
+        async for _ in each_width(tab, f"widths-{name}"):
             await eventually(True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-approve", ".nbtools-cancel"])
         await tab.answer(index, "Modify…")
         await expect(question.locator(".nbtools-editor-host :focus")).to_have_count(1)
-        async for _ in widths(tab, f"widths-modify-{name}"):
+        async for _ in each_width(tab, f"widths-modify-{name}"):
             await eventually(True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-apply", ".nbtools-back"])
         await tab.answer(index, "Back")
         await tab.answer(index, "Deny")
         await tab.done(index)
+    for index in (3, 4):
+        await tab.start(index)
+        await tab.asked(index)
+        buttons = tab.question(index).locator(".nbtools-buttons button")
+        async for _ in each_width(tab, f"widths-buttons-{index}", widths=(*WIDTHS, BESIDE_FILES)):
+            await eventually(True, buttons.evaluate_all, WHOLE)
+            await eventually(True, tab.question(index).evaluate, REVEALS, [".nbtools-buttons"])
+        await tab.answer(index, "Deny")
+        await tab.done(index)
 
 
-async def test_results(open_notebook, widths):
-    tab = await open_notebook(READ, *LOOK)
+async def test_results(open_cells):
+    tab = await open_cells(READ, *LOOK)
     await tab.run(1)
     for index in range(2, 2 + len(LOOK)):
         await tab.start(index)
         if index == 5:
             await tab.approve(index)
         await tab.done(index)
-    async for _ in widths(tab, "widths-results"):
+    async for _ in each_width(tab, "widths-results"):
         pass
 
 

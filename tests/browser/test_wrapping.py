@@ -13,11 +13,11 @@ ALIGNED = """([left, right]) => {
 }"""
 
 
-async def test_lines_wrap_in_all_cards_of_the_kind(open_notebook, project):
+async def test_lines_wrap_in_all_cards_of_the_kind(open_cells):
     long = "word " * 80
-    (project / "long.py").write_text(f"a = '{long}'\nb = 1\n", encoding="utf-8")
     edit = "%tool edit long.py --old 'b = 1' --new \"b = '" + "x" * 300 + "'\""
-    tab = await open_notebook("%tools mode auto_edit", "%tool read long.py", "%tool grep word", "%tool read long.py", edit)
+    tab = await open_cells("%tools mode auto_edit", "%tool read long.py", "%tool grep word", "%tool read long.py", edit)
+    (tab.folder / "long.py").write_text(f"a = '{long}'\nb = 1\n", encoding="utf-8")
     for index in range(1, 6):
         await tab.run(index)
     boxes = ".nbtools-scroll, .nbtools-pane"
@@ -35,14 +35,14 @@ async def test_lines_wrap_in_all_cards_of_the_kind(open_notebook, project):
     await expect(tab.card(5).locator(".nbtools-diff")).to_have_attribute("data-layout", "split")
     await eventually(True, tab.card(5).locator(".nbtools-pane").evaluate_all, ALIGNED)
     await eventually(False, tab.card(5).locator(boxes).evaluate_all, WIDE)
-    await tab.look("wrapped", tab.panel)
+    await tab.look("wrapped")
     await wrap.click()
     await expect(wrap).to_have_attribute("aria-pressed", "false")
     await eventually(True, tab.card(4).locator(boxes).evaluate_all, WIDE)
 
 
-async def test_a_card_without_long_lines_has_no_such_button(open_notebook):
-    tab = await open_notebook("%tool read src/cart.py")
+async def test_a_card_without_long_lines_has_no_such_button(open_cells):
+    tab = await open_cells("%tool read src/cart.py")
     await tab.run(1)
     await expect(tab.card(1).get_by_role("button", name="open file")).to_be_visible()
     await expect(tab.card(1).get_by_role("button", name="Wrap lines")).to_have_count(0)

@@ -88,6 +88,7 @@ class Views:
     def __init__(self, page: Page, shots: Path) -> None:
         self.page = page
         self.shots = shots
+        self.theme_name = ""
         self.asked: list[Asked] = []
         """All requests, in their order."""
         self._widgets: dict[str, tuple[ExplorerWidget, PageComm]] = {}
@@ -104,7 +105,6 @@ class Views:
             widget.close()
         self._widgets.clear()
         self.asked.clear()
-        self.handle = lambda _: None
         self._answers.set()
         await self.page.goto(ADDRESS)
         await self.theme("light")
@@ -147,6 +147,7 @@ class Views:
     async def theme(self, name: str) -> None:
         css = (THEME_FOLDER / THEME_FILES[name] / "index.css").read_text(encoding="utf-8")
         await self.page.evaluate(SET_THEME, [css, THEMES[name], name == "light"])
+        self.theme_name = name
 
     async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
         await take_pictures(self, name, *where, themes=themes)

@@ -8,6 +8,7 @@ import {
 import { MimeModel, RenderMimeRegistry, standardRendererFactories } from '@jupyterlab/rendermime';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { MessageLoop } from '@lumino/messaging';
+import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { cardContext } from '../cards/context.js';
 import { addGroupRenderer } from '../cards/group_renderer.js';
@@ -16,10 +17,12 @@ import editorPlugins from '../editor/plugins.js';
 import { SERVICES_EVENT, type ServicesRequest } from '../shared/card_services.js';
 import { catalogue } from '../shared/catalogue.js';
 import { locate } from '../shared/path.js';
-import type { ICardServices } from '../shared/tokens.js';
+import { DEFAULT_SETTINGS } from '../shared/setting_values.js';
+import type { ICardServices, ISettings, SettingValues } from '../shared/tokens.js';
 
 /** Draws the outputs of cells on a page of the tests, with the extension's renderers and JupyterLab's, but without JupyterLab. */
 export class OutputRenderers {
+  readonly settings = new PageSettings();
   private readonly drawn = new WeakMap<HTMLElement, { type: string; renderer: IRenderMime.IRenderer & Widget }>();
 
   /** `request` opens a comm with the data of a card's request; `open` opens a file at a line. */
@@ -32,7 +35,7 @@ export class OutputRenderers {
       rendermime,
       opener: { open: async (path, line) => open(path, line) },
       canceller: { cancel: (_, id) => request({ cancel: id }), runAction: (_, { verb, id }) => request({ [verb]: id }) },
-      settings: null
+      settings: this.settings
     };
     addCallRenderer(services);
     addGroupRenderer(services);
@@ -57,6 +60,17 @@ export class OutputRenderers {
   clear(node: HTMLElement): void {
     this.drawn.get(node)?.renderer.dispose();
     this.drawn.delete(node);
+  }
+}
+
+/** The person's settings, which a test can change. */
+class PageSettings implements ISettings {
+  readonly changed: Signal<ISettings, SettingValues> = new Signal<ISettings, SettingValues>(this);
+  values = DEFAULT_SETTINGS;
+
+  set(values: Partial<SettingValues>): void {
+    this.values = { ...DEFAULT_SETTINGS, ...values };
+    this.changed.emit(this.values);
   }
 }
 
