@@ -15,6 +15,8 @@ from typing import Any, Protocol
 from playwright.async_api import Dialog, Locator, Page, expect
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
+from tests.waiting import eventually
+
 PATIENCE = 120_000
 """Milliseconds for whatever must happen; two slow cores take their time."""
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "high contrast": "JupyterLab Dark High Contrast"}
@@ -29,6 +31,13 @@ SET = """async ([name, value]) => {
     const registry = window.jupyterapp.pluginRegistry._plugins.get("@jupyterlab/apputils-extension:settings").service;
     await (value === null ? registry.remove("nbtools-agent:plugin", name) : registry.set("nbtools-agent:plugin", name, value));
 }"""
+IN_WORKSPACE = """() => {
+    const { serviceManager, shell } = window.jupyterapp;
+    const name = `notebook:${shell.currentWidget.context.path}`;
+    return serviceManager.workspaces.fetch('default').then(
+        ({ data }) => JSON.stringify(data['layout-restorer:data'] ?? '').includes(name), () => false);
+}"""
+"""Whether the notebook in front is opened again when JupyterLab is loaded."""
 
 
 async def restored(page: Page) -> None:
@@ -230,25 +239,24 @@ class Tab(NotebookCells):
         await self.page.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
 
     async def load_again(self) -> None:
-        """Loads the page again, without what is not saved."""
+        """Loads the page again, without what is not saved.
+
+        JupyterLab finds the notebook in its workspace.  It would open one that the address names, too, but some time after the page is
+        ready, which may be in the next story.
+        """
+        if await self.page.evaluate("window.location.pathname.includes('/lab/tree/')"):
+            await eventually(True, self.page.evaluate, IN_WORKSPACE)
+            await self.page.evaluate(r"window.history.replaceState(null, '', location.href.replace(/(\/lab)\/tree\/[^?#]*/, '$1'))")
         self.page.on("dialog", leave_page)  # the browser asks, and keeps the page until it is answered
         await self.page.reload()
         self.page.remove_listener("dialog", leave_page)
         await restored(self.page)
 
     async def end(self) -> None:
-        """Closes everything, notices too, and ends the kernels.
-
-        A page that was loaded with a file in its address is replaced by an empty one: JupyterLab opens that file some time after it is
-        ready, which may be in the next story.
-        """
+        """Closes everything, notices too, and ends the kernels."""
         await self.page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
         await self.close()
         await self.page.evaluate("document.querySelectorAll('.Toastify__close-button').forEach(button => button.click())")
-        address = str(await self.page.evaluate("performance.getEntriesByType('navigation')[0].name"))
-        base, named, _ = address.partition("/lab/tree/")
-        if named:
-            await open_lab(self.page, f"{base}/lab?reset")
 
     async def to_front(self) -> None:
         """Shows the notebook, which is open, before all others."""

@@ -56,15 +56,15 @@ async def compare_logs(views, paths, **options):
     return Comparison(views.page, views.cell(index).locator(".nbtools-compare"))
 
 
-async def open_runs(open_notebook, *more):
+async def open_runs(open_notebook):
     """Opens a notebook that compares the runs, with the usual one as the baseline."""
-    tab = await open_notebook(f"%trace {' '.join(f'{name}.jsonl' for name in RUNS)} --baseline A", *more)
+    tab = await open_notebook(f"%trace {' '.join(f'{name}.jsonl' for name in RUNS)} --baseline A")
     write_runs(tab.folder)
     await tab.run(1)
     return tab, Comparison(tab.page, tab.cell(1).locator(".nbtools-compare"))
 
 
-async def test_runs_are_compared_and_opened_where_they_part(open_notebook):
+async def test_runs_are_compared_in_a_notebook_saved_as_html_and_opened_where_they_part(open_notebook):
     tab, shown = await open_runs(open_notebook)
     await expect(shown.node).to_contain_text("5 runs · 3 steps shared at the beginning")
     await expect(shown.runs).to_have_count(6)  # with the rates
@@ -73,6 +73,10 @@ async def test_runs_are_compared_and_opened_where_they_part(open_notebook):
     await expect(shown.run("E")).to_contain_text("? its own exit code is not recorded")
     await expect(shown.runs.last).to_contain_text("2 of 3 (21–94 %)")
     assert await tab.page.evaluate("window.pwned") is None
+    data = (await tab.save())["cells"][1]["outputs"][0]["data"]
+    assert set(data) == {COMPARISON, "text/html", "text/plain"}
+    assert "<script" not in "".join(data["text/html"])
+    assert MARKUP not in "".join(data["text/html"])
     await shown.steps.focus()
     await tab.page.keyboard.press("p")
     await expect(shown.active).to_contain_text("parts here: D")
@@ -143,15 +147,6 @@ async def test_twenty_runs_scroll_inside_the_page(views, tmp_path):
         first = shown.run("A").get_by_role("button").first
         await expect(first).to_be_in_viewport()
     await is_accessible(views.page)
-
-
-async def test_a_saved_comparison_is_html(open_notebook):
-    tab, _ = await open_runs(open_notebook)
-    saved = await tab.save()
-    data = saved["cells"][1]["outputs"][0]["data"]
-    assert set(data) == {COMPARISON, "text/html", "text/plain"}
-    assert "<script" not in "".join(data["text/html"])
-    assert MARKUP not in "".join(data["text/html"])
 
 
 async def test_an_open_explorer_is_compared_with_listed_sessions(views, logs, tmp_path):

@@ -9,15 +9,10 @@ from playwright.async_api import expect
 
 from nbtools import open_trace
 from tests.browser.explorer import Explorer
-from tests.browser.tab import restored
-from tests.browser.test_following import KEPT, LINES
-from tests.browser.test_log_tabs import LogTab
-from tests.waiting import eventually
+from tests.browser.test_log_tabs import KEPT, LINES
 
 ORIGIN = next(json.loads(line)["sessionId"] for line in LINES if b'"sessionId"' in line)
 FORK = "0d0d0d0d-1111-4222-8333-444455556666"
-SAVED = """() => window.jupyterapp.serviceManager.workspaces.fetch('continuing').then(
-    ({ data }) => JSON.stringify(data['layout-restorer:data'] ?? '').includes('fork.jsonl'))"""
 GOES_ON = ".nbtools-trace-goes-on"
 
 
@@ -84,31 +79,3 @@ async def test_nothing_but_a_continuation_is_offered_and_a_lost_one_says_so(open
         file.writelines(LINES[KEPT:])
     await expect(trace.chip("All").first).to_have_text("All 133")
     assert await trace.tab.page.evaluate("window.broken") is None
-
-
-async def test_a_tab_takes_the_name_of_the_file_and_is_restored_with_it(server, context, project):
-    (project / "session.jsonl").write_bytes(b"".join(LINES[:KEPT]))
-    (project / "fork.jsonl").write_bytes(fork_of(LINES))
-    page = await context.new_page()
-    await page.goto(server.address("lab/workspaces/continuing"))
-    await restored(page)
-    await page.evaluate(
-        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
-    )
-    tab = LogTab(page)
-    await tab.node.locator(GOES_ON).get_by_role("button", name="Follow it").click()
-    await expect(tab.chip("All").first).to_have_text("All 133")
-    title = page.locator(".lm-TabBar-tab.jp-mod-current").filter(has_text=".jsonl")
-    await expect(title).to_have_text("fork.jsonl")
-    await expect(tab.node.locator(".nbtools-trace-list")).to_be_focused()
-    await eventually(True, page.evaluate, SAVED)
-    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    await tab.chip("edits").first.click()  # the kernel has ended: the tab opens its log again
-    await expect(tab.chip("edits").first).to_have_attribute("aria-pressed", "true")
-    await expect(tab.chip("All").first).to_have_text("All 133")
-    await page.reload()
-    await restored(page)
-    await expect(LogTab(page).chip("All").first).to_have_text("All 133")
-    await expect(title).to_have_text("fork.jsonl")
-    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    await page.close()

@@ -15,15 +15,12 @@ from playwright.async_api import expect
 
 from nbtools import open_trace
 from tests.browser.explorer import Explorer
-from tests.browser.test_log_tabs import LogTab, browse, choose  # noqa: F401 - the fixture
-from tests.browser.test_trace import NO_SUBSHELLS, REAL
+from tests.browser.test_log_tabs import KEPT, LINES
+from tests.browser.test_trace import REAL
 from tests.notebook.explorer.test_following import WITH_AGENTS, without_its_agent
 from tests.traces.following.test_follow import WRITER, write_all
 from tests.waiting import eventually, falls_silent
 
-LINES = REAL.read_bytes().splitlines(keepends=True)
-KEPT = 150
-"""Lines of the log that are there from the start: more steps than fit into the list."""
 LAST = "88"
 """The last step of the whole log."""
 MARKED = """list => {
@@ -31,6 +28,9 @@ MARKED = """list => {
     const boxes = [...list.querySelectorAll('.nbtools-trace-new')].map(row => row.getBoundingClientRect());
     return boxes.filter(box => box.top >= top && box.bottom <= bottom).length;
 }"""
+NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
+BUSY = "The kernel is busy"
+WAITS = "import pathlib, time\nwhile not pathlib.Path('{name}').exists(): time.sleep(0.05)"
 IS_AT_END = "list => list.scrollTop + list.clientHeight >= list.scrollHeight - 2"
 
 
@@ -90,12 +90,12 @@ def open_live(views):
 
 @pytest.fixture
 def open_in_notebook(open_notebook, project):
-    """Opens a notebook with such an explorer in cell 1, and a cell below."""
+    """Opens a notebook with such an explorer in cell 1, and these cells below."""
     with ExitStack() as writers:
 
-        async def open_in_notebook(cell):
+        async def open_in_notebook(*cells):
             writer = writers.enter_context(written(project / "session.jsonl"))
-            tab = await open_notebook("t = %trace session.jsonl\nt", cell)
+            tab = await open_notebook("t = %trace session.jsonl\nt", *cells)
             await tab.run(1)
             live = Live(Explorer(tab, 1), writer)
             await expect(live.toggle).to_have_text("Following")
@@ -277,30 +277,36 @@ async def test_a_call_runs_until_its_result_is_there(open_live):
     await expect(trace.card).not_to_contain_text("Running")
 
 
-async def test_following_goes_on_while_a_cell_runs(open_in_notebook, project):
-    live = await open_in_notebook("import pathlib, time\nwhile not pathlib.Path('done').exists(): time.sleep(0.05)")
-    await live.trace.tab.start(2)
-    await expect(live.trace.tab.cell(2).locator(".jp-InputPrompt")).to_contain_text("*")
-    live.write_all()
-    await expect(live.trace.node).to_contain_text("335 records")
+async def test_a_kernel_that_runs_a_cell_answers_and_without_subshells_is_said_to_be_busy(open_in_notebook, project):
+    live = await open_in_notebook(WAITS.format(name="first"), WAITS.format(name="second"))
+    trace, tab = live.trace, live.trace.tab
+    await tab.start(2)
+    await tab.is_busy(2)
+    await trace.chip("shell").click()
+    await expect(trace.found).to_contain_text(" of ")
+    await trace.row("Bash").click()
+    await expect(trace.card).to_contain_text("Bash")
+    live.write(60)
+    await expect(trace.node).to_contain_text(f"{KEPT + 61} records")  # the process is one line ahead
     await expect(live.toggle).to_have_text("Following")
-    (project / "done").touch()
-
-
-async def test_a_busy_kernel_without_subshells_is_said_in_the_head_and_followed_again(open_in_notebook, project):
-    live = await open_in_notebook("import pathlib, time\nwhile not pathlib.Path('done').exists(): time.sleep(0.05)")
+    (project / "first").touch()
+    await tab.done(2)
     await live.toggle.click()
-    await live.trace.tab.page.evaluate(NO_SUBSHELLS)
-    await live.trace.tab.start(2)
-    await live.trace.tab.is_busy(2)
+    await expect(live.toggle).to_have_text("Paused")
+    await tab.page.evaluate(NO_SUBSHELLS)
+    await tab.start(3)
+    await tab.is_busy(3)
+    await trace.chip("edits").click()
+    await expect(trace.cell).to_contain_text(BUSY)
     await live.toggle.click()
     await expect(live.toggle).to_have_text("Following: the kernel is busy")
-    await live.trace.tab.look("following-busy", live.trace.cell)
-    (project / "done").touch()
-    await live.trace.tab.done(2)
+    await tab.look("following-busy", trace.cell)
+    (project / "second").touch()
+    await tab.done(3)
+    await expect(trace.cell).not_to_contain_text(BUSY)
     await expect(live.toggle).to_have_text("Following")
     live.write_all()
-    await expect(live.trace.node).to_contain_text("335 records")
+    await expect(trace.node).to_contain_text("335 records")
 
 
 async def test_nothing_is_asked_while_nobody_looks(open_live, views):
@@ -311,17 +317,6 @@ async def test_nothing_is_asked_while_nobody_looks(open_live, views):
     before = len(views.asked_for("follow"))
     await live.trace.cell.evaluate("cell => { cell.style.display = ''; }")
     await views.asks_for("follow", before + 1)
-
-
-async def test_a_log_in_a_tab_follows(browse, project):  # noqa: F811 - the fixture
-    with written(project / "session.jsonl") as writer:
-        await choose(browse, "session.jsonl", "Open as Agent Trace")
-        tab = LogTab(browse)
-        toggle = tab.trace.locator(".nbtools-trace-follow")
-        await expect(toggle).to_have_text("Following")
-        live = Live(tab, writer)
-        live.write_all()
-        await expect(tab.trace).to_contain_text("335 records")
 
 
 async def test_a_note_stays_with_its_step_while_the_lines_move(views, tmp_path):

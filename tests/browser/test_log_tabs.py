@@ -1,4 +1,4 @@
-"""Session logs in tabs of their own: opened from the file browser, compared, restored, and nothing left behind."""
+"""Session logs in tabs of their own: opened from the file browser, followed, compared, restored, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.browser.long_log import write_cart_log
-from tests.browser.tab import restored
 from tests.browser.test_trace import REAL
+from tests.browser.views import DRAWN
 from tests.waiting import eventually
 
 OPEN = "Open as Agent Trace"
@@ -37,8 +37,18 @@ ENDED_ELSEWHERE = """async () => {
     await sessions.refreshRunning();
     await ask(`/${id}`, { method: 'DELETE' });
 }"""
-WORKSPACE = """() => window.jupyterapp.serviceManager.workspaces.fetch('restored').then(
-    ({ data }) => JSON.stringify(data).includes('nbtools-agent-logs'))"""
+OPEN_PATH = "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)"
+CLOSE = "[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())"
+CLOSE_AND_OPEN = f"path => {{ {CLOSE}; return ({OPEN_PATH})(path); }}"
+LINES = REAL.read_bytes().splitlines(keepends=True)
+KEPT = 150
+"""Lines of a log that is followed which are there from the start: more steps than fit into the list."""
+MISSING = "does not exist, or Jupyter does not serve it"
+NOT_SERVED = (
+    *("../outside.jsonl", "{outside}", "{project}/../../outside.jsonl", "{project}", "{project}/no such.jsonl", "no such.jsonl"),
+    *("/etc/passwd", "./session:00000000000001", "javascript:window.broken=true", "x" * 4_000),
+    "{project}/<img src=x onerror=window.broken=true>.jsonl",
+)
 ODD_NAME = "it's \"50 %\" $HOME{1}\u2028open('pwned','w')#\x1c ü 日本 %20 " + "x" * 120 + ".jsonl"
 
 
@@ -85,31 +95,37 @@ def listed(project):
     return sorted(path.name for path in project.iterdir())
 
 
-async def test_a_log_gets_a_tab_and_leaves_no_notebook(browse, project, screenshots):
-    shutil.copy(REAL, project / "my session.jsonl")
+async def test_a_log_gets_a_tab_that_follows_it_and_leaves_no_notebook(browse, project, screenshots):
+    log = project / "my session.jsonl"
+    log.write_bytes(b"".join(LINES[:KEPT]))
     before = listed(project)
     await menu_of(browse, "notes.txt")
     await expect(browse.locator(".lm-Menu").get_by_text(OPEN)).to_be_hidden()
     await browse.keyboard.press("Escape")
-    await choose(browse, "my session.jsonl", OPEN)
+    await choose(browse, log.name, OPEN)
     tab = LogTab(browse)
     await expect(tab.row("Read")).to_be_visible()
-    await expect(browse.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("my session.jsonl")
+    await expect(browse.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text(log.name)
     await eventually(OURS, browse.evaluate, SESSIONS)
+    await expect(tab.trace.locator(".nbtools-trace-follow")).to_have_text("Following")
+    with log.open("ab") as file:
+        file.writelines(LINES[KEPT:])
+    await expect(tab.trace).to_contain_text("335 records")
     await screenshots(browse, "log-tab")
     await tab.chip("edits").click()
     await tab.row("Edit").click()
     await expect(tab.panel.locator(".nbtools-diff")).to_be_visible()
-    await choose(browse, "my session.jsonl", OPEN)
+    await choose(browse, log.name, OPEN)
     await expect(browse.locator(".nbtools-log")).to_have_count(1)
     await browse.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
     await eventually([], browse.evaluate, SESSIONS)
     assert listed(project) == before
 
 
-async def test_two_selected_logs_are_compared(browse, project, screenshots):
+async def test_selected_logs_are_compared_and_a_step_runs_again_in_a_notebook_that_the_person_chooses(browse, project, screenshots):
     shutil.copy(REAL, project / "a.jsonl")
     write_cart_log(project / "b.jsonl")
+    (project / "Untitled.ipynb").write_text("mine", encoding="utf-8")
     await browse.locator(".jp-DirListing-item").filter(has_text="a.jsonl").click()
     await browse.locator(".jp-DirListing-item").filter(has_text="b.jsonl").click(modifiers=["Control"])
     await menu_of(browse, "b.jsonl")
@@ -119,50 +135,8 @@ async def test_two_selected_logs_are_compared(browse, project, screenshots):
     await expect(tab.node).to_contain_text("shared at the beginning")
     await screenshots(browse, "log-compared")
     await tab.node.get_by_role("button", name="b.jsonl").click()
-    await expect(LogTab(browse).row("Grep")).to_be_visible()
-
-
-async def test_a_file_name_is_data(browse, project):
-    name = ODD_NAME.encode()[:250].decode(errors="ignore")
-    shutil.copy(REAL, project / name)
-    await browse.evaluate(
-        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/{name}"
-    )
-    await expect(LogTab(browse).row("Read")).to_be_visible()
-    assert not (project / "pwned").exists()
-    await LogTab(browse).row("Read").click()
-    await expect(LogTab(browse).panel.locator(".nbtools-card")).to_be_visible()
-
-
-async def test_only_files_that_jupyter_serves_are_opened(browse, project, server):
-    outside = server.root.parent / "outside.jsonl"
-    shutil.copy(REAL, outside)
-    for path in (f"../{outside.name}", str(outside), f"{project.name}/../../{outside.name}", f"{project.name}", "no such.jsonl"):
-        await browse.evaluate("path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", path)
-        await expect(LogTab(browse).node).to_contain_text("does not exist, or Jupyter does not serve it")
-    await eventually([], browse.evaluate, SESSIONS)
-    tabs = await browse.locator(".nbtools-log").count()
-    await browse.evaluate("window.jupyterapp.commands.execute('nbtools:open-log', { path: 7 }).then(() => null)")
-    assert await browse.locator(".nbtools-log").count() == tabs
-    await expect(browse.locator(".jp-Dialog")).to_have_count(0)
-
-
-async def test_a_file_that_is_no_log_says_so(browse, project):
-    (project / "other.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
-    await choose(browse, "other.jsonl", OPEN)
-    tab = LogTab(browse)
-    await expect(tab.node).to_contain_text("other.jsonl")
-    await expect(tab.node.get_by_role("button", name="Try again")).to_be_visible()
-    shutil.copy(REAL, project / "other.jsonl")
-    await tab.node.get_by_role("button", name="Try again").click()
-    await expect(tab.row("Read")).to_be_visible()
-
-
-async def test_a_step_runs_again_in_a_notebook_that_the_person_chooses(browse, project):
-    write_cart_log(project / "session.jsonl")
-    (project / "Untitled.ipynb").write_text("mine", encoding="utf-8")
-    await choose(browse, "session.jsonl", OPEN)
-    tab = LogTab(browse)
+    await expect(tab.row("Grep")).to_be_visible()
+    await browse.evaluate(OPEN_PATH, f"{project.name}/b.jsonl")
     await tab.row("Grep").click()
     await tab.panel.get_by_role("button", name="Run again in a copy").click()
     await browse.locator(".jp-Dialog").get_by_role("button", name="New Notebook").click()
@@ -173,27 +147,37 @@ async def test_a_step_runs_again_in_a_notebook_that_the_person_chooses(browse, p
     assert made["cells"][1]["source"] or made["cells"][1]["source"] == []
 
 
-async def test_the_tab_is_restored_after_a_reload_with_the_same_kernel(server, context, project):
-    shutil.copy(REAL, project / "session.jsonl")
-    page = await context.new_page()
-    await page.goto(server.address("lab/workspaces/restored"))
-    await restored(page)
-    await page.evaluate(
-        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
-    )
-    await expect(LogTab(page).row("Read")).to_be_visible()
-    await eventually(True, page.evaluate, WORKSPACE)
-    await page.reload()
-    await restored(page)
-    await expect(LogTab(page).row("Read")).to_be_visible()
-    await eventually(OURS, page.evaluate, SESSIONS)
-    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    await LogTab(page).chip("edits").click()  # the kernel has ended: the log is opened again by another
-    await expect(LogTab(page).row("Edit")).to_be_visible()
-    await expect(LogTab(page).chip("edits")).to_have_attribute("aria-pressed", "true")
-    await eventually(OURS, page.evaluate, SESSIONS)
-    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    await page.close()
+async def test_only_logs_that_jupyter_serves_are_opened_and_their_names_are_data(browse, project, server):
+    tab = LogTab(browse)
+
+    async def says(path, text):
+        await browse.evaluate(OPEN_PATH, path)
+        await expect(tab.node).to_contain_text(text)
+        await expect(browse.locator(".jp-Dialog")).to_have_count(0)
+        assert await browse.evaluate("window.broken") is None
+
+    outside = shutil.copy(REAL, server.root.parent / "outside.jsonl")
+    for path in NOT_SERVED:
+        await browse.evaluate(CLOSE)
+        await says(path.format(outside=outside, project=project.name), MISSING)
+    await eventually([], browse.evaluate, SESSIONS)
+    tabs = await browse.locator(".nbtools-log").count()
+    for path in (7, "x" * 6_000):
+        await browse.evaluate(OPEN_PATH, path)
+        assert await browse.locator(".nbtools-log").count() == tabs
+    for name in ("notes.txt", "other.jsonl"):
+        (project / name).write_text('{"a": 1}\n', encoding="utf-8")
+        await says(f"{project.name}/{name}", "is not recognised as a session log")
+        await expect(tab.node).to_contain_text(name)
+    shutil.copy(REAL, project / "other.jsonl")
+    await tab.node.get_by_role("button", name="Try again").click()
+    await expect(tab.row("Read")).to_be_visible()
+    name = ODD_NAME.encode()[:250].decode(errors="ignore")
+    shutil.copy(REAL, project / name)
+    await browse.evaluate(CLOSE_AND_OPEN, f"{project.name}/{name}")
+    await tab.row("Read").click()
+    await expect(tab.panel.locator(".nbtools-card")).to_be_visible()
+    assert not (project / "pwned").exists()
 
 
 async def test_a_log_gets_a_tab_in_notebook_7(server, context, project, screenshots):
@@ -210,90 +194,46 @@ async def test_a_log_gets_a_tab_in_notebook_7(server, context, project, screensh
     assert listed(project) == before
 
 
-async def test_the_explorer_is_loaded_with_the_first_log_and_says_when_it_is_missing(server, context, project):
-    shutil.copy(REAL, project / "session.jsonl")
-    page = await context.new_page()
-    loads = []
-
-    async def refuse(route):
-        loads.append(route.request.url)
-        await route.abort()
-
-    await page.route(CHUNK, refuse)
-    await page.goto(server.address("lab/workspaces/chunk"))
-    await restored(page)
-    assert loads == []
-    await page.evaluate(
-        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
-    )
-    message = page.locator(".nbtools-log-message:visible")
-    await expect(message).to_contain_text("could not be loaded")
-    assert len(loads) == 1
-    await page.unroute(CHUNK)
-    await message.get_by_role("button", name="Try again").click()
-    await expect(LogTab(page).row("Read")).to_be_visible()
-    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    await page.close()
-
-
-async def test_a_kernel_that_another_page_has_ended_is_not_used(browse, project):
-    """The page knows of running kernels what it has asked last."""
-    shutil.copy(REAL, project / "session.jsonl")
-    await browse.evaluate(ENDED_ELSEWHERE)
-    await browse.evaluate(
-        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", f"{project.name}/session.jsonl"
-    )
-    await expect(LogTab(browse).row("Read")).to_be_visible()
-
-
-async def test_a_log_is_opened_while_the_kernel_of_the_last_one_ends(browse, project):
-    shutil.copy(REAL, project / "session.jsonl")
-    path = f"{project.name}/session.jsonl"
-    await browse.evaluate("path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", path)
-    await expect(LogTab(browse).row("Read")).to_be_visible()
-    await browse.evaluate(
-        """path => {
-            window.jupyterapp.shell.currentWidget.dispose();
-            return window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null);
-        }""",
-        path,
-    )
-    await expect(LogTab(browse).row("Read")).to_be_visible()
-    assert await browse.evaluate(SESSIONS) == OURS
-
-
-async def test_a_kernel_that_does_not_answer_is_replaced(browse, project):
-    """Also for the other tabs that it serves."""
-    for name in ("first.jsonl", "second.jsonl"):
-        shutil.copy(REAL, project / name)
-    await choose(browse, "first.jsonl", OPEN)
-    await expect(LogTab(browse).row("Read")).to_be_visible()
-    os.kill(await browse.evaluate(KERNEL_PROCESS), signal.SIGSTOP)
-    await choose(browse, "second.jsonl", OPEN)
+async def test_a_kernel_that_ends_or_does_not_answer_is_replaced(browse, project):
+    """It may be ended by another page, which this one is not told; or by the last tab; and it serves all tabs."""
+    first, second = (f"{project.name}/{shutil.copy(REAL, project / name).name}" for name in ("first.jsonl", "second.jsonl"))
     tab = LogTab(browse)
+    await browse.evaluate(ENDED_ELSEWHERE)
+    await browse.evaluate(OPEN_PATH, first)
+    await expect(tab.row("Read")).to_be_visible()
+    await browse.evaluate(CLOSE_AND_OPEN, first)
+    await expect(tab.row("Read")).to_be_visible()
+    assert await browse.evaluate(SESSIONS) == OURS
+    os.kill(await browse.evaluate(KERNEL_PROCESS), signal.SIGSTOP)
+    await browse.evaluate(OPEN_PATH, second)
     await expect(tab.node).to_contain_text("Opening second.jsonl… The kernel has not answered for 10 seconds.")
     await tab.node.get_by_role("button", name="Use a new kernel").click()
     await expect(tab.row("Read")).to_be_visible()
     await browse.locator(".lm-TabBar-tab").filter(has_text="first.jsonl").click()
-    await LogTab(browse).chip("failed").click()
-    await expect(LogTab(browse).node.locator(".nbtools-trace-found")).to_contain_text(" of ")
+    await tab.chip("failed").click()
+    await expect(tab.node.locator(".nbtools-trace-found")).to_contain_text(" of ")
     await eventually(OURS, browse.evaluate, SESSIONS)
-
-
-CLOSE = "[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())"
 
 
 async def test_a_tab_that_is_closed_at_once_starts_no_kernel(browse, project):
     shutil.copy(REAL, project / "first.jsonl")
     asked = "/api/contents/" + project.name + "/first.jsonl"
+    started = []
 
     async def close_first(route):
         await browse.evaluate(CLOSE)
         await route.continue_()
 
+    def note(request):
+        if request.method == "POST" and "/api/sessions" in request.url:
+            started.append(request.url)
+
     await browse.route(lambda address: asked in address, close_first)
+    browse.on("request", note)
     async with browse.expect_response(lambda response: asked in response.url):
         await choose(browse, "first.jsonl", OPEN)
-    await browse.wait_for_timeout(1000)
+    await browse.evaluate(DRAWN)
     await browse.unroute_all()
     assert await browse.evaluate(SESSIONS) == []
+    browse.remove_listener("request", note)
+    assert started == []

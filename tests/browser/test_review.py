@@ -82,8 +82,8 @@ def open_in_notebook(open_notebook, project):
     return open_in_notebook
 
 
-async def test_verdicts_labels_and_notes_by_keys(open_in_notebook, app):
-    review = await open_in_notebook(SQL, "%trace session.jsonl", app=app)
+async def test_verdicts_labels_and_notes_by_keys(open_in_notebook):
+    review = await open_in_notebook(SQL, "%trace session.jsonl")
     trace, keys = review.trace, review.keys
     await trace.rows.nth(1).click()
     await keys.press("p")
@@ -109,7 +109,7 @@ async def test_verdicts_labels_and_notes_by_keys(open_in_notebook, app):
     await review.says("The session: defer.")
     await keys.press("z")
     await review.says("Taken back: defer.")
-    await trace.tab.look(f"review-{app}", trace.cell)
+    await trace.tab.look("review-lab", trace.cell)
     await trace.tab.run(2)
     user = await trace.tab.value("log.trace.review.reviewer")
     for row in ("'2', '2', 'verdict', 'fail'", "'3', '4', 'label', 'loop'", "'4', '4', 'note', 'pf 1: it never ran'"):
@@ -130,12 +130,24 @@ async def test_a_label_is_not_lost_before_the_code_book_is_there(views, tmp_path
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
 
 
-async def test_a_review_is_there_after_a_reload(open_in_notebook):
+async def test_a_review_is_made_by_keys_in_notebook_7_and_is_there_after_a_reload(open_in_notebook):
     review = await open_in_notebook(SQL, app="notebook")
     trace = review.trace
     await trace.rows.nth(2).click()
     await review.keys.press("1")
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
+    await review.keys.press("D")
+    await review.says("The session: defer.")
+    await review.keys.press("z")
+    await review.says("Taken back: defer.")
+    await review.keys.press("n")
+    await review.keys.type("add f 1")
+    await review.keys.press("Enter")
+    await expect(trace.list).to_be_focused()
+    await review.says("Step 3: note “add f 1”.")
+    await review.keys.press("z")
+    await expect(review.marks(2)).to_have_text(["wrong assumption"])
+    await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(3)
     await trace.tab.save()
     await trace.tab.page.reload()
     await trace.tab.ready()

@@ -51,7 +51,7 @@ async def test_a_filter_is_saved_and_found_again_in_another_log(views, two_logs)
     await keys.press("Enter")
     await expect(panel.get_by_role("status")).to_contain_text(f"Saved “{name}”.")
     await expect(panel.locator("li").filter(has_text=name)).to_contain_text("shell · failed")
-    await in_all_themes(one.tab)
+    await in_all_themes(one.tab, '[aria-label="Saved filters"]')
     await one.tab.look("saved-filters", one.cell)
     other = await opened(two)
     await other.get_by_role("button", name=name, exact=True).focus()
@@ -61,14 +61,9 @@ async def test_a_filter_is_saved_and_found_again_in_another_log(views, two_logs)
     assert [row.subject for row in two_logs[1].trace.filter(name)] == ["cargo build"]
 
 
-async def test_a_saved_filter_is_renamed_and_deleted_with_the_keyboard(open_notebook, project):
+async def test_a_saved_filter_is_renamed_and_deleted_with_the_keyboard(views, two_logs):
     name = f"mine {uuid.uuid4().hex[:6]}"
-    log("make", "make test").write(project / "one.jsonl")
-    log("cargo build").write(project / "two.jsonl")
-    tab = await open_notebook("%trace one.jsonl", "%trace two.jsonl")
-    await tab.run(1)
-    await tab.run(2)
-    one, two = Explorer(tab, 1), Explorer(tab, 2)
+    one, two = [Explorer(views, await views.show(trace)) for trace in two_logs]
     for explorer in (one, two):
         await expect(explorer.rows.first).to_be_visible()
     keys = one.tab.page.keyboard

@@ -69,40 +69,39 @@ class Sessions:
         await expect(self.rows).to_have_count(1)
 
 
-async def test_list_search_open_back_and_compare_two(open_notebook, logs):
-    tab = await open_notebook("%trace")
-    await tab.run(1)
-    shown = Sessions(tab.page, tab.cell(1).locator(".nbtools-sessions"))
+async def test_list_search_open_back_and_compare_two(views, logs):
+    shown = await list_sessions(views)
+    cell = views.cell(0)
     upgrade = shown.row("upgrade-external-agents-e2e-tests")
     await expect(upgrade.locator(".nbtools-sessions-calls")).to_have_text("102")  # read in the background
     await expect(upgrade.locator(".nbtools-sessions-edits")).to_have_text("+1,839 −203")
     await expect(upgrade.get_by_role("img", name="running now")).to_be_visible()
     await expect(shown.row(MARKUP)).to_be_visible()
-    assert await tab.page.evaluate("window.pwned") is None
-    await tab.look("sessions", tab.cell(1))
-    await is_accessible(tab.page)
+    assert await views.page.evaluate("window.pwned") is None
+    await views.look("sessions", cell)
+    await is_accessible(views.page)
     await shown.rows.first.focus()
-    await tab.page.keyboard.press("/")
+    await views.page.keyboard.press("/")
     await expect(shown.search).to_be_focused()
-    await tab.page.keyboard.type("upgrade ext")
+    await views.page.keyboard.type("upgrade ext")
     await expect(shown.rows).to_have_count(1)
-    await tab.page.keyboard.press("ArrowDown")
+    await views.page.keyboard.press("ArrowDown")
     await expect(upgrade).to_be_focused()
-    await tab.page.keyboard.press("Enter")
-    explorer = tab.cell(1).locator(".nbtools-trace")
+    await views.page.keyboard.press("Enter")
+    explorer = cell.locator(".nbtools-trace")
     await expect(explorer.locator(".nbtools-trace-title")).to_contain_text("upgrade-external-agents-e2e-tests")
-    await tab.cell(1).get_by_role("button", name="All sessions").click()
+    await cell.get_by_role("button", name="All sessions").click()
     await expect(upgrade).to_be_focused()
     await shown.search.focus()
-    await tab.page.keyboard.press("Escape")
+    await views.page.keyboard.press("Escape")
     await expect(shown.row("Fix issue 6")).to_be_visible()
     await upgrade.focus()
-    await tab.page.keyboard.press("Space")
+    await views.page.keyboard.press("Space")
     await expect(upgrade).to_have_attribute("aria-selected", "true")
     await shown.row("Fix issue 6").get_by_role("checkbox").click()
     await shown.node.get_by_role("button", name="Compare", exact=True).click()
-    await expect(tab.cell(1)).to_contain_text("shared at the beginning")
-    await tab.cell(1).get_by_role("button", name="All sessions").click()
+    await expect(cell).to_contain_text("shared at the beginning")
+    await cell.get_by_role("button", name="All sessions").click()
     await expect(upgrade).to_be_visible()
 
 
@@ -155,13 +154,12 @@ async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_se
     await expect(shown.row("upgrade-external").locator(".nbtools-sessions-calls")).to_have_text("102")
     await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("Agent Sessions")
     await screenshots(page, "sessions-tab")
-    await is_accessible(page)
     await shown.find("upgrade external")  # other stories have left sessions, too
     size = page.viewport_size
     for width in (380, 320):
         await page.set_viewport_size({"width": width, "height": 900})
         await eventually([], shown.node.evaluate, CUT)
-    await is_accessible(page)
+    await is_accessible(page, TAB)
     await page.set_viewport_size(size)
     await shown.rows.click()
     await expect(page.locator(".nbtools-log:visible .nbtools-trace-title")).to_contain_text("upgrade-external-agents-e2e-tests")

@@ -13,6 +13,7 @@ from tests.browser.explorer import Explorer
 from tests.notebook.explorer.sharing.planted import secrets, write_planted_log
 from tests.notebook.explorer.sharing.test_page import DATA, everything_in
 
+PANEL = '[aria-label="Share this session"]'
 PLANTED = [one for one in secrets() if one.kind in {"GitHub token", "GitLab token"}][:2]
 
 
@@ -29,19 +30,15 @@ def open_planted(views, tmp_path):
     return open_planted
 
 
-async def test_a_session_is_shared_after_a_look_at_what_is_removed(open_notebook, project):
-    write_planted_log(project / "session.jsonl", PLANTED)
-    tab = await open_notebook("%trace session.jsonl")
-    await tab.run(1)
-    trace = Explorer(tab, 1)
-    await expect(trace.row("configuration")).to_be_visible()
+async def test_a_session_is_shared_after_a_look_at_what_is_removed(open_planted, tmp_path):
+    trace = await open_planted()
     await trace.node.get_by_role("button", name="share…").click()
     panel = trace.node.get_by_role("region", name="Share this session")
     await expect(panel.locator("li")).to_have_count(2)
     await expect(panel).to_contain_text("GitHub token")
     await expect(panel).not_to_contain_text(PLANTED[0].secret)
-    await is_accessible(trace.tab.page)
-    assert await without_visible_focus(trace.tab.page) == []
+    await is_accessible(trace.tab.page, PANEL)
+    assert await without_visible_focus(trace.tab.page, PANEL) == []
     await panel.get_by_label("Remove also").fill("configur\nThanks")
     await panel.get_by_role("checkbox", name="GitLab token").uncheck()
     await expect(panel.locator("li").filter(has_text="pattern")).to_have_count(2)
@@ -50,7 +47,7 @@ async def test_a_session_is_shared_after_a_look_at_what_is_removed(open_notebook
     await panel.get_by_role("button", name="Write HTML file").click()
     await expect(trace.notice).to_contain_text("session.html")
     await expect(panel).to_have_count(0)
-    text = everything_in((project / "session.html").read_text(encoding="utf-8"))
+    text = everything_in((tmp_path / "session.html").read_text(encoding="utf-8"))
     assert PLANTED[0].secret not in text
     assert PLANTED[1].secret in text
     assert "Thanks" not in DATA.sub("", text)
@@ -92,7 +89,7 @@ async def test_notes_are_shared_only_if_the_person_says_so(open_planted, tmp_pat
     await keys.press("Space")
     await expect(box).to_be_checked()
     await expect(panel.get_by_role("status")).to_contain_text("The file has")
-    await is_accessible(trace.tab.page)
+    await is_accessible(trace.tab.page, PANEL)
     await panel.get_by_role("button", name="Write HTML file").click()
     await expect(trace.notice).to_contain_text("session.html")
     page = await trace.tab.page.context.new_page()

@@ -18,6 +18,13 @@ from tests.browser.tab import PATIENCE
 from tests.notebook.explorer.samples import CLAUDE, sample
 from tests.waiting import eventually
 
+NEXT = """async count => {
+    for (let pressed = 0; pressed < count; pressed++) {
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true, cancelable: true }));
+        await new Promise(requestAnimationFrame);
+    }
+}"""
+"""Goes on by the keyboard, as quickly as the page draws."""
 COPY_BUTTONS = {"Copy as %toolc", "Copy link", "Copy as Markdown"}
 
 
@@ -63,9 +70,20 @@ def is_quiet(page: Page, path) -> None:
     assert page.errors == []
 
 
-async def test_a_step_is_found_opened_and_linked(open_file, shared):
+async def test_a_step_is_found_opened_linked_and_copied(open_file, shared):
     page = await open_file(shared, "#step-30")
     await expect(selected(page)).to_have_text("30")
+    await page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
+    await page.get_by_role("button", name="Copy link").click()
+    await page.wait_for_function("window.copied")
+    assert await page.evaluate("window.copied") == f"{shared.as_uri()}#step-30"
+    await page.get_by_role("button", name="Copy as Markdown").click()
+    await page.wait_for_function("!window.copied.startsWith('file:')")
+    text = await page.evaluate("window.copied")
+    assert text.startswith("**Step 30 ")
+    assert "```" in text
+    assert text.endswith("#step-30`\n")
+    await page.locator(".nbtools-trace-list").focus()
     await page.keyboard.press("j")
     await expect(selected(page)).to_have_text("31")
     await expect(page).to_have_url(re.compile(r"#step-31$"))
@@ -82,8 +100,18 @@ async def test_a_step_is_found_opened_and_linked(open_file, shared):
     is_quiet(page, shared)
 
 
-async def test_chips_and_menus_filter(open_file, shared):
+async def test_chips_menus_and_the_search_find_what_the_kernel_finds(open_file, shared):
+    """The search for words, phrases, code and beginnings of words, in texts that are shown."""
     page = await open_file(shared)
+    explorer = traces.load(sample(CLAUDE))
+    for query in ("vet", '"go vet"', "func main(", "test*", "TestMain"):
+        await page.locator(".nbtools-trace-search").fill(query)
+        await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^[1-9]\d* of \d+$"))
+        assert explorer.search(query)
+    await page.locator(".nbtools-trace-search").fill("zzzznothing")
+    await expect(page.locator(".nbtools-trace-nothing")).to_contain_text("No steps match")
+    await page.locator(".nbtools-trace-search").fill("")
+    await expect(page.locator(".nbtools-trace-found")).to_be_empty()
     await page.locator(".nbtools-trace-chip").filter(has_text="edits").click()
     await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^\d+ of \d+$"))
     await expect(page.locator(".nbtools-trace")).to_have_attribute("aria-busy", "false")
@@ -94,8 +122,11 @@ async def test_chips_and_menus_filter(open_file, shared):
     is_quiet(page, shared)
 
 
-async def test_only_what_the_file_answers_is_offered(open_file, shared):
-    """Nothing that needs a kernel: other overviews, orders, usage, changes, raw records, following, reviews, cells."""
+async def test_only_what_the_file_answers_is_offered_and_the_policy_refuses_what_a_mistake_would_let_in(open_file, shared):
+    """Nothing that needs a kernel: other overviews, orders, usage, changes, raw records, following, reviews, cells.
+
+    The page's rules hold for scripts, styles, pictures and requests, whoever adds them.
+    """
     page = await open_file(shared, "#step-30")
     explorer = page.locator(".nbtools-trace")
     outside = explorer.locator("button:visible:not(.nbtools-trace-chip, .nbtools-trace-main *)")
@@ -111,36 +142,20 @@ async def test_only_what_the_file_answers_is_offered(open_file, shared):
     await expect(page.locator(".nbtools-trace-notice")).to_be_empty()
     await expect(selected(page)).to_have_text("30")
     is_quiet(page, shared)
+    refused = await page.evaluate("""async () => {
+        const blocked = [];
+        addEventListener('securitypolicyviolation', event => blocked.push(event.effectiveDirective));
+        document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }));
+        document.body.append(Object.assign(document.createElement('img'), { src: 'http://127.0.0.1:1/x.png' }));
+        document.body.append(Object.assign(document.createElement('style'), { textContent: 'body { color: red }' }));
+        await fetch('http://127.0.0.1:1/').catch(() => 0);
+        await new Promise(done => setTimeout(done));
+        return [blocked.sort(), window.ran ?? null];
+    }""")
+    assert refused == [["connect-src", "img-src", "script-src-elem", "style-src-elem"], None]
 
 
-async def test_the_search_finds_what_the_kernels_search_finds(open_file, shared):
-    """For words, phrases, code and beginnings of words, in texts that are shown."""
-    page = await open_file(shared)
-    explorer = traces.load(sample(CLAUDE))
-    for query in ("vet", '"go vet"', "func main(", "test*", "TestMain"):
-        await page.locator(".nbtools-trace-search").fill(query)
-        await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^[1-9]\d* of \d+$"))
-        assert explorer.search(query)
-    await page.locator(".nbtools-trace-search").fill("zzzznothing")
-    await expect(page.locator(".nbtools-trace-nothing")).to_contain_text("No steps match")
-
-
-async def test_a_step_is_copied_as_a_link_and_as_markdown(open_file, shared):
-    page = await open_file(shared, "#step-30")
-    await page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
-    await page.get_by_role("button", name="Copy link").click()
-    await page.wait_for_function("window.copied")
-    assert await page.evaluate("window.copied") == f"{shared.as_uri()}#step-30"
-    await page.get_by_role("button", name="Copy as Markdown").click()
-    await page.wait_for_function("!window.copied.startsWith('file:')")
-    text = await page.evaluate("window.copied")
-    assert text.startswith("**Step 30 ")
-    assert "```" in text
-    assert text.endswith("#step-30`\n")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [800, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(800, "dark"), (1280, "light")])
 async def test_the_page_is_accessible(open_file, shared, width, scheme):
     page = await open_file(shared, "#step-30", width, scheme)
     await expect(page.locator(".nbtools-shared")).to_have_attribute("data-jp-theme-light", str(scheme == "light").lower())
@@ -162,8 +177,7 @@ async def test_a_hostile_log_runs_and_loads_nothing(open_file, tmp_path):
     await page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
     total = int((await page.locator(".nbtools-trace-row").first.get_attribute("aria-setsize")) or 0)
     assert total > 100
-    for _ in range(total):  # the first selects the step that is open already
-        await page.keyboard.press("j")
+    await page.evaluate(NEXT, total)  # the first selects the step that is open already
     await expect(page.locator(".nbtools-trace-row[aria-selected=true]")).to_have_attribute("aria-posinset", str(total))
     for step in range(1, total, 7):
         await page.evaluate("step => { location.hash = `#step-${step}`; }", step)
@@ -191,19 +205,3 @@ def hostile_records():
         yield "assistant", {"role": "assistant", "id": f"m{number}", "model": text[:60]}, content
         for name in "abc":
             yield "user", {"role": "user"}, [{"type": "tool_result", "tool_use_id": f"{name}{number}", "content": text}]
-
-
-async def test_the_policy_refuses_what_a_mistake_would_let_in(open_file, shared):
-    """The page's rules hold for scripts, styles, pictures and requests, whoever adds them."""
-    page = await open_file(shared)
-    refused = await page.evaluate("""async () => {
-        const blocked = [];
-        addEventListener('securitypolicyviolation', event => blocked.push(event.effectiveDirective));
-        document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }));
-        document.body.append(Object.assign(document.createElement('img'), { src: 'http://127.0.0.1:1/x.png' }));
-        document.body.append(Object.assign(document.createElement('style'), { textContent: 'body { color: red }' }));
-        await fetch('http://127.0.0.1:1/').catch(() => 0);
-        await new Promise(done => setTimeout(done));
-        return [blocked.sort(), window.ran ?? null];
-    }""")
-    assert refused == [["connect-src", "img-src", "script-src-elem", "style-src-elem"], None]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
+import uuid
 from threading import Event
 
 import nbformat
@@ -17,17 +17,17 @@ from nbtools.traces.query.search import Searcher
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log, write_long_log
 from tests.browser.tab import PATIENCE
+from tests.browser.test_samples import write_samples
 from tests.traces.recorded import SAMPLES
 from tests.waiting import eventually
 
 REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
-CALLS = 100_000
-MANY = 20_000
-"""Calls of a log that is long, and whose texts are read in a moment."""
+CALLS, SHARE = 100_000, 10_000
+"""Calls of a log that `make fuzz` shows, and of the one that the suite shows."""
+MANY = 4_000
+"""Calls of a log of which an index needs several parts."""
 SAVED = "Saved view"
-BUSY = "The kernel is busy"
 NOTHING_BEFORE = "No listed step before this one failed."
-NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
 
 
 @pytest.fixture
@@ -40,11 +40,6 @@ def show_log(views):
         return explorer
 
     return show_log
-
-
-@pytest.fixture(scope="session")
-def long_log(tmp_path_factory):
-    return write_long_log(tmp_path_factory.mktemp("logs") / "long.jsonl", CALLS)
 
 
 @pytest.fixture
@@ -62,11 +57,32 @@ def open_log(open_notebook, project):
     return open_log
 
 
-async def test_a_real_log_is_filtered_and_a_step_opened(open_log):
-    trace = await open_log()
+async def test_a_real_log_is_moved_through_by_keys_and_filtered_in_a_notebook(open_log):
+    """The letters are no commands of JupyterLab, which would cut the cell."""
+    trace = await open_log("mine = 1")
+    keys = trace.tab.page.keyboard
     await expect(trace.node.locator(".nbtools-trace-title")).to_be_visible()
     await expect(trace.node).to_contain_text("102 calls (45 nested)")
     await trace.tab.look("trace", trace.cell)
+    await trace.rows.nth(1).click()
+    first = await trace.chosen.get_attribute("data-index")
+    for key in ("j", "j", "ArrowDown", "k"):
+        await keys.press(key)
+    await expect(trace.chosen).to_have_attribute("data-index", str(int(first) + 2))
+    await expect(trace.card).to_be_visible()
+    await keys.press("Enter")
+    await expect(trace.panel).to_be_focused()
+    await keys.press("/")
+    await expect(trace.search).to_be_focused()
+    await keys.type("kiro_lifecycle")
+    await expect(trace.found).to_be_visible()
+    await keys.press("Escape")
+    await expect(trace.found).to_be_empty()
+    await keys.press("Escape")
+    await expect(trace.list).to_be_focused()
+    for letter in "xzd":
+        await keys.press(letter)
+    await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(3)
     await trace.chip("edits").click()
     await expect(trace.row("Edit")).to_be_visible()
     await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
@@ -76,13 +92,14 @@ async def test_a_real_log_is_filtered_and_a_step_opened(open_log):
     await trace.tab.look("trace-diff", trace.cell)
 
 
-async def test_the_end_of_a_hundred_thousand_calls(show_log, long_log):
-    trace = await show_log(long_log)
+async def test_the_end_of_a_long_log_is_shown_and_few_rows_are_drawn(show_log, tmp_path, all_rounds):
+    calls = CALLS if all_rounds else SHARE
+    trace = await show_log(write_long_log(tmp_path / "long.jsonl", calls))
     await trace.to_end()
-    last = trace.row(f"tests/test_{CALLS - 1}.py")
+    last = trace.row(f"tests/test_{calls - 1}.py")
     await expect(last).to_be_visible()
     await last.click()
-    await expect(trace.card).to_contain_text(f"{CALLS - 1} passed")
+    await expect(trace.card).to_contain_text(f"{calls - 1} passed")
     assert await trace.list.locator(".nbtools-trace-row").count() < 100
     await trace.list.press("Home")
     await expect(trace.row("Now make part 0 exact.")).to_be_visible()
@@ -100,11 +117,11 @@ async def test_a_long_log_is_narrowed_by_chip_tool_file_and_text(show_log, tmp_p
     await trace.choose("File", "src/part7.py")
     await trace.leaves(MANY // 40 // 2)
     await trace.node.get_by_role("button", name="clear", exact=True).click()
-    await trace.search.fill("total_11337")
+    await trace.search.fill("total_1337")
     await trace.leaves(1)
     await expect(trace.rows).to_have_count(1)
     await trace.rows.click()
-    await expect(trace.card).to_contain_text("total_11337")
+    await expect(trace.card).to_contain_text("total_1337")
     await trace.search.fill("no such words")
     await expect(trace.node).to_contain_text("No steps match the filters.")
 
@@ -128,30 +145,6 @@ async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, 
     await expect(trace.rows).to_contain_text(f"tests/test_{MANY - 1}.py")
     await trace.search.fill(f"{MANY} passed")
     await expect(nothing).to_have_text("No steps match the filters.")
-
-
-async def test_keys_move_open_search_and_leave(open_log):
-    trace = await open_log("mine = 1")
-    keys = trace.tab.page.keyboard
-    await trace.rows.nth(1).click()
-    first = await trace.chosen.get_attribute("data-index")
-    for key in ("j", "j", "ArrowDown", "k"):
-        await keys.press(key)
-    await expect(trace.chosen).to_have_attribute("data-index", str(int(first) + 2))
-    await expect(trace.card).to_be_visible()
-    await keys.press("Enter")
-    await expect(trace.panel).to_be_focused()
-    await keys.press("/")
-    await expect(trace.search).to_be_focused()
-    await keys.type("kiro_lifecycle")
-    await expect(trace.found).to_be_visible()
-    await keys.press("Escape")
-    await expect(trace.found).to_be_empty()
-    await keys.press("Escape")
-    await expect(trace.list).to_be_focused()
-    for letter in "xzd":
-        await keys.press(letter)
-    await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(3)
 
 
 CURRENT_HIT = """pane => {
@@ -241,22 +234,13 @@ async def test_hits_of_a_search_are_marked_in_the_step(show_log):
     await eventually(0, trace.panel.evaluate, "() => CSS.highlights.get('nbtools-search').size")
 
 
-@pytest.fixture
-def open_cart(open_notebook, project):
-    """The same with a session on the project that the notebook stands in."""
-
-    async def open_cart(*cells, app="lab"):
-        write_cart_log(project / "session.jsonl")
-        tab = await open_notebook("%trace session.jsonl", *cells, app=app)
-        await tab.run(1)
-        return Explorer(tab, 1)
-
-    return open_cart
-
-
-async def test_a_call_runs_again_in_a_copy(open_cart):
-    trace = await open_cart("mine = 1")
-    tab = trace.tab
+async def test_a_call_runs_again_in_a_copy_and_the_log_becomes_a_notebook(open_notebook, project, lab):
+    """The notebook is written beside, also where the one in which this is asked for has the log's name."""
+    write_cart_log(project / "story.jsonl")
+    (project / "story-1.ipynb").write_text("mine", encoding="utf-8")
+    tab = await open_notebook("%trace story.jsonl", "mine = 1")
+    await tab.run(1)
+    trace = Explorer(tab, 1)
     await trace.row("Grep").click()
     await expect(trace.card).to_contain_text("total = 0")
     await tab.page.keyboard.press("r")
@@ -271,83 +255,9 @@ async def test_a_call_runs_again_in_a_copy(open_cart):
     await tab.done(2)
     await expect(tab.status(2)).to_have_text("Different from recorded")
     await tab.look("trace-replayed", tab.panel)
-
-
-async def test_a_kernel_that_is_busy_answers(open_log):
-    trace = await open_log("open('go').read()")
-    os.mkfifo(trace.tab.folder / "go")  # whoever opens it waits for the other
-    await trace.tab.start(2)
-    await trace.tab.is_busy(2)
-    await trace.chip("shell").click()
-    await expect(trace.row("Bash")).to_be_visible()
-    await trace.row("Bash").click()
-    await expect(trace.card).to_contain_text("Bash")
-    (trace.tab.folder / "go").write_text("now")
-    await trace.tab.done(2)
-
-
-async def test_a_kernel_that_cannot_answer_meanwhile_is_said_to_be_busy(open_log):
-    trace = await open_log("open('go').read()")
-    os.mkfifo(trace.tab.folder / "go")
-    await trace.tab.page.evaluate(NO_SUBSHELLS)
-    await trace.tab.start(2)
-    await trace.tab.is_busy(2)
-    await trace.chip("edits").click()
-    await expect(trace.cell).to_contain_text(BUSY)
-    (trace.tab.folder / "go").write_text("now")
-    await expect(trace.cell).not_to_contain_text(BUSY)
-
-
-async def test_after_a_restart_the_cell_is_to_be_run_again(open_log):
-    trace = await open_log()
-    await trace.tab.restart()
-    await trace.chip("edits").click()
-    await expect(trace.notice).to_contain_text("Run the cell again")
-    await trace.tab.run(0)
-    await trace.tab.run(1)
-    await trace.chip("edits").click()
-    await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
-    await expect(trace.notice).to_be_empty()
-
-
-async def test_a_saved_notebook_shows_the_steps_without_a_kernel(open_log, open_file, app):
-    trace = await open_log(app=app)
-    saved = await trace.tab.save()
-    assert "<script" not in "".join(saved["cells"][1]["outputs"][0]["data"]["text/html"])
-    page, _ = HTMLExporter().from_notebook_node(nbformat.read(trace.tab.path, 4))
-    assert page.count('class="nbt-line"') == 133
-    await trace.tab.end()
-    again = Explorer(await open_file(trace.tab.path, app), 1)
-    await expect(again.still).to_contain_text("102 calls (45 nested)")
-    await expect(again.still.locator(".nbt-line").first).to_be_visible()
-    await expect(again.cell).to_contain_text(SAVED)
-    await expect(again.node).to_have_count(0)
-    await again.tab.look(f"trace-saved-{app}", again.cell)
-    await again.tab.run(0)
-    await again.tab.run(1)
-    await expect(again.row("Read")).to_be_visible()
-
-
-async def test_a_page_loaded_again_finds_its_explorer(open_log):
-    """The kernel still knows it."""
-    trace = await open_log(app="notebook")
-    await trace.tab.save()
-    await trace.tab.page.reload()
-    await trace.tab.ready()
-    await expect(trace.row("Read")).to_be_visible()
-    await trace.chip("edits").click()
-    await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
-
-
-async def test_to_notebook_writes_beside_and_opens_what_it_wrote(open_notebook, project, lab):
-    """Also where the notebook in which it is pressed has the log's name."""
-    shutil.copy(REAL, project / "story.jsonl")
-    (project / "story-1.ipynb").write_text("mine", encoding="utf-8")
-    tab = await open_notebook("%trace story.jsonl")
-    await tab.run(1)
     await tab.save()
     before = tab.path.read_bytes()
-    await Explorer(tab, 1).node.get_by_role("button", name="to notebook").click()
+    await trace.node.get_by_role("button", name="to notebook").click()
     await expect(tab.panel.locator(".jp-MarkdownCell").first).to_contain_text("A recorded session")
     await eventually(f"{project.name}/story-2.ipynb", lab.evaluate, "window.jupyterapp.shell.currentWidget.context.path")
     assert tab.path.read_bytes() == before
@@ -357,18 +267,84 @@ async def test_to_notebook_writes_beside_and_opens_what_it_wrote(open_notebook, 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 BOTH = """\
 from IPython.display import publish_display_data
+log = open_trace("session.jsonl")
 publish_display_data({**log.bundle(), **log.widget().bundle()})
 """
 
 
-async def test_our_renderer_comes_before_ipywidgets(open_notebook, project):
-    """An output made in VS Code has both; one made here has no widget."""
-    shutil.copy(REAL, project / "session.jsonl")
-    tab = await open_notebook("log = %trace session.jsonl\nlog", BOTH)
+async def shows_the_steps_without_a_kernel(tab):
+    """What a notebook shows whose kernel has ended, until its cells run again."""
+    trace = Explorer(tab, 1)
+    await expect(trace.still).to_contain_text("102 calls (45 nested)")
+    await expect(trace.still.locator(".nbt-line").first).to_be_visible()
+    await expect(trace.cell).to_contain_text(SAVED)
+    await expect(trace.node).to_have_count(0)
+    await tab.run(0)
     await tab.run(1)
+    await expect(trace.row("Read")).to_be_visible()
+
+
+async def test_a_saved_notebook_shows_the_steps_without_a_kernel(open_log, open_file):
+    """An output made in VS Code has a widget, too, and is drawn as one made here, which has none."""
+    trace = await open_log(f"from nbtools import open_trace\n{BOTH}")
+    tab = trace.tab
     await tab.run(2)
     await expect(Explorer(tab, 2).row("Read")).to_be_visible()
     await expect(tab.cell(2).get_by_role("button", name="compare…")).to_be_visible()  # the widget has none
-    saved = await tab.save()
-    assert WIDGET not in saved["cells"][1]["outputs"][0]["data"]
-    assert WIDGET in saved["cells"][2]["outputs"][0]["data"]
+    cells = (await tab.save())["cells"]
+    assert "<script" not in "".join(cells[1]["outputs"][0]["data"]["text/html"])
+    assert WIDGET not in cells[1]["outputs"][0]["data"]
+    assert WIDGET in cells[2]["outputs"][0]["data"]
+    without_widgets = nbformat.read(tab.path, 4)
+    without_widgets.cells = without_widgets.cells[:2]
+    page, _ = HTMLExporter().from_notebook_node(without_widgets)
+    assert page.count('class="nbt-line"') == 133
+    await tab.end()
+    await shows_the_steps_without_a_kernel(await open_file(tab.path))
+
+
+async def test_a_page_of_notebook_7_finds_its_explorer_again_and_shows_the_steps_without_a_kernel(open_log, open_file):
+    tab = (await open_log(app="notebook")).tab
+    await tab.save()
+    await tab.page.reload()
+    await tab.ready()
+    trace = Explorer(tab, 1)
+    await expect(trace.row("Read")).to_be_visible()
+    await trace.chip("edits").click()  # the kernel still knows it
+    await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
+    await tab.end()
+    await shows_the_steps_without_a_kernel(await open_file(tab.path, "notebook"))
+
+
+async def test_what_the_explorer_opens_has_the_keys_in_a_notebook(open_notebook, project):
+    """Samples of an evaluation, saved filters, usage, and the file of a shared session; and the list of all sessions in a cell."""
+    write_samples(project / "log.eval")
+    shutil.copy(REAL, project / "session.jsonl")
+    tab = await open_notebook("%trace log.eval", "%trace session.jsonl", "%trace")
+    evaluation, trace, keys = Explorer(tab, 1), Explorer(tab, 2), tab.page.keyboard
+    await tab.run(1)
+    await evaluation.node.get_by_role("button", name="samples", exact=True).press("Enter")
+    await expect(evaluation.node.get_by_role("button", name="sample 0")).to_be_focused()
+    await evaluation.node.get_by_role("button", name="sample 1").press("Enter")
+    await expect(evaluation.chosen).to_have_count(1)
+    await keys.press("j")
+    await expect(evaluation.chosen).to_contain_text("echo 1")
+    await tab.run(2)
+    await trace.chip("shell").click()
+    await trace.leaves(18)
+    await trace.node.get_by_role("button", name="saved filters").press("Enter")
+    filters = trace.node.get_by_role("region", name="Saved filters")
+    await expect(filters.get_by_label("Name for the current filter")).to_be_focused()
+    name = f"dd x {uuid.uuid4().hex[:6]}"
+    await keys.type(name)
+    await keys.press("Enter")
+    await expect(filters.get_by_role("button", name=name, exact=True)).to_be_visible()
+    await trace.node.get_by_role("button", name="Usage", exact=True).press("Enter")
+    await expect(trace.node.get_by_role("region", name="Usage").get_by_role("table", name="By file")).to_be_visible()
+    await trace.node.get_by_role("button", name="share…").press("Enter")
+    await trace.node.get_by_role("button", name="Write HTML file").click()
+    await expect(trace.notice).to_contain_text("session.html")
+    assert (project / "session.html").exists()
+    await tab.run(3)
+    await expect(tab.cell(3).locator(".nbtools-sessions")).to_be_visible()
+    await expect(tab.panel.locator(".jp-Cell")).to_have_count(4)

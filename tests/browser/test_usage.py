@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
 from playwright.async_api import expect
@@ -82,12 +81,8 @@ async def test_the_list_is_sorted_by_tokens_and_by_duration(open_log):
     await expect(trace.rows.first.locator(".nbtools-trace-number")).to_have_text("1")
 
 
-async def test_the_usage_is_broken_down_and_lists_the_steps_of_a_file_in_jupyterlab(open_notebook, project):
-    shutil.copy(REAL, project / "session.jsonl")
-    tab = await open_notebook("%trace session.jsonl")
-    await tab.run(1)
-    trace = Explorer(tab, 1)
-    await expect(trace.rows.first).to_be_visible()
+async def test_the_usage_is_broken_down_and_lists_the_steps_of_a_file(open_log):
+    trace = await open_log()
     await trace.node.get_by_role("button", name="Usage", exact=True).click()
     panel = trace.node.get_by_role("region", name="Usage")
     await expect(panel.get_by_role("table", name="Added to the context")).to_be_visible()

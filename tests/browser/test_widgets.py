@@ -1,4 +1,4 @@
-"""The explorer in front ends that know widgets and nothing of ours: VS Code, Colab, a bare host."""
+"""The explorer in front ends that know widgets and nothing of ours: VS Code, Colab, a bare host, marimo."""
 
 from __future__ import annotations
 
@@ -12,111 +12,135 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from tests.browser.accessibility import cut_buttons, is_accessible, without_visible_focus
+from nbtools import open_trace
+from nbtools.notebook.explorer.registry import EXPLORERS
+from tests.browser.accessibility import CONTRAST, RULES, cut_buttons, is_accessible, without_visible_focus
 from tests.browser.conftest import SHOTS
+from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log
 from tests.browser.run_logs import write_runs
 from tests.browser.server import START, accepts, free_port
 from tests.browser.tab import PATIENCE
 from tests.browser.test_comparison import COMPARISON
 from tests.browser.test_trace import REAL
-from tests.browser.widget_host import open_host
+from tests.browser.widget_host import CELL, dress, open_host
 from tests.waiting import eventually
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 TRACE = "application/vnd.nbtools.trace.v1+json"
 OPEN = "%load_ext nbtools\n%trace session.jsonl"
+FORGET = "EXPLORERS = __import__('nbtools').notebook.explorer.registry.EXPLORERS\nEXPLORERS._known.clear(); EXPLORERS._recent.clear()"
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def open_page(context, plain_server, tmp_path_factory):
-    """Opens a host of widgets in a folder with the real log."""
-    pages = []
-    folder = plain_server.root / tmp_path_factory.mktemp("host").name
-    folder.mkdir()
-    shutil.copy(REAL, folder / "session.jsonl")
-
-    async def open_page(kind="vscode", theme="light"):
-        page = await context.new_page()
-        page.set_default_timeout(PATIENCE)
-        pages.append(page)
-        return await open_host(page, plain_server, f"{folder.name}/story.ipynb", kind, theme)
-
-    yield open_page
-    for page in pages:
-        await page.evaluate("""async () => {
-            const headers = { Authorization: `token ${window.kernel.token}` };
-            const sessions = await (await fetch(`${window.kernel.base}api/sessions`, { headers })).json();
-            await Promise.all(sessions.map(({ id }) => fetch(`${window.kernel.base}api/sessions/${id}`, { method: 'DELETE', headers })));
-        }""")
-        await page.close()
+async def host(context, server, project):
+    """A host of widgets with a kernel in a folder with the real log."""
+    shutil.copy(REAL, project / "session.jsonl")
+    page = await context.new_page()
+    page.set_default_timeout(PATIENCE)
+    yield await open_host(page, server, f"{project.name}/story.ipynb")
+    await page.evaluate("""async () => {
+        const headers = { Authorization: `token ${window.kernel.token}` };
+        const sessions = await (await fetch(`${window.kernel.base}api/sessions`, { headers })).json();
+        await Promise.all(sessions.map(({ id }) => fetch(`${window.kernel.base}api/sessions/${id}`, { method: 'DELETE', headers })));
+    }""")
+    await page.close()
 
 
-@pytest.mark.parametrize("kind", ["vscode", "colab", "bare"])
-async def test_a_log_is_explored_through_a_comm(open_page, kind):
-    host = await open_page(kind)
-    outputs = await host.run(OPEN)
-    assert {TRACE, WIDGET, "text/html", "text/plain"} <= set(outputs[-1]["data"])
-    trace = host.cells.locator(".nbtools-trace")
-    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
-    rows = trace.locator(".nbtools-trace-row:visible")
-    await expect(rows.filter(has_text="Grep")).to_have_count(0)
-    await rows.filter(has_text="Edit").first.click()
-    await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
-    await host.page.keyboard.press("/")
-    await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
-    await expect(trace.get_by_role("button", name="Run again in a copy")).to_have_count(0)  # this host cannot add cells
-    await expect(trace.get_by_role("button", name="compare…")).to_be_visible()
+async def fits(page, name):
+    """Whether the page scrolls by width, or cuts a button, at three widths."""
+    for width in (380, 800, 1280):
+        await page.set_viewport_size({"width": width, "height": 900})
+        await eventually(True, page.evaluate, "document.documentElement.scrollWidth <= innerWidth")
+        await eventually([], cut_buttons, page)
+        await page.screenshot(path=SHOTS / f"{name}-{width}.png", animations="disabled")
 
 
-async def test_runs_are_compared_through_a_comm(open_page, tmp_path):
-    host = await open_page("vscode")
+async def test_logs_and_comparisons_are_explored_through_a_comm(host, tmp_path):
+    """Under the metadata of each host; a restart of the kernel, which then knows no explorer, leaves the rows."""
+    for kind in CELL:
+        await dress(host.page, kind)
+        outputs = await host.run(OPEN)
+        assert {TRACE, WIDGET, "text/html", "text/plain"} <= set(outputs[-1]["data"])
+        trace = host.cells.last.locator(".nbtools-trace")
+        await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
+        rows = trace.locator(".nbtools-trace-row:visible")
+        await expect(rows.filter(has_text="Grep")).to_have_count(0)
+        await rows.filter(has_text="Edit").first.click()
+        await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
+        await host.page.keyboard.press("/")
+        await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
+        await expect(trace.get_by_role("button", name="Run again in a copy")).to_have_count(0)  # this host cannot add cells
+        await expect(trace.get_by_role("button", name="compare…")).to_be_visible()
+    await dress(host.page, "vscode")
     names = write_runs(tmp_path)
-    outputs = await host.run(f"%load_ext nbtools\n%trace {' '.join(str(tmp_path / name) for name in names)} --baseline A")
+    outputs = await host.run(f"%trace {' '.join(str(tmp_path / name) for name in names)} --baseline A")
     assert {COMPARISON, WIDGET, "text/html", "text/plain"} <= set(outputs[-1]["data"])
-    shown = host.cells.locator(".nbtools-compare")
+    cell = host.cells.last
+    shown = cell.locator(".nbtools-compare")
     await expect(shown).to_contain_text("5 runs · 3 steps shared at the beginning")
-    await is_accessible(host.page)
     await shown.get_by_label("Kind of check").select_option("verdict")
     await expect(shown.locator("thead th").filter(has_text="verdict")).to_be_visible()
     await shown.get_by_role("button", name="at step 8 (A: 8)").first.click()
-    await expect(host.cells.locator(".nbtools-trace-row[aria-selected=true]")).to_contain_text("pytest")
-    await host.cells.get_by_role("button", name="← Comparison").click()
+    await expect(cell.locator(".nbtools-trace-row[aria-selected=true]")).to_contain_text("pytest")
+    await cell.get_by_role("button", name="← Comparison").click()
     await expect(shown).to_be_visible()
+    await host.run(FORGET)
+    trace = host.cells.first.locator(".nbtools-trace")
+    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
+    await expect(trace.locator(".nbtools-trace-notice")).to_contain_text("Run the cell again")
+    await expect(trace.locator(".nbtools-trace-row:visible").filter(has_text="Edit").first).to_be_visible()
+
+
+async def test_questions_are_answered_through_a_comm(host):
+    """The result replaces the question as HTML; a denial changes nothing."""
+    await host.run("%load_ext nbtools")
+    answers = (("vscode", "dark", "Deny", "Denied by you"), ("colab", "light", "Approve once", "Approved once by you"))
+    for index, (kind, theme, answer, says) in enumerate(answers, 1):
+        await dress(host.page, kind, theme)
+        await host.start(f"%tool write {kind}.txt {theme}")
+        question = host.cells.nth(index).locator(".nbtools-asking")
+        await expect(question.get_by_role("button", name=answer)).to_be_visible()
+        await is_accessible(host.page, ".nbtools-asking")
+        assert await without_visible_focus(host.page) == []
+        await fits(host.page, f"question-{kind}-{theme}")
+        await question.get_by_role("button", name=answer).click()
+        await expect(host.cells.nth(index)).to_contain_text(says)
+        await expect(question).to_have_count(0)
+    seen = (await host.run("import os; print(os.path.exists('vscode.txt'), open('colab.txt').read())"))[-1]["text"]
+    assert seen.split() == ["False", "light"]
 
 
 @pytest.mark.parametrize("highlights", [True, False])
-async def test_hits_of_a_search_are_marked_in_the_step(open_page, highlights):
+async def test_hits_of_a_search_are_marked_in_the_step(views, highlights):
     """With elements in browsers without the CSS Custom Highlight API; the text stays the same."""
-    host = await open_page("bare")
     if not highlights:
-        assert await host.page.evaluate("delete CSS.highlights && !('highlights' in CSS)")
-    await host.run(OPEN)
-    trace = host.cells.locator(".nbtools-trace")
-    rows, panel = trace.locator(".nbtools-trace-row:visible"), trace.locator(".nbtools-trace-panel")
-    step = rows.filter(has=host.page.get_by_text("3.2", exact=True))
+        assert await views.page.evaluate("delete CSS.highlights && !('highlights' in CSS)")
+    trace = Explorer(views, await views.show(open_trace(REAL)))
+    panel = trace.panel
+    step = trace.rows.filter(has=views.page.get_by_text("3.2", exact=True))
     await step.click()
     await expect(panel.locator(".nbtools-code")).to_be_visible()
-    await trace.locator(".nbtools-trace-search").fill("TestMain")
-    await expect(trace.locator(".nbtools-trace-found")).not_to_be_empty()
-    await expect(trace.locator(".nbtools-trace-indexing")).to_be_empty()  # from then on the rows stay where they are
-    await expect(trace).to_have_attribute("aria-busy", "false")
+    await trace.search.fill("TestMain")
+    await expect(trace.found).not_to_be_empty()
+    await expect(trace.node.locator(".nbtools-trace-indexing")).to_be_empty()  # from then on the rows stay where they are
+    await expect(trace.node).to_have_attribute("aria-busy", "false")
     await step.click()
     place = panel.locator(".nbtools-trace-hits").get_by_role("status")
     await expect(place).to_have_text(re.compile(r"^Hit 1 of \d+$"))
     count = int((await place.inner_text()).split()[-1])
     text = await panel.locator(".nbtools-code").inner_text()
-    await host.page.keyboard.press("N")
+    await views.page.keyboard.press("N")
     await expect(place).to_have_text(f"Hit {count} of {count}")
     marks = panel.locator("mark")
     if highlights:
-        await eventually(count, host.page.evaluate, "CSS.highlights.get('nbtools-search').size")
+        await eventually(count, views.page.evaluate, "CSS.highlights.get('nbtools-search').size")
         await expect(marks).to_have_count(0)
     else:
         await expect(panel.locator("mark.nbtools-current")).to_be_in_viewport()
         assert await marks.count() >= count
         await expect(panel.locator("mark.nbtools-current")).to_have_text(re.compile("^testmain$", re.IGNORECASE))
-    await trace.locator(".nbtools-trace-search").fill("")
+    await trace.search.fill("")
     await expect(place).to_be_hidden()
     await expect(marks).to_have_count(0)
     assert await panel.locator(".nbtools-code").inner_text() == text
@@ -124,33 +148,24 @@ async def test_hits_of_a_search_are_marked_in_the_step(open_page, highlights):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["vscode", "colab"])
-async def test_it_has_the_colours_of_its_front_end(open_page, kind, theme):
-    host = await open_page(kind, theme)
-    await host.run(OPEN)
-    trace = host.cells.locator(".nbtools-trace")
-    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
-    await trace.locator(".nbtools-trace-row:visible").filter(has_text="Edit").first.click()
-    await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
-    paper = await host.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    await expect(trace).to_have_css("background-color", paper)
-    await is_accessible(host.page)
-    assert await without_visible_focus(host.page) == []
-    for width in (380, 800, 1280):
-        await host.page.set_viewport_size({"width": width, "height": 900})
-        await eventually(True, host.page.evaluate, "document.documentElement.scrollWidth <= innerWidth")
-        await eventually([], cut_buttons, host.page)
-        await host.page.screenshot(path=SHOTS / f"widget-{kind}-{theme}-{width}.png", animations="disabled")
+async def test_it_has_the_colours_of_its_front_end(views, kind, theme):
+    await views.as_in(kind, theme)
+    trace = Explorer(views, await views.show(open_trace(REAL)))
+    await trace.chip("edits").click()
+    await trace.row("Edit").click()
+    await expect(trace.panel.locator(".nbtools-diff")).to_be_visible()
+    paper = await views.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    await expect(trace.node).to_have_css("background-color", paper)
+    await is_accessible(views.page, rules=RULES if theme == "light" else CONTRAST)
+    assert await without_visible_focus(views.page) == []
+    await fits(views.page, f"widget-{kind}-{theme}")
 
 
-async def test_a_page_can_ask_only_for_its_own_explorer(open_page):
-    host = await open_page("bare")
-    await host.run(OPEN)
-    await host.run(
-        "from nbtools.notebook.explorer.registry import EXPLORERS\nother = get_ipython().run_line_magic('trace', 'session.jsonl')"
-    )
-    await host.run("EXPLORERS.add(other)")
-    other = (await host.run("print(other.id)"))[-1]["text"].strip()
-    answers = await host.page.evaluate(
+async def test_a_page_can_ask_only_for_its_own_explorer(views):
+    await views.show(open_trace(REAL))
+    other = open_trace(REAL)
+    EXPLORERS.add(other)
+    answers = await views.page.evaluate(
         """async other => {
             const model = [...window.kernel.models.values()].find(one => one.get('view'));
             const own = model.get('view').explorer;
@@ -173,21 +188,9 @@ async def test_a_page_can_ask_only_for_its_own_explorer(open_page):
             await done;
             return answers;
         }""",
-        other,
+        other.id,
     )
     assert answers == [[2, "problem"], [3, "problem"], [4, "problem"], [9, "raw"]]
-
-
-async def test_after_a_restart_of_the_kernel_the_rows_stay(open_page):
-    host = await open_page("bare")
-    await host.run(OPEN)
-    await host.run(
-        "EXPLORERS = __import__('nbtools').notebook.explorer.registry.EXPLORERS\nEXPLORERS._known.clear(); EXPLORERS._recent.clear()"
-    )
-    trace = host.cells.first.locator(".nbtools-trace")
-    await trace.locator(".nbtools-trace-chip").filter(has_text="edits").click()
-    await expect(trace.locator(".nbtools-trace-notice")).to_contain_text("Run the cell again")
-    await expect(trace.locator(".nbtools-trace-row:visible").filter(has_text="Read").first).to_be_visible()
 
 
 MARIMO = """\
@@ -278,28 +281,3 @@ async def test_a_log_is_explored_in_marimo(marimo):
     await marimo.keyboard.press("ArrowDown")  # mostly before the answer
     await expect(rows).to_have_count(1)
     await expect(rows).to_be_focused()
-
-
-@pytest.mark.parametrize(("kind", "theme"), [("vscode", "dark"), ("colab", "light")])
-async def test_a_question_is_answered_through_a_comm(open_page, plain_server, kind, theme):
-    """The result replaces the question as HTML; a denial changes nothing."""
-    host = await open_page(kind, theme)
-    await host.run("%load_ext nbtools")
-    await host.start("%tool write one.txt first")
-    question = host.cells.locator(".nbtools-asking")
-    await expect(question.get_by_role("button", name="Deny")).to_be_visible()
-    await is_accessible(host.page)
-    assert await without_visible_focus(host.page) == []
-    for width in (380, 800, 1280):
-        await host.page.set_viewport_size({"width": width, "height": 900})
-        await eventually(True, host.page.evaluate, "document.documentElement.scrollWidth <= innerWidth")
-        await eventually([], cut_buttons, host.page)
-        await host.page.screenshot(path=SHOTS / f"question-{kind}-{theme}-{width}.png", animations="disabled")
-    await question.get_by_role("button", name="Deny").click()
-    await expect(host.cells.nth(1)).to_contain_text("Denied by you")
-    await host.start("%tool write two.txt second")
-    await question.get_by_role("button", name="Approve once").click()
-    await expect(host.cells.nth(2)).to_contain_text("Approved once by you")
-    await expect(question).to_have_count(0)
-    seen = (await host.run("import os; print(os.path.exists('one.txt'), open('two.txt').read())"))[-1]["text"]
-    assert seen.split() == ["False", "second"]

@@ -20,7 +20,7 @@ from playwright.async_api import BrowserContext, Locator, Page
 
 from nbtools.notebook.explorer.widget import ExplorerWidget
 from tests.browser.tab import PATIENCE, THEMES, take_pictures
-from tests.browser.widget_host import SCRIPT
+from tests.browser.widget_host import SCRIPT, dress
 from tests.waiting import until
 
 
@@ -148,6 +148,12 @@ class Views:
         css = (THEME_FOLDER / THEME_FILES[name] / "index.css").read_text(encoding="utf-8")
         await self.page.evaluate(SET_THEME, [css, THEMES[name], name == "light"])
         self.theme_name = name
+
+    async def as_in(self, kind: str, theme: str) -> None:
+        """Looks like VS Code or Colab, which have colours of their own instead of JupyterLab's, until the page is loaded again."""
+        await self.page.evaluate(SET_THEME, ["", "", theme == "light"])
+        await self.page.evaluate("['jpThemeName', 'jpThemeLight'].forEach(name => delete document.body.dataset[name])")
+        await dress(self.page, kind, theme)
 
     async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
         await take_pictures(self, name, *where, themes=themes)

@@ -23,8 +23,22 @@ COLAB = {
     "light": "--colab-primary-text-color: #212121; --colab-primary-surface-color: #fff;",
     "dark": "--colab-primary-text-color: #d5d5d5; --colab-primary-surface-color: #383838;",
 }
+PAPER = {
+    "vscode": {"light": "#ffffff", "dark": "#1f1f1f"},
+    "colab": {"light": "#ffffff", "dark": "#383838"},
+    "bare": {"light": "#ffffff", "dark": "#181818"},
+}
 CELL = {"vscode": {"cellId": "vscode-notebook-cell:/story.ipynb#W0"}, "colab": {"cellId": "colab-1"}, "bare": {"cellId": "1"}}
 """Metadata of a request: what tells a notebook from a console, and JupyterLab from others."""
+DRESS = """([theme, style, className, paper, metadata]) => {
+    const { documentElement: root, body } = document;
+    root.setAttribute('theme', theme);
+    root.style.cssText = style;
+    body.className = className;
+    body.style.cssText = `margin: 8px; background: ${paper}`;
+    window.kernel.metadata = metadata;
+}"""
+HTML = f'<!doctype html><html lang="en"><head><title>widget host</title></head><body><script>{SCRIPT}</script></body></html>'
 
 
 class WidgetHost:
@@ -45,27 +59,22 @@ class WidgetHost:
         await self.page.evaluate("code => void window.runCell(code)", code)
 
 
-async def open_host(page: Page, server: Server, path: str, kind: str = "vscode", theme: str = "light") -> WidgetHost:
-    """Opens the page and starts a kernel for the notebook at ``path``, which need not exist."""
+async def open_host(page: Page, server: Server, path: str) -> WidgetHost:
+    """Opens the page, as a bare host, and starts a kernel for the notebook at ``path``, which need not exist."""
     address = urlsplit(server.address("widget-host"))
     base = f"{address.scheme}://{address.netloc}/"
-    await page.route(re.compile("/widget-host"), lambda route: route.fulfill(body=_html(kind, theme), content_type="text/html"))
+    await page.route(re.compile("/widget-host"), lambda route: route.fulfill(body=HTML, content_type="text/html"))
     await page.goto(server.address("widget-host"))
     await page.evaluate(
         "([base, token, path, metadata]) => window.startKernel(base, token, path, metadata)",
-        [base, parse_qs(address.query)["token"][0], path, CELL[kind]],
+        [base, parse_qs(address.query)["token"][0], path, CELL["bare"]],
     )
     return WidgetHost(page)
 
 
-def _html(kind: str, theme: str) -> str:
-    variables = {"vscode": VSCODE, "colab": COLAB}.get(kind, {}).get(theme, "")
+async def dress(page: Page, kind: str, theme: str = "light") -> None:
+    """Gives a page what VS Code, Colab or a bare host give theirs: colours, fonts, and the metadata of what cells run from now on."""
+    style = {"vscode": VSCODE, "colab": COLAB}.get(kind, {}).get(theme, "")
     fonts = VSCODE_FONTS if kind == "vscode" else ""
-    paper = {"vscode": {"light": "#ffffff", "dark": "#1f1f1f"}, "colab": {"light": "#ffffff", "dark": "#383838"}}.get(
-        kind, {"light": "#ffffff", "dark": "#181818"}
-    )[theme]
-    body = f' class="vscode-{theme}"' if kind == "vscode" else ""
-    return (
-        f'<!doctype html><html lang="en" theme="{theme}" style="{variables} {fonts}"><head><title>widget host</title></head>'
-        f'<body{body} style="margin: 8px; background: {paper}"><script>{SCRIPT}</script></body></html>'
-    )
+    class_name = f"vscode-{theme}" if kind == "vscode" else ""
+    await page.evaluate(DRESS, [theme, f"{style} {fonts}", class_name, PAPER[kind][theme], CELL[kind]])

@@ -7,15 +7,13 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { TabPanel } from '@lumino/widgets';
 import { iconSource } from '../shared/icons.js';
 import { nameOf } from '../shared/path.js';
-import { takeOpenedAddress } from './opened_address.js';
+import { SESSION, takeOpenedAddress } from './opened_address.js';
 import { type CreateLogView, DeferredLog } from './deferred_log.js';
 import type { LogServices } from './log_view.js';
 
 export const OPEN_LOG = 'nbtools:open-log';
 export const COMPARE_LOGS = 'nbtools:compare-logs';
 export const LIST_SESSIONS = 'nbtools:list-sessions';
-/** The beginning of a path that is the id of a listed session. */
-const SESSION = 'session:';
 const ITEM = '.jp-DirListing-item[data-isdir="false"]';
 /** After *Open With*. */
 const RANK = 1.5;
@@ -65,10 +63,10 @@ export class LogTabs {
     this.show(tab);
   }
 
-  /** Opens the log that the page's address names.  A session's id is no path: the author of the address cannot know it. */
+  /** Opens the log that the page's address names. */
   openAddressed(): void {
     const [log, step] = takeOpenedAddress() ?? [];
-    log && this.open([log.startsWith(SESSION) ? `./${log}` : log], '', step);
+    log && this.open([log], '', step);
   }
 
   /** Opens the logs that another page of Notebook 7 has requested. */

@@ -1,18 +1,24 @@
 export const LOG_PARAMETER = 'agent-log';
 export const STEP_PARAMETER = 'agent-step';
+/** The beginning of a path that is the id of a listed session. */
+export const SESSION = 'session:';
 /** Longer values name no file and no step. */
 const LONGEST = 4000;
+const LONGEST_STEP = 50;
 
 /** Takes the log and the step out of the page's address, so that they are opened once; null if it names none. */
 export function takeOpenedAddress(): readonly [log: string, step: string] | null {
-  const { searchParams, href } = new URL(window.location.href);
-  const log = searchParams.get(LOG_PARAMETER);
-  if (!log) {
-    return null;
-  }
-  const step = searchParams.get(STEP_PARAMETER) ?? '';
-  const rest = new URL(href);
+  const opened = parseOpenedAddress(window.location.href);
+  opened && window.history.replaceState(window.history.state, '', opened.rest);
+  return opened && [opened.log, opened.step];
+}
+
+/** Returns the log and the step that an address names, and the address without them; null if it names no log. */
+export function parseOpenedAddress(address: string): { log: string; step: string; rest: URL } | null {
+  const rest = new URL(address);
+  const [log, step] = [LOG_PARAMETER, STEP_PARAMETER].map(name => rest.searchParams.get(name) ?? '') as [string, string];
   [LOG_PARAMETER, STEP_PARAMETER].forEach(name => rest.searchParams.delete(name));
-  window.history.replaceState(window.history.state, '', rest);
-  return [log.slice(0, LONGEST), step.slice(0, 50)];
+  // A session's id is no path: the author of the address cannot know it.
+  const path = log.startsWith(SESSION) ? `./${log}` : log;
+  return log ? { log: path.slice(0, LONGEST), step: step.slice(0, LONGEST_STEP), rest } : null;
 }

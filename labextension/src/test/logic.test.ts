@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contrast, readable } from '../cards/contrast.js';
 import { formAction, keyAction } from '../approval/answer_keys.js';
+import { parseOpenedAddress } from '../explorer/opened_address.js';
 import { tryParse } from '../shared/parse.js';
 import { locate, shortName } from '../shared/path.js';
 import { unify } from '../cards/diff_rows.js';
@@ -39,6 +40,18 @@ test('a workspace path is converted to a server path', () => {
   assert.equal(locate('notebooks', '..', '/etc/hosts'), null);
   assert.equal(locate('notebooks', '/tmp/elsewhere', 'a.py'), null);
   assert.equal(shortName('src/a.py', 3), 'a.py:3');
+});
+
+test('an address names a log and a step of limited length, and never a listed session', () => {
+  const parse = (query: string) => parseOpenedAddress(`http://localhost/lab?token=t${query}`);
+  assert.equal(parse(''), null);
+  assert.equal(parse('&agent-log='), null);
+  assert.equal(parse('&agent-step=4'), null);
+  const opened = parse('&agent-log=a%20%26%20b.jsonl&agent-step=3');
+  assert.deepEqual([opened?.log, opened?.step, opened?.rest.href], ['a & b.jsonl', '3', 'http://localhost/lab?token=t']);
+  assert.equal(parse('&agent-log=session:00000000000001')?.log, './session:00000000000001');
+  assert.equal(parse(`&agent-log=${'x'.repeat(6000)}`)?.log.length, 4000);
+  assert.equal(parse(`&agent-log=a.jsonl&agent-step=${'9'.repeat(6000)}`)?.step.length, 50);
 });
 
 test('a run of changes shows removed lines before added lines', () => {
