@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -37,8 +38,95 @@ sys.platform = here
 """
 
 
-def run(code: str, folder: Path) -> str:
-    """Runs ``code`` in a Python that has what Pyodide has; returns what it prints."""
+STORIES = {
+    "logs": """
+        trace = nbtools.traces.load(sys.argv[1])
+        print(len(trace.calls), bool(trace.search("error")), bool(trace.usage), bool(trace.context))
+        trace.review.verdict(trace.calls[0], "fail")
+        print([label.value for label in trace.review.labels])
+        print(nbtools.traces.compare(trace, nbtools.traces.load(sys.argv[1])))
+        print(nbtools.traces.sessions())
+    """,
+    "explorer": """
+        from nbtools.notebook.explorer.registry import EXPLORERS
+        explorer = nbtools.open_trace(sys.argv[1])
+        assert "application/vnd.nbtools.trace.v1+json" in explorer.bundle()
+        tasks = [
+            {"type": "page", "filter": {"text": "objective"}, "first": 0, "count": 5},
+            *({"type": "open", "line": line} for line in range(60)),
+            {"type": "raw", "line": 5}, {"type": "changes"}, {"type": "usage"}, {"type": "strip", "mode": "time"},
+            {"type": "review", "action": "read"}, {"type": "share"},
+        ]
+        for number, task in enumerate(tasks):
+            answer = EXPLORERS.respond({"id": number, "explorer": explorer.id, "task": task})
+            assert answer.id == number and answer.reply.type == task["type"].replace("open", "opened"), (task, answer.reply)
+            if number == 0:
+                print(answer.reply.indexed, answer.reply.total)
+    """,
+    "magics": """
+        from IPython.core.error import UsageError
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+        shell.run_line_magic("load_ext", "nbtools")
+        for magic, line in (("tool", "shell ls"), ("tools", "undo"), ("agent", "hello"), ("trace", f"{sys.argv[1]} --replay 46")):
+            try:
+                shell.run_line_magic(magic, line)
+            except UsageError as error:
+                print(error)
+        for line in ("tools.shell('ls')", "agent.model", "nbtools.Session()"):
+            try:
+                eval(line, {**shell.user_ns, "nbtools": nbtools})
+            except nbtools.SessionError as error:
+                print(error)
+        explorer = shell.run_line_magic("trace", sys.argv[1])
+        print(type(explorer).__name__)
+        shell.run_line_magic("unload_ext", "nbtools")
+        print("tool" in shell.magics_manager.magics["line"], "tools" in shell.user_ns)
+    """,
+    "notebook": """
+        from IPython.core.interactiveshell import InteractiveShell
+        InteractiveShell.instance().kernel = types.SimpleNamespace(get_parent=lambda: {})
+        print(nbtools.traces.load(sys.argv[1]).to_notebook("story.ipynb"))
+    """,
+    "null": """
+        from nbtools.notebook.explorer import comm
+        explorer = nbtools.open_trace(sys.argv[1])
+        explorer.bundle()
+        class Null: pass  # as Pyodide's jsnull, which JSON does not know
+        class Comm:
+            def send(self, data): print(data["answer"]["reply"]["type"])
+        task = {"type": "place", "filter": {"text": "", "first": Null(), "last": Null()}, "line": 0}
+        comm._on_message(Comm(), {"content": {"data": {"request": {"id": 3, "explorer": explorer.id, "task": task}}}})
+    """,
+    "tables": """
+        from nbtools.core.errors import TraceError
+        for work in (lambda trace: trace.sql("select 1"), lambda trace: trace.calls.to_pandas()):
+            try:
+                work(nbtools.traces.load(sys.argv[1]))
+            except TraceError as error:
+                print(error)
+    """,
+}
+"""What is done in that Python, one after the other."""
+RUN_ALL = """
+import contextlib, io, json, traceback
+printed_by = {}
+for name, code in json.load(sys.stdin).items():
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(code, {"nbtools": nbtools, "sys": sys, "types": types})
+        except BaseException:
+            printed.write(traceback.format_exc())
+    printed_by[name] = printed.getvalue()
+print(json.dumps(printed_by))
+"""
+
+
+@pytest.fixture(scope="module")
+def printed_by(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Runs the stories in a Python that has what Pyodide has; returns what each prints, with its traceback where it fails."""
+    folder = tmp_path_factory.mktemp("browser")
     env = {
         **os.environ,
         "NBTOOLS_STATE": str(folder / "state"),
@@ -46,107 +134,40 @@ def run(code: str, folder: Path) -> str:
         "IPYTHONDIR": str(folder),
         "USER": "web_user",
     }
-    argv = [sys.executable, "-c", BROWSER + textwrap.dedent(code), str(LOG)]
-    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    stories = json.dumps({name: textwrap.dedent(code) for name, code in STORIES.items()})
+    argv = [sys.executable, "-c", BROWSER + RUN_ALL, str(LOG)]
+    done = subprocess.run(argv, cwd=folder, env=env, input=stories, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return dict(json.loads(done.stdout))
 
 
-def test_a_log_is_read_searched_compared_and_reviewed(tmp_path: Path) -> None:
-    code = """
-    trace = nbtools.traces.load(sys.argv[1])
-    print(len(trace.calls), bool(trace.search("error")), bool(trace.usage), bool(trace.context))
-    trace.review.verdict(trace.calls[0], "fail")
-    print([label.value for label in trace.review.labels])
-    print(nbtools.traces.compare(trace, nbtools.traces.load(sys.argv[1])))
-    print(nbtools.traces.sessions())
-    """
-    lines = run(code, tmp_path).splitlines()
+def test_a_log_is_read_searched_compared_and_reviewed(printed_by: dict[str, str]) -> None:
+    lines = printed_by["logs"].splitlines()
     assert lines[0] == "152 True True True"
     assert lines[1] == "['fail']"
     assert "152 of 152 steps the same" in lines[2]
 
 
-def test_the_explorer_answers_its_page(tmp_path: Path) -> None:
-    code = """
-    from nbtools.notebook.explorer.registry import EXPLORERS
-    explorer = nbtools.open_trace(sys.argv[1])
-    assert "application/vnd.nbtools.trace.v1+json" in explorer.bundle()
-    tasks = [
-        {"type": "page", "filter": {"text": "objective"}, "first": 0, "count": 5},
-        *({"type": "open", "line": line} for line in range(60)),
-        {"type": "raw", "line": 5}, {"type": "changes"}, {"type": "usage"}, {"type": "strip", "mode": "time"},
-        {"type": "review", "action": "read"}, {"type": "share"},
-    ]
-    for number, task in enumerate(tasks):
-        answer = EXPLORERS.respond({"id": number, "explorer": explorer.id, "task": task})
-        assert answer.id == number and answer.reply.type == task["type"].replace("open", "opened"), (task, answer.reply)
-        if number == 0:
-            print(answer.reply.indexed, answer.reply.total)
-    """
-    assert run(code, tmp_path).split() == ["100", "13"]
+def test_the_explorer_answers_its_page(printed_by: dict[str, str]) -> None:
+    assert printed_by["explorer"].split() == ["100", "13"]
 
 
-def test_tools_that_cannot_run_in_a_browser_say_why(tmp_path: Path) -> None:
-    code = """
-    from IPython.core.error import UsageError
-    from IPython.core.interactiveshell import InteractiveShell
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "nbtools")
-    for magic, line in (("tool", "shell ls"), ("tools", "undo"), ("agent", "hello"), ("trace", f"{sys.argv[1]} --replay 46")):
-        try:
-            shell.run_line_magic(magic, line)
-        except UsageError as error:
-            print(error)
-    for line in ("tools.shell('ls')", "agent.model", "nbtools.Session()"):
-        try:
-            eval(line, {**shell.user_ns, "nbtools": nbtools})
-        except nbtools.SessionError as error:
-            print(error)
-    explorer = shell.run_line_magic("trace", sys.argv[1])
-    print(type(explorer).__name__)
-    shell.run_line_magic("unload_ext", "nbtools")
-    print("tool" in shell.magics_manager.magics["line"], "tools" in shell.user_ns)
-    """
-    said = run(code, tmp_path)
-    assert said.count("Tools and agents cannot run in the browser, where Python can start no process and no thread.") == 7
-    assert "\nExplorer\n" in said
-    assert said.endswith("False False\n")
+def test_tools_that_cannot_run_in_a_browser_say_why(printed_by: dict[str, str]) -> None:
+    assert printed_by["magics"].count("Tools and agents cannot run in the browser, where Python can start no process and no thread.") == 7
+    assert "\nExplorer\n" in printed_by["magics"]
+    assert printed_by["magics"].endswith("False False\n")
 
 
-def test_a_session_is_written_as_a_notebook(tmp_path: Path) -> None:
-    code = """
-    from IPython.core.interactiveshell import InteractiveShell
-    InteractiveShell.instance().kernel = types.SimpleNamespace(get_parent=lambda: {})
-    print(nbtools.traces.load(sys.argv[1]).to_notebook("story.ipynb"))
-    """
-    assert run(code, tmp_path).strip() == "story.ipynb"
+def test_a_session_is_written_as_a_notebook(printed_by: dict[str, str]) -> None:
+    assert printed_by["notebook"].strip() == "story.ipynb"
 
 
-def test_null_from_the_page_is_none(tmp_path: Path) -> None:
-    code = """
-    from nbtools.notebook.explorer import comm
-    explorer = nbtools.open_trace(sys.argv[1])
-    explorer.bundle()
-    class Null: pass  # as Pyodide's jsnull, which JSON does not know
-    class Comm:
-        def send(self, data): print(data["answer"]["reply"]["type"])
-    task = {"type": "place", "filter": {"text": "", "first": Null(), "last": Null()}, "line": 0}
-    comm._on_message(Comm(), {"content": {"data": {"request": {"id": 3, "explorer": explorer.id, "task": task}}}})
-    """
-    assert run(code, tmp_path) == "place\n"
+def test_null_from_the_page_is_none(printed_by: dict[str, str]) -> None:
+    assert printed_by["null"] == "place\n"
 
 
-def test_tables_name_the_package_that_is_missing(tmp_path: Path) -> None:
-    code = """
-    from nbtools.core.errors import TraceError
-    for work in (lambda trace: trace.sql("select 1"), lambda trace: trace.calls.to_pandas()):
-        try:
-            work(nbtools.traces.load(sys.argv[1]))
-        except TraceError as error:
-            print(error)
-    """
-    lines = run(code, tmp_path).splitlines()
+def test_tables_name_the_package_that_is_missing(printed_by: dict[str, str]) -> None:
+    lines = printed_by["tables"].splitlines()
     assert lines == [f"{name} is needed for this, and Python in this browser does not have it." for name in ("duckdb", "pandas")]
 
 
