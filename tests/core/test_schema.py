@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult, failed
 from nbtools.core.schema.json_schema import convert_to_function_response, has_cycle_in_schema, sanitize_schema, validate, without_titles
+from nbtools.core.schema.parameters import schema_of
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,15 @@ def test_results_go_back_in_each_form() -> None:
     error = failed(ToolError(ErrorCode.CONFLICT, "changed"))
     assert convert_to_function_response("1", "read", error, "gemini")["functionResponse"]["response"] == {"error": "changed"}
     assert convert_to_function_response("1", "read", error, "mcp")["isError"] is True
+
+
+def test_the_schema_of_a_model_is_made_once_and_each_caller_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent sends the schemas of all tools with each step."""
+
+    class Model(BaseModel):
+        names: list[str]
+
+    first = schema_of(Model)
+    first["properties"].clear()
+    monkeypatch.delattr(BaseModel, "model_json_schema")
+    assert schema_of(Model)["properties"] == {"names": {"type": "array", "items": {"type": "string"}}}

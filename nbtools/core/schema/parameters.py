@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ValidationError
 
@@ -11,12 +13,17 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter, did_you_mean, joined
 from nbtools.core.schema import json_schema
 
+_SCHEMAS: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
+"""Schemas of models: each step of an agent needs those of all tools, and pydantic takes a tenth of a second for them."""
+
 
 def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
     """Returns the JSON Schema of a tool's parameters, without the titles that pydantic derives from the names."""
-    if isinstance(declared, type):
-        return json_schema.without_titles(declared.model_json_schema())
-    return dict(declared)
+    if not isinstance(declared, type):
+        return dict(declared)
+    if declared not in _SCHEMAS:
+        _SCHEMAS[declared] = json_schema.without_titles(declared.model_json_schema())
+    return deepcopy(_SCHEMAS[declared])
 
 
 def describe_errors(tool: str, model: type[BaseModel], error: ValidationError) -> str:
