@@ -32,8 +32,12 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 
 NAME = "warm-provisioner"
 LAUNCHER = ("-m", "ipykernel_launcher")
-IMPORTED = ("nbtools.core", "nbtools.notebook", "nbtools.policy", "nbtools.scheduler", "nbtools.session", "nbtools.shell", "nbtools.tools")
-NOT_IMPORTED = ("nbtools.notebook.agent",)
+MODULES = ("ipykernel.kernelapp", "ipykernel.zmqshell", "mcp.client.stdio", "pydantic_ai.models.function")
+PACKAGES = (
+    *("nbtools.agents", "nbtools.core", "nbtools.mcp", "nbtools.notebook", "nbtools.policy"),
+    *("nbtools.scheduler", "nbtools.session", "nbtools.shell", "nbtools.tools"),
+)
+NOT_IMPORTED = ("nbtools.agents.adapters",)
 """Packages whose modules need those of a vendor, which few tests use."""
 PROGRAM = f"import sys; sys.path[:1] = [{str(Path(__file__).parents[1])!r}]; from {__name__} import main; main(int(sys.argv[1]))"
 START = 90.0
@@ -155,11 +159,11 @@ def read(connection: socket.socket, size: int) -> bytes:
     return got
 
 
-def import_all() -> None:
-    """Imports what a kernel has imported after its first call of nbtools."""
-    importlib.import_module("ipykernel.kernelapp")
-    importlib.import_module("ipykernel.zmqshell")
-    for package in IMPORTED:
+def import_modules(modules: Sequence[str], packages: Sequence[str]) -> None:
+    """Imports the modules, and the packages with all that they have, into a process that will fork."""
+    for name in modules:
+        importlib.import_module(name)
+    for package in packages:
         module = importlib.import_module(package)
         for found in pkgutil.walk_packages(module.__path__, f"{package}."):
             if not found.name.startswith(NOT_IMPORTED):
@@ -207,5 +211,5 @@ def main(descriptor: int) -> None:
     del sys.path[0]  # a kernel does not see the tests
     os.environ["JPY_PARENT_PID"] = str(os.getpid())  # ipykernel reads it when it is imported
     with socket.socket(fileno=descriptor) as connection:
-        import_all()
+        import_modules(MODULES, PACKAGES)
         serve(connection)

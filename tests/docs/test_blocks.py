@@ -19,6 +19,7 @@ from nbclient import NotebookClient
 
 from tests.agents.openai_stub import Says, stub
 from tests.traces.session_index.home import OVERRIDES
+from tests.warm_python import warm_python
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "tests/traces/samples/claude-code"
@@ -94,10 +95,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     config.mkdir()
     # The person of the tests approves edits and what the pages run; nobody else is there to ask.
     (config / "policy.toml").write_text('mode = "auto_edit"\nallow = ["shell(pytest:*)", "shell(make test:*)", "mcp__time__*"]\n')
-    server = {"command": sys.executable, "args": [str(ROOT / "tests/notebook/shop_server.py")]}
+    server = {"command": warm_python(), "args": [str(ROOT / "tests/notebook/shop_server.py")]}
     (config / "mcp.json").write_text(json.dumps({"mcpServers": {"shop": server}}))
     programs.mkdir()
-    (programs / "uvx").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m "$(echo "$1" | tr - _)"\n')  # without a network
+    (programs / "uvx").write_text(f'#!/bin/sh\nexec "{warm_python()}" -m "$(echo "$1" | tr - _)"\n')  # without a network
     (programs / "uvx").chmod(0o755)
     with stub(*[Says(("It is done.",))] * 10) as provider:
         monkeypatch.setenv("OPENAI_BASE_URL", provider.url)

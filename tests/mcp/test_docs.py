@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from nbtools.mcp.config.entries import Address, parse_server
 from nbtools.mcp.config.files import config_files
 from tests.conformance.tables import client_table, server_table
+from tests.warm_python import warm_python
 
 HERE = Path(__file__)
 PAGE = (HERE.parents[2] / "docs/mcp.md").read_text(encoding="utf-8")
@@ -53,8 +53,8 @@ def test_the_code_that_it_shows_runs(tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(import asyncio.*?)```", PAGE, flags=re.DOTALL)
     own = tmp_path / "config" / "mcp.json"
     own.parent.mkdir()
-    shop = {"command": sys.executable, "args": [str(HERE.parents[1] / "notebook/shop_server.py")]}
+    shop = {"command": warm_python(), "args": [str(HERE.parents[1] / "notebook/shop_server.py")]}
     own.write_text(json.dumps({"mcpServers": {"shop": shop}}))
     env = {**os.environ, "NBTOOLS_CONFIG": str(own.parent), "NBTOOLS_STATE": str(tmp_path / "state"), "CLAUDE_CONFIG_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run([warm_python(), "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert (done.stdout.splitlines(), done.stderr) == (["shop connected ", "1 pears: 0.40 €"], "")

@@ -18,6 +18,7 @@ from nbtools.core.result import ToolResult
 from nbtools.mcp.config.entries import parse_server
 from nbtools.workspace.processes.supervisor import supervisor
 from tests.waiting import until
+from tests.warm_python import warm_python
 
 SERVERS = Path(__file__).parents[1] / "mcp_servers"
 WORK, STILL = 2.0, 30.0
@@ -63,6 +64,11 @@ async def serving(folder: Path, name: str, entry: dict[str, Any], call_seconds: 
             yield session
         left = [one for one in set(psutil.Process().children(recursive=True)) - before if runs(one)]
         assert [one.cmdline() for one in left if one.pid != supervisor()._process.pid] == []
+
+
+def program(name: str, *arguments: str, **more: Any) -> dict[str, Any]:
+    """The entry of a server of this folder, which does not have to import the SDK when it starts."""
+    return {"command": warm_python(), "args": [str(Path(__file__).with_name(name)), *arguments], **more}
 
 
 def bad(way: str, **more: Any) -> dict[str, Any]:

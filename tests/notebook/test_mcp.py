@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.notebook.magics.test_completion import offered
+from tests.warm_python import warm_python
 
 SHOP = str(Path(__file__).with_name("shop_server.py"))
-ENTRY = {"command": sys.executable, "args": [SHOP]}
-ADD = f"%tools mcp add shop -- {sys.executable} {SHOP}"
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +21,11 @@ def own_file():
     path = Path(os.environ["NBTOOLS_CONFIG"]) / "mcp.json"
     yield path
     path.unlink(missing_ok=True)
+
+
+def entry():
+    """The entry of the shop, which does not have to import the SDK when it starts."""
+    return {"command": warm_python(), "args": [SHOP]}
 
 
 def declare(path, **servers):
@@ -49,10 +53,10 @@ def test_nothing_of_it_is_loaded_or_started_before_it_is_needed(cold, tmp_path):
 
 def test_a_server_is_added_called_and_removed(lab, own_file):
     assert "No MCP servers are configured" in lab.run("%tools mcp").text
-    added = lab.run(ADD).text
+    added = lab.run(f"%tools mcp add shop -- {warm_python()} {SHOP}").text
     assert f"Added to {own_file}" in added
     assert "connected" in added
-    assert json.loads(own_file.read_text()) == {"mcpServers": {"shop": {**ENTRY}}}
+    assert json.loads(own_file.read_text()) == {"mcpServers": {"shop": entry()}}
     lab.run("%tools allow mcp__shop__*")
     assert "3 pears: 1.20 €" in lab.run("%tool mcp__shop__price pears --count 3").text
     assert lab.value("tools.mcp__shop__price('figs').llm_content") == "1 figs: 0.40 €"
@@ -69,7 +73,7 @@ def test_a_server_is_added_called_and_removed(lab, own_file):
 
 
 def test_a_tool_connects_its_server_when_it_is_called(lab, own_file):
-    declare(own_file, shop=ENTRY)
+    declare(own_file, shop=entry())
     lab.run("%tools allow mcp__shop__*")
     assert "not connected yet" in lab.run("%tool").text
     assert "1 pears: 0.40 €" in lab.run("%tool mcp__shop__price pears").text
@@ -82,7 +86,7 @@ def test_a_tool_connects_its_server_when_it_is_called(lab, own_file):
 
 
 def test_a_server_of_the_project_needs_approval_in_the_cell(lab, project):
-    declare(project / ".mcp.json", shop={**ENTRY, "env": {"LEVEL": "high"}})
+    declare(project / ".mcp.json", shop={**entry(), "env": {"LEVEL": "high"}})
     lab.run("%tools allow mcp__shop__*")
     cell = lab.start("%tool mcp__shop__price pears")
     (field,) = lab.question_data(lab.until(lambda: lab.question("answers")))["fields"]
@@ -93,7 +97,7 @@ def test_a_server_of_the_project_needs_approval_in_the_cell(lab, project):
 
 
 def test_trust_is_shown_and_given(lab, project):
-    declare(project / ".cursor" / "mcp.json", shop={**ENTRY, "env": {"LEVEL": "high", "API_TOKEN": "abcdefgh12345"}})
+    declare(project / ".cursor" / "mcp.json", shop={**entry(), "env": {"LEVEL": "high", "API_TOKEN": "abcdefgh12345"}})
     shown = lab.run("%tools mcp trust shop").text
     assert all(part in shown for part in (".cursor/mcp.json: not trusted", "shop_server.py", "API_TOKEN=… LEVEL=high", "trust shop yes"))
     given = lab.run("%tools mcp trust shop yes").text
@@ -101,7 +105,7 @@ def test_trust_is_shown_and_given(lab, project):
     assert "connected" in given
     lab.run("%reload_ext nbtools")
     assert ".cursor/mcp.json: trusted" in lab.run("%tools mcp trust shop").text
-    declare(project / ".cursor" / "mcp.json", shop={**ENTRY, "args": [SHOP, "--evil"]})
+    declare(project / ".cursor" / "mcp.json", shop={**entry(), "args": [SHOP, "--evil"]})
     assert "changed, not trusted" in lab.run("%tools mcp").text
     assert "no longer trusted" in lab.run("%tools mcp trust shop no").text
 
@@ -120,7 +124,7 @@ def test_states_of_servers_are_shown_with_the_next_step(lab, own_file, project):
 
 
 def test_one_may_be_switched_off_here(lab, own_file):
-    declare(own_file, shop=ENTRY)
+    declare(own_file, shop=entry())
     assert "shop is disabled in this workspace" in lab.run("%tools mcp disable shop").text
     lab.run("%reload_ext nbtools")
     assert "shop is disabled in this workspace" in lab.run("%tools mcp").text
@@ -130,7 +134,7 @@ def test_one_may_be_switched_off_here(lab, own_file):
 
 
 def test_the_tools_of_a_server_are_listed(lab, own_file):
-    declare(own_file, shop=ENTRY)
+    declare(own_file, shop=entry())
     text = lab.run("%tools mcp tools shop").text
     assert "A shop that sells fruit" in text
     assert "only reads" in text
@@ -141,7 +145,7 @@ def test_the_tools_of_a_server_are_listed(lab, own_file):
 
 
 def test_prompts_are_listed_filled_in_and_returned(lab, own_file):
-    declare(own_file, shop=ENTRY)
+    declare(own_file, shop=entry())
     listed = lab.run("%tools prompt").text
     assert "shop:review  topic=… [tone=…]  Asks for a review." in listed
     cell = lab.run("text = %tools prompt shop:review topic='two pears' tone=stern")
@@ -194,16 +198,16 @@ def test_entries_are_written_as_others_read_them(lab, own_file, project):
         "timeout": 2000,
         "trust": True,
     }
-    text = lab.run(f"%tools mcp add --project -e LEVEL=3 here {sys.executable} {SHOP} --flag").text
+    text = lab.run(f"%tools mcp add --project -e LEVEL=3 here {warm_python()} {SHOP} --flag").text
     assert "connected" in text
     assert json.loads((project / ".mcp.json").read_text()) == {
-        "mcpServers": {"here": {"command": sys.executable, "args": [SHOP, "--flag"], "env": {"LEVEL": "3"}}}
+        "mcpServers": {"here": {"command": warm_python(), "args": [SHOP, "--flag"], "env": {"LEVEL": "3"}}}
     }
     assert "An MCP server named 'here' exists already (.mcp.json)" in lab.run("%tools mcp add here -- x").text
 
 
 def test_tab_knows_them_and_waits_for_none(lab, own_file):
-    declare(own_file, shop=ENTRY)
+    declare(own_file, shop=entry())
     assert offered(lab, "%tools mcp re") == ["%tools mcp remove", "%tools mcp restart", "%tools mcp resources", "%tools mcp read"]
     assert offered(lab, "%tools mcp restart s") == ["%tools mcp restart shop"]
     assert "%tools mcp add x --header" in offered(lab, "%tools mcp add x --h")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -18,8 +17,8 @@ from nbtools.notebook.cards.model import TextBlock
 from nbtools.notebook.cards.question_blocks import question_blocks
 from nbtools.policy.rules import Rule
 from nbtools.testing import ONCE, ScriptedConfirmer
+from tests.mcp.watching import program
 
-SERVER = {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "content_server.py")]}
 ALWAYS_TOOL = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS_TOOL)
 ALWAYS_SERVER = Answer(ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER)
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Session]]
@@ -30,7 +29,7 @@ def opened(tmp_path: Path) -> Open:
     @asynccontextmanager
     async def opened(confirmer: Confirmer | None = None, policy: Policy | None = None, *, trust: bool = False) -> AsyncIterator[Session]:
         async with Session(tmp_path, policy=policy, confirmer=confirmer, layers=policy_layers(tmp_path)) as session:
-            session.mcp.add([parse_server("my.docs", {**SERVER, "trust": trust}, {})])
+            session.mcp.add([parse_server("my.docs", program("content_server.py", trust=trust), {})])
             await session.mcp.connect()
             yield session
 
@@ -59,7 +58,7 @@ async def test_a_yes_for_the_server_is_kept_for_later_sessions(
         assert (await session.call("mcp__my_docs__add")).ok
     async with Session(tmp_path, layers=policy_layers(tmp_path)) as later:
         assert later.saved_grants == ("mcp__my_docs__*",)
-        later.mcp.add([parse_server("my.docs", SERVER, {})])
+        later.mcp.add([parse_server("my.docs", program("content_server.py"), {})])
         await later.mcp.connect()
         assert (await later.call("mcp__my_docs__wipe")).ok
 
@@ -105,7 +104,7 @@ async def test_of_a_trusted_server_calls_run_and_rules_hold_all_the_same(opened:
         assert session.decide("mcp__my_docs__wipe").action is Action.DENY
         session.policy = Policy()
         await session.mcp.remove("my.docs")
-        session.mcp.add([parse_server("my.docs", SERVER, {})])
+        session.mcp.add([parse_server("my.docs", program("content_server.py"), {})])
         await session.mcp.connect()
         assert session.decide("mcp__my_docs__wipe").action is Action.ASK
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -19,8 +18,8 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.language_model import GeneratedText, TextRequest
 from nbtools.mcp.config.entries import parse_server
 from nbtools.testing import CANCEL, ONCE, ScriptedConfirmer, answers
+from tests.mcp.watching import program
 
-SERVER = {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "asking_server.py")]}
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Session]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")  # as the sessions that the tests share
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -47,7 +46,7 @@ class Poet:
 async def connected(folder: Path, era: str, seconds: float = 600) -> AsyncIterator[Session]:
     """A session with the server in that protocol, whose calls may take so long."""
     async with Session(folder, policy=Policy(allow=("mcp__asking__*",))) as session:
-        server = parse_server("asking", {**SERVER, "args": [*SERVER["args"], era]}, {})
+        server = parse_server("asking", program("asking_server.py", era), {})
         session.mcp.add([server.model_copy(update={"call_seconds": seconds})])
         await session.mcp.connect()
         connection = session.mcp.get("asking")

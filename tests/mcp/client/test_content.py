@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,9 +18,7 @@ from nbtools.notebook.cards.html import block_html
 from nbtools.notebook.cards.model import AudioBlock, Card, ImageBlock
 from nbtools.traces.display_json import display_from_json, display_to_json
 from tests.mcp.content_server import WAV, png
-
-SERVER = {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "content_server.py")]}
-
+from tests.mcp.watching import program
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -29,7 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def session(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Session]:
     async with Session(tmp_path_factory.mktemp("work"), policy=Policy(mode="yolo")) as session:
-        session.mcp.add([parse_server("content", SERVER, {})])
+        session.mcp.add([parse_server("content", program("content_server.py"), {})])
         await session.mcp.connect()
         yield session
 

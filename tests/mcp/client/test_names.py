@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,8 +16,8 @@ from nbtools.dialects import dialect
 from nbtools.dialects.gemini.replies import untrusted
 from nbtools.dialects.mcp_names import canonical_rule_name, gemini_names
 from nbtools.mcp.config.entries import parse_server
+from tests.mcp.watching import program
 
-NAMES = {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "names_server.py")]}
 LONG = "a_very_long_name_of_a_tool_that_nobody_could_ever_remember"
 GEMINI = dialect("gemini")
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def session(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Session]:
     """Two servers whose names and tools' names run into each other."""
     async with Session(tmp_path_factory.mktemp("work"), policy=Policy(mode="yolo")) as session:
-        session.mcp.add([parse_server(name, {**NAMES, "args": [*NAMES["args"], name]}, {}) for name in ("a", "a_b")])
+        session.mcp.add([parse_server(name, program("names_server.py", name), {}) for name in ("a", "a_b")])
         await session.mcp.connect()
         yield session
 
@@ -84,7 +83,7 @@ async def test_a_rule_in_any_spelling_forbids(session: Session, rule: str) -> No
 async def test_a_rule_that_was_there_before_the_server_holds_when_it_comes(tmp_path: Path) -> None:
     cut = gemini_names("a_b", LONG)[0]
     async with Session(tmp_path, policy=Policy(mode="yolo", deny=[cut, "mcp_a_b_find"])) as session:
-        session.mcp.add([parse_server("a_b", {**NAMES, "args": [*NAMES["args"], "a_b"]}, {})])
+        session.mcp.add([parse_server("a_b", program("names_server.py", "a_b"), {})])
         await session.mcp.connect()
         assert session.decide(mcp_tool_name("a_b", LONG), {"what": "x"}).action is Action.DENY
         assert session.decide("mcp__a_b__find", {"what": "x"}).action is Action.DENY
@@ -93,7 +92,7 @@ async def test_a_rule_that_was_there_before_the_server_holds_when_it_comes(tmp_p
 
 async def test_servers_that_rules_could_not_tell_apart_are_refused(session: Session) -> None:
     with pytest.raises(ToolFailure, match="'a_b' already"):
-        session.mcp.add([parse_server("a.b", NAMES, {})])
+        session.mcp.add([parse_server("a.b", program("names_server.py"), {})])
 
 
 async def test_names_do_not_depend_on_the_order_in_which_tools_are_listed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,17 +14,15 @@ from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Markdown, Several
 from nbtools.dialects import dialect
 from nbtools.mcp.config.entries import parse_server
+from tests.mcp.watching import program
 
-FOLDER = Path(__file__).parents[1]
-ASKING = {"command": sys.executable, "args": [str(FOLDER / "asking_server.py")]}
-ECHO = {"command": sys.executable, "args": [str(FOLDER / "echo_server.py")]}
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def session(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Session]:
     async with Session(tmp_path_factory.mktemp("work")) as session:
-        session.mcp.add([parse_server("asking", ASKING, {})])
+        session.mcp.add([parse_server("asking", program("asking_server.py"), {})])
         await session.mcp.connect()
         yield session
 
@@ -79,7 +76,7 @@ async def test_a_rule_names_the_server(session: Session) -> None:
 async def test_the_tools_are_there_while_a_server_has_resources(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
         assert "read_mcp_resource" not in session.tools
-        session.mcp.add([parse_server("asking", ASKING, {})])
+        session.mcp.add([parse_server("asking", program("asking_server.py"), {})])
         await session.mcp.connect()
         assert "read_mcp_resource" in session.tools
         await session.mcp.remove("asking")

@@ -18,9 +18,7 @@ from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutc
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Media
 from nbtools.mcp.config.entries import parse_server
-from tests.mcp.watching import bad, under_way, until
-
-ECHO = {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "echo_server.py")]}
+from tests.mcp.watching import bad, program, under_way, until
 
 
 class Answers:
@@ -45,7 +43,7 @@ def answers() -> Answers:
 @pytest_asyncio.fixture
 async def session(tmp_path: Path, answers: Answers) -> AsyncIterator[Session]:
     async with Session(tmp_path, policy=Policy(allow=["mcp__echo__*"]), confirmer=answers) as session:
-        session.mcp.add([parse_server("echo", ECHO, {})])
+        session.mcp.add([parse_server("echo", program("echo_server.py"), {})])
         await session.mcp.connect()
         yield session
 
@@ -78,7 +76,7 @@ async def test_progress_streams_and_pictures_are_shown(session: Session) -> None
 
 async def test_a_call_is_asked_as_one_of_a_server(tmp_path: Path, answers: Answers) -> None:
     async with Session(tmp_path, confirmer=answers) as session:
-        session.mcp.add([parse_server("echo", ECHO, {})])
+        session.mcp.add([parse_server("echo", program("echo_server.py"), {})])
         await session.mcp.connect("echo")
         assert (await session.call("mcp__echo__echo", {"text": "hi"})).ok
     (asked,) = answers.asked
@@ -123,7 +121,7 @@ async def test_a_call_takes_no_longer_than_it_may(tmp_path: Path) -> None:
 async def test_one_that_fails_holds_up_nobody(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
         broken = [("none", {"command": "/no/such"}), ("mute", {"command": "sleep", "args": ["60"], "timeout": 1_000})]
-        session.mcp.add([parse_server("echo", ECHO, {}), *(parse_server(name, entry, {}) for name, entry in broken)])
+        session.mcp.add([parse_server("echo", program("echo_server.py"), {}), *(parse_server(name, entry, {}) for name, entry in broken)])
         await session.mcp.connect()
         states = {name: (one.state, one.problem) for name, one in session.mcp.connections.items()}
         assert states["echo"] == ("connected", "")
@@ -135,7 +133,7 @@ async def test_one_that_fails_holds_up_nobody(tmp_path: Path) -> None:
 
 async def test_nothing_is_left_when_the_session_ends(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
-        session.mcp.add([parse_server("echo", ECHO, {})])
+        session.mcp.add([parse_server("echo", {**program("echo_server.py"), "command": sys.executable}, {})])
         await session.mcp.connect()
         children = [one for one in psutil.Process().children(recursive=True) if "echo_server.py" in " ".join(one.cmdline())]
         assert children

@@ -16,7 +16,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.core.settings import Settings
 from nbtools.mcp.config.catalog import TrustState
 from nbtools.mcp.config.files import own_file
-from tests.mcp.client.test_servers import ECHO
+from tests.mcp.watching import program
 
 ALLOWED = Policy(allow=[Rule("mcp__*")])
 
@@ -69,7 +69,7 @@ async def echoed(session: Session) -> Sequence[Any]:
 
 
 async def test_the_person_s_own_starts_when_one_of_its_tools_is_called(root: Path) -> None:
-    declare(own_file(), echo=ECHO, off={"command": "x", "disabled": True})
+    declare(own_file(), echo=program("echo_server.py"), off={"command": "x", "disabled": True})
     async with opened(root) as session:
         assert session.mcp.connections["echo"].state == "disconnected"
         assert await echoed(session) == (True, "hello")
@@ -81,7 +81,7 @@ async def test_the_person_s_own_starts_when_one_of_its_tools_is_called(root: Pat
 
 
 async def test_without_the_setting_no_file_counts_before_it_is_loaded(root: Path) -> None:
-    declare(own_file(), echo=ECHO)
+    declare(own_file(), echo=program("echo_server.py"))
     async with Session(root, policy=ALLOWED) as session:
         assert "There is no tool" in (await echoed(session))[1]
         session.mcp.load()
@@ -89,7 +89,7 @@ async def test_without_the_setting_no_file_counts_before_it_is_loaded(root: Path
 
 
 async def test_a_project_s_server_is_asked_about_once(root: Path) -> None:
-    declare(root / ".mcp.json", echo={**ECHO, "env": {"LEVEL": "high", "API_KEY": "s3cr3tvalue", "HOME_OF": "${HOME}"}})
+    declare(root / ".mcp.json", echo=program("echo_server.py", env={"LEVEL": "high", "API_KEY": "s3cr3tvalue", "HOME_OF": "${HOME}"}))
     person = Person("yes")
     async with opened(root, person) as session:
         assert await echoed(session) == (True, "hello")
@@ -103,10 +103,10 @@ async def test_a_project_s_server_is_asked_about_once(root: Path) -> None:
 
 
 async def test_a_changed_entry_is_asked_about_again(root: Path) -> None:
-    declare(root / ".mcp.json", echo=ECHO)
+    declare(root / ".mcp.json", echo=program("echo_server.py"))
     async with opened(root, Person("yes")) as session:
         assert await echoed(session) == (True, "hello")
-    declare(root / ".mcp.json", echo={**ECHO, "env": {"NODE_OPTIONS": "--require ./evil.js"}})
+    declare(root / ".mcp.json", echo=program("echo_server.py", env={"NODE_OPTIONS": "--require ./evil.js"}))
     person = Person("yes")
     async with opened(root, person) as session:
         named = session.mcp.catalogue.servers["echo"]
@@ -141,7 +141,7 @@ async def test_with_nobody_to_ask_nothing_of_a_project_starts(root: Path) -> Non
 
 
 async def test_a_session_that_closes_waits_for_no_answer(root: Path) -> None:
-    declare(root / ".mcp.json", echo=ECHO)
+    declare(root / ".mcp.json", echo=program("echo_server.py"))
     async with opened(root, Forever()) as session:
         connecting = asyncio.create_task(session.mcp.connect())
         while not session.active:
@@ -150,11 +150,11 @@ async def test_a_session_that_closes_waits_for_no_answer(root: Path) -> None:
 
 
 async def test_files_are_read_anew(root: Path) -> None:
-    declare(own_file(), echo={"command": "no-such-program"}, other=ECHO)
+    declare(own_file(), echo={"command": "no-such-program"}, other=program("echo_server.py"))
     async with opened(root) as session:
         assert "there is no program" in (await echoed(session))[1].lower()
         await session.mcp.connect("other")
-        declare(own_file(), echo=ECHO)
+        declare(own_file(), echo=program("echo_server.py"))
         session.mcp.load()
         assert await echoed(session) == (True, "hello")
         assert session.mcp.connections["other"].state == "connected"
@@ -189,7 +189,7 @@ async def test_an_entry_cannot_write_lines_of_the_question(root: Path) -> None:
 
 
 async def test_names_that_rules_could_not_tell_apart_are_a_problem(root: Path) -> None:
-    declare(own_file(), **{"a.b": ECHO, "a_b": ECHO})
+    declare(own_file(), **{"a.b": program("echo_server.py"), "a_b": program("echo_server.py")})
     async with opened(root) as session:
         assert list(session.mcp.connections) == ["a.b"]
         says = "a_b: its tool names would clash with those of the server a.b. Rename one of them."

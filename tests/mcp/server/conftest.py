@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 from mcp import StdioServerParameters
+
+from tests.warm_python import warm_python
 
 
 @pytest.fixture
@@ -29,4 +30,4 @@ def over_stdio(project: Path) -> StdioServerParameters:
 def server_on(project: Path, *more: str) -> StdioServerParameters:
     """The same with more options."""
     arguments = ["-m", "nbtools", "mcp", "--workspace", str(project), *more]
-    return StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
+    return StdioServerParameters(command=warm_python(), args=arguments, env=dict(os.environ))

@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import pytest
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.mcp.server.agents import an_agent, text
+from tests.warm_python import warm_python
 
 TOKEN = "a-token-for-tests-only"
 HELLO = {
@@ -47,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One server for the tests of this file, on any free port."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "notes.txt").write_text("TODO: round\n")
-    command = [sys.executable, "-m", "nbtools", "mcp", "--workspace", str(folder), "--http"]
+    command = [warm_python(), "-m", "nbtools", "mcp", "--workspace", str(folder), "--http"]
     environment = {**os.environ, "NBTOOLS_MCP_TOKEN": TOKEN}
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -123,7 +123,7 @@ def test_the_entry_is_told_once_and_can_be_pasted(server: Served) -> None:
 
 
 def test_a_weak_token_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "nbtools", "mcp", "--workspace", str(tmp_path), "--http", "--token", "short"]
+    command = [warm_python(), "-m", "nbtools", "mcp", "--workspace", str(tmp_path), "--http", "--token", "short"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert "at least 16" in ended.stderr

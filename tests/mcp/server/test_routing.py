@@ -12,6 +12,7 @@ from mcp import StdioServerParameters
 
 from tests.mcp.server.agents import an_agent, text
 from tests.mcp.server.conftest import server_on
+from tests.warm_python import warm_python
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -65,7 +66,7 @@ def test_wrong_words_end_with_a_line_and_a_code(tmp_path: Path) -> None:
         (["--workspace", str(tmp_path / "none")], "is not a folder"),
         (["--dialect", "klingon"], "There is no dialect 'klingon'"),
     ):
-        ended = subprocess.run([sys.executable, "-m", "nbtools", "mcp", *words], capture_output=True, text=True, check=False)
+        ended = subprocess.run([warm_python(), "-m", "nbtools", "mcp", *words], capture_output=True, text=True, check=False)
         assert ended.returncode == 2
         assert told in ended.stderr
         assert ended.stdout == ""

@@ -26,10 +26,10 @@ def test_without_a_model_one_line_says_how_to_set_one(lab):
     assert lab.run("agent.run('hello')").error == "AgentError"
 
 
-def test_without_pydantic_ai_one_line_says_what_to_install(bare):
-    bare.run("import sys\nsys.modules['pydantic_ai'] = None\nsys.modules.pop('pydantic_ai.models', None)")
-    bare.run("%load_ext nbtools")
-    cell = bare.run("%%agent --model test\nhello")
+def test_without_pydantic_ai_one_line_says_what_to_install(cold):
+    cold.run("import sys\nsys.modules['pydantic_ai'] = None\nsys.modules.pop('pydantic_ai.models', None)")
+    cold.run("%load_ext nbtools")
+    cell = cold.run("%%agent --model test\nhello")
     assert cell.error == ""
     assert 'pip install "nbtools-agent[agents]"' in cell.text
 
