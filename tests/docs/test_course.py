@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def test_every_session_has_a_log() -> None:
 
 @pytest.mark.parametrize("name", LOGS)
 async def test_no_result_differs(name: str, tmp_path: Path) -> None:
+    shop = shutil.copytree(COURSE / "shop", tmp_path / "shop")  # in this repository, all of it would be copied for the run
     differences: list[str] = []
 
     def hear(event: AgentEvent) -> None:
@@ -36,7 +38,7 @@ async def test_no_result_differs(name: str, tmp_path: Path) -> None:
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
         for function in course_logs.TOOLS.get(name, ()):
             session.tools.register(function)
-        agent = Agent(session, RecordedModel(COURSE / "logs" / f"{name}.jsonl", project=COURSE / "shop"))
+        agent = Agent(session, RecordedModel(COURSE / "logs" / f"{name}.jsonl", project=shop))
         answer = await agent.run("", heard=hear)
         await agent.close()
     assert (answer.stopped, differences) == ("", [])
