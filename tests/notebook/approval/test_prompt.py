@@ -8,10 +8,12 @@ import sys
 import pexpect
 import pytest
 
+PROMPT = r"In \[\d+\]: "
 
-@pytest.fixture
-def terminal(project, tmp_path_factory):
-    """A real IPython in a pseudo-terminal, nbtools loaded."""
+
+@pytest.fixture(scope="module")
+def ipython(tmp_path_factory):
+    """A real IPython in a pseudo-terminal, for the tests of this file."""
     home = tmp_path_factory.mktemp("home")
     environment = {
         **os.environ,
@@ -22,26 +24,35 @@ def terminal(project, tmp_path_factory):
     }
     (home / "editor.py").write_text("import sys\nopen(sys.argv[-1], 'w').write('from the editor\\n')\n")
     arguments = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor", "--no-confirm-exit"]
-    child = pexpect.spawn(sys.executable, arguments, cwd=str(project), env=environment, encoding="utf-8", timeout=300, dimensions=(50, 160))
+    child = pexpect.spawn(sys.executable, arguments, env=environment, encoding="utf-8", timeout=300, dimensions=(50, 160))
     child.setecho(False)
-    child.expect(r"In \[1\]: ")
-    child.sendline("%load_ext nbtools")
-    child.expect(r"In \[2\]: ")
+    child.expect(PROMPT)
+    answers(child, "import os")
     yield child
     child.close(force=True)
+
+
+@pytest.fixture
+def terminal(ipython, project):
+    """It works in the project, with nbtools freshly loaded."""
+    ipython.sendline(f"os.chdir({str(project)!r}); print('at', 'work', 'in', os.getcwd())")
+    ipython.expect_exact(f"at work in {project}")  # prompts before that are those of the test before
+    ipython.expect(PROMPT)
+    assert "Error" not in answers(ipython, "%reload_ext nbtools")
+    return ipython
 
 
 def answers(child, code):
     """Returns the output of the terminal for a line of code."""
     child.sendline(code)
-    child.expect(r"In \[\d+\]: ")
+    child.expect(PROMPT)
     return child.before
 
 
 def interrupt(child):
     """Presses Ctrl-C until the next prompt: Python's readline loses one that arrives between its prompt and its first wait for a key."""
     child.sendintr()
-    while child.expect([r"In \[\d+\]: ", pexpect.TIMEOUT], timeout=30):
+    while child.expect([PROMPT, pexpect.TIMEOUT], timeout=30):
         child.sendintr()
 
 
@@ -65,7 +76,7 @@ def test_a_question_is_answered_by_a_letter(terminal, project, answer, state):
     assert "Needs your answer" in terminal.before
     assert "DONE" in terminal.before
     terminal.sendline(answer)
-    terminal.expect(r"In \[3\]: ")
+    terminal.expect(PROMPT)
     assert state in terminal.before
     assert ("DONE" in (project / "notes.txt").read_text()) is (answer != "n")
 
@@ -76,7 +87,7 @@ def test_an_unreadable_answer_repeats_the_question(terminal, project):
     terminal.sendline("perhaps")
     terminal.expect_exact("[n]o: ")
     terminal.sendline("yes")
-    terminal.expect(r"In \[3\]: ")
+    terminal.expect(PROMPT)
     assert (project / "a.txt").exists()
 
 
@@ -87,13 +98,13 @@ def test_a_file_is_modified_in_the_editor(terminal, project):
     terminal.expect_exact("from the editor")
     terminal.expect_exact("[n]o: ")
     terminal.sendline("y")
-    terminal.expect(r"In \[3\]: ")
+    terminal.expect(PROMPT)
     assert (project / "a.txt").read_text() == "from the editor\n"
 
 
 def test_a_question_works_inside_functions_and_awaiting_cells(terminal, project):
     terminal.sendline("def f(): return [tools.write('a.txt', 'x').ok for _ in range(1)]\n")
-    terminal.expect(r"In \[\d+\]: ")
+    terminal.expect(PROMPT)
     terminal.sendline("f()")
     terminal.expect_exact("[n]o: ")
     terminal.sendline("y")
@@ -101,7 +112,7 @@ def test_a_question_works_inside_functions_and_awaiting_cells(terminal, project)
     terminal.sendline("await tools.write.start('b.txt', 'x')")
     terminal.expect_exact("[n]o: ")
     terminal.sendline("y")
-    terminal.expect(r"In \[\d+\]: ")
+    terminal.expect(PROMPT)
     assert (project / "b.txt").exists()
 
 
@@ -109,7 +120,7 @@ def test_a_background_call_needs_approval_before_it_starts(terminal, project):
     terminal.sendline("call = tools.write.background('a.txt', 'x')")
     terminal.expect_exact("[n]o: ")
     terminal.sendline("y")
-    terminal.expect(r"In \[\d+\]: ")
+    terminal.expect(PROMPT)
     assert "True" in answers(terminal, "call.result().ok")
 
 
@@ -137,7 +148,7 @@ def test_a_closed_input_is_a_no(terminal, project):
     terminal.sendline("%tool write a.txt x")
     terminal.expect_exact("[n]o: ")
     terminal.sendeof()
-    terminal.expect(r"In \[3\]: ")
+    terminal.expect(PROMPT)
     assert "Denied" in terminal.before
     assert not (project / "a.txt").exists()
 
