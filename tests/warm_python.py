@@ -124,7 +124,7 @@ def become_program(streams: list[int], *, arguments: list[str], environment: dic
 
 
 def main(listening: int, parent: int) -> None:
-    """What the process does, from its start to its end."""
+    """Imports everything, then forks until the parent has gone."""
     del sys.path[0]  # programs do not see the tests
     import_modules(MODULES, PACKAGES)
     with socket.socket(fileno=listening) as server, socket.socket(fileno=parent) as one:
