@@ -10,40 +10,14 @@ import nbformat
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.project import make_project
+from tests.browser.conftest import without_extension
+from tests.browser.project import git, write_notebook
 from tests.browser.tab import PATIENCE, Tab, restored
 from tests.waiting import eventually
 
 WHOLE = "buttons => buttons.every(one => one.scrollWidth <= one.clientWidth + 1 && one.scrollHeight <= one.clientHeight + 1)"
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 ERROR = "Error displaying widget"
-
-
-async def save_while_running(tab):
-    """Starts the command in cell 1, approves it, and saves the notebook while it runs."""
-    await tab.start(1)
-    await tab.approve(1)
-    await expect(tab.status(1)).to_have_text("Running")
-    await tab.save()
-
-
-async def test_a_saved_notebook_reopens_with_its_records(open_notebook, open_file, app):
-    tab = await open_notebook(EDIT, "%tool edit notes.txt --old two --new 2", app=app)
-    await tab.start(1)
-    await tab.approve(1)
-    await tab.done(1)
-    await tab.start(2)
-    await expect(tab.question(2)).to_be_visible()
-    saved = await tab.save()
-    assert all("text/html" in output["data"] for cell in saved["cells"][1:] for output in cell["outputs"])
-    await tab.press("interrupt")
-    await tab.close()
-    again = await open_file(tab.path, app)
-    await expect(again.record(1)).to_contain_text("Approved once by you")
-    await expect(again.status(2)).to_have_text("Cancelled")  # the kernel still knows
-    await is_saved(again, 2, "Cancelled")
-    await expect(again.page.get_by_text(ERROR)).to_have_count(0)
-    await again.look(f"reopened-{app}", again.panel)
 
 
 async def is_saved(tab, index, words):
@@ -59,6 +33,14 @@ def text_of(saved, index):
     """What a saved notebook shows of a cell where there is nothing of ours: HTML and text."""
     data = saved["cells"][index]["outputs"][0]["data"]
     return "".join([*data["text/html"], *data["text/plain"]])
+
+
+async def save_while_running(tab):
+    """Starts the command in cell 1, approves it, and saves the notebook while it runs."""
+    await tab.start(1)
+    await tab.approve(1)
+    await expect(tab.status(1)).to_have_text("Running")
+    await tab.save()
 
 
 @pytest.mark.parametrize("answer", ["Approve once", "Deny"])
@@ -90,6 +72,19 @@ async def test_a_command_that_ends_after_a_reload_is_shown_to_its_end_and_can_be
     await tab.card(1).get_by_role("button", name="undo").click()
     await expect(tab.card(1)).to_contain_text("ndone")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+
+
+async def test_what_ended_while_the_page_was_away_is_shown_when_it_is_back(open_notebook):
+    tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
+    await save_while_running(tab)
+    address = tab.page.url
+    await tab.page.goto("about:blank")
+    (tab.folder / "go").touch()
+    await tab.exists("over")
+    await tab.page.goto(address)
+    await restored(tab.page)
+    await expect(tab.status(1)).to_have_text("Done")
+    await expect(tab.card(1)).to_contain_text("ended")
 
 
 async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook):
@@ -130,39 +125,22 @@ async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook):
     await restored(tab.page)
 
 
-async def test_what_ended_while_the_page_was_away_is_shown_when_it_is_back(open_notebook):
-    tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
-    await save_while_running(tab)
-    address = tab.page.url
-    await tab.page.goto("about:blank")
-    (tab.folder / "go").touch()
-    await tab.exists("over")
-    await tab.page.goto(address)
-    await restored(tab.page)
-    await expect(tab.status(1)).to_have_text("Done")
-    await expect(tab.card(1)).to_contain_text("ended")
-
-
-async def test_a_question_whose_kernel_is_gone_says_that_its_end_is_unknown(open_notebook, open_file):
-    tab = await open_notebook(EDIT)
+async def test_a_question_and_a_command_whose_kernel_is_gone_say_that_their_ends_are_unknown(open_notebook, open_file):
+    tab = await open_notebook("run = tools.shell.background('sleep 600', timeout=600)", EDIT)
     await tab.start(1)
-    await tab.asked(1)
+    await tab.approve(1)
+    await expect(tab.status(1)).to_have_text("Running")
+    await tab.start(2)
+    await tab.asked(2)
     await tab.save()
     await tab.end()
     again = await open_file(tab.path)
     await expect(again.status(1)).to_have_text("Unknown")
-    await expect(again.card(1)).to_contain_text("run the cell again")
-    await is_saved(again, 1, "unknown")
-
-
-async def test_a_command_whose_kernel_is_gone_says_that_its_end_is_unknown(open_notebook, open_file):
-    tab = await open_notebook("%tool shell touch begun; sleep 60")
-    await save_while_running(tab)
-    await tab.end()
-    again = await open_file(tab.path)
-    await expect(again.status(1)).to_have_text("Unknown")
     await expect(again.card(1).get_by_role("button", name="Cancel")).to_have_count(0)
+    await expect(again.status(2)).to_have_text("Unknown")
+    await expect(again.card(2)).to_contain_text("run the cell again")
     await is_saved(again, 1, "unknown")
+    await is_saved(again, 2, "unknown")
 
 
 PWNED = "import pathlib; pathlib.Path('pwned').touch()"
@@ -183,30 +161,20 @@ FORGED = (
 """What a stranger may write as outputs: in the form of an earlier version, which had code, and in that of today."""
 
 
-def forge(path):
-    """A notebook that nobody here has run."""
-    loader, busy = (nbformat.v4.new_code_cell(source) for source in ("%load_ext nbtools", "import time; time.sleep(1000)"))
-    forged = nbformat.v4.new_code_cell("1 + 1", execution_count=1)
-    forged.outputs = [
+def forged_cell():
+    """A cell that nobody here has run, with these outputs."""
+    cell = nbformat.v4.new_code_cell("1 + 1", execution_count=1)
+    cell.outputs = [
         nbformat.v4.new_output("display_data", {**data, "text/html": "<p>as saved</p>", "text/plain": "as saved"}) for data in FORGED
     ]
-    book = nbformat.v4.new_notebook(cells=[loader, forged, busy])
-    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-    nbformat.write(book, path)
-
-
-async def test_an_untrusted_notebook_has_nothing_to_press(open_file, project, app):
-    forge(project / "forged.ipynb")
-    tab = await open_file(project / "forged.ipynb", app)
-    await expect(tab.cell(1).locator(".nbtools-rendered")).to_have_count(len(FORGED))
-    await tab.run(0)
-    await expect(tab.cell(1)).to_contain_text("Saved view")
-    await expect(tab.cell(1).locator(".nbtools-rendered").get_by_role("button").filter(visible=True)).to_have_count(0)
-    await tab.look(f"forged-{app}", tab.panel)
+    return cell
 
 
 async def test_a_bundle_runs_no_code_of_its_own_in_a_trusted_notebook_with_a_busy_kernel(open_file, project):
-    forge(project / "forged.ipynb")
+    write_notebook(project / "forged.ipynb", ("", "import time; time.sleep(1000)"))
+    forged = nbformat.read(project / "forged.ipynb", 4)
+    forged.cells[1] = forged_cell()
+    nbformat.write(forged, project / "forged.ipynb")
     tab = await open_file(project / "forged.ipynb")
     await tab.command("notebook:trust", wait=False)
     await tab.page.locator(".jp-Dialog").get_by_role("button", name="Trust").click()
@@ -228,45 +196,82 @@ async def test_a_bundle_runs_no_code_of_its_own_in_a_trusted_notebook_with_a_bus
     assert [source for source in sources if "pwned" in source] == []
 
 
-CELLS = (EDIT, "%tool grep round src", "%tools allow shell", "%tool shell printf '\\033[32mgreen\\033[0m\\n'; false", "%tool read nots.txt")
+CELLS = (
+    *(EDIT, "%tool grep round src", "%tools allow shell", "%tool shell printf '\\033[32mgreen\\033[0m\\n'; false"),
+    *("%tool read nots.txt", "%tool edit notes.txt --old two --new 2"),
+)
+ASKING, STRANGE = 6, 7
 SHOWN = {1: ("edit", "src/cart.py", "Approved once by you"), 2: ("grep", "round(total, 2)", "items.py"), 4: ("shell", "green", "Exit 1")}
+TALL = {"width": 1200, "height": 4000}
+"""Jupyter draws what is in view."""
 
 
-async def _foreign(open_notebook) -> Tab:
-    """A notebook that nobody here has run: other bytes, so no signature."""
-    tab = await open_notebook(*CELLS)
+async def saved_and_reopened(open_notebook, open_file, app):
+    """Runs a notebook, closes it while it asks and opens it again; returns the path of one that nobody here has run: other bytes."""
+    tab = await open_notebook(*CELLS, app=app)
+    await tab.page.set_viewport_size(TALL)
     await tab.start(1)
     await tab.approve(1)
     await tab.done(1)
-    for index in (2, 3, 4, 5):
+    for index in range(2, ASKING):
         await tab.run(index)
-    content = await tab.save()
-    for cell in content["cells"]:
+    await tab.start(ASKING)
+    await expect(tab.question(ASKING)).to_be_visible()
+    saved = await tab.save()
+    assert all("text/html" in output["data"] for index in (1, ASKING) for output in saved["cells"][index]["outputs"])
+    await tab.press("interrupt")
+    await tab.close()
+    again = await open_file(tab.path, app)
+    await expect(again.record(1)).to_contain_text("Approved once by you")
+    await expect(again.status(ASKING)).to_have_text("Cancelled")  # the kernel still knows
+    await is_saved(again, ASKING, "Cancelled")
+    await expect(again.page.get_by_text(ERROR)).to_have_count(0)
+    await again.look(f"reopened-{app}", again.panel)
+
+    saved = json.loads(tab.path.read_text(encoding="utf-8"))
+    saved["cells"].append(forged_cell())
+    for cell in saved["cells"]:
         cell["metadata"]["from"] = "a stranger"
         cell["id"] = cell["id"][::-1]
-    tab.path.with_name("foreign.ipynb").write_text(json.dumps(content), encoding="utf-8")
-    return tab
+    foreign = tab.path.with_name("foreign.ipynb")
+    foreign.write_text(json.dumps(saved), encoding="utf-8")
+    return foreign
 
 
-async def test_an_untrusted_notebook_shows_its_cards(open_notebook, open_file, app):
-    tab = await _foreign(open_notebook)
-    foreign = await open_file(tab.path.with_name("foreign.ipynb"), app)
+async def shows_its_cards_and_nothing_to_press(open_file, path, app):
+    """In an untrusted notebook."""
+    foreign = await open_file(path, app)
     assert await foreign.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.some(cell => cell.model.trusted)") is False
     for index, words in SHOWN.items():
         for word in words:
             await expect(foreign.card(index)).to_contain_text(word)
     await foreign.look(f"untrusted-{app}", foreign.panel)
+    strange = foreign.cell(STRANGE)
+    await expect(strange.locator(".nbtools-rendered")).to_have_count(len(FORGED))
+    await foreign.run(0)
+    await expect(strange).to_contain_text("Saved view")
+    await expect(strange.locator(".nbtools-rendered").get_by_role("button").filter(visible=True)).to_have_count(0)
+    await foreign.look(f"forged-{app}", foreign.panel)
 
 
-async def test_without_the_extension_the_html_shows_the_same(open_notebook, plain_server, context):
-    tab = await _foreign(open_notebook)
-    folder = plain_server.root / "project"
-    folder.mkdir()
-    path = make_project(folder) / "foreign.ipynb"
-    path.write_bytes(tab.path.with_name("foreign.ipynb").read_bytes())
-    page = await context.new_page()
-    await page.goto(plain_server.address("lab/tree", f"project/{path.name}"))
-    plain = Tab(page, path, tab.shots)
+async def test_a_saved_notebook_has_its_records_reopened_untrusted_and_without_the_extension(open_notebook, open_file, server, context):
+    path = await saved_and_reopened(open_notebook, open_file, "lab")
+    await shows_its_cards_and_nothing_to_press(open_file, path, "lab")
+    folder = path.parent
+    git(folder, "checkout", "--quiet", ".")
+    async with without_extension(context) as page:
+        await page.goto(server.address("lab/workspaces/reopening/tree", f"{folder.name}/{path.name}"))
+        await works_without_the_extension(Tab(page, path, folder))
+
+
+async def test_a_saved_notebook_has_its_records_reopened_and_untrusted_in_notebook_7(open_notebook, open_file):
+    path = await saved_and_reopened(open_notebook, open_file, "notebook")
+    await shows_its_cards_and_nothing_to_press(open_file, path, "notebook")
+
+
+async def works_without_the_extension(plain):
+    """Shows the same as HTML; cells ask by the widgets of the page."""
+    page, folder = plain.page, plain.folder
     await plain.ready()
     await expect(plain.card(1)).to_have_count(0)
     for index, words in SHOWN.items():
@@ -299,5 +304,3 @@ async def test_without_the_extension_the_html_shows_the_same(open_notebook, plai
     await plain.cell(2).get_by_role("button", name="Answer").click()
     await plain.done(2)
     await expect(plain.output(2)).to_contain_text("→ money")
-    await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    await page.close()
