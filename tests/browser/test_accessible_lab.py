@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible
+from tests.browser.conftest import WINDOW
 from tests.browser.long_log import write_cart_log
 from tests.browser.test_accessible_questions import KINDS, SEVERAL
 from tests.browser.test_log_tabs import LogTab
@@ -74,8 +75,33 @@ async def test_the_panel(open_notebook, panel, project):
     await in_all_themes(tab)
 
 
-async def test_the_dialogs_and_the_tour(open_notebook, zoomed):
+@pytest.mark.usefixtures("logs")
+async def test_the_dialogs_the_tour_and_tabs_of_logs(open_notebook, zoomed, project):
+    """What tabs show is looked at in all themes where it is shown without JupyterLab."""
+    shutil.copy(REAL, project / "a.jsonl")
+    write_cart_log(project / "b.jsonl")
     tab = await open_notebook("%tool ls")
+    await dialogs(tab, zoomed)
+    await tour(tab)
+
+    await tab.page.set_viewport_size(WINDOW)
+    await open_log(tab.page, f"{project.name}/a.jsonl")
+    log = LogTab(tab.page)
+    await log.chip("edits").click()
+    await log.row("Edit").click()
+    await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
+    await is_accessible(tab.page)
+    await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")
+    await expect(log.node).to_contain_text("shared at the beginning")
+    await is_accessible(tab.page)
+    await is_usable_when_zoomed(tab, zoomed)
+    await tab.page.evaluate(OPEN, ["nbtools:list-sessions", {}])
+    await expect(Sessions(tab.page, tab.page.locator(TAB)).row("Fix issue 6")).to_contain_text("31")
+    await is_accessible(tab.page)
+    await is_usable_when_zoomed(tab, zoomed)
+
+
+async def dialogs(tab, zoomed):
     dialog = tab.page.locator(".jp-Dialog")
     await tab.command("nbtools:keys", wait=False)
     await expect(dialog).to_contain_text("approve once")
@@ -96,56 +122,22 @@ async def test_the_dialogs_and_the_tour(open_notebook, zoomed):
     await eventually([], cut_buttons, tab.page, DIALOG)
     await tab.page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
+
+
+async def tour(tab):
+    """In the small window."""
     await tab.command("nbtools:tour", wait=False)
-    tour = tab.page.get_by_role("dialog", name="Tour of nbtools")
+    shown = tab.page.get_by_role("dialog", name="Tour of nbtools")
     await in_all_themes(tab)
     for _ in range(3):
         await tab.page.keyboard.press("Enter")
         await is_accessible(tab.page)
         await eventually([], cut_buttons, tab.page)
     await tab.page.keyboard.press("Enter")
-    await expect(tour).to_have_count(0)
+    await expect(shown).to_have_count(0)
 
 
-async def open_edit_of_a_log(page, project):
-    """Opens one of two logs in a tab, and an edit in it; returns the tab."""
-    shutil.copy(REAL, project / "a.jsonl")
-    write_cart_log(project / "b.jsonl")
-    await open_log(page, f"{project.name}/a.jsonl")
-    log = LogTab(page)
-    await log.chip("edits").click()
-    await log.row("Edit").click()
-    await expect(log.panel.locator(".nbtools-diff")).to_be_visible()
-    return log
-
-
-async def test_logs_and_a_comparison_in_tabs(open_notebook, project, zoomed):
-    tab = await open_notebook()
-    log = await open_edit_of_a_log(tab.page, project)
-    await is_accessible(tab.page)
-    await open_log(tab.page, f"{project.name}/a.jsonl", f"{project.name}/b.jsonl")
-    await expect(log.node).to_contain_text("shared at the beginning")
-    await in_all_themes(tab)
+async def is_usable_when_zoomed(tab, zoomed):
     await zoomed()
     await eventually([], cut_buttons, tab.page)
-
-
-@pytest.mark.usefixtures("logs")
-async def test_the_list_of_sessions(open_notebook, zoomed):
-    tab = await open_notebook()
-    page = tab.page
-    await page.evaluate(OPEN, ["nbtools:list-sessions", {}])
-    shown = Sessions(page, page.locator(TAB))
-    row = shown.row("Fix issue 6")
-    await expect(row).to_contain_text("31")
-    await row.get_by_role("checkbox").click()
-    await expect(row).to_have_attribute("aria-selected", "true")
-    await in_all_themes(tab, ".nbtools-sessions")
-    await page.emulate_media(forced_colors="active")
-    await expect(row.locator(".nbtools-sessions-box")).to_have_css("border-left-width", "4px")
-    await is_accessible(page, ".nbtools-sessions")
-    await page.emulate_media(forced_colors="none")
-    await zoomed()
-    await eventually([], cut_buttons, page)
-    await is_accessible(page, ".nbtools-sessions")
-    await expect(row.locator(".nbtools-sessions-project")).to_be_hidden()  # the title has its room
+    await tab.page.set_viewport_size(WINDOW)
