@@ -42,16 +42,17 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def programs(request: pytest.FixtureRequest, all_rounds: bool) -> Iterator[Mapping[str, Future[Any]]]:
-    """The ``program`` of each test of a file, as many at a time as there are processors: each of them keeps one busy."""
+    """The ``program`` of each test of a file, as many at a time as there are processors: each of them keeps one busy.
+
+    Tests that name the same program share what it finds.
+    """
     tests = [item for item in request.session.items if item.path == request.path]
+    named = {test.name: tuple(request.module.program(**test.callspec.params, all_rounds=all_rounds)) for test in tests}
+    distinct = list(dict.fromkeys(named.values()))
     with tempfile.TemporaryDirectory(prefix="nbtools-faults-", dir=MEMORY) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
-            yield {
-                test.name: pool.submit(
-                    report_of, request.module.program(**test.callspec.params, all_rounds=all_rounds), Path(folder, str(number))
-                )
-                for number, test in enumerate(tests)
-            }
+            started = {program: pool.submit(report_of, program, Path(folder, str(number))) for number, program in enumerate(distinct)}
+            yield {name: started[program] for name, program in named.items()}
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -1,6 +1,7 @@
 """A program: at each system call of an operation somebody else changes the files under it, and it must end with a report.
 
-``python -m tests.faults.meddling OPERATION MEDDLER FOLDER MOST`` prints what was broken as JSON, and how the operation ended how often.
+``python -m tests.faults.meddling OPERATION FOLDER MOST`` prints as JSON, for each meddler, what was broken and how the operation ended
+how often.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nbtools.session import Session
@@ -57,10 +58,10 @@ MEDDLERS: Mapping[str, Callable[[Path], None]] = {
 }
 
 
-def meddle_everywhere(killer: Killer, meddle: Callable[[Path], None], most: int) -> tuple[Counter[str], list[str]]:
+def meddle_everywhere(killer: Killer, meddle: Callable[[Path], None], calls: Sequence[int]) -> tuple[Counter[str], list[str]]:
     ends: Counter[str] = Counter()
     said: list[str] = []
-    for at in evenly(killer.calls(), most):
+    for at in calls:
         report, there, now = meddle_at(killer, meddle, at)
         ends[report.partition(":")[0]] += 1
         said += [f"at call {at} ({report}): {what}" for what in judged(killer, meddle, report, there, now)]
@@ -128,7 +129,9 @@ def _first(session: Session, *, nobody: bool) -> None:
 
 
 if __name__ == "__main__":
-    name, meddler, place, most = sys.argv[1:]
+    name, place, most = sys.argv[1:]
     with contextlib.redirect_stdout(sys.stderr):
-        ends, said = meddle_everywhere(Killer(operation_named(name), Path(place)), MEDDLERS[meddler], int(most))
-    print(json.dumps({"ends": ends, "broken": said}))
+        killer = Killer(operation_named(name), Path(place))
+        calls = evenly(killer.calls(), int(most))
+        found = {name: meddle_everywhere(killer, meddle, calls) for name, meddle in MEDDLERS.items()}
+    print(json.dumps({name: {"ends": ends, "broken": said} for name, (ends, said) in found.items()}))

@@ -12,6 +12,7 @@ from nbtools.notebook.cards.card import bundle
 from nbtools.notebook.cards.model import GROUP_MIME, MIME, Card, TextBlock
 from nbtools.notebook.display_target import Bundle
 from nbtools.notebook.grouped_screen import MAX_OPEN, OWN, WIDGET_MIME, GroupedScreen
+from tests.examples import examples
 from tests.waiting import until
 
 JUPYTERLAB = 50
@@ -95,7 +96,7 @@ def test_questions_at_the_same_time_are_shown_as_others_are_answered() -> None:
     assert len(page.outputs) <= MAX_OPEN + 2
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, 4), st.lists(st.tuples(st.sampled_from(["new", "ask", "change", "settle"]), st.integers(0, 60)), max_size=120))
 def test_each_part_is_shown_once_with_its_latest_state(own: int, steps: list[tuple[str, int]]) -> None:
     page = Page()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from nbtools.notebook.cards.diff_rows import FOLD_SENT, MAX_ROWS, diff_block, split
 from nbtools.notebook.cards.highlighting import text_of
 from nbtools.notebook.cards.model import DiffBlock, Row
+from tests.examples import examples
 
 line = st.sampled_from(["", "a", "b = 1", "b = 2", "    return total", "    return sum", "x" * 40, "é <&>"])
 texts = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=25), st.sampled_from(["", "\n"]))
@@ -18,7 +19,7 @@ def rows(block: DiffBlock) -> list[Row]:
 
 
 @given(st.one_of(st.none(), texts), texts)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_the_rows_are_both_files(old: str | None, new: str) -> None:
     block = diff_block("a.py", old, new)
     for side, text in (("old", old or ""), ("new", new)):

@@ -32,6 +32,7 @@ from nbtools.notebook.cards.model import (
     TextBlock,
 )
 from nbtools.notebook.cards.text import card_text
+from tests.examples import examples
 from tests.notebook.calls import AT, asking, declined, done, edit_details, edit_plan, every_state, exec_details
 
 OURS = {"a", "b", "bdi", "code", "col", "colgroup", "details", "div", "em", "i", "pre", "span", "summary"}
@@ -131,7 +132,7 @@ def cards(draw: Any) -> Card:
 
 
 @given(cards(), st.sampled_from(VIEWS))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_no_text_ever_becomes_markup(card: Card, view: Literal["split", "unified"]) -> None:
     read = Reader(card_html(card, view=view))
     assert read.tags <= OURS
