@@ -1,4 +1,4 @@
-"""Which process runs which file of tests, and when: the longest first, by the seconds that each took when that was last recorded."""
+"""Assigns the files of tests to processes and decides their order: the longest first, by their last recorded seconds."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_doctor_names_everything(nbtools):
     assert done.returncode == (1 if "missing" in done.stdout else 0)
 
 
-def test_doctor_says_how_to_mend_what_is_missing(nbtools):
+def test_doctor_says_how_to_repair_a_missing_part(nbtools):
     done = nbtools("doctor", NBTOOLS_RG="/no/such/rg")
     assert done.returncode == 1
     assert "/no/such/rg" in done.stdout
@@ -101,7 +101,7 @@ def test_lab_becomes_jupyterlab_and_changes_nothing(program, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [(), ("dance",), ("doctor", "now"), ("trace", LOG, "--json", "--search", "go")])
-def test_what_is_not_understood_is_refused(nbtools, arguments):
+def test_unknown_arguments_are_refused(nbtools, arguments):
     done = nbtools(*arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
@@ -116,7 +116,7 @@ def test_a_session_is_written_as_one_file_to_share(nbtools, tmp_path):
     assert "external-agents" not in (tmp_path / "shared.html").read_text().partition("<body>")[0]
 
 
-def test_a_log_is_told_step_by_step(nbtools):
+def test_a_log_is_printed_step_by_step(nbtools):
     done = nbtools("trace", LOG)
     title, facts, *steps = done.stdout.splitlines()
     assert done.returncode == 0
@@ -126,7 +126,7 @@ def test_a_log_is_told_step_by_step(nbtools):
     assert steps[-1].split()[0] == "88"
 
 
-def test_steps_are_found_by_what_stands_in_them(nbtools):
+def test_steps_are_found_by_their_text(nbtools):
     found = nbtools("trace", LOG, "--search", "go vet").stdout.splitlines()
     assert [line.split()[0] for line in found] == ["62", "63", "70", "72", "72.20", "81"]
     nothing = nbtools("trace", LOG, "--search", "no such word in it")
@@ -143,7 +143,7 @@ def test_a_log_is_counted_and_written_as_a_notebook(nbtools, tmp_path):
 
 
 @pytest.mark.parametrize("log", ["nothing here.jsonl", __file__])
-def test_what_is_no_log_is_said_in_a_line(nbtools, log):
+def test_a_file_that_is_not_a_log_is_an_error_in_one_line(nbtools, log):
     done = nbtools("trace", log)
     assert done.returncode == 1
     assert log in done.stderr

@@ -1,4 +1,4 @@
-"""What is installed for MCP servers and for agents: not loaded before it is used, and named in one line where it is not there."""
+"""Extras for MCP servers and for agents: not loaded before they are used, and named in one line where it is not there."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ print([name for name in {EXTRAS} if name in sys.modules])
     assert run(code, tmp_path).stdout.strip() == "[]"
 
 
-def test_what_they_do_says_in_one_line_what_to_install(tmp_path: Path) -> None:
+def test_a_missing_extra_is_named_in_one_line(tmp_path: Path) -> None:
     done = run(HIDDEN + USE, tmp_path)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [MCP, MCP, f"{MCP}.", 'Models need pydantic-ai: pip install "nbtools-agent[agents]".']
@@ -82,14 +82,14 @@ def test_serving_says_it_too(tmp_path: Path) -> None:
     assert done.stderr.strip() == 'The MCP SDK is not installed: pip install "nbtools-agent[mcp]"'
 
 
-def test_without_keyring_a_login_is_kept_in_a_file(tmp_path: Path) -> None:
+def test_without_keyring_a_login_is_stored_in_a_file(tmp_path: Path) -> None:
     code = "import sys; sys.modules['keyring'] = None\nfrom nbtools.mcp.auth.token_store import LoginStore\n"
     done = run(code + "a = LoginStore('a', 'b'); print(a.write('x'), a.read(), a.delete(), a.read())", tmp_path)
     assert "which only you can read" in done.stdout
     assert done.stdout.strip().endswith("x None None")
 
 
-def test_the_doctor_says_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_lists_the_installed_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {finding.name: finding for finding in doctor.findings()}
     assert (
         found["MCP servers"].detail
@@ -212,7 +212,7 @@ def code_of(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_what_a_notebook_imports_is_in_the_environment_that_make_lab_makes(path: Path) -> None:
+def test_imports_of_the_notebooks_are_in_the_environment_of_make_lab(path: Path) -> None:
     assert LAB is not None
     installed, cells = required(frozenset(LAB[1].split(","))), code_of(path)
     names = {name.partition(".")[0] for code in cells for name in imported_in(code)}

@@ -74,7 +74,7 @@ def test_a_test_that_passes_the_second_time_is_named_once_and_fails_no_run(tmp_p
     assert named(done) == ["test_around"]
 
 
-def test_of_more_than_a_few_each_has_to_pass_three_times(tmp_path: Path) -> None:
+def test_each_of_many_failures_has_to_pass_three_times(tmp_path: Path) -> None:
     done = run(tmp_path, *(FLAKY.format(f"f{number}") for number in range(2)), OFTEN.format("f2"))
     assert done.returncode == 1
     assert "1 failed, 2 flaky in" in done.stdout

@@ -36,7 +36,7 @@ async def falls_silent(count: Callable[[], object], seconds: float) -> None:
 
 
 async def value(read: Callable[..., object], *arguments: Any) -> object:
-    """What a function returns, or the coroutine that it returns."""
+    """Returns the result of a function, or of the coroutine that it returns."""
     returned = read(*arguments)
     return await returned if inspect.isawaitable(returned) else returned
 

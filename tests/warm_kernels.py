@@ -65,7 +65,7 @@ def cold_kernels() -> Iterator[None]:
 
 
 class ForkedKernel:
-    """What a provisioner needs of a ``Popen``, for a process that is the child of another one."""
+    """The part of a ``Popen`` that a provisioner needs, for a process that is the child of another one."""
 
     stdin = stdout = stderr = None
 
@@ -207,7 +207,7 @@ def become_kernel(*, arguments: list[str], environment: dict[str, str], folder: 
 
 
 def main(descriptor: int) -> None:
-    """What the process does, from its start to its end."""
+    """Runs the process, from its start to its end."""
     del sys.path[0]  # a kernel does not see the tests
     os.environ["JPY_PARENT_PID"] = str(os.getpid())  # ipykernel reads it when it is imported
     with socket.socket(fileno=descriptor) as connection:

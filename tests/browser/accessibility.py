@@ -43,7 +43,7 @@ RUN = """async ([selector, tags]) => {
 
 
 async def violations(page: Page, selector: str = OURS, rules: Sequence[str] = RULES) -> list[str]:
-    """What axe finds in the outermost visible nodes of a selector: the rule, the node, and what is wrong, one string a node."""
+    """Returns a string for each violation that axe finds in the outermost visible nodes of a selector: rule, node, reason."""
     if not await page.evaluate("typeof axe === 'object'"):
         await page.evaluate(AXE_SCRIPT)
     size = page.viewport_size or SIZE
@@ -127,19 +127,19 @@ async def emulate(page: Page, **media: Any) -> None:
     await page.emulate_media(**{"forced_colors": "none", "contrast": "no-preference", "reduced_motion": "no-preference", **media})
 
 
-async def in_all_themes(shown: Themed, selector: str = OURS) -> None:
+async def in_all_themes(visible: Themed, selector: str = OURS) -> None:
     """Checks all of axe's rules in the light theme, which it leaves, and in each mode what depends on it.
 
     These are contrast and focus in all themes and in forced colours, and what moves where a person wants less motion.
     """
     for theme in THEMES:
-        await shown.theme(theme)
-        await is_accessible(shown.page, selector, RULES if theme == "light" else CONTRAST)
-        assert await without_visible_focus(shown.page, selector) == []
-    await shown.theme("light")
-    await emulate(shown.page, forced_colors="active")
-    await is_accessible(shown.page, selector, CONTRAST)
-    assert await without_visible_focus(shown.page, selector) == []
-    await emulate(shown.page, reduced_motion="reduce")
-    assert await moving(shown.page, selector) == []
-    await emulate(shown.page)
+        await visible.theme(theme)
+        await is_accessible(visible.page, selector, RULES if theme == "light" else CONTRAST)
+        assert await without_visible_focus(visible.page, selector) == []
+    await visible.theme("light")
+    await emulate(visible.page, forced_colors="active")
+    await is_accessible(visible.page, selector, CONTRAST)
+    assert await without_visible_focus(visible.page, selector) == []
+    await emulate(visible.page, reduced_motion="reduce")
+    assert await moving(visible.page, selector) == []
+    await emulate(visible.page)

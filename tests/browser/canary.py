@@ -10,7 +10,7 @@ PAGE = "/page"
 
 
 class Canary:
-    """Counts what is asked for; ``page`` is what ``PAGE`` answers with."""
+    """Counts the requests; ``page`` is what ``PAGE`` answers with."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

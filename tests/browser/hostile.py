@@ -122,7 +122,7 @@ _MARK = "‡"
 
 
 def mark(number: int) -> str:
-    """What stands before the payload of that number, to be found again."""
+    """Returns the text before the payload of that number, to be found again."""
     return f"{_MARK}{number:02}"
 
 
@@ -131,9 +131,9 @@ def payloads(canary: str) -> list[str]:
     return [f"{mark(number)} {text.replace(CANARY, canary)}" for number, text in enumerate(TEXTS)]
 
 
-def words(said: list[str]) -> list[str]:
-    """Those that fit where a text is short and has no NUL."""
-    return [one for one in said if "\0" not in one and len(one) < 1000]
+def words(hostile_texts: list[str]) -> list[str]:
+    """Returns the payloads that fit where a text is short and has no NUL."""
+    return [one for one in hostile_texts if "\0" not in one and len(one) < 1000]
 
 
 def name_of(payload: str) -> str:
@@ -141,51 +141,61 @@ def name_of(payload: str) -> str:
     return payload.replace("/", "∕").replace("\0", "␀").encode()[:240].decode(errors="ignore")
 
 
-def edits(said: list[str]) -> ToolEditConfirmationDetails:
+def edits(hostile_texts: list[str]) -> ToolEditConfirmationDetails:
     """Every payload as a line that goes, as a line that comes, as a file's name and as a diff's head."""
-    text = "\n".join(said)
-    others = tuple(FileDiff(f"--- {one}\n+++ {one}\n@@ {one}", one, None, "new\n", DiffStat()) for one in said[:20])
+    text = "\n".join(hostile_texts)
+    others = tuple(FileDiff(f"--- {one}\n+++ {one}\n@@ {one}", one, None, "new\n", DiffStat()) for one in hostile_texts[:20])
     return ToolEditConfirmationDetails(
-        text, said[0], f"/{said[0]}", text, f"{text}\nold\n", f"new\n{text}\n", DiffStat(), False, others, text
+        text, hostile_texts[0], f"/{hostile_texts[0]}", text, f"{text}\nold\n", f"new\n{text}\n", DiffStat(), False, others, text
     )
 
 
-def question(kind: str, said: list[str]) -> ToolCallConfirmationDetails:
+def question(kind: str, hostile_texts: list[str]) -> ToolCallConfirmationDetails:
     """A question of each kind that says all of it in every place."""
-    text = "\n".join(said)
+    text = "\n".join(hostile_texts)
     match kind:
         case "edit":
-            return edits(said)
+            return edits(hostile_texts)
         case "exec":
-            command = " && ".join(f"echo '{one}' > '{name_of(one)}'" for one in said)
-            return ToolExecuteConfirmationDetails(text, command, said[0], tuple(said), said[1])
+            command = " && ".join(f"echo '{one}' > '{name_of(one)}'" for one in hostile_texts)
+            return ToolExecuteConfirmationDetails(text, command, hostile_texts[0], tuple(hostile_texts), hostile_texts[1])
         case "mcp":
-            return ToolMcpConfirmationDetails(text, text, text, text, {one: one for one in said})
+            return ToolMcpConfirmationDetails(text, text, text, text, {one: one for one in hostile_texts})
         case "info":
-            return ToolInfoConfirmationDetails(text, text, tuple(said))
+            return ToolInfoConfirmationDetails(text, text, tuple(hostile_texts))
         case _:
-            choices = tuple(Choice(one, one) for one in said)
-            asked = (Question(text, said[1], "choice", choices), Question(text, said[2], "choice", choices[:5], several=True))
+            choices = tuple(Choice(one, one) for one in hostile_texts)
+            asked = (
+                Question(text, hostile_texts[1], "choice", choices),
+                Question(text, hostile_texts[2], "choice", choices[:5], several=True),
+            )
             return ToolAskConfirmationDetails(
-                text, (*asked, Question(text, said[3], "text", placeholder=text), Question(text, kind="yesno"))
+                text, (*asked, Question(text, hostile_texts[3], "text", placeholder=text), Question(text, kind="yesno"))
             )
 
 
-def display(kind: str, said: list[str]) -> ToolResultDisplay:
+def display(kind: str, hostile_texts: list[str]) -> ToolResultDisplay:
     """A result of each kind that no built-in tool gives here."""
     match kind:
         case "diffs":
-            return FileDiffs(tuple(FileDiff(one, one, f"{one}\n", f"{one}!\n", DiffStat()) for one in said))
+            return FileDiffs(tuple(FileDiff(one, one, f"{one}\n", f"{one}!\n", DiffStat()) for one in hostile_texts))
         case "todo":
-            return TodoList(tuple(TodoItem(one, "in_progress") for one in said))
+            return TodoList(tuple(TodoItem(one, "in_progress") for one in hostile_texts))
         case "svg":
-            return Media(said[2], "image/svg+xml", f"<svg xmlns='http://www.w3.org/2000/svg' onload='{RUN}'/>".encode(), "\n".join(said))
+            return Media(
+                hostile_texts[2],
+                "image/svg+xml",
+                f"<svg xmlns='http://www.w3.org/2000/svg' onload='{RUN}'/>".encode(),
+                "\n".join(hostile_texts),
+            )
         case "wrong":
-            return Media(said[2], "image/png", f"<script>{RUN}</script>".encode(), "\n".join(said))
+            return Media(hostile_texts[2], "image/png", f"<script>{RUN}</script>".encode(), "\n".join(hostile_texts))
         case "output":
-            return CommandOutput("\n".join(said), len(said), 1, said[0], "\n".join(said), said[1])
+            return CommandOutput(
+                "\n".join(hostile_texts), len(hostile_texts), 1, hostile_texts[0], "\n".join(hostile_texts), hostile_texts[1]
+            )
         case _:
-            return "\n\n".join(said)
+            return "\n\n".join(hostile_texts)
 
 
 SHOWN = ("text", "diffs", "todo", "svg", "wrong", "output")
@@ -206,18 +216,18 @@ class HostileInvocation(BaseToolInvocation[Mapping[str, Any]]):
         return question(self.params["what"], self.tool.said)
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        what, said = self.params["what"], self.tool.said
-        text = "\n".join(said)
+        what, hostile_texts = self.params["what"], self.tool.said
+        text = "\n".join(hostile_texts)
         if what == "fails":
             raise ToolFailure(ErrorCode.EXECUTION_FAILED, text)
         if what == "crashes":
             raise RuntimeError(text)
         if what == "streams" and update_output is not None:
-            for end in range(0, len(said), 8):
-                update_output(CommandOutput("\n".join(said[:end]), end, None))
+            for end in range(0, len(hostile_texts), 8):
+                update_output(CommandOutput("\n".join(hostile_texts[:end]), end, None))
                 await asyncio.sleep(0.12)
-        shown = display(what, said) if what in SHOWN else what
-        return ToolResult(text, shown, summary=said[1], notes=tuple(said))
+        shown = display(what, hostile_texts) if what in SHOWN else what
+        return ToolResult(text, shown, summary=hostile_texts[1], notes=tuple(hostile_texts))
 
 
 class HostileTool(BaseDeclarativeTool[Mapping[str, Any]]):
@@ -225,35 +235,35 @@ class HostileTool(BaseDeclarativeTool[Mapping[str, Any]]):
 
     parameters: Mapping[str, Any] = {}
 
-    def __init__(self, name: str, kind: Kind, said: list[str], *, markdown: bool = False) -> None:
-        text = "\n".join(said)
-        what = {"type": "string", "description": text, "examples": said, "default": text}
-        also = {one[:60]: {"type": "string", "description": one} for one in said}
-        self.name, self.kind, self.said, self.is_output_markdown = name, kind, said, markdown
+    def __init__(self, name: str, kind: Kind, hostile_texts: list[str], *, markdown: bool = False) -> None:
+        text = "\n".join(hostile_texts)
+        what = {"type": "string", "description": text, "examples": hostile_texts, "default": text}
+        also = {one[:60]: {"type": "string", "description": one} for one in hostile_texts}
+        self.name, self.kind, self.said, self.is_output_markdown = name, kind, hostile_texts, markdown
         self.display_name = self.description = text
-        self.parameters = {"type": "object", "properties": {"what": what, **also}, "examples": [{"what": one} for one in said]}
+        self.parameters = {"type": "object", "properties": {"what": what, **also}, "examples": [{"what": one} for one in hostile_texts]}
 
     def create_invocation(self, params: Mapping[str, Any]) -> HostileInvocation:
         return HostileInvocation(params, self)
 
 
-def hooks(said: list[str]) -> list[BeforeHook]:
+def hooks(hostile_texts: list[str]) -> list[BeforeHook]:
     """Hooks that ask and block, for reasons of their own."""
 
     def blocks(_: BeforeCall) -> Block:
-        return Block("\n".join(said))
+        return Block("\n".join(hostile_texts))
 
     def asks(_: BeforeCall) -> Ask:
-        return Ask("".join(said))
+        return Ask("".join(hostile_texts))
 
     return [BeforeHook(name="blocks", matcher="hostile_blocks", run=blocks), BeforeHook(name="asks", matcher="hostile_asks", run=asks)]
 
 
-def notebook(said: list[str]) -> str:
+def notebook(hostile_texts: list[str]) -> str:
     """A notebook whose cells and outputs are payloads."""
     cells = [
         {"cell_type": "code", "id": f"c{at}", "metadata": {}, "source": one, "execution_count": 1, "outputs": _outputs(one)}
-        for at, one in enumerate(said)
+        for at, one in enumerate(hostile_texts)
     ]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 

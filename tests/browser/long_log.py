@@ -58,11 +58,11 @@ def _records(calls: int) -> Iterator[Record]:
         if first % TURN == 0:
             yield "user", {"role": "user"}, f"Now make part {first // TURN} exact."
         numbers = range(first, min(first + TOGETHER, calls))
-        yield "assistant", {"role": "assistant", "id": f"m{first}", "model": "claude-opus-4-5"}, [_asked(number) for number in numbers]
+        yield "assistant", {"role": "assistant", "id": f"m{first}", "model": "claude-opus-4-5"}, [_request(number) for number in numbers]
         yield "user", {"role": "user"}, [_answered(number) for number in numbers]
 
 
-def _asked(number: int) -> dict[str, Any]:
+def _request(number: int) -> dict[str, Any]:
     name, parameters, _ = _call(number)
     return _use(number, name, parameters)
 

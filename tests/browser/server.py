@@ -47,7 +47,7 @@ class Server:
         configure(home)
 
     def address(self, app: str, path: str = "") -> str:
-        """Where ``app`` (``lab/tree``, ``notebooks``, ``edit``) shows a file."""
+        """Returns the address at which ``app`` (``lab/tree``, ``notebooks``, ``edit``) shows a file."""
         return f"http://127.0.0.1:{self._port}/{app}/{path}?token={self._token}"
 
     async def __aenter__(self) -> Self:
@@ -90,7 +90,7 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What the server has said lately."""
+        """Returns the last lines of the server's log."""
         return "".join(self._said[-60:])
 
     async def _read(self) -> None:
@@ -141,7 +141,7 @@ def configure(home: Path) -> None:
 
 
 def disable_extension(home: Path, name: str) -> None:
-    """What ``jupyter labextension disable`` does, for the user of ``home``."""
+    """Does what ``jupyter labextension disable`` does, for the user of ``home``."""
     command = [sys.executable, "-m", "jupyter", "labextension", "disable", "--level=user", name]
     subprocess.run(command, env=environment(home), check=True, capture_output=True)
 

@@ -112,12 +112,12 @@ class NotebookCells(ABC):
             while not all((self.folder / name).is_file() and self.read(name).strip() for name in names):
                 await asyncio.sleep(0.05)
 
-    async def asked(self, index: int, count: int = 1) -> None:
-        """Waits until that many questions stand there, with their buttons."""
+    async def wait_for_questions(self, index: int, count: int = 1) -> None:
+        """Waits until that many questions are shown, with their buttons."""
         await expect(self.question(index).locator("button.nbtools-cancel")).to_have_count(count)
 
     async def answer(self, index: int, label: str) -> None:
-        """Presses a button of the question, as soon as it stands there."""
+        """Presses a button of the question, as soon as it is shown."""
         await self.question(index).get_by_role("button", name=label).click()
 
     async def approve(self, index: int) -> None:
@@ -151,7 +151,7 @@ class Tab(NotebookCells):
 
     @property
     def notices(self) -> Locator:
-        """What the application says in a corner of the page."""
+        """Returns the notification of the application in a corner of the page."""
         return self.page.locator(".Toastify__toast")
 
     def cell(self, index: int) -> Locator:
@@ -212,9 +212,9 @@ class Tab(NotebookCells):
         await self.page.evaluate(execute, [name, arguments, wait])
 
     async def value(self, expression: str) -> str:
-        """What an expression is in the kernel, asked beside the notebook."""
+        """Returns the value of an expression in the kernel, requested beside the notebook."""
         code = f"print({expression})"
-        asked = """async code => {
+        evaluate = """async code => {
             const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
             const future = kernel.requestExecute({ code, silent: false, store_history: false, allow_stdin: false });
             let text = '';
@@ -222,7 +222,7 @@ class Tab(NotebookCells):
             await future.done;
             return text;
         }"""
-        return str(await self.page.evaluate(asked, code)).strip()
+        return str(await self.page.evaluate(evaluate, code)).strip()
 
     async def save(self) -> dict[str, Any]:
         """Saves the notebook; returns what is on disk."""
@@ -278,7 +278,7 @@ class Tab(NotebookCells):
 
 
 class Themed(Protocol):
-    """What is shown on a page in one theme or another."""
+    """The appearance of a page in one theme or another."""
 
     page: Page
     shots: Path
@@ -286,12 +286,12 @@ class Themed(Protocol):
     async def theme(self, name: str) -> None: ...
 
 
-async def take_pictures(shown: Themed, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
+async def take_pictures(visible: Themed, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
     """Screenshots for the eye, in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them; of the page where no place is given."""
     if not os.environ.get("NBTOOLS_SCREENSHOTS"):
         return
     for theme in themes:
-        await shown.theme(theme)
-        target = where[0] if where else shown.page
-        await target.screenshot(path=shown.shots / f"{name}-{theme}.png", animations="disabled")
-    await shown.theme("light")
+        await visible.theme(theme)
+        target = where[0] if where else visible.page
+        await target.screenshot(path=visible.shots / f"{name}-{theme}.png", animations="disabled")
+    await visible.theme("light")

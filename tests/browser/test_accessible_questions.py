@@ -37,8 +37,8 @@ async def test_each_kind_of_question_and_the_editor(open_cells):
     await tab.done(1)
     await tab.run(2)
     await tab.start(3)
-    await tab.asked(2, KINDS)
-    await tab.asked(3)
+    await tab.wait_for_questions(2, KINDS)
+    await tab.wait_for_questions(3)
     await in_all_themes(tab)
     for label in ("value_20", "tee"):
         await tab.question(2).filter(has_text=label).get_by_role("button", name="Modify…").click()

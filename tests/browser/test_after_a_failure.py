@@ -1,4 +1,4 @@
-"""What a story finds that comes after one that has failed."""
+"""The state that a story finds after one that has failed."""
 
 from __future__ import annotations
 

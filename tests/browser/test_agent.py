@@ -37,7 +37,7 @@ def foot(tab, index):
     return tab.cell(index).locator(".nbtools-run:has(.nbtools-run-why)")
 
 
-def said(tab, index):
+def texts_of(tab, index):
     return tab.cell(index).locator(".nbtools-run-said")
 
 
@@ -67,23 +67,23 @@ def open_agent(open_notebook):
     return open_agent
 
 
-async def test_a_run_is_watched_and_what_the_person_says_of_its_calls_goes_back_to_the_model(open_agent, zoomed):
+async def test_a_run_is_watched_and_the_persons_messages_about_its_calls_reach_the_model(open_agent, zoomed):
     """Approved and undone; denied; changed by hand.  What it shows is accessible."""
     tab = await open_agent(STORY, TASK, f"agent.model = playing([{EDIT}], ['As you like.'], [{EDIT}], ['Fine.'])", TASK, TASK)
     await tab.start(3)
     await expect(status(tab, 3)).to_have_text("Needs your answer")
-    await expect(said(tab, 3).first.locator("summary")).to_contain_text("Thought")
-    await expect(said(tab, 3).nth(1).locator("li")).to_have_count(2)
+    await expect(texts_of(tab, 3).first.locator("summary")).to_contain_text("Thought")
+    await expect(texts_of(tab, 3).nth(1).locator("li")).to_have_count(2)
     await tab.keys_count(3)
     await pictured(tab, "asking", 3)
     await tab.approve(3)
     await tab.done(3)
     await expect(status(tab, 3)).to_have_text("Done")
     await expect(head(tab, 3).get_by_role("button")).to_have_count(0)
-    await expect(said(tab, 3).last.locator("table")).to_be_visible()
+    await expect(texts_of(tab, 3).last.locator("table")).to_be_visible()
     await expect(foot(tab, 3)).to_contain_text("3 steps · 2 calls")
     assert "Decimal(0)" in tab.read("src/cart.py")
-    await expect(said(tab, 3).last).to_be_in_viewport()
+    await expect(texts_of(tab, 3).last).to_be_in_viewport()
     await expect(foot(tab, 3)).to_be_in_viewport()
     await expect(foot(tab, 3)).to_contain_text("1 file changed")
     await expect(foot(tab, 3).locator("li")).to_have_text("src/cart.py +1 −1")
@@ -118,7 +118,7 @@ async def test_a_run_is_watched_and_what_the_person_says_of_its_calls_goes_back_
     assert "zwei" in await tab.value("told()")
 
 
-async def test_a_run_is_gone_on_with_followed_by_an_explorer_and_kept(open_agent, open_file):
+async def test_a_run_is_continued_followed_by_an_explorer_and_stored(open_agent, open_file):
     turns = f"agent.model = playing([{FIX}], ['The total is a **decimal**.'], ['Nothing is left.'], [{EDIT}], ['It is exact.'])"
     tab = await open_agent(turns, TASK, "t = %trace latest nbtools\nt", "%%agent\nNow change it.")
     await tab.start(3)
@@ -128,7 +128,7 @@ async def test_a_run_is_gone_on_with_followed_by_an_explorer_and_kept(open_agent
     await expect(tab.cell(4).locator(".cm-content")).to_be_focused()
     await tab.page.keyboard.type("And now?")
     await tab.run(4)
-    await expect(said(tab, 4)).to_contain_text("Nothing is left")
+    await expect(texts_of(tab, 4)).to_contain_text("Nothing is left")
     await foot(tab, 4).get_by_role("button", name="Open trace").click()
     await expect(tab.cell(5).locator(".nbtools-trace")).to_contain_text("And now?")
 
@@ -162,13 +162,13 @@ async def test_stop_ends_a_sentence_and_a_call_and_the_end_of_a_run_is_scrolled_
     turns = f"agent.model = playing(['Let me think about it for ', ('until', 'never')], [{shell}], ['Again.'])"
     tab = await open_agent(turns, TASK, TASK, TASK, f"agent.model = playing([{READ}], [{READ}], [{READ}], [{READ}], ['The end.'])", TASK)
     await tab.start(3)
-    await expect(said(tab, 3)).to_contain_text("Let me think")
+    await expect(texts_of(tab, 3)).to_contain_text("Let me think")
     await expect(status(tab, 3)).to_have_text("Writing")
     await pictured(tab, "writing", 3)
     await head(tab, 3).get_by_role("button", name="Stop").press("Enter")
     await tab.done(3)
     await expect(foot(tab, 3)).to_contain_text("You stopped it")
-    await expect(said(tab, 3)).to_contain_text("Let me think")
+    await expect(texts_of(tab, 3)).to_contain_text("Let me think")
     await tab.start(4)
     await tab.approve(4)
     await expect(tab.card(4).nth(1).locator(".nbtools-status")).to_have_text("Running")
@@ -178,14 +178,14 @@ async def test_stop_ends_a_sentence_and_a_call_and_the_end_of_a_run_is_scrolled_
     await expect(tab.cell(4)).to_contain_text("Cancelled")
     await pictured(tab, "stopped", 4)
     await tab.run(5)
-    await expect(said(tab, 5)).to_contain_text("Again.")
+    await expect(texts_of(tab, 5)).to_contain_text("Again.")
 
     await tab.run(6)
     await tab.page.set_viewport_size({"width": 1200, "height": 400})
     await tab.run(7)
     await expect(status(tab, 7)).to_have_text("Done")
     await expect(foot(tab, 7)).to_be_in_viewport()
-    await expect(said(tab, 7).last).to_be_in_viewport()
+    await expect(texts_of(tab, 7).last).to_be_in_viewport()
     await expect(head(tab, 7)).not_to_be_in_viewport()
 
 
@@ -194,23 +194,23 @@ async def test_a_run_whose_page_is_loaded_again_goes_on_and_one_whose_kernel_has
     turns = "agent.model = playing(['Before. ', ('until', 'go'), 'After.'], ['Again. ', ('until', 'never')])"
     tab = await open_agent(turns, TASK, "%agent", TASK)
     await tab.start(3)
-    await expect(said(tab, 3)).to_contain_text("Before.")
+    await expect(texts_of(tab, 3)).to_contain_text("Before.")
     await expect(head(tab, 3)).not_to_contain_text("Run %agent")
     await tab.command("docmanager:save")  # its head counts on: the notebook is never without changes
     await tab.load_again()
-    await expect(said(tab, 3)).to_contain_text("Before.")
+    await expect(texts_of(tab, 3)).to_contain_text("Before.")
     await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
     await expect(head(tab, 3).get_by_role("button", name="Stop")).to_be_visible()
     (tab.folder / "go").touch()
     await expect(status(tab, 3)).to_have_text("Done")
     await expect(head(tab, 3)).to_contain_text("Run %agent to see its state")
-    await expect(said(tab, 3)).to_have_text("Before.", use_inner_text=True)
+    await expect(texts_of(tab, 3)).to_have_text("Before.", use_inner_text=True)
     await tab.run(4)
     await expect(tab.output(4)).to_contain_text("Before. After.")
 
     process = int(await tab.value("__import__('os').getpid()"))
     await tab.start(5)
-    await expect(said(tab, 5)).to_contain_text("Again.")
+    await expect(texts_of(tab, 5)).to_contain_text("Again.")
     os.kill(process, signal.SIGKILL)
     await expect(status(tab, 5)).to_have_text("Kernel not responding")
     await expect(head(tab, 5)).to_contain_text("Run %agent to see its state")
@@ -218,7 +218,7 @@ async def test_a_run_whose_page_is_loaded_again_goes_on_and_one_whose_kernel_has
 
 
 async def test_a_long_run_is_read_and_stopped_while_it_grows_and_bad_models_and_hostile_ones_do_no_harm(open_agent):
-    """What is selected stays selected, what is scrolled to stays there, and the way to stop is in view."""
+    """A selection stays, the scroll position stays, and the way to stop is in view."""
     lines = "\\n\\n".join(f"Line {n}" for n in range(120))
     text = (
         "<img src=x onerror='window.hacked=1'> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://example.org/p)"
@@ -226,16 +226,16 @@ async def test_a_long_run_is_read_and_stopped_while_it_grows_and_bad_models_and_
     models = ("agent.model = 'nobody:none'", TASK, f"agent.model = playing([{text!r}])", TASK, "%agent")
     tab = await open_agent(f"agent.model = playing(['{lines}', ('until', 'go'), ' and more', ('until', 'never')])", TASK, *models)
     await tab.start(3)
-    await expect(said(tab, 3).last).to_contain_text("Line 119")
-    await said(tab, 3).last.locator("p").last.scroll_into_view_if_needed()
-    await expect(said(tab, 3).first.locator("p").first).not_to_be_in_viewport()
+    await expect(texts_of(tab, 3).last).to_contain_text("Line 119")
+    await texts_of(tab, 3).last.locator("p").last.scroll_into_view_if_needed()
+    await expect(texts_of(tab, 3).first.locator("p").first).not_to_be_in_viewport()
     await expect(head(tab, 3).get_by_role("button", name="Stop")).to_be_in_viewport()
     await tab.look("agent-long", tab.panel)
-    chosen = await said(tab, 3).last.locator("p").nth(110).element_handle()
+    chosen = await texts_of(tab, 3).last.locator("p").nth(110).element_handle()
     await chosen.evaluate("node => window.getSelection().selectAllChildren(node)")
     top = await chosen.evaluate("node => node.getBoundingClientRect().top")
     (tab.folder / "go").touch()
-    await expect(said(tab, 3).last).to_contain_text("Line 119 and more")
+    await expect(texts_of(tab, 3).last).to_contain_text("Line 119 and more")
     assert await chosen.evaluate("node => node.isConnected && String(window.getSelection()).trim()") == "Line 110"
     assert await chosen.evaluate("node => node.getBoundingClientRect().top") == top
     await head(tab, 3).get_by_role("button", name="Stop").click()
@@ -248,9 +248,9 @@ async def test_a_long_run_is_read_and_stopped_while_it_grows_and_bad_models_and_
     await pictured(tab, "failed", 5)
     await tab.run(6)
     await tab.run(7)
-    await expect(said(tab, 7)).to_contain_text("<script>")
-    assert await said(tab, 7).locator("img, script, iframe, [onerror]").count() == 0
-    assert await said(tab, 7).locator("a[href]").count() == 0
+    await expect(texts_of(tab, 7)).to_contain_text("<script>")
+    assert await texts_of(tab, 7).locator("img, script, iframe, [onerror]").count() == 0
+    assert await texts_of(tab, 7).locator("a[href]").count() == 0
     assert await tab.page.evaluate("window.hacked ?? null") is None
     await tab.run(8)
     await tab.look("agent-overview", tab.cell(8))

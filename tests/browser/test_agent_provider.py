@@ -18,7 +18,7 @@ def edit(call_id, new):
 
 
 def back(server, number):
-    """What a request said of the last call."""
+    """Returns the message of a request about the last call."""
     return str(server.messages_of(number)[-1]["content"])
 
 

@@ -84,7 +84,7 @@ async def test_several_questions_are_answered_by_the_keyboard_alone_and_shown_in
     await again.look("ask-reopened", again.cell(2))
 
 
-async def test_escape_keeps_what_was_typed_and_then_skips(open_cells):
+async def test_escape_preserves_the_typed_text_and_then_skips(open_cells):
     tab = await story(open_cells, f"%tool ask '{json.dumps(NAME)}'", "%tool ask 'Really?'")
     await tab.run(1)
     await tab.start(2)
@@ -106,7 +106,7 @@ async def test_two_forms_are_answered_one_after_the_other(open_cells):
     tab = await story(open_cells, "first, second = (tools.ask.background([{'text': text}]) for text in ('One?', 'Two?'))")
     await tab.run(1)
     await tab.run(2)
-    await tab.asked(2, 2)
+    await tab.wait_for_questions(2, 2)
     for text in ("One?", "Two?"):
         field = tab.question(2).get_by_role("textbox", name=text)
         await field.click()
@@ -119,7 +119,7 @@ async def test_two_forms_are_answered_one_after_the_other(open_cells):
 
 
 async def test_a_change_of_mind_counts(open_cells):
-    """What is chosen and typed bit by bit, while the cell waits, arrives as it stands at the end."""
+    """Choices and text entered bit by bit, while the cell waits, arrive in their final state."""
     tab = await story(open_cells, ask(DATABASE, NAME))
     await tab.run(1)
     await tab.start(2)

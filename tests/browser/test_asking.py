@@ -23,7 +23,7 @@ async def test_an_edit_is_approved_by_a_click_and_others_by_the_keyboard(open_no
     tab = await open_notebook(EDIT, *(f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in words), app=app)
     await tab.start(1)
     await expect(tab.question(1)).to_contain_text("Needs your answer")
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await expect(tab.question(1)).to_contain_text("total = Decimal(0)")
     assert tab.read("src/cart.py") == CART
     await tab.look(f"asking-edit-{app}", tab.cell(1))
@@ -83,7 +83,7 @@ async def test_a_cell_that_awaits_asks_too(open_cells):
     assert tab.read("notes.txt") == "one\n2\nthree\n"
 
 
-async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_cells):
+async def test_a_modified_edit_needs_a_second_approval_and_writes_the_persons_text(open_cells):
     tab = await open_cells("%tool edit notes.txt --old two --new zwei")
     await tab.start(1)
     await tab.answer(1, "Modify…")
@@ -105,7 +105,7 @@ async def test_a_modified_edit_is_asked_again_and_writes_the_persons_text(open_c
 async def test_a_modified_command_runs_as_the_person_left_it(open_cells):
     tab = await open_cells("%tool shell echo first > out.txt && cat notes.txt")
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await tab.look("asking-command", tab.cell(1))
     await tab.answer(1, "Modify…")
     await tab.question(1).locator("textarea").fill("echo second > out.txt")
@@ -208,7 +208,7 @@ first = tools.edit.background("notes.txt", old="one", new="1")
 second = tools.edit.background("README.md", old="# Cart", new="# The cart")"""
     tab = await open_cells(code, "first.result().ok, second.result().ok")
     await tab.run(1)
-    await tab.asked(1, 2)
+    await tab.wait_for_questions(1, 2)
     await tab.look("two-questions", tab.cell(1))
     await tab.question(1).nth(1).get_by_role("button", name="Approve once").click()
     await expect(tab.question(1)).to_have_count(1)
@@ -374,7 +374,7 @@ async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebo
     """The keys are pressed by a script in the page, as fast as a person who holds no key down can be."""
     tab = await open_notebook(f"import asyncio\n{SEVERAL}")
     await tab.start(1)
-    await tab.asked(1, 3)
+    await tab.wait_for_questions(1, 3)
     await tab.page.wait_for_function("document.activeElement?.closest('.nbtools-asking')")
     await tab.keys_pass()
     await tab.page.evaluate("""async () => {
@@ -389,10 +389,10 @@ async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebo
         press();
     }""")
     await tab.keys_pass()
-    await tab.asked(1, 2)
+    await tab.wait_for_questions(1, 2)
     await expect(tab.question(1).locator(":focus")).to_have_count(1)
     await tab.page.keyboard.press("y")  # after the grace period it counts
-    await tab.asked(1, 1)
+    await tab.wait_for_questions(1, 1)
     await tab.keys_pass()
     await tab.page.keyboard.press("Escape")
     await tab.done(1)
@@ -402,7 +402,7 @@ async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebo
 async def test_always_answers_the_questions_beside_it(open_cells):
     tab = await open_cells(f"import asyncio\n{SEVERAL}")
     await tab.start(1)
-    await tab.asked(1, 3)
+    await tab.wait_for_questions(1, 3)
     await tab.question(1).nth(1).get_by_role("button", name="Always allow edit").click()
     await tab.done(1)
     await expect(tab.question(1)).to_have_count(0)
@@ -429,10 +429,10 @@ async def test_shift_enter_after_an_answer_runs_the_next_cell(open_notebook, app
     assert tab.read("notes.txt") == "ONE\nTWO\nthree\n"
 
 
-async def test_what_always_covers_stands_below_the_buttons(open_cells):
+async def test_the_coverage_of_always_is_shown_below_the_buttons(open_cells):
     tab = await open_cells("%tool shell git add -A", "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'")
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await expect(tab.question(1).locator(".nbtools-rules code")).to_have_text("shell(git add:*)")
     await tab.look("rules-command", tab.cell(1))
     await tab.answer(1, "Deny")

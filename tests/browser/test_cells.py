@@ -89,7 +89,7 @@ async def test_a_cell_is_taken_back_by_undo_runs_after_the_one_that_asks_and_is_
     await tab.page.keyboard.press("Control+z")
     await has(tab, *FIRST, replace, "print('old')", *others)
 
-    os.mkfifo(tab.folder / "go")  # whoever opens it waits for the other
+    os.mkfifo(tab.folder / "go")  # the opener waits for the other
     await tab.start(4)
     await expect(tab.output(4).last).to_contain_text("queued")
     await expect(tab.output(5)).to_have_count(0)

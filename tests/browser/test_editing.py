@@ -19,7 +19,7 @@ WRITE = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.
 async def test_hunks_are_left_out_in_the_diff_of_the_question(open_cells):
     tab = await open_cells(WRITE)
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     boxes = tab.question(1).get_by_role("checkbox", name="Change")
     await expect(boxes).to_have_count(3)
     approve = tab.question(1).locator("button.nbtools-approve")
@@ -111,7 +111,7 @@ async def test_code_in_a_here_document_is_shown_as_code(open_cells):
     code = "tools.shell(\"python - <<'EOF' | tail -1\\nimport sys\\nprint('code', 3)\\nEOF\").ok"
     tab = await open_cells(code)
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await expect(tab.question(1).locator(".nbtools-command")).to_contain_text("python - <<'EOF'")
     await expect(tab.question(1).locator(".nbtools-command")).not_to_contain_text("import")
     await expect(tab.question(1).locator(".nbtools-code")).to_contain_text("import sys")
@@ -144,7 +144,7 @@ PATCHED = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntool
 async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open_cells):
     tab = await open_cells(PATCHED)
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     question = tab.question(1)
     titles = question.locator(".nbtools-diff .nbtools-title")
     await expect(titles).to_have_count(4)

@@ -277,7 +277,7 @@ async def test_a_call_runs_until_its_result_is_there(open_live):
     await expect(trace.card).not_to_contain_text("Running")
 
 
-async def test_a_kernel_that_runs_a_cell_answers_and_without_subshells_is_said_to_be_busy(open_in_notebook, project):
+async def test_a_kernel_that_runs_a_cell_answers_and_without_subshells_is_shown_as_busy(open_in_notebook, project):
     live = await open_in_notebook(WAITS.format(name="first"), WAITS.format(name="second"))
     trace, tab = live.trace, live.trace.tab
     await tab.start(2)
@@ -309,7 +309,7 @@ async def test_a_kernel_that_runs_a_cell_answers_and_without_subshells_is_said_t
     await expect(trace.node).to_contain_text("335 records")
 
 
-async def test_nothing_is_asked_while_nobody_looks(open_live, views):
+async def test_nothing_is_requested_while_the_page_is_hidden(open_live, views):
     live = await open_live()
     await views.asks_for("follow", 2)
     await live.trace.cell.evaluate("cell => { cell.style.display = 'none'; }")

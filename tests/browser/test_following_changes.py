@@ -1,4 +1,4 @@
-"""An open explorer whose log is cut, written anew, deleted and replaced, and whose kernel or tab ends."""
+"""An open explorer whose log is cut, rewritten, deleted and replaced, and whose kernel or tab ends."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def going_on(tab, index):
 
 
 async def shown_keys(button):
-    """What the card shows before *Continue*."""
+    """Returns the text of the card before *Continue*."""
     return await button.evaluate("button => getComputedStyle(button, '::before').content.split(' / ')[0]")
 
 
@@ -118,10 +118,10 @@ async def test_questions_keep_their_keys_and_after_a_reload_wait_in_the_panel(op
     # JupyterLab adds no output to a cell that ran before the page was loaded: the second question is only in the panel, the head follows.
     await tab.value("setattr(agent, 'pace', 0)")
     await going_on(tab, 5).click()
-    await tab.asked(6)
+    await tab.wait_for_questions(6)
     await tab.save()
     await tab.load_again()
-    await tab.asked(6)
+    await tab.wait_for_questions(6)
     await tab.approve(6)
     await expect(tab.card(6).filter(has_text="Approved once by you")).to_be_visible()
     await tab.page.locator(".nbtools-status-button", has_text="1 waiting").click()

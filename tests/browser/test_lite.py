@@ -61,7 +61,7 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the files are, written as ``make lite`` writes them."""
+    """Returns the folder of the files, written as ``make lite`` writes them."""
     folder = tmp_path_factory.mktemp("site") / "lite"
     done = subprocess.run([sys.executable, "docs/scripts/lite.py", folder], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -166,7 +166,7 @@ async def test_every_cell_of_the_notebook_runs_except_the_command(tab: Tab, page
 
 @pytest.mark.slow
 async def test_ones_own_log_is_uploaded_and_does_no_harm(tab: Tab, page: Page, tmp_path: Path) -> None:
-    """The name and the texts are hostile: each text is said, called and answered."""
+    """The name and the texts are hostile: each text is in a message, a call and a result."""
     name = f"a b <img class=pwned src=x onerror={RUN}> %20.jsonl"
     write_log(tmp_path / name, "/tmp", hostile_records())
     await page.evaluate("window.jupyterapp.shell.activateById('filebrowser')")

@@ -7,7 +7,7 @@ from playwright.async_api import expect
 from tests.browser.conftest import without_extension
 from tests.browser.project import write_notebook
 from tests.browser.tab import Tab
-from tests.browser.test_agent import PLAYING, foot, head, said
+from tests.browser.test_agent import PLAYING, foot, head, texts_of
 
 LOOP = """\
 for number in range(70):
@@ -20,7 +20,7 @@ for number in range(30):
 async def test_a_question_after_many_calls_in_a_loop_is_in_view(open_notebook, app):
     tab = await open_notebook(LOOP, app=app)
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await expect(tab.question(1)).to_be_in_viewport(ratio=0.9)
     assert await tab.output(1).count() < 30
     await expect(tab.card(1)).to_have_count(70)
@@ -50,7 +50,7 @@ async def test_a_question_after_many_calls_is_in_view_without_the_extension(serv
         await tab.ready()
         await tab.run(0)
         await tab.start(1)
-        await tab.asked(1)
+        await tab.wait_for_questions(1)
         await expect(tab.question(1)).to_be_in_viewport()
         assert await tab.output(1).count() < 30
         await tab.approve(1)
@@ -72,7 +72,7 @@ async def test_long_runs_keep_their_questions_and_their_answers_in_view(open_not
     for index, steps in ((3, 2 + TURNS), (5, 3)):
         await tab.run(index - 1)
         await tab.start(index)
-        await tab.asked(index)
+        await tab.wait_for_questions(index)
         await expect(tab.question(index)).to_be_in_viewport(ratio=0.9)
         assert await tab.output(index).count() < 35
         await expect(head(tab, index)).to_have_count(1)
@@ -82,7 +82,7 @@ async def test_long_runs_keep_their_questions_and_their_answers_in_view(open_not
         await tab.done(index)
         calls = tab.card(index).filter(has_not=tab.page.locator(".nbtools-run-figures, .nbtools-run-why"))
         await expect(calls).to_have_count(TURNS * 2 + 1)
-        await expect(said(tab, index).last).to_contain_text("All done.")
+        await expect(texts_of(tab, index).last).to_contain_text("All done.")
         await expect(foot(tab, index)).to_contain_text(f"{steps} steps")
         await tab.look(f"outputs-run-done-{steps}", tab.panel)
 

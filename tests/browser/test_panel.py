@@ -80,7 +80,7 @@ async def test_a_question_is_notified_once_it_waits_unseen_and_not_while_it_is_i
     async with tab.setting("notifyAfter", 1):
         await tab.to_front()
         await tab.start(1)
-        await tab.asked(1)
+        await tab.wait_for_questions(1)
         since = await tab.page.evaluate("performance.now()")
         await tab.page.wait_for_function("since => performance.now() - since > 2200", arg=since)  # it is looked at twice
         await expect(toast).to_have_count(0)
@@ -295,7 +295,7 @@ async def test_a_question_of_a_closed_notebook_counts_and_is_answered_after_it_i
 ):
     tab = await open_notebook(EDIT)
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await tab.command("docmanager:save")
     await tab.page.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
     status = tab.page.locator(".nbtools-status-button")
@@ -339,7 +339,7 @@ async def test_a_question_that_waits_is_answered_from_the_panel_after_a_reload(o
     """The kernel is still executing the cell that asks."""
     tab = await open_notebook(EDIT)
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await tab.save()
     await tab.load_again()
     agents = await open_agents(tab)

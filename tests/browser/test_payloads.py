@@ -98,7 +98,7 @@ SEVERAL = 60
 
 @dataclass
 class Watch:
-    """What a page did that it should not have done."""
+    """Returns the forbidden effects of a page."""
 
     page: Page
     canary: Canary
@@ -189,7 +189,7 @@ async def finished(tab: Tab) -> None:
     await tab.page.wait_for_function("[...window.jupyterapp.shell.currentWidget.content.model.cells].every(cell => cell.executionCount)")
 
 
-def told(cell: dict[str, Any]) -> set[str]:
+def message_of(cell: dict[str, Any]) -> set[str]:
     """The marks of the payloads that a saved cell's outputs hold, also in the compressed blocks of cards."""
     data = [output.get("data", {}) for output in cell["outputs"]]
     bundles = [bundle for one in data for bundle in one.get(GROUP_MIME, {}).get("parts", [one])]
@@ -222,7 +222,7 @@ async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, cana
     await watch.nothing_happened()
 
     saved = await tab.save()
-    counts = {"".join(cell["source"])[:40]: len(told(cell)) for cell in saved["cells"][2:-1]}
+    counts = {"".join(cell["source"])[:40]: len(message_of(cell)) for cell in saved["cells"][2:-1]}
     assert min(counts.values()) >= SEVERAL, counts
     for cell in saved["cells"]:
         cell["metadata"]["from"] = "a stranger"

@@ -1,4 +1,4 @@
-"""What stays: after a restart, after closing and opening, in a stranger's hands, and without the extension."""
+"""Cards and questions stay: after a restart, after closing and opening, in a stranger's hands, and without the extension."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def contains(tab, index, words):
 
 
 def text_of(saved, index):
-    """What a saved notebook shows of a cell where there is nothing of ours: HTML and text."""
+    """Returns what a saved notebook shows of a cell without the extension: HTML and text."""
     data = saved["cells"][index]["outputs"][0]["data"]
     return "".join([*data["text/html"], *data["text/plain"]])
 
@@ -47,10 +47,10 @@ async def save_while_running(tab):
 async def test_a_question_that_is_answered_after_a_reload_leaves_a_true_card(open_notebook, app, answer):
     tab = await open_notebook(EDIT, app=app)
     await tab.start(1)
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await tab.save()
     await tab.load_again()
-    await tab.asked(1)
+    await tab.wait_for_questions(1)
     await tab.answer(1, answer)
     words = ("Done", "Approved once by you", True) if answer == "Approve once" else ("Denied", "Denied by you", False)
     await expect(tab.status(1)).to_have_text(words[0])
@@ -74,7 +74,7 @@ async def test_a_command_that_ends_after_a_reload_is_shown_to_its_end_and_can_be
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
 
-async def test_what_ended_while_the_page_was_away_is_shown_when_it_is_back(open_notebook):
+async def test_calls_that_ended_while_the_page_was_closed_are_shown_afterwards(open_notebook):
     tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
     await save_while_running(tab)
     address = tab.page.url
@@ -131,7 +131,7 @@ async def test_a_question_and_a_command_whose_kernel_is_gone_say_that_their_ends
     await tab.approve(1)
     await expect(tab.status(1)).to_have_text("Running")
     await tab.start(2)
-    await tab.asked(2)
+    await tab.wait_for_questions(2)
     await tab.save()
     await tab.end()
     again = await open_file(tab.path)

@@ -41,7 +41,7 @@ class Review:
         self.keys = trace.tab.page.keyboard
 
     def marks(self, row: int):
-        """Those of the row with this index."""
+        """Returns the labels of the row with this index."""
         return self.trace.list.locator(f'[data-index="{row}"] .nbtools-trace-mark')
 
     async def says(self, text: str) -> None:

@@ -38,7 +38,7 @@ async def have_ended(tab):
 
 
 async def test_a_streaming_command_leaves_the_tab_responsive_and_a_failing_one_shows_its_exit_code(open_notebook, record_property):
-    """The command ends only when what was typed meanwhile is shown; how long that took is told with the test."""
+    """The command ends only when the text typed in between is shown; how long that took is printed with the test."""
     fails = "%tool shell printf '\\033[1;31mE\\033[0m  1 failed\\n'; exit 3"
     tab = await open_notebook("%tools allow shell", STREAM, "", fails, "%tool shell true")
     await tab.run(1)
@@ -75,7 +75,7 @@ async def test_a_streaming_command_leaves_the_tab_responsive_and_a_failing_one_s
 
 
 async def test_cancel_and_the_stop_button_end_a_call_that_runs_or_waits(open_notebook):
-    """With all that it has started; the kernel takes the next cell."""
+    """Every process of the command ends, and the kernel runs the next cell."""
     waiting = ("%tool edit notes.txt --old two --new 2", "await tools.edit.start('notes.txt', old='two', new='2')")
     running = (LONG, "await tools.shell.start('echo $$ > inner.pid; echo $$ > outer.pid; sleep 301')", LONG)
     cells = [waiting[0], "'after 1'", waiting[1], "'after 3'", "%tools allow shell"]
@@ -115,7 +115,7 @@ async def is_cancelled(tab, index):
 async def test_a_background_call_goes_on_while_another_cell_blocks(open_notebook):
     steps = "job = tools.shell.background('for n in 1 2 3; do echo step $n; sleep 0.4; done')"
     tab = await open_notebook("%tools allow shell", steps, "open('go').read()", "job")
-    os.mkfifo(tab.folder / "go")  # whoever opens it waits for the other
+    os.mkfifo(tab.folder / "go")  # the opener waits for the other
     await tab.run(1)
     await tab.run(2)
     await tab.start(3)

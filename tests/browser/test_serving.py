@@ -33,7 +33,7 @@ async def test_a_person_answers_the_calls_of_clients_which_the_cell_takes_again_
         assert "story.ipynb" in agent.instructions
         write = {"path": "notes.txt", "old": "two", "new": "2"}
         approved = asyncio.ensure_future(agent.call_tool("edit", write))
-        await tab.asked(1)
+        await tab.wait_for_questions(1)
         await expect(tab.question(1)).to_contain_text("claude-code asks")
         await expect(tab.output(1).first).to_contain_text("1 call waits for your answer")
         await tab.look("serving-asks", tab.cell(1))
@@ -46,7 +46,7 @@ async def test_a_person_answers_the_calls_of_clients_which_the_cell_takes_again_
         await expect(tab.output(1).first).to_contain_text("1 connected")
 
         denied = asyncio.ensure_future(agent.call_tool("shell", {"command": "rm -r src"}))
-        await tab.asked(1)
+        await tab.wait_for_questions(1)
         await tab.question(1).get_by_placeholder("Reason").fill("move it to the trash instead")
         await tab.look("serving-asks-again", tab.cell(1))
         await tab.answer(1, "Deny")
@@ -62,7 +62,7 @@ async def test_a_person_answers_the_calls_of_clients_which_the_cell_takes_again_
         assert not (await agent.call_tool("read", {"path": "notes.txt"})).is_error
         await expect(tab.record(1).last).to_contain_text("called by cursor")
         asked = asyncio.ensure_future(agent.call_tool("write", {"path": "new.txt", "content": "x"}))
-        await tab.asked(1)
+        await tab.wait_for_questions(1)
         await tab.run(1)  # what a person does after a reload: the question stands in the new output
         await expect(tab.question(1)).to_have_count(1)
         await tab.approve(1)

@@ -30,7 +30,7 @@ def open_planted(views, tmp_path):
     return open_planted
 
 
-async def test_a_session_is_shared_after_a_look_at_what_is_removed(open_planted, tmp_path):
+async def test_a_session_is_shared_after_a_preview_of_the_removed_secrets(open_planted, tmp_path):
     trace = await open_planted()
     await trace.node.get_by_role("button", name="share…").click()
     panel = trace.node.get_by_role("region", name="Share this session")

@@ -125,7 +125,7 @@ async def test_chips_menus_and_the_search_find_what_the_kernel_finds(open_file, 
 async def test_only_what_the_file_answers_is_offered_and_the_policy_refuses_what_a_mistake_would_let_in(open_file, shared):
     """Nothing that needs a kernel: other overviews, orders, usage, changes, raw records, following, reviews, cells.
 
-    The page's rules hold for scripts, styles, pictures and requests, whoever adds them.
+    The page's rules hold for scripts, styles, pictures and requests from any source.
     """
     page = await open_file(shared, "#step-30")
     explorer = page.locator(".nbtools-trace")
@@ -170,7 +170,7 @@ async def test_the_page_is_accessible(open_file, shared, width, scheme):
 
 
 async def test_a_hostile_log_runs_and_loads_nothing(open_file, tmp_path):
-    """Each text is said, thought, called, answered and written into a file; each step is opened, searched and copied."""
+    """Each text is in a message, a thought, a call, a result and a file; each step is opened, searched and copied."""
     path = tmp_path / "shared.html"
     path.write_text(shared_page(traces.load(write_log(tmp_path / "session.jsonl", "/tmp", hostile_records())), ShareOptions())[0], "utf-8")
     page = await open_file(path)

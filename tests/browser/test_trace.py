@@ -1,4 +1,4 @@
-"""What an agent did, looked through: in a notebook, and on a page of the explorer alone."""
+"""The explorer of an agent's log: in a notebook, and on a page of the explorer alone."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ async def test_hits_of_a_search_are_marked_in_the_step(show_log):
 
 
 async def test_a_call_runs_again_in_a_copy_and_the_log_becomes_a_notebook(open_notebook, project, lab):
-    """The notebook is written beside, also where the one in which this is asked for has the log's name."""
+    """The notebook is written beside, also where the requesting one has the log's name."""
     write_cart_log(project / "story.jsonl")
     (project / "story-1.ipynb").write_text("mine", encoding="utf-8")
     tab = await open_notebook("%trace story.jsonl", "mine = 1")
@@ -273,7 +273,7 @@ publish_display_data({**log.bundle(), **log.widget().bundle()})
 
 
 async def shows_the_steps_without_a_kernel(tab):
-    """What a notebook shows whose kernel has ended, until its cells run again."""
+    """A notebook whose kernel has ended shows its saved cards until its cells run again."""
     trace = Explorer(tab, 1)
     await expect(trace.still).to_contain_text("102 calls (45 nested)")
     await expect(trace.still.locator(".nbt-line").first).to_be_visible()
@@ -316,7 +316,7 @@ async def test_a_page_of_notebook_7_finds_its_explorer_again_and_shows_the_steps
     await shows_the_steps_without_a_kernel(await open_file(tab.path, "notebook"))
 
 
-async def test_what_the_explorer_opens_has_the_keys_in_a_notebook(open_notebook, project):
+async def test_an_explorer_in_a_notebook_gets_the_keys(open_notebook, project):
     """Samples of an evaluation, saved filters, usage, and the file of a shared session; and the list of all sessions in a cell."""
     write_samples(project / "log.eval")
     shutil.copy(REAL, project / "session.jsonl")

@@ -61,7 +61,7 @@ async def test_cards_questions_and_commands_are_german(german):
     assert label == "Als Agentenprotokoll öffnen"
     await tab.look("german", tab.panel)
     await tab.start(2)
-    await tab.asked(2)
+    await tab.wait_for_questions(2)
     await expect(offer).to_have_count(0)  # it would cover the buttons
     await expect(tab.question(2).get_by_role("button", name="Einmal")).to_be_visible()
     await tab.look("german-question", tab.panel)

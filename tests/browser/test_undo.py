@@ -1,4 +1,4 @@
-"""What a call changed is undone at its card, taken back there, and merged where both changes fit."""
+"""A change is undone at the card of its call, redone there, and merged where both changes fit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_an_edit_is_undone_and_redone_at_its_card(open_cells):
     await expect(tab.card(1)).to_have_count(1)
 
 
-async def test_what_was_changed_since_is_merged_when_the_person_says_so(open_cells):
+async def test_later_changes_are_merged_on_request(open_cells):
     tab = await edited(open_cells)
     change(tab, "what it costs", "what it is")
     await press(tab, "undo")
@@ -62,7 +62,7 @@ async def test_what_was_changed_since_is_merged_when_the_person_says_so(open_cel
 
 
 @pytest.mark.parametrize(("label", "text"), [("Keep mine", "Decimal(1)"), ("Take back", "total = 0")])
-async def test_lines_changed_twice_are_kept_or_taken_back(open_cells, label, text):
+async def test_lines_changed_twice_stay_or_are_undone(open_cells, label, text):
     tab = await edited(open_cells)
     change(tab, "Decimal(0)", "Decimal(1)")
     await press(tab, "undo")
@@ -77,7 +77,7 @@ async def test_lines_changed_twice_are_kept_or_taken_back(open_cells, label, tex
 
 
 async def test_an_undo_is_on_the_card_after_a_reload_and_offers_to_load_nbtools_after_a_restart(open_notebook):
-    """What was saved says Done.  After a restart of the kernel, the link of a card reaches nothing until nbtools is loaded again."""
+    """A saved card says Done.  After a restart of the kernel, the link of a card reaches nothing until nbtools is loaded again."""
     tab = await edited(open_notebook)
     await tab.save()
     await press(tab, "undo")
@@ -100,7 +100,7 @@ async def test_an_undo_is_on_the_card_after_a_reload_and_offers_to_load_nbtools_
     await eventually(CART, read_cart, tab)
 
 
-async def test_what_changed_nothing_has_nothing_to_undo(open_cells):
+async def test_a_call_without_changes_offers_no_undo(open_cells):
     tab = await open_cells("%tool read notes.txt", "%tool grep round src")
     for index in (1, 2):
         await tab.run(index)

@@ -1,4 +1,4 @@
-"""Where tokens and time went, seen in the explorer."""
+"""The distribution of tokens and time in the explorer."""
 
 from __future__ import annotations
 

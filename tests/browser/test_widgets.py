@@ -113,7 +113,7 @@ async def test_questions_are_answered_through_a_comm(host):
 
 @pytest.mark.parametrize("highlights", [True, False])
 async def test_hits_of_a_search_are_marked_in_the_step(views, highlights):
-    """With elements in browsers without the CSS Custom Highlight API; the text stays the same."""
+    """Marks hits with elements in browsers without the CSS Custom Highlight API; the text stays the same."""
     if not highlights:
         assert await views.page.evaluate("delete CSS.highlights && !('highlights' in CSS)")
     trace = Explorer(views, await views.show(open_trace(REAL)))

@@ -1,4 +1,4 @@
-"""What nbtools draws, at 380, 800 and 1,280 pixels: whole buttons, nothing outside the window, a question's head and answers in view."""
+"""The views of nbtools at 380, 800 and 1,280 pixels: whole buttons, nothing outside the window, a question's head and answers in view."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ READ = "%tool read src/cart.py"
 LOOK = ("%tool grep total src --context 1", "%tool ls", "%tool glob '**/*.py'", "%tool shell ls -la", "tools.read('no such file')")
 
 
-async def each_width(shown, name, selector=OURS, widths=WIDTHS):
+async def each_width(visible, name, selector=OURS, widths=WIDTHS):
     """Gives the window each width in turn, checks what must hold at all of them, and takes the pictures."""
     for width in widths:
-        await shown.page.set_viewport_size({"width": width, "height": HEIGHT})
-        await shown.page.evaluate(SETTLED)
-        await shown.look(f"{name}-{width}")
-        await eventually([], cut_buttons, shown.page, selector)
-        await eventually([], shown.page.evaluate, OUTSIDE, selector)
+        await visible.page.set_viewport_size({"width": width, "height": HEIGHT})
+        await visible.page.evaluate(SETTLED)
+        await visible.look(f"{name}-{width}")
+        await eventually([], cut_buttons, visible.page, selector)
+        await eventually([], visible.page.evaluate, OUTSIDE, selector)
         yield width
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def widths(lab):
-    """The same in JupyterLab, whose left side is closed where it is not what is checked."""
+    """The views in JupyterLab, whose left side is closed where it is not what is checked."""
     before = lab.viewport_size
 
     async def widths(tab, name, *, panel=False, selector=OURS):
@@ -74,7 +74,7 @@ async def test_questions_and_the_editor(open_cells):
     tab = await open_cells(WRITE, "%tool shell git add -A && git commit -m totals | tee ../log.txt", EDIT, SHELL)
     for index, name in ((1, "edit"), (2, "command")):
         await tab.start(index)
-        await tab.asked(index)
+        await tab.wait_for_questions(index)
         question = tab.question(index)
         async for _ in each_width(tab, f"widths-{name}"):
             await eventually(True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-approve", ".nbtools-cancel"])
@@ -87,7 +87,7 @@ async def test_questions_and_the_editor(open_cells):
         await tab.done(index)
     for index in (3, 4):
         await tab.start(index)
-        await tab.asked(index)
+        await tab.wait_for_questions(index)
         buttons = tab.question(index).locator(".nbtools-buttons button")
         async for _ in each_width(tab, f"widths-buttons-{index}", widths=(*WIDTHS, BESIDE_FILES)):
             await eventually(True, buttons.evaluate_all, WHOLE)

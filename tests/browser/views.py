@@ -56,7 +56,7 @@ class View(Protocol):
     def widget(self) -> ExplorerWidget: ...
 
 
-class Asked(NamedTuple):
+class SentRequest(NamedTuple):
     """A request of the page."""
 
     at: float
@@ -89,7 +89,7 @@ class Views:
         self.page = page
         self.shots = shots
         self.theme_name = ""
-        self.asked: list[Asked] = []
+        self.asked: list[SentRequest] = []
         """All requests, in their order."""
         self._widgets: dict[str, tuple[ExplorerWidget, PageComm]] = {}
         self._kernel = ThreadPoolExecutor(max_workers=1, thread_name_prefix="views")
@@ -131,7 +131,7 @@ class Views:
         finally:
             self._answers.set()
 
-    def asked_for(self, kind: str) -> list[Asked]:
+    def asked_for(self, kind: str) -> list[SentRequest]:
         """The requests of a type."""
         return [one for one in self.asked if one.task["type"] == kind]
 
@@ -159,7 +159,7 @@ class Views:
         await take_pictures(self, name, *where, themes=themes)
 
     async def answer(self, comm_id: str, data: dict[str, Any]) -> list[dict[str, Any]]:
-        self.asked.append(Asked(time.monotonic(), data["content"]["request"]["task"]))
+        self.asked.append(SentRequest(time.monotonic(), data["content"]["request"]["task"]))
         await self._answers.wait()
         _, comm = self._widgets[comm_id]
         return await asyncio.get_running_loop().run_in_executor(self._kernel, comm.answer, data)

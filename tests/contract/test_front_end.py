@@ -66,6 +66,6 @@ def test_chunks_on_demand_keep_to_their_limits(name):
     assert 0 < extension_sizes()[name] <= ON_DEMAND[name]
 
 
-def test_what_each_question_brings_is_at_most_77_kb():
+def test_each_question_loads_at_most_77_kb():
     """Every approval widget travels with its script and style sheet."""
     assert sum((WIDGETS / f"question{suffix}").stat().st_size for suffix in (".js", ".css")) <= 77_000

@@ -222,7 +222,7 @@ def plain(template: str) -> list[tuple[str, ...]]:
 
 
 def elements(template: str, text: str) -> list[tuple[str, ...]]:
-    """With a letter at both ends of the text, because a path that begins with "/" has no link."""
+    """The text has a letter at both ends, because a path that begins with "/" has no link."""
     return Elements(SAMPLES[template](f"x{text}x")).found
 
 

@@ -1,4 +1,4 @@
-"""What a user gets who installs the wheel on a machine without Node."""
+"""The installation for a user who installs the wheel on a machine without Node."""
 
 import functools
 import os
@@ -28,7 +28,7 @@ def without_node(folder: Path) -> dict[str, str]:
 
 
 def run(*command: str | Path, scripts: Path, cwd: Path) -> str:
-    """What the command printed; the test fails with all of it when the command does."""
+    """Returns the output of the command; the test fails with all of it when the command does."""
     done = subprocess.run(list(map(str, command)), cwd=cwd, env=without_node(scripts), capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr

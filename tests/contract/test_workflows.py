@@ -22,7 +22,7 @@ def test_each_command_is_a_target_of_the_makefile(path: Path) -> None:
         assert job["timeout-minutes"] <= 60
 
 
-def test_what_a_change_must_pass_is_run_elsewhere_too() -> None:
+def test_the_workflow_runs_the_checks_of_every_change() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
     script = (ROOT / ".ci/run").read_text(encoding="utf-8")
     here = [word for line in re.findall(r"^(?:exec )?make (.*)$", script, re.MULTILINE) for word in line.split() if word in TARGETS]

@@ -69,12 +69,12 @@ NUMBERS = (1, 2, 3, 0, -1, 50, 100, 250, 600, 100_000)
 
 
 def same_call(tool: str, one: Arguments, other: Arguments) -> bool:
-    """Whether the tool is told the same by both, what is left out counting as its default."""
+    """Whether both give the tool the same parameters, what is left out counting as its default."""
     return _meant(tool, one) == _meant(tool, other)
 
 
 def _meant(tool: str, arguments: Arguments) -> object:
-    """What the parameters come to: the kind of a question that is not given follows from the rest."""
+    """Returns the normalized parameters: the kind of a question that is not given follows from the rest."""
     params = MODELS[tool].model_validate(arguments)
     return tuple(one.question for one in params.questions) if isinstance(params, AskParams) else params
 

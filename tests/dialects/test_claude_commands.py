@@ -203,7 +203,7 @@ async def test_ending_commands(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "argument"), [("TaskStop", "task_id"), ("KillShell", "shell_id"), ("KillBash", "shell_id")])
 @pytest.mark.parametrize(("command", "status"), [("true", "completed"), ("exit 3", "failed"), ("tail -f /dev/null", "killed")])
-async def test_what_has_ended_is_not_ended_again(tmp_path: Path, name: str, argument: str, command: str, status: str) -> None:
+async def test_an_ended_command_is_not_ended_again(tmp_path: Path, name: str, argument: str, command: str, status: str) -> None:
     async with speaking_claude(tmp_path) as session:
         await session.call("Bash", {"command": command, "run_in_background": True})
         if status == "killed":
@@ -224,7 +224,7 @@ async def test_a_command_goes_on_when_its_time_is_over(tmp_path: Path) -> None:
         assert "<status>running</status>" in (await session.call("TaskOutput", {"task_id": "1", "block": False})).llm_content
 
 
-async def test_long_output_is_kept_in_a_file(tmp_path: Path) -> None:
+async def test_long_output_is_stored_in_a_file(tmp_path: Path) -> None:
     async with speaking_claude(tmp_path) as session:
         result = await session.call("Bash", {"command": "seq 100000"})
     path = result.data.persisted_output_path

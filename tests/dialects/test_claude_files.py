@@ -338,7 +338,7 @@ async def test_a_long_file_is_shown_in_part_and_then_not_overwritten(tmp_path: P
         assert asked_for.llm_content == "2999\tline\n3000\tline"
 
 
-async def test_a_file_that_changed_elsewhere_is_edited_and_told_but_not_overwritten(tmp_path: Path) -> None:
+async def test_a_file_changed_elsewhere_is_edited_with_a_note_but_not_overwritten(tmp_path: Path) -> None:
     async with speaking_claude(project(tmp_path)) as session:
         await session.call(*READ_A)
         (tmp_path / "a.py").write_text((tmp_path / "a.py").read_text() + "# more\n")
@@ -349,7 +349,7 @@ async def test_a_file_that_changed_elsewhere_is_edited_and_told_but_not_overwrit
         assert (tmp_path / "a.py").read_text().endswith("# more\n")
 
 
-async def test_what_the_person_says(tmp_path: Path) -> None:
+async def test_the_message_of_the_person_reaches_the_model(tmp_path: Path) -> None:
     reason = Answer(ToolConfirmationOutcome.CANCEL, reason="use pathlib")
     confirmer = ScriptedConfirmer(CANCEL, reason, modify("import pathlib\n"))
     async with Session(project(tmp_path), dialect="claude", policy=Policy(ask=["edit", "write"]), confirmer=confirmer) as session:

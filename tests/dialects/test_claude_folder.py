@@ -79,7 +79,7 @@ async def folder(session: Session) -> str:
         ("echo /sub >&9; ls", ""),
     ],
 )
-async def test_where_the_next_command_starts(root: Path, command: str, then: str) -> None:
+async def test_the_next_command_starts_in_the_folder_of_the_last_one(root: Path, command: str, then: str) -> None:
     async with approving(root) as session:
         first = await session.call("Bash", {"command": command})
         assert "reset" not in first.llm_content
@@ -212,12 +212,12 @@ async def test_a_view_there_counts_as_a_read(root: Path) -> None:
         assert (await session.call("Edit", {"file_path": "sub/f", "old_string": "a", "new_string": "b"})).ok
 
 
-@pytest.mark.parametrize("told", [b"", b"relative\n", b"/a\0b\n"])
-def test_a_report_that_is_no_path_is_none(told: bytes) -> None:
+@pytest.mark.parametrize("raw", [b"", b"relative\n", b"/a\0b\n"])
+def test_a_report_that_is_no_path_is_none(raw: bytes) -> None:
     report = FolderReport("cd x", wanted=True)
     try:
-        if told:
-            os.write(report.descriptors[0], told)
+        if raw:
+            os.write(report.descriptors[0], raw)
         assert report.folder() == ""
     finally:
         report.close()

@@ -239,7 +239,7 @@ def test_a_page_is_given_as_it_is() -> None:
     assert reply.data.as_json() == {"bytes": 10, "code": 200, "result": "Hello", "url": "https://example.org/"}
 
 
-async def test_what_its_model_is_told(tmp_path: Path) -> None:
+async def test_the_model_gets_the_descriptions_of_its_agent(tmp_path: Path) -> None:
     async with Session(tmp_path, dialect="claude") as session:
         told = {tool["name"]: tool for tool in session.declarations("anthropic")}
     assert list(told) == [

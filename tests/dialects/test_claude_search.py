@@ -198,7 +198,7 @@ async def test_a_hundred_files_and_the_total(tmp_path: Path) -> None:
     assert result.data.as_json()["truncated"] is True
 
 
-async def test_250_lines_unless_said(tmp_path: Path) -> None:
+async def test_250_lines_by_default(tmp_path: Path) -> None:
     (tmp_path / "many.txt").write_text("line\n" * 300)
     async with speaking_claude(tmp_path) as session:
         result = await session.call("Grep", {"pattern": "line", "output_mode": "content"})

@@ -402,7 +402,7 @@ class Person:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "refusal"),
     [
         ("shell", {"command": ["touch", "new.txt"]}, "exec command rejected by user"),
         ("exec_command", {"cmd": "touch new.txt"}, "exec command rejected by user"),
@@ -411,11 +411,11 @@ class Person:
     ],
 )
 @pytest.mark.parametrize("reason", ["", "Use tabs."])
-async def test_a_no_is_told_in_its_words(tmp_path: Path, name: str, arguments: dict[str, Any], told: str, reason: str) -> None:
+async def test_a_denial_has_the_words_of_the_agent(tmp_path: Path, name: str, arguments: dict[str, Any], refusal: str, reason: str) -> None:
     person = Person(Answer(ToolConfirmationOutcome.CANCEL, reason=reason))
     async with Session(tmp_path, dialect="codex", confirmer=person) as session:
         result = await session.call(name, arguments)
-    assert text_of(result) == (f"{told}: {reason}" if reason else told)
+    assert text_of(result) == (f"{refusal}: {reason}" if reason else refusal)
     assert len(person.asked) == 1
     assert not (tmp_path / "new.txt").exists()
 
@@ -459,7 +459,7 @@ async def test_a_rule_for_patches_holds_for_those_in_commands(tmp_path: Path) ->
     first=st.sampled_from(["A=1", "if", "no-such"]),
 )
 def test_the_words_of_a_list_reach_the_program(words: list[str], first: str) -> None:
-    """As execvp passes them: nothing is expanded, and the first word is a program even where bash has a keyword of that name."""
+    """Words are passed as by execvp: nothing is expanded, and the first one is a program even where bash has such a keyword."""
     line = CODEX.read("shell", {"command": ["printf", "%s\\0", *words, "end"]}).arguments["command"]
     with_name = CODEX.read("shell", {"command": [first, *words]}).arguments["command"]
     script = f"{line}; {with_name} 2>/dev/null; echo $?"
@@ -516,7 +516,7 @@ async def test_questions_and_answers(tmp_path: Path) -> None:
     assert json.loads(text_of(result)) == {"answers": {"size": {"answers": ["L"]}}}
 
 
-def test_calls_of_others_can_be_said_in_its_terms() -> None:
+def test_calls_of_others_can_be_translated_into_its_terms() -> None:
     assert CODEX.speak("patch", {"patch": ADD}) == ("apply_patch", {"input": ADD})
     assert CODEX.speak("read", {"path": "a.png"}) == ("view_image", {"path": "a.png"})
     assert CODEX.speak("read", {"path": "a.png", "start": 3}) is None

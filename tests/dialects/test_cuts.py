@@ -17,7 +17,7 @@ SIZES = {"few long lines": (60, 20_000), "many lines": (60_000, 60), "some lines
 """Lines, and characters of each."""
 
 
-def asked(dialect: str, start: int | None, end: int | None) -> tuple[str, dict[str, Any]]:
+def request(dialect: str, start: int | None, end: int | None) -> tuple[str, dict[str, Any]]:
     named = {"path": "f", "start": start, "end": end}
     match dialect:
         case "gemini":
@@ -37,12 +37,12 @@ def asked(dialect: str, start: int | None, end: int | None) -> tuple[str, dict[s
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dialect", ["nbtools", "gemini", "claude", "void"])
 @pytest.mark.parametrize(("start", "end"), [(None, None), (1, 50_000), (2, None), (30, 40_000), (1, 10)])
-async def test_every_cut_is_told(tmp_path: Path, size: str, dialect: str, start: int | None, end: int | None) -> None:
+async def test_every_cut_is_reported(tmp_path: Path, size: str, dialect: str, start: int | None, end: int | None) -> None:
     count, width = SIZES[size]
     lines = [f"<{number}>".ljust(width, "x") for number in range(1, count + 1)]
     (tmp_path / "f").write_text("\n".join(lines) + "\n")
     async with Session(tmp_path, dialect=dialect) as session:
-        result = await session.call(*asked(dialect, start, end))
+        result = await session.call(*request(dialect, start, end))
     if dialect == "claude" and end is not None and sum(min(width, 2_000) for _ in lines[(start or 1) - 1 : end]) > 100_000:
         assert result.error.code is ErrorCode.FILE_TOO_LARGE
         assert "offset and limit" in result.llm_content
@@ -87,7 +87,7 @@ async def pages(session: Session, offset: int | None, limit: int | None) -> Asyn
 )
 @pytest.mark.parametrize("letter", ["x", "é", "語"])
 async def test_pages_add_up_to_the_file(tmp_path: Path, lines: int, width: int, offset: int | None, limit: int | None, letter: str) -> None:
-    """What Read returns, and what its notices name, is the file; what it refuses is too long."""
+    """The result of Read and its notices describe the file; a refused file is too long."""
     content = [f"{number} ".ljust(width, letter)[:width] for number in range(1, lines + 1)]
     (tmp_path / "f").write_text("\n".join(content) + "\n")
     first = offset or 1
@@ -105,7 +105,7 @@ async def test_pages_add_up_to_the_file(tmp_path: Path, lines: int, width: int, 
             assert {total for _, _, total in found[:-1]} <= {lines}
 
 
-async def test_a_notebook_is_cut_between_cells_and_told(tmp_path: Path) -> None:
+async def test_a_notebook_is_cut_between_cells_with_a_note(tmp_path: Path) -> None:
     cells = [{"cell_type": "markdown", "metadata": {}, "source": f"{number} " + "x" * 3_000} for number in range(60)]
     (tmp_path / "n.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}))
     async with Session(tmp_path, dialect="claude") as session:

@@ -50,7 +50,7 @@ def test_the_identity_changes_nothing() -> None:
     assert NBTOOLS.speak("read", arguments) == ("read", arguments)
 
 
-def test_a_spelling_is_read_and_said() -> None:
+def test_a_spelling_is_read_and_written() -> None:
     said = OTHER.read("Look", {"file_path": "a", "first": 2})
     assert (said.tool, said.arguments) == ("read", {"path": "a", "start": 3})
     assert said.convert_result(ToolResult("x", "x")).llm_content == "a was looked at"

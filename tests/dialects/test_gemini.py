@@ -672,7 +672,7 @@ async def test_a_background_command_is_read_by_its_process_id(tmp_path: Path) ->
             assert text_of(read) == f"Full Log Output:\n{untrusted('ready')}"
 
 
-async def test_what_the_person_changed_is_told(tmp_path: Path) -> None:
+async def test_a_change_by_the_person_is_reported(tmp_path: Path) -> None:
     class Editor:
         async def ask(self, confirmation: Confirmation) -> Answer:
             changed = ToolConfirmationPayload(new_content="mine\n")
@@ -705,7 +705,7 @@ async def test_an_answer_is_json_by_the_questions_number(tmp_path: Path) -> None
     assert json.loads(text_of(result)) == {"answers": {"0": "red", "1": "yes"}}
 
 
-async def test_a_no_is_told_in_its_words(tmp_path: Path) -> None:
+async def test_a_denial_has_the_words_of_the_agent(tmp_path: Path) -> None:
     class No:
         async def ask(self, confirmation: Confirmation) -> Answer:
             return Answer(ToolConfirmationOutcome.CANCEL)
@@ -716,7 +716,7 @@ async def test_a_no_is_told_in_its_words(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
-def test_what_its_model_is_told(tmp_path: Path) -> None:
+def test_the_model_gets_the_descriptions_of_its_agent(tmp_path: Path) -> None:
     session = Session(tmp_path, dialect="gemini")
     declared = {one["name"]: one for one in session.declarations("gemini")}
     assert list(declared) == [

@@ -111,7 +111,7 @@ asyncio.run(main())
     await until(lambda: not runs(int(found[1])))
 
 
-async def test_what_they_change_is_undone(tmp_path: Path) -> None:
+async def test_changes_by_background_commands_are_undone(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     async with Session(tmp_path, dialect="gemini", policy=YOLO) as session:
         result = await session.call("run_shell_command", {"command": "echo new >a; sleep 300 >/dev/null 2>&1 &"}, id="it")

@@ -158,7 +158,7 @@ def test_nor_does_one_inside_another(name: str, plain: dict[str, Any], more: dic
     assert canonical(name, more) == canonical(name, plain)
 
 
-def test_an_error_names_what_is_missing_and_not_what_is_ignored() -> None:
+def test_an_error_names_missing_paths_and_not_ignored_ones() -> None:
     with pytest.raises(ToolFailure) as failure:
         GEMINI.read("replace", {"file_path": "a", "old_str": "a", "new_string": "b", "instruction": ""})
     assert failure.value.message == "params must have required property 'old_string'"
@@ -184,7 +184,7 @@ async def test_canonical_calls_stay_strict(spoken: str, tmp_path: Path) -> None:
             assert result.error.code == "invalid_tool_params"
 
 
-async def test_what_is_ignored_decides_nothing(tmp_path: Path) -> None:
+async def test_ignored_parameters_decide_nothing(tmp_path: Path) -> None:
     policy = Policy(allow=["Bash(ls:*)"], deny=["Read(secret/**)"])
     async with Session(tmp_path, dialect="gemini", policy=policy) as session:
         for name, arguments in (

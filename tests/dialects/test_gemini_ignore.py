@@ -1,4 +1,4 @@
-"""What ``.geminiignore`` and ``.gitignore`` leave out: of listings, searches, and files that are read by name."""
+"""Files that ``.geminiignore`` and ``.gitignore`` exclude: from listings, searches, and files that are read by name."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_settings_say_which_ignore_files_hold(settings: dict[str, Any], ex
 
 
 @pytest.mark.parametrize("dialect", ["nbtools", "claude", "void"])
-async def test_other_dialects_read_what_is_named(dialect: str, tmp_path: Path) -> None:
+async def test_other_dialects_read_named_files(dialect: str, tmp_path: Path) -> None:
     put(tmp_path, {**FILES, **RULES, **REPOSITORY})
     for name in FILES:
         assert (await call(tmp_path, "read", {"path": name}, dialect)).ok

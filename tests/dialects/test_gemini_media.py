@@ -1,4 +1,4 @@
-"""Audio and video that are read reach the models that take them; others are told what it is."""
+"""Audio and video that are read reach the models that accept them; others get a description."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_a_recording_is_a_part(dialect: str, tool: str, arguments: object,
 
 
 @pytest.mark.parametrize(("dialect", "tool", "argument"), [("claude", "Read", "file_path"), ("void", "read_file", "uri")])
-async def test_agents_that_read_none_are_told_that_it_is_no_text(dialect: str, tool: str, argument: str, tmp_path: Path) -> None:
+async def test_agents_without_media_get_an_error_that_it_is_not_text(dialect: str, tool: str, argument: str, tmp_path: Path) -> None:
     async with session(tmp_path, dialect) as open_session:
         result = await open_session.call(tool, {argument: str(tmp_path / "a.mp3")})
     assert isinstance(result.llm_content, str)

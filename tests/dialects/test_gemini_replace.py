@@ -50,7 +50,7 @@ TEXTS = st.text("ab \n", max_size=12)
 
 @settings(max_examples=examples(200), deadline=None, database=None)
 @given(before=TEXTS, old=TEXTS.filter(bool), new=TEXTS, crlf=st.booleans(), count=st.sampled_from([1, None]))
-def test_an_end_is_kept_whatever_is_replaced(before: str, old: str, new: str, crlf: bool, count: int | None) -> None:
+def test_the_line_ending_is_preserved_whatever_is_replaced(before: str, old: str, new: str, crlf: bool, count: int | None) -> None:
     ending = "\r\n" if crlf and "\n" in before else "\n"
     content = before.replace("\n", ending).encode()
     try:

@@ -1,4 +1,4 @@
-"""What Gemini CLI's searches leave out, and how they name what they find."""
+"""Gemini CLI's searches: the files that they leave out, and the names in their results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_glob_in_one_folder_that_finds_nothing_names_the_pattern_for_all(t
     assert 'with pattern="**/*.js"' in found
 
 
-async def test_grep_leaves_out_generated_files_unless_told_otherwise(tmp_path: Path) -> None:
+async def test_grep_leaves_out_generated_files_by_default(tmp_path: Path) -> None:
     put(tmp_path, ALL)
     names = (await call(tmp_path, "grep_search", {"pattern": "hit", "names_only": True})).splitlines()[1:]
     assert names == ["a/x.txt"]
@@ -57,7 +57,7 @@ async def test_grep_leaves_out_generated_files_unless_told_otherwise(tmp_path: P
     assert set(names) == {name for name in ALL if "/.git/" not in name}
 
 
-async def test_read_many_files_leaves_out_what_is_usually_not_meant(tmp_path: Path) -> None:
+async def test_read_many_files_leaves_out_usually_unwanted_files(tmp_path: Path) -> None:
     put(tmp_path, {**ALL, "a/.env": "hit", "a/x.pyc": "hit", "a/x.zip": "hit"})
     assert "a/x.log" in (text := await call(tmp_path, "read_many_files", {"include": ["a/**"]}))
     assert not [name for name in (*FOLDERS, *GENERATED, ".env", ".pyc", ".zip") if f"--- a/{name}" in text or f"{name}/x.txt ---" in text]

@@ -26,7 +26,7 @@ quickly = settings(max_examples=examples(25), deadline=None, database=None)
 @pytest.mark.parametrize(("agent", "spelling"), [one for one in SPELLINGS if not one.values[1].former])
 @quickly
 @given(data=st.data())
-def test_what_was_said_can_be_said_again(agent: Dialect, spelling: ToolMapping, data: st.DataObject) -> None:
+def test_a_translated_call_can_be_translated_back(agent: Dialect, spelling: ToolMapping, data: st.DataObject) -> None:
     """Spoken → canonical → spoken → canonical: an agent can say whatever its own calls mean."""
     arguments = data.draw(arguments_of(spelling.params))
     try:
@@ -44,7 +44,7 @@ def test_what_was_said_can_be_said_again(agent: Dialect, spelling: ToolMapping, 
 @quickly
 @given(data=st.data())
 def test_the_way_there_and_back_of_each_spelling(agent: Dialect, spelling: ToolMapping, data: st.DataObject) -> None:
-    """Canonical → spoken → canonical is the identity wherever it can be said, and what is said fits the schema that models are told."""
+    """Canonical → translated → canonical is the identity wherever a translation exists, and it fits the schema of the model."""
     arguments = data.draw(arguments_of(MODELS[spelling.tool]))
     spoken = spelling.params.from_canonical(arguments) if is_call(spelling.tool, arguments) else None
     if spoken is not None:

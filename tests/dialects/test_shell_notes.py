@@ -1,4 +1,4 @@
-"""Whatever a command's card notes is told to the model, too, in every dialect, text and function response."""
+"""Every note on a command's card reaches the model, too, in every dialect, text and function response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Void's calls: what they mean, what they do, and what its model reads.  Written from what is known of the program, defects included."""
+"""Void's calls: what they mean, what they do, and what its model reads.  They follow its public description, defects included."""
 
 from __future__ import annotations
 
@@ -711,8 +711,8 @@ async def test_links_are_marked(tmp_path: Path) -> None:
 async def test_the_first_and_the_last_half_of_100_000_characters(tmp_path: Path, letter: str, length: int) -> None:
     put(tmp_path, {"f": "".join(f"{number:06d}{letter * 93}\n" for number in range(length // 100))})
     async with Session(tmp_path, dialect="void", policy=Policy(mode="yolo")) as session:
-        told = text_of(await session.call("run_command", {"command": "cat f"}))
-    shown = [int(line[:6]) for line in told.split("\n") if line.endswith(letter)]
+        text = text_of(await session.call("run_command", {"command": "cat f"}))
+    shown = [int(line[:6]) for line in text.split("\n") if line.endswith(letter)]
     last = length // 100 - 1
     if length <= 100_000:
         assert shown == list(range(last + 1))
@@ -720,7 +720,7 @@ async def test_the_first_and_the_last_half_of_100_000_characters(tmp_path: Path,
     head = next(place for place, number in enumerate(shown) if number != place)
     assert shown == [*range(head), *range(shown[head], last + 1)]
     assert abs(head - 500) + abs(len(shown) - head - 500) <= 2
-    assert f"{last + 1 - len(shown):,} of {last + 1:,} lines omitted" in told
+    assert f"{last + 1 - len(shown):,} of {last + 1:,} lines omitted" in text
 
 
 async def test_a_command_that_is_silent_is_ended_after_8_seconds(tmp_path: Path) -> None:
@@ -728,10 +728,10 @@ async def test_a_command_that_is_silent_is_ended_after_8_seconds(tmp_path: Path)
         result = await session.call("run_command", {"command": "echo begun; sleep 60; touch late"})
     assert result.error is not None
     assert result.error.code == "timeout"
-    told = text_of(result)
-    assert told.startswith("$ echo begun; sleep 60; touch late\nbegun\n")
-    assert "killed after 8s without output" in told
-    assert "persistent terminal" in told
+    text = text_of(result)
+    assert text.startswith("$ echo begun; sleep 60; touch late\nbegun\n")
+    assert "killed after 8s without output" in text
+    assert "persistent terminal" in text
     assert not (tmp_path / "late").exists()
 
 
@@ -791,16 +791,16 @@ class Person:
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "text"),
     [
         ("", "Tool call was rejected by the user."),
         ("Use tabs.", "Tool call was rejected by the user. The reason given: Use tabs."),
     ],
 )
-async def test_a_no_is_told_in_its_words(tmp_path: Path, reason: str, told: str) -> None:
+async def test_a_denial_has_the_words_of_the_agent(tmp_path: Path, reason: str, text: str) -> None:
     async with Session(tmp_path, dialect="void", confirmer=Person(reason)) as session:
         result = await session.call("rewrite_file", {"uri": "a", "new_content": "x"})
-    assert text_of(result) == told
+    assert text_of(result) == text
     assert not (tmp_path / "a").exists()
 
 
@@ -853,7 +853,7 @@ def _schema(declared: Mapping[str, Any], provider: Provider) -> Mapping[str, Any
 
 
 @pytest.mark.parametrize("provider", ["gemini", "anthropic", "openai", "mcp"])
-def test_its_model_is_told_of_text_alone(tmp_path: Path, provider: Provider) -> None:
+def test_its_model_gets_text_only(tmp_path: Path, provider: Provider) -> None:
     declared = Session(tmp_path, dialect="void").declarations(provider)
     named = {str(one.get("function", one)["name"]): one for one in declared}
     assert list(named) == NAMES

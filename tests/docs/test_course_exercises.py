@@ -35,7 +35,7 @@ def run(notebook: Any, folder: Path) -> list[Any]:
 
 
 @NOTEBOOKS
-def test_it_runs_as_it_stands_with_nothing_solved(path: Path, course: Path) -> None:
+def test_it_runs_unchanged_with_nothing_solved(path: Path, course: Path) -> None:
     for cell in run(nbformat.read(path, as_version=4), course):
         assert "solved" not in str(cell.outputs[-1]).replace("not solved", ""), cell.outputs
 

@@ -120,7 +120,7 @@ def review(path: str, tone: str = "kind") -> str:
 
 
 async def legacy() -> None:
-    """What is newer is answered as servers of that time did: there is no such method."""
+    """Newer requests are answered as servers of that time did: there is no such method."""
     async with stdio_server() as (reading, writing):
         sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](10)
 

@@ -94,7 +94,7 @@ def test_a_schema_without_its_type_is_one_of_an_object(schema: Any) -> None:
         ({"type": "array", "items": [{"exclusiveMaximum": True, "maximum": 3}]}, "Draft4Validator", [2], [3]),
     ],
 )
-def test_drafts_are_told_apart_by_their_keywords(inner: dict[str, Any], draft: str, good: Any, bad: Any) -> None:
+def test_drafts_are_distinguished_by_their_keywords(inner: dict[str, Any], draft: str, good: Any, bad: Any) -> None:
     schema = {"type": "object", "properties": {"a": inner}}
     assert schema_problem(schema) == ""
     assert draft_of(schema) == draft
@@ -102,6 +102,8 @@ def test_drafts_are_told_apart_by_their_keywords(inner: dict[str, Any], draft: s
     assert validate(schema, {"a": bad}) != []
 
 
-@pytest.mark.parametrize(("said", "draft"), [("http://json-schema.org/draft-04/schema#", "Draft4Validator"), ("x", "Draft202012Validator")])
-def test_a_schema_says_its_draft(said: str, draft: str) -> None:
-    assert draft_of({"$schema": said, "type": "object"}) == draft
+@pytest.mark.parametrize(
+    ("declared", "draft"), [("http://json-schema.org/draft-04/schema#", "Draft4Validator"), ("x", "Draft202012Validator")]
+)
+def test_a_schema_says_its_draft(declared: str, draft: str) -> None:
+    assert draft_of({"$schema": declared, "type": "object"}) == draft

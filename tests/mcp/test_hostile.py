@@ -94,14 +94,14 @@ def test_an_address_is_shown_whole_however_long_the_message_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["password", "api_key", "apiKey", "passphrase", "access token"])
-def test_who_asks_for_a_password_is_told_of(name: str) -> None:
+def test_a_request_for_a_password_is_pointed_out(name: str) -> None:
     (form,) = ask_arguments("docs", "m" * 5_000, {"type": "object", "properties": {name: {"type": "string"}, "city": {"type": "string"}}})
     secret, city = (question["text"] for question in form["questions"])
     assert "Your answer is sent to docs" in secret
     assert "Your answer is sent" not in city
 
 
-async def test_a_tool_that_says_otherwise_than_when_it_was_allowed_is_asked_once_more(tmp_path: Path) -> None:
+async def test_a_tool_with_a_changed_description_needs_approval_again(tmp_path: Path) -> None:
     person = ScriptedConfirmer(ONCE)
     said = tmp_path / "said"
     said.write_text("Tells the weather.")
@@ -169,7 +169,7 @@ KEY = "ghp_0123456789abcdefghij0123456789abcdef"
         {"url": "https://h.example/mcp", "oauth": {"clientId": "me", "clientSecret": "${KEY}"}},
     ],
 )
-def test_what_variables_stand_for_is_in_no_repr(entry: dict[str, Any]) -> None:
+def test_values_of_variables_are_in_no_repr(entry: dict[str, Any]) -> None:
     server = parse_server("a", entry, {"KEY": KEY})
     assert KEY in server.model_dump_json()
     assert KEY not in repr(server) + str(server)

@@ -18,7 +18,7 @@ from nbtools import Session
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Media, Several
 from nbtools.mcp.config.entries import parse_server
-from tests.mcp.watching import SERVERS, Shown, serving, under_way, until
+from tests.mcp.watching import SERVERS, Displays, serving, under_way, until
 
 
 def node() -> str:
@@ -101,7 +101,7 @@ async def _lists(session: Session) -> None:
 
 
 async def _progress_and_cancel(session: Session) -> None:
-    shown = Shown()
+    shown = Displays()
     forget = session.observe(shown)
     done = await session.call("mcp__all__trigger-long-running-operation", {"duration": 1, "steps": 4})
     assert "completed" in str(done.llm_content)
@@ -153,7 +153,7 @@ async def test_the_servers_of_pypi_speak_the_newest_protocol(tmp_path: Path) -> 
         assert "mcp__fetch__fetch" in session.tools.names()
 
 
-async def test_changes_are_told_to_those_who_listen_in_the_newest_protocol(tmp_path: Path) -> None:
+async def test_changes_are_sent_to_listeners_in_the_newest_protocol(tmp_path: Path) -> None:
     async with serving(tmp_path, "new", {"command": sys.executable, "args": [str(SERVERS / "growing.py")]}) as session:
         assert session.mcp.get("new").server_info.protocol == "2026-07-28"
         for number in range(1_000):  # from when it listens, which is soon after it is connected

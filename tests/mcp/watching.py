@@ -1,4 +1,4 @@
-"""What tests of servers share: how long the loop stood still, and which processes are left."""
+"""Helpers of the tests of servers: how long the loop stood still, and which processes are left."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def bad(way: str, **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": ["-S", str(SERVERS / "bad.py"), way], **more}
 
 
-class Shown:
-    """What calls have shown while they ran, and how many of them run or have run."""
+class Displays:
+    """The displays of calls while they ran, and how many of them run or have run."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
@@ -91,7 +91,7 @@ class Shown:
 
 async def under_way(session: Session, *calls: tuple[str, dict[str, Any]]) -> list[asyncio.Task[ToolResult]]:
     """Calls that have come as far as their tools."""
-    shown = Shown()
+    shown = Displays()
     forget = session.observe(shown)
     tasks = [asyncio.create_task(session.call(name, arguments)) for name, arguments in calls]
     await until(lambda: shown.begun == len(calls))

@@ -1,4 +1,4 @@
-"""ATIF logs as tests want them: small, or as large as is asked for."""
+"""ATIF logs as tests want them: small, or of a requested size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written as ATIF is valid by Harbor's rules, and says when it is read back what it said before."""
+"""An export as ATIF is valid by Harbor's rules, and has the same content when it is read back as before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written as a session of Claude Code is read as one."""
+"""An export as a session of Claude Code is read as one."""
 
 from __future__ import annotations
 

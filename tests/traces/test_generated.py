@@ -33,7 +33,7 @@ def prompt(uuid: bytes, parent: bytes) -> bytes:
 
 
 def call(number: int, parent: bytes, output: bytes = b"done") -> tuple[bytes, bytes]:
-    """What asks, and what answers; their uuids are ``a<number>`` and ``r<number>``."""
+    """Requests and responses; their uuids are ``a<number>`` and ``r<number>``."""
     asked = b'{"id":"m%d","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Bash","input":{"command":"ls"}}]}'
     answered = b'{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}'
     here = b"a%d" % number
@@ -55,11 +55,11 @@ def write(path: Path, lines: Iterable[bytes]) -> Path:
     return path
 
 
-def _streamed(path: Path, told: Any) -> None:
+def _streamed(path: Path, reported: Any) -> None:
     """In a process of its own, whose peak is then of this alone."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     calls = sum(type(row) is Call for row in traces.stream(path))
-    told.send((calls, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+    reported.send((calls, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
 
 
 def streamed(path: Path) -> tuple[int, int]:

@@ -263,7 +263,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_events_of_openhands_are_read_however_they_are_kept(name: str, tmp_path: Path) -> None:
+def test_events_of_openhands_are_read_in_every_way_of_storing_them(name: str, tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(READ[name])
     trace = load(path)

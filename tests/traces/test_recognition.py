@@ -58,7 +58,7 @@ def test_so_it_is_where_its_first_line_is_cut(log: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NO_LOGS)
-def test_what_is_no_log_is_of_no_format(name: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_log_has_no_format(name: str, tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(NO_LOGS[name])
     assert recognised(path.read_bytes(), path) == []

@@ -93,7 +93,7 @@ def family() -> tuple[Session, Session, Session]:
 
 
 def facts_of(sessions: Sequence[Session]) -> dict[str, int]:
-    """What the records say, each counted once."""
+    """Returns the totals of the records, each counted once."""
     records = {one["uuid"]: one for session in sessions for one in session.records if "uuid" in one}
     answers = {one["message"]["id"]: one["message"] for one in records.values() if one["type"] == "assistant"}
     prompts = [one for one in records.values() if one["type"] == "user" and isinstance(one["message"]["content"], str)]
@@ -248,7 +248,7 @@ def test_a_corpus_counts_each_record_once(tmp_path: Path, corpus: traces.Corpus)
     assert corpus.sql(repeats).fetchall() == sorted((one.id, one.counts.get("repeats")) for one in trace.sessions)
 
 
-def test_what_the_parent_repeats_no_more_counts_where_it_stays(tmp_path: Path, corpus: traces.Corpus) -> None:
+def test_records_that_left_the_parent_count_where_they_stay(tmp_path: Path, corpus: traces.Corpus) -> None:
     """A parent that is deleted, or comes later, changes what counts where."""
     parent, fork, _ = family()
     fork.write(tmp_path / "logs")

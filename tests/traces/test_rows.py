@@ -81,21 +81,21 @@ def test_frames(log: Path) -> None:
     assert calls.to_polars()["name"].to_list() == ["Bash", "Write"]
 
 
-def test_what_a_column_cannot_hold_is_null_and_half_a_character_is_replaced(log: Path) -> None:
+def test_values_that_a_column_cannot_hold_are_null_and_half_characters_are_replaced(log: Path) -> None:
     trace = traces.load(log)
     odd = traces.Event(session="\ud800", seq=10**30, kind="user", at=1e300, text="fine", live="no")  # type: ignore[arg-type]
     row = arrow_table([trace.events[0], odd], traces.Event).to_pylist()[1]
     assert (row["session"], row["seq"], row["time"], row["text"], row["live"]) == ("?", None, None, "fine", None)
 
 
-def test_a_log_that_became_shorter_is_told(log: Path) -> None:
+def test_a_log_that_became_shorter_is_reported(log: Path) -> None:
     calls = traces.load(log).calls
     log.write_text("{}")
     with pytest.raises(traces.TraceError, match="shorter"):
         calls.to_arrow()
 
 
-def test_what_is_missing_is_named(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_named(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = traces.load(log).calls
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(traces.TraceError, match="pip install pandas"):

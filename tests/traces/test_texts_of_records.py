@@ -107,16 +107,16 @@ def _payload(result: str) -> str:
     return result[min((result.find(mark) for mark in "{[" if mark in result), default=0) :]
 
 
-def is_said(text: str, said: str, wording: str) -> bool:
+def is_said(text: str, recorded: str, wording: str) -> bool:
     """Whether a text, or else each of its longer lines, is in the rows: readers take texts apart, into thoughts and calls for example."""
     text = re.sub(wording, "", text, flags=re.MULTILINE) if wording else text
-    return text.strip() in said or all(line.strip() in said for line in text.splitlines() if len(line.strip()) > MIN_TEXT)
+    return text.strip() in recorded or all(line.strip() in recorded for line in text.splitlines() if len(line.strip()) > MIN_TEXT)
 
 
 @pytest.mark.parametrize("sample", LOGS)
 def test_each_text_of_a_log_is_in_a_row_or_named_as_left_out(sample: str) -> None:
     trace = traces.load(SAMPLES / sample)
-    said = texts_of_rows(trace)
+    recorded = texts_of_rows(trace)
     log = trace.readings[0]
     wording = WORDING.get(log.format.name, "")
     left_out = [re.compile(rf"(?:.*\.)?(?:{pattern})") for pattern in LEFT_OUT.get(log.format.name, {})]
@@ -125,7 +125,7 @@ def test_each_text_of_a_log_is_in_a_row_or_named_as_left_out(sample: str) -> Non
         for file in log.source.files
         for record in records(file)
         for path, text in texts_in(record)
-        if len(text.strip()) > MIN_TEXT and text.count(" ") >= MIN_SPACES and not is_said(text, said, wording)
+        if len(text.strip()) > MIN_TEXT and text.count(" ") >= MIN_SPACES and not is_said(text, recorded, wording)
         if not any(pattern.fullmatch(path) for pattern in left_out)
     ]
     assert missing == []

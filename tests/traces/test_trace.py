@@ -18,7 +18,7 @@ from tests.traces.recorded import SAMPLES
 LAYOUT = SAMPLES / "claude-code" / "subagent-layout"
 
 
-def test_what_belongs_to_a_session_is_read_with_it_and_not_again() -> None:
+def test_files_of_a_session_are_read_with_it_and_not_again() -> None:
     (main,) = LAYOUT.glob("*.jsonl")
     alone, all_of_it = traces.load(main), traces.load_many(LAYOUT / "**" / "*.jsonl")
     assert len(list(LAYOUT.glob("**/*.jsonl"))) > 1
@@ -47,7 +47,7 @@ def test_sub_agents_whose_session_is_gone_are_read_once_each(tmp_path: Path) -> 
     assert len(traces.load_many(tmp_path / "*.jsonl").events) == 2
 
 
-def test_a_pattern_that_meets_what_is_no_log_says_so(tmp_path: Path) -> None:
+def test_a_pattern_that_matches_other_files_reports_them(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(TraceError, match="not recognised"):
         traces.load_many(tmp_path / "*.jsonl")
@@ -68,7 +68,7 @@ FILES = [path for path in sorted(SAMPLES.glob("*/*")) if path.is_file()]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_what_a_worker_process_writes_is_what_it_has_read(path: Path, tmp_path: Path) -> None:
+def test_a_worker_process_writes_the_rows_that_it_has_read(path: Path, tmp_path: Path) -> None:
     try:
         log = open_log(path)
     except TraceError:
@@ -88,7 +88,7 @@ def test_a_log_is_read_by_one_process_only(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"0", "0.claim", "1.claim"}
 
 
-def test_a_script_without_main_guard_is_told_so(tmp_path: Path) -> None:
+def test_a_script_without_main_guard_gets_an_error_that_says_so(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     logs = [str(path) for path in sorted((SAMPLES / "claude-code").glob("*.jsonl"))[:2]]
     script.write_text(f"from nbtools import traces\ntraces.load_many({logs!r}, workers=2)\n")

@@ -29,7 +29,7 @@ from tests.waiting import until
 
 @dataclass
 class Service:
-    """What it knows; a test may change it.  ``refuses``: people say no."""
+    """The state of the service; a test may change it.  ``refuses``: people say no."""
 
     clients: dict[str, OAuthClientInformationFull] = field(default_factory=dict)
     codes: dict[str, AuthorizationCode] = field(default_factory=dict)

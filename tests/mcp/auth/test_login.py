@@ -113,13 +113,13 @@ def problem(session: Session) -> tuple[str, str]:
     return connection.state, connection.problem
 
 
-async def test_what_wants_a_login_says_so_and_opens_nothing(session: Session, service: Service) -> None:
+async def test_a_server_that_needs_a_login_says_so_and_opens_nothing(session: Session, service: Service) -> None:
     await session.mcp.connect()
     assert problem(session) == ("failed", "it requires a login: %tools mcp login locked")
     assert service.clients == {}
 
 
-async def test_a_login_is_kept_in_the_keyring_and_used_by_the_next_session(
+async def test_a_login_is_stored_in_the_keyring_and_used_by_the_next_session(
     session: Session, browser: Browser, ring: FileKeyring, tmp_path: Path, url: str
 ) -> None:
     assert await session.mcp.login("locked", browser.open) == "the system's keyring"
@@ -143,7 +143,7 @@ async def test_the_same_name_elsewhere_has_nothing_of_it(session: Session, brows
         assert problem(other)[0] == "failed"
 
 
-async def test_without_a_keyring_it_is_kept_in_a_file_of_ones_own(session: Session, browser: Browser, tmp_path: Path) -> None:
+async def test_without_a_keyring_a_login_is_stored_in_a_private_file(session: Session, browser: Browser, tmp_path: Path) -> None:
     keyring.set_keyring(fail.Keyring())
     where = await session.mcp.login("locked", browser.open)
     (kept,) = (tmp_path / "state" / "mcp-logins").iterdir()
@@ -154,7 +154,7 @@ async def test_without_a_keyring_it_is_kept_in_a_file_of_ones_own(session: Sessi
     assert not kept.exists()
 
 
-async def test_what_is_over_is_renewed_in_another_session(
+async def test_an_expired_login_is_renewed_in_another_session(
     session: Session, browser: Browser, service: Service, tmp_path: Path, url: str
 ) -> None:
     service.seconds = 1
@@ -180,7 +180,7 @@ async def test_two_sessions_renew_once(session: Session, browser: Browser, servi
     assert service.renewed == 1
 
 
-async def test_what_was_revoked_wants_a_login_again(session: Session, browser: Browser, service: Service) -> None:
+async def test_a_revoked_login_requires_a_new_one(session: Session, browser: Browser, service: Service) -> None:
     await session.mcp.login("locked", browser.open)
     service.access.clear()
     service.refresh.clear()
@@ -211,7 +211,7 @@ async def test_a_wrong_state_is_turned_away_and_the_right_one_still_taken(sessio
     assert (await session.call("mcp__locked__whoami", {})).ok
 
 
-async def test_who_closes_the_page_has_not_logged_in(session: Session, ring: FileKeyring) -> None:
+async def test_closing_the_page_is_not_a_login(session: Session, ring: FileKeyring) -> None:
     pages: list[str] = []
     with pytest.raises(ToolFailure, match=r"Nobody logged in to locked in 0\.2 seconds"):
         await session.mcp.login("locked", pages.append, 0.2)

@@ -49,7 +49,7 @@ async def test_once_is_once_and_always_is_the_tool_or_the_server(opened: Open) -
         assert session.decide("mcp__my_docs__add").action is Action.DENY
 
 
-async def test_a_yes_for_the_server_is_kept_for_later_sessions(
+async def test_an_approval_of_the_server_is_stored_for_later_sessions(
     opened: Open, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NBTOOLS_CONFIG", str(tmp_path_factory.mktemp("config")))
@@ -63,7 +63,7 @@ async def test_a_yes_for_the_server_is_kept_for_later_sessions(
         assert (await later.call("mcp__my_docs__wipe")).ok
 
 
-async def test_what_the_server_claims_stands_in_the_question(opened: Open) -> None:
+async def test_the_approval_request_shows_the_claims_of_the_server(opened: Open) -> None:
     script = ScriptedConfirmer(*[ONCE] * 4)
     async with opened(script) as session:
         for tool in ("look", "wipe", "add", "long"):
@@ -93,7 +93,7 @@ async def test_a_claim_lets_nothing_run_unless_the_server_is_trusted(opened: Ope
         assert decided == {"look": Action.ALLOW, "wipe": Action.ASK, "add": Action.ALLOW, "long": Action.ASK}
 
 
-async def test_of_a_trusted_server_calls_run_and_rules_hold_all_the_same(opened: Open) -> None:
+async def test_calls_of_a_trusted_server_run_and_rules_still_apply(opened: Open) -> None:
     async with opened(trust=True) as session:
         assert session.decide("mcp__my_docs__wipe").action is Action.ALLOW
         session.policy = Policy(mode="plan")
@@ -109,7 +109,7 @@ async def test_of_a_trusted_server_calls_run_and_rules_hold_all_the_same(opened:
         assert session.decide("mcp__my_docs__wipe").action is Action.ASK
 
 
-async def test_changed_arguments_are_held_against_the_schema_again(opened: Open) -> None:
+async def test_changed_arguments_are_validated_again(opened: Open) -> None:
     def changed(number: int) -> Answer:
         return Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"id": number}))
 
@@ -122,7 +122,7 @@ async def test_changed_arguments_are_held_against_the_schema_again(opened: Open)
         assert (wrong.error.code, "id: 0 is less than the minimum of 1" in wrong.error.message) == ("invalid_tool_params", True)
 
 
-async def test_nobody_there_is_told_how_to_allow_it(opened: Open) -> None:
+async def test_a_denial_without_a_person_names_the_rule_that_would_allow_it(opened: Open) -> None:
     async with opened() as session:
         result = await session.call("mcp__my_docs__look")
         assert result.error is not None

@@ -1,4 +1,4 @@
-"""What a server that runs asks of the person and of the model, in the protocols before and after 2026."""
+"""Requests of a running server to the person and to the model, in the protocols before and after 2026."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Slow:
 
 
 @ERAS
-async def test_who_thinks_about_an_answer_takes_none_of_the_servers_time(tmp_path: Path, era: str) -> None:
+async def test_time_for_an_answer_does_not_count_for_the_server(tmp_path: Path, era: str) -> None:
     async with connected(tmp_path, era, seconds=2) as session:
         session.confirmer = Slow()
         assert (await session.call("mcp__asking__paint")).llm_content == "painted blue"
@@ -132,7 +132,7 @@ async def test_a_form_with_every_kind_of_field(opened: Open) -> None:
     assert [question.optional for question in questions] == [False, False, True, True, True, True]
 
 
-async def test_what_does_not_fit_is_asked_again_with_what_was_said(opened: Open) -> None:
+async def test_an_invalid_answer_repeats_the_question_with_the_answer(opened: Open) -> None:
     script = ScriptedConfirmer(answers("Ann", "30", "", ""), answers("", ""), answers("Ann", "3", "", ""), answers("", ""))
     async with opened("legacy", script) as session:
         result = await session.call("mcp__asking__order")
@@ -144,21 +144,21 @@ async def test_what_does_not_fit_is_asked_again_with_what_was_said(opened: Open)
     assert [question.default for question in again.questions] == ["Ann", "30", "Large, with cream", ""]
 
 
-async def test_what_never_fits_is_cancelled(opened: Open) -> None:
+async def test_a_question_without_a_valid_answer_is_cancelled(opened: Open) -> None:
     script = ScriptedConfirmer(*[answers("Ann", "many", "", ""), answers("", "")] * 3)
     async with opened("legacy", script) as session:
         assert json.loads(str((await session.call("mcp__asking__order")).llm_content))["action"] == "cancel"
 
 
-@pytest.mark.parametrize(("said", "action"), [("yes", "accept"), ("no", "decline")])
-async def test_a_form_without_fields_asks_for_a_yes(opened: Open, said: str, action: str) -> None:
-    async with opened("legacy", ScriptedConfirmer(answers(said))) as session:
+@pytest.mark.parametrize(("reply", "action"), [("yes", "accept"), ("no", "decline")])
+async def test_a_form_without_fields_asks_for_a_yes(opened: Open, reply: str, action: str) -> None:
+    async with opened("legacy", ScriptedConfirmer(answers(reply))) as session:
         assert json.loads(str((await session.call("mcp__asking__agree")).llm_content))["action"] == action
 
 
-@pytest.mark.parametrize(("said", "action"), [("yes", "accept"), ("no", "decline")])
-async def test_a_page_is_named_whole_and_opened_by_nobody_but_the_person(opened: Open, said: str, action: str) -> None:
-    script = ScriptedConfirmer(answers(said))
+@pytest.mark.parametrize(("reply", "action"), [("yes", "accept"), ("no", "decline")])
+async def test_a_page_is_named_whole_and_opened_by_nobody_but_the_person(opened: Open, reply: str, action: str) -> None:
+    script = ScriptedConfirmer(answers(reply))
     async with opened("legacy", script) as session:
         assert (await session.call("mcp__asking__visit")).llm_content == action
     details = script.asked[0].details
@@ -199,7 +199,7 @@ async def test_a_call_that_is_stopped_takes_its_question_back(opened: Open, era:
 
 
 @ERAS
-async def test_a_text_is_written_once_the_person_has_seen_what_is_wanted(opened: Open, era: str) -> None:
+async def test_a_text_is_generated_after_the_person_has_seen_the_request(opened: Open, era: str) -> None:
     script = ScriptedConfirmer(ONCE)
     async with opened(era, script) as session:
         before = len(session.history)
@@ -223,7 +223,7 @@ async def test_a_text_is_written_once_the_person_has_seen_what_is_wanted(opened:
     assert [list(part) for part in wanted.turns[0].content if isinstance(part, dict)] == [["text"], ["inline_data"]]
 
 
-async def test_what_the_person_changes_is_what_the_model_reads(opened: Open) -> None:
+async def test_the_model_reads_the_request_as_the_person_changed_it(opened: Open) -> None:
     changed = ToolConfirmationPayload(arguments={"turns": [{"role": "user", "content": "only this"}], "longest": 5})
     script = ScriptedConfirmer(Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, changed), ONCE)
     async with opened("legacy", script) as session:
@@ -234,7 +234,7 @@ async def test_what_the_person_changes_is_what_the_model_reads(opened: Open) -> 
 
 @ERAS
 @pytest.mark.parametrize(
-    ("model", "confirmer", "said"),
+    ("model", "confirmer", "reply"),
     [
         (None, None, "asking requests a text from a model, but no model is set. Set one: agent.model"),
         (Poet(), None, "there is nobody to ask"),
@@ -242,15 +242,15 @@ async def test_what_the_person_changes_is_what_the_model_reads(opened: Open) -> 
         (Poet(fails=True), ScriptedConfirmer(ONCE, ONCE), "The model is not there"),
     ],
 )
-async def test_no_text_without_a_model_and_a_yes(opened: Open, era: str, model: Any, confirmer: Any, said: str) -> None:
+async def test_no_text_without_a_model_and_a_yes(opened: Open, era: str, model: Any, confirmer: Any, reply: str) -> None:
     async with opened(era, confirmer) as session:
         session.model = model
         result = await session.call("mcp__asking__rhyme")
         assert result.error is not None
-        assert said in result.error.message
+        assert reply in result.error.message
 
 
-async def test_who_trusts_a_server_has_not_lent_it_the_model(opened: Open) -> None:
+async def test_trust_in_a_server_does_not_allow_it_to_use_the_model(opened: Open) -> None:
     script = ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS), ONCE)
     async with opened("legacy", script) as session:
         session.model = Poet()

@@ -34,8 +34,8 @@ async def session(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ses
 async def test_a_model_reads_all_of_it_in_order(session: Session) -> None:
     result = await session.call("mcp__content__everything")
     assert isinstance(result.llm_content, tuple)
-    said = [part.get("text") or part["inline_data"]["mime_type"] for part in result.llm_content]
-    assert said == [
+    message = [part.get("text") or part["inline_data"]["mime_type"] for part in result.llm_content]
+    assert message == [
         "Here is all of it.",
         *["image/png"] * 3,
         "audio/x-wav",
@@ -74,7 +74,7 @@ async def test_a_card_shows_all_pictures_and_plays_the_sound(session: Session) -
     assert f'<audio controls preload="metadata" src="data:audio/wav;base64,{WAV}">' in page
 
 
-async def test_what_was_shown_is_recorded_and_read_back(session: Session) -> None:
+async def test_displays_are_recorded_and_read_back(session: Session) -> None:
     shown = (await session.call("mcp__content__everything")).return_display
     assert isinstance(shown, Several)
     again = display_from_json(display_to_json(shown))
@@ -83,24 +83,24 @@ async def test_what_was_shown_is_recorded_and_read_back(session: Session) -> Non
     assert display_from_json({"type": "Several", "shown": [{"type": "Unknown"}]}, "lost") == Several(("lost",))
 
 
-async def test_structured_content_is_data_and_what_is_read_where_there_is_no_text(session: Session) -> None:
+async def test_structured_content_is_data_and_replaces_missing_text(session: Session) -> None:
     result = await session.call("mcp__content__structured")
     assert (result.data, result.llm_content) == ({"total": 3}, '{\n  "total": 3\n}')
     assert result.return_display == FileText("structured.json", 1, ("{", '  "total": 3', "}"), 3)
 
 
 @pytest.mark.parametrize(
-    ("tool", "said"),
+    ("tool", "message"),
     [
         ("lies", "The result of lies does not match the output schema that content declares: total: 'three' is not of type 'integer'"),
         ("nothing_structured", "nothing_structured does not match the output schema that content declares: it has no structured content"),
     ],
 )
-async def test_an_answer_in_another_form_than_promised_is_an_error_in_one_line(session: Session, tool: str, said: str) -> None:
+async def test_an_answer_in_another_form_than_promised_is_an_error_in_one_line(session: Session, tool: str, message: str) -> None:
     result = await session.call(f"mcp__content__{tool}")
     assert result.error is not None
     assert result.error.code == "mcp_tool_error"
-    assert said in result.error.message
+    assert message in result.error.message
     assert "\n" not in result.error.message
 
 

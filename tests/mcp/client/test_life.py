@@ -28,7 +28,7 @@ async def test_one_that_has_died_is_started_again_by_the_next_call(tmp_path: Pat
         assert session.mcp.get("bad").state == "connected"
 
 
-async def test_what_a_server_says_of_itself_is_known_once_it_is_connected(tmp_path: Path) -> None:
+async def test_the_description_of_a_server_is_known_once_it_is_connected(tmp_path: Path) -> None:
     async with serving(tmp_path, "bad", bad("chatty")) as session:
         one = session.mcp.get("bad")
         assert (one.server_info.instructions, one.server_info.protocol, one.server_info.version) == ("Beware.", "2025-11-25", "7")

@@ -10,11 +10,11 @@ import psutil
 import pytest
 
 from nbtools.core.tool_names import MAX_LENGTH
-from tests.mcp.watching import Shown, bad, runs, serving, under_way, until
+from tests.mcp.watching import Displays, bad, runs, serving, under_way, until
 
 
 @pytest.mark.parametrize(
-    ("way", "seconds", "said"),
+    ("way", "seconds", "message"),
     [
         ("crash", 60, "bad: it ended with exit code 3: out of memory."),
         ("killed", 60, "bad: it was ended by signal 9."),
@@ -31,26 +31,26 @@ from tests.mcp.watching import Shown, bad, runs, serving, under_way, until
         ("wrong_ids", 2, "bad did not answer in 2 seconds (it answered request 100"),
     ],
 )
-async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, seconds: float, said: str) -> None:
+async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, seconds: float, message: str) -> None:
     async with serving(tmp_path, "bad", bad(way), seconds) as session:
         result = await session.call("mcp__bad__do")
         assert result.error is not None
-        assert said in result.error.message
+        assert message in result.error.message
         assert len(result.error.message) < 500
 
 
 @pytest.mark.parametrize(
-    ("way", "said"),
+    ("way", "message"),
     [("silent", "it did not answer in 1 seconds"), ("gone", "it ended with exit code 1: no licence"), ("no_such", "KeyError")],
 )
-async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, way: str, said: str) -> None:
+async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, way: str, message: str) -> None:
     async with serving(tmp_path, "bad", bad(way, timeout=1_000 if way == "silent" else 60_000)) as session:
         assert session.mcp.get("bad").state == "failed"
-        assert said in session.mcp.get("bad").problem
+        assert message in session.mcp.get("bad").problem
 
 
 @pytest.mark.parametrize("way", ["chatty", "loud", "twice", "stubborn", "strict"])
-async def test_what_does_no_harm_is_passed_over(tmp_path: Path, way: str) -> None:
+async def test_harmless_violations_are_ignored(tmp_path: Path, way: str) -> None:
     async with serving(tmp_path, "bad", bad(way)) as session:
         assert [name for name in session.tools.names() if name.startswith("mcp__")] == ["mcp__bad__do"]
         assert (await session.call("mcp__bad__do")).llm_content == "done"
@@ -66,16 +66,16 @@ async def test_blocks_of_unknown_kinds_become_text_and_the_others_stay(tmp_path:
         assert json.loads(texts[3])["type"] == "tool_use"
 
 
-async def test_what_a_server_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+async def test_processes_of_a_server_end_with_it(tmp_path: Path) -> None:
     async with serving(tmp_path, "bad", bad("parent")) as session:
         left = psutil.Process(int(str((await session.call("mcp__bad__do")).llm_content)))
         assert runs(left)
     await until(lambda: not runs(left))  # it was killed, and ends when it next has its turn
 
 
-async def test_a_cancelled_call_is_over_at_once_and_the_server_is_told(tmp_path: Path) -> None:
+async def test_a_cancelled_call_ends_at_once_and_the_server_is_notified(tmp_path: Path) -> None:
     async with serving(tmp_path, "bad", bad("unknown")) as session:
-        shown = Shown()
+        shown = Displays()
         session.observe(shown)
         call = asyncio.create_task(session.call("mcp__bad__do"))
         await until(lambda: shown.seen)
@@ -100,7 +100,7 @@ async def test_a_cancelled_call_does_not_wait_for_one_that_does_not_listen(tmp_p
 
 async def test_progress_gives_a_call_more_time(tmp_path: Path) -> None:
     async with serving(tmp_path, "bad", bad("steady"), call_seconds=3) as session:
-        shown = Shown()
+        shown = Displays()
         session.observe(shown)
         assert (await session.call("mcp__bad__do")).llm_content == "done"
         assert shown.seen[-1].endswith("12 of 12")

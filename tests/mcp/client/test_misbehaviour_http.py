@@ -39,7 +39,7 @@ def running(way: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "way", "said"),
+    ("kind", "way", "message"),
     [
         ("http", "refuses", "it answered HTTP 500 Internal Server Error"),
         ("http", "private", "it requires a login: %tools mcp login web"),
@@ -53,12 +53,12 @@ def running(way: str) -> Iterator[str]:
         ("sse", "hangs", "it did not answer in 1 seconds"),
     ],
 )
-async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, kind: str, way: str, said: str) -> None:
+async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, kind: str, way: str, message: str) -> None:
     with running(way) as url:
         async with serving(tmp_path, "web", {"type": kind, "url": url, "timeout": 1_000 if way == "hangs" else 60_000}) as session:
             connection = session.mcp.get("web")
             assert connection.state == "failed"
-            assert said in connection.problem
+            assert message in connection.problem
 
 
 async def test_a_block_of_an_unknown_kind_becomes_text(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ async def test_nobody_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "said"),
+    ("way", "message"),
     [
         ("hangs_later", "web did not answer in 1.5 seconds"),
         ("refuses_later", "web: it answered HTTP 503 Service Unavailable."),
@@ -89,12 +89,12 @@ async def test_nobody_is_there(tmp_path: Path) -> None:
         ("breaks_off", "web: its answer was interrupted"),
     ],
 )
-async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, said: str) -> None:
+async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, message: str) -> None:
     with running(way) as url:
         async with serving(tmp_path, "web", {"type": "http", "url": url}, 1.5 if way == "hangs_later" else 60) as session:
             result = await session.call("mcp__web__do")
             assert result.error is not None
-            assert said in result.error.message
+            assert message in result.error.message
 
 
 @pytest.mark.parametrize("way", ["compressed_later", "compressed_stream"])
@@ -121,7 +121,7 @@ async def test_a_login_reads_neither_compressed_nor_endless_answers() -> None:
             assert isinstance(refused.value, FLOW_ERRORS)
 
 
-async def test_answers_are_asked_for_uncompressed(tmp_path: Path) -> None:
+async def test_responses_are_requested_uncompressed(tmp_path: Path) -> None:
     with running("tells_what_was_asked") as url:
         entry = {"type": "http", "url": url, "headers": {"accept-encoding": "gzip"}}
         async with serving(tmp_path, "web", entry) as session:

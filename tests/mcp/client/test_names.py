@@ -1,4 +1,4 @@
-"""What servers' tools are called, by agents and in rules, with real servers."""
+"""The names of servers' tools, for agents and in rules, with real servers."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ async def test_gemini_has_names_of_its_own_for_them(session: Session) -> None:
     assert (await session.call("mcp__a_b__find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a_b find x")
 
 
-async def test_the_older_name_is_understood_and_told_to_nobody(session: Session) -> None:
+async def test_the_older_name_is_understood_and_never_shown(session: Session) -> None:
     assert (await session.call("a__find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a find x")
     assert "a__find" not in session.tools_in(GEMINI).names()
     assert (await session.call("a__find", {"what": "x"})).error is not None
 
 
-async def test_of_two_with_one_name_the_second_has_its_canonical_one(session: Session) -> None:
+async def test_the_second_of_two_equal_names_is_canonical(session: Session) -> None:
     """``b_c`` of ``a`` and ``c`` of ``a_b``."""
     names = session.tools_in(GEMINI).names()
     assert ("mcp_a_b_c" in names, "mcp__a_b__c" in names, "mcp__a__b_c" in names) == (True, True, False)
@@ -114,7 +114,7 @@ async def test_a_long_servers_name_stays_whole_in_its_tools_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("rule", "meant"),
     [
         ("mcp_docs_find", "mcp__docs__find"),
         ("mcp_docs_*", "mcp__docs__*"),
@@ -123,5 +123,5 @@ async def test_a_long_servers_name_stays_whole_in_its_tools_names() -> None:
         ("my__own", "my__own"),
     ],
 )
-async def test_what_a_rule_means_while_no_server_is_there(said: str, meant: str) -> None:
-    assert canonical_rule_name(said) == meant
+async def test_a_rule_has_its_meaning_before_the_server_is_connected(rule: str, meant: str) -> None:
+    assert canonical_rule_name(rule) == meant

@@ -92,14 +92,14 @@ async def test_prompts_are_listed_with_their_arguments_and_filled_in(session: Se
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "arguments", "message"),
     [
         ("reviw", {}, "asking has no prompt 'reviw'. Did you mean review?"),
         ("review", {}, "The prompt review needs path."),
         ("review", {"path": "a", "ton": "b"}, "The prompt review has no argument 'ton'. Did you mean tone"),
     ],
 )
-async def test_a_prompt_that_cannot_be_filled_in_says_why(session: Session, name: str, arguments: dict[str, str], said: str) -> None:
+async def test_a_prompt_that_cannot_be_filled_in_says_why(session: Session, name: str, arguments: dict[str, str], message: str) -> None:
     with pytest.raises(ToolFailure) as refused:
         await session.mcp.prompt("asking", name, arguments)
-    assert said in refused.value.message
+    assert message in refused.value.message

@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def test_a_form_is_asked_four_questions_at_a_time() -> None:
+def test_a_form_is_shown_with_four_questions_at_a_time() -> None:
     asked = [AskParams.model_validate(form) for form in ask_arguments("docs", "Order a cake", SCHEMA)]
     assert [len(form.questions) for form in asked] == [4, 3]
     kinds = [question.question.kind for form in asked for question in form.questions]
@@ -45,7 +45,7 @@ def test_answers_become_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("answers", "message"),
     [
         (("", "3"), "name is required"),
         (("Ann", "3.5"), "size: '3.5' is not a whole number"),
@@ -53,14 +53,14 @@ def test_answers_become_values() -> None:
         (("Ann", "3", "", "", "Blue"), "colour: 'Blue' is not one of Red, Green"),
     ],
 )
-def test_what_does_not_fit_is_said(answers: tuple[str, ...], said: str) -> None:
+def test_invalid_answers_are_reported(answers: tuple[str, ...], message: str) -> None:
     given, problem = form_values(SCHEMA, answers)
     assert given == {}
-    assert said in problem
+    assert message in problem
 
 
 def one(field: dict[str, Any], answer: str) -> tuple[Any, str]:
-    """What an answer to a form of this field comes to."""
+    """Returns the result of an answer to a form of this field."""
     content, problem = form_values({"type": "object", "required": ["it"], "properties": {"it": field}}, [answer])
     return content.get("it"), problem
 
@@ -81,7 +81,7 @@ def test_formats(kind: str, right: str, wrong: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "right", "wrong", "said"),
+    ("field", "right", "wrong", "message"),
     [
         ({"type": "string", "minLength": 2, "maxLength": 3}, "abc", "abcd", "4 characters are too many (at least 2 characters, at most 3"),
         ({"type": "string", "pattern": "^[a-z]+$"}, "abc", "ABC", "'ABC' does not match the pattern ^[a-z]+$"),
@@ -90,16 +90,16 @@ def test_formats(kind: str, right: str, wrong: str) -> None:
         ({"type": "array", "minItems": 1, "maxItems": 1, "items": {"enum": ["a", "b"]}}, "a", "a, b", "2 selected, which is too many"),
     ],
 )
-def test_limits(field: dict[str, Any], right: str, wrong: str, said: str) -> None:
+def test_limits(field: dict[str, Any], right: str, wrong: str, message: str) -> None:
     assert one(field, right)[1] == ""
-    assert said in one(field, wrong)[1]
+    assert message in one(field, wrong)[1]
 
 
 def test_a_pattern_that_is_none_forbids_nothing() -> None:
     assert one({"type": "string", "pattern": "("}, "x") == ("x", "")
 
 
-def test_labels_with_commas_and_labels_that_are_alike_are_told_apart() -> None:
+def test_labels_with_commas_and_similar_labels_are_distinguished() -> None:
     field = {"type": "array", "items": {"anyOf": [{"const": "n", "title": "Nuts, chopped"}, {"const": "c", "title": "Cherry"}]}}
     assert one(field, "Nuts, chopped, Cherry") == (["n", "c"], "")
     twice = {"type": "string", "oneOf": [{"const": "1", "title": "Same"}, {"const": "2", "title": "Same"}]}

@@ -74,7 +74,7 @@ async def test_progress_streams_and_pictures_are_shown(session: Session) -> None
     assert picture.return_display.mime_type == "image/png"
 
 
-async def test_a_call_is_asked_as_one_of_a_server(tmp_path: Path, answers: Answers) -> None:
+async def test_an_approval_request_names_the_server(tmp_path: Path, answers: Answers) -> None:
     async with Session(tmp_path, confirmer=answers) as session:
         session.mcp.add([parse_server("echo", program("echo_server.py"), {})])
         await session.mcp.connect("echo")

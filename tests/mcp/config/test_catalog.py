@@ -88,7 +88,7 @@ async def test_without_the_setting_no_file_counts_before_it_is_loaded(root: Path
         assert await echoed(session) == (True, "hello")
 
 
-async def test_a_project_s_server_is_asked_about_once(root: Path) -> None:
+async def test_a_server_of_the_project_needs_approval_once(root: Path) -> None:
     declare(root / ".mcp.json", echo=program("echo_server.py", env={"LEVEL": "high", "API_KEY": "s3cr3tvalue", "HOME_OF": "${HOME}"}))
     person = Person("yes")
     async with opened(root, person) as session:
@@ -102,7 +102,7 @@ async def test_a_project_s_server_is_asked_about_once(root: Path) -> None:
     assert len(person.asked) == 1
 
 
-async def test_a_changed_entry_is_asked_about_again(root: Path) -> None:
+async def test_a_changed_entry_needs_approval_again(root: Path) -> None:
     declare(root / ".mcp.json", echo=program("echo_server.py"))
     async with opened(root, Person("yes")) as session:
         assert await echoed(session) == (True, "hello")
@@ -149,7 +149,7 @@ async def test_a_session_that_closes_waits_for_no_answer(root: Path) -> None:
     await connecting
 
 
-async def test_files_are_read_anew(root: Path) -> None:
+async def test_files_are_read_again(root: Path) -> None:
     declare(own_file(), echo={"command": "no-such-program"}, other=program("echo_server.py"))
     async with opened(root) as session:
         assert "there is no program" in (await echoed(session))[1].lower()

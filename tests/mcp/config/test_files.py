@@ -37,7 +37,7 @@ def test_all_files_are_read_and_the_first_of_a_name_is_taken(project: Path) -> N
     assert read.problems == ()
 
 
-def test_what_is_wrong_is_told_and_the_rest_is_there(project: Path) -> None:
+def test_wrong_entries_are_reported_and_the_others_are_used(project: Path) -> None:
     write(project / ".mcp.json", {"good": {"command": "x"}, "bad": {}, "secret": {"command": "$NOT_SET"}})
     (project / ".cursor").mkdir()
     (project / ".cursor" / "mcp.json").write_text("{")
@@ -51,7 +51,7 @@ def test_what_is_wrong_is_told_and_the_rest_is_there(project: Path) -> None:
     assert len(read.problems) == 4
 
 
-def test_what_claude_code_keeps_for_the_person_is_theirs(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_in_the_persons_file_of_claude_code_are_the_persons(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
     here = {"mcpServers": {"local": {"command": "here"}, "both": {"command": "here"}}}
     everywhere = {"both": {"command": "everywhere"}, "all": {"command": "x"}}
@@ -69,7 +69,7 @@ def test_what_claude_code_keeps_for_the_person_is_theirs(project: Path, tmp_path
     ]
 
 
-def test_an_entry_s_digest_is_of_what_stands_there(project: Path) -> None:
+def test_the_digest_of_an_entry_depends_on_its_text(project: Path) -> None:
     def digest(entry: Any) -> str:
         write(project / ".mcp.json", {"x": entry})
         return read_servers(project, {"TOKEN": "a"}).servers[0].digest

@@ -13,7 +13,7 @@ from nbtools.mcp.config.files import add_server, remove_server
 ENTRY = {"command": "x"}
 
 
-def test_what_else_stands_there_stays(tmp_path: Path) -> None:
+def test_other_content_of_the_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text(
         '{\n    "theme": "hell & dunkel – ü",\n    "mcpServers": {"old": {"command": "o", "unknown": [1]}}\n}\n', encoding="utf-8"
@@ -46,7 +46,7 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "says"), [("{\n  oops", "line 2"), ('{"mcpServers": []}', "not an object"), ("[]", "not a JSON object")])
-def test_what_cannot_be_read_is_left_as_it_is(tmp_path: Path, text: str, says: str) -> None:
+def test_an_unreadable_file_is_not_changed(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "mcp.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ToolFailure, match=says):

@@ -54,7 +54,7 @@ def test_limits_and_lists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "said"),
+    ("declared", "message"),
     [
         ({}, "either a command or a url"),
         ({"command": "x", "url": "http://h"}, "either a command"),
@@ -65,10 +65,10 @@ def test_limits_and_lists() -> None:
         ("npx", "its entry"),
     ],
 )
-def test_what_will_not_do_is_said_in_one_line(declared: Any, said: str) -> None:
+def test_an_invalid_setting_is_an_error_in_one_line(declared: Any, message: str) -> None:
     with pytest.raises(ToolFailure, match="MCP server 'docs'") as refused:
         read(declared)
-    assert said in refused.value.message
+    assert message in refused.value.message
     assert "\n" not in refused.value.message
 
 

@@ -14,12 +14,12 @@ from mcp.types import CallToolResult, Implementation, Tool
 
 
 class Agent:
-    """A client that is connected; ``told`` is what the server has sent of its own accord."""
+    """A client that is connected; ``notices`` are the messages that the server sends of its own accord."""
 
-    def __init__(self, portal: BlockingPortal, client: Client, told: list[Any]) -> None:
+    def __init__(self, portal: BlockingPortal, client: Client, notices: list[Any]) -> None:
         self._portal = portal
         self._client = client
-        self.told = told
+        self.notices = notices
 
     @property
     def instructions(self) -> str:
@@ -37,22 +37,22 @@ class Agent:
         return self._portal.start_task_soon(lambda: self._client.call_tool(name, arguments))
 
     def start_heard(self, name: str, hear: Any, **arguments: Any) -> Future[CallToolResult]:
-        """The same for a client that wants to know how far it is."""
+        """Calls a tool as a client that requests progress."""
         return self._portal.start_task_soon(lambda: self._client.call_tool(name, arguments, progress_callback=hear))
 
 
 @contextmanager
 def an_agent(server: Any, name: str = "claude-code", mode: str = "auto") -> Iterator[Agent]:
     """``nbtools mcp`` with a client of that name, for as long as the block lasts."""
-    told: list[Any] = []
+    notices: list[Any] = []
 
     async def hear(message: Any) -> None:
-        told.append(message)
+        notices.append(message)
 
     with anyio.from_thread.start_blocking_portal() as portal:
         client = Client(server, mode=mode, client_info=Implementation(name=name, version="1"), message_handler=hear)
         with portal.wrap_async_context_manager(client):
-            yield Agent(portal, client, told)
+            yield Agent(portal, client, notices)
 
 
 def text(result: CallToolResult) -> str:

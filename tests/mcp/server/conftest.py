@@ -28,6 +28,6 @@ def over_stdio(project: Path) -> StdioServerParameters:
 
 
 def server_on(project: Path, *more: str) -> StdioServerParameters:
-    """The same with more options."""
+    """Connects with more options."""
     arguments = ["-m", "nbtools", "mcp", "--workspace", str(project), *more]
     return StdioServerParameters(command=warm_python(), args=arguments, env=dict(os.environ))

@@ -116,7 +116,7 @@ def test_a_page_of_the_web_is_turned_away_even_with_the_token(server: Served) ->
     assert server.post(**known, Host="evil.example").status_code == 421
 
 
-def test_the_entry_is_told_once_and_can_be_pasted(server: Served) -> None:
+def test_the_entry_is_printed_once_and_can_be_pasted(server: Served) -> None:
     assert re.match(r"http://127\.0\.0\.1:\d+/mcp$", server.url)
     entry = json.loads(server.told[server.told.index("{") :])["mcpServers"]["nbtools"]
     assert entry == {"type": "http", "url": server.url, "headers": {"Authorization": f"Bearer {TOKEN}"}}

@@ -53,7 +53,7 @@ def agent(served: Cell, over_stdio: StdioServerParameters) -> Iterator[Agent]:
         yield agent
 
 
-def test_a_call_is_asked_in_the_notebook_and_runs_once_approved(lab: Lab, served: Cell, agent: Agent, project: Path) -> None:
+def test_a_call_needs_approval_in_the_notebook_and_then_runs(lab: Lab, served: Cell, agent: Agent, project: Path) -> None:
     assert "Calls that need approval are shown in the notebook" in agent.instructions
     call = agent.start("write", path="new.txt", content="hello\n")
     lab.until(lambda: lab.question("once"))
@@ -86,11 +86,11 @@ def test_tools_of_the_notebook_are_among_the_tools_and_later_ones_are_announced(
     assert found.structured_content == {"parts": 3, "of": ["a"]}
 
 
-def test_a_client_of_the_older_era_is_told_of_a_new_tool(lab: Lab, served: Cell, over_stdio: StdioServerParameters) -> None:
+def test_a_client_of_the_older_protocol_is_notified_of_a_new_tool(lab: Lab, served: Cell, over_stdio: StdioServerParameters) -> None:
     with an_agent(over_stdio, mode="legacy") as agent:
         agent.tools()
         lab.run(TOOL.format(name="told_later"))
-        lab.until(lambda: any("list_changed" in str(message) or "ListChanged" in type(message).__name__ for message in agent.told))
+        lab.until(lambda: any("list_changed" in str(message) or "ListChanged" in type(message).__name__ for message in agent.notices))
         assert "told_later" in agent.tools()
 
 

@@ -97,7 +97,7 @@ async def test_a_path_too_long_for_a_socket_is_no_hindrance(tmp_path: Path, monk
         assert not Path(beacon.socket).parent.exists()
 
 
-async def test_what_a_killed_kernel_left_is_cleared_away(root: Path) -> None:
+async def test_leftovers_of_a_killed_kernel_are_removed(root: Path) -> None:
     beacon = new_entry(root, "dead.ipynb")
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(beacon.socket)

@@ -27,7 +27,7 @@ def test_reading_needs_nobody_and_writing_is_denied_with_the_way_out(over_stdio:
         assert not (project / "new.txt").exists()
 
 
-def test_what_a_tool_is_shows_in_its_annotations(over_stdio: StdioServerParameters) -> None:
+def test_the_kind_of_a_tool_is_in_its_annotations(over_stdio: StdioServerParameters) -> None:
     with an_agent(over_stdio) as agent:
         tools = agent.tools()
     assert tools["read"].annotations.read_only_hint is True
@@ -53,7 +53,7 @@ def test_the_workspace_is_the_limit(over_stdio: StdioServerParameters, project: 
             assert "s3cret" not in text(refused)
 
 
-def test_what_the_project_forbids_is_denied(project: Path, over_stdio: StdioServerParameters) -> None:
+def test_calls_that_the_project_forbids_are_denied(project: Path, over_stdio: StdioServerParameters) -> None:
     (project / ".nbtools").mkdir()
     (project / ".nbtools" / "policy.toml").write_text('deny = ["read(notes.txt)"]\n')
     with an_agent(over_stdio) as agent:

@@ -46,7 +46,7 @@ async def test_sessions_that_do_the_same_never_part(tmp_path: Path) -> None:
     assert [(file.path, file.added, file.removed) for file in first.changed] == [("a.py", 1, 1)]
 
 
-async def test_where_each_run_parts_from_the_baseline(tmp_path: Path) -> None:
+async def test_each_run_has_the_step_at_which_it_leaves_the_baseline(tmp_path: Path) -> None:
     usual = await record(tmp_path / "usual.jsonl", READ, EDIT, GREP)
     longer = await record(tmp_path / "longer.jsonl", READ, ("read", {"path": "b.py"}), EDIT, GREP)
     other = await record(tmp_path / "other.jsonl", READ, ("edit", {"path": "a.py", "old": "1", "new": "12"}), GREP)
@@ -92,7 +92,7 @@ async def test_agents_with_other_names_for_the_same_are_compared(tmp_path: Path)
     assert comparison.same == 3
 
 
-async def test_what_is_shown_runs_nothing(tmp_path: Path) -> None:
+async def test_displaying_a_comparison_runs_nothing(tmp_path: Path) -> None:
     one = await record(tmp_path / "1.jsonl", ("shell", {"command": f"echo '{EVIL}'"}))
     other = await record(tmp_path / "2.jsonl", ("read", {"path": EVIL}), ("shell", {"command": "echo \u202edrawkcab"}))
     tags: list[tuple[str, dict[str, str | None]]] = []

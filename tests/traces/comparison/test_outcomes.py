@@ -37,7 +37,7 @@ async def test_the_last_matching_command_decides(tmp_path: Path, check: str) -> 
     ]
 
 
-async def test_edits_after_the_last_test_are_said(tmp_path: Path) -> None:
+async def test_edits_after_the_last_test_are_reported(tmp_path: Path) -> None:
     more = ("edit", {"path": "a.py", "old": "11", "new": "12"})
     assert (await found(tmp_path, "tests", [EDIT, TEST, more], [EDIT, TEST]))[0] == ("passed", "exit code 0, 1 edit after it")
 

@@ -44,7 +44,7 @@ def test_a_file_that_fails_stops_no_other(client: Any) -> None:
     assert outcomes == {"a": "A", "bad": TaskFailure("ValueError: it is bad"), "b": "B"}
 
 
-def test_what_was_done_before_is_done_again_when_asked(client: Any, tmp_path: Path) -> None:
+def test_logs_that_were_ingested_are_ingested_again_on_request(client: Any, tmp_path: Path) -> None:
     log = write(tmp_path / "log.json", *many(2))
     for name in ("one", "two"):
         corpus = Corpus(tmp_path / name)
@@ -52,14 +52,14 @@ def test_what_was_done_before_is_done_again_when_asked(client: Any, tmp_path: Pa
         assert corpus.sql("select count(*) from calls").fetchall() == [(2,)]
 
 
-def test_a_schedulers_address_is_as_good_and_progress_is_told(client: Any, tmp_path: Path) -> None:
+def test_a_schedulers_address_works_too_and_progress_is_reported(client: Any, tmp_path: Path) -> None:
     log = write(tmp_path / "log.json", *many(2))
     told: list[Progress] = []
     assert Corpus(tmp_path / "corpus").ingest(log, client.scheduler.address, told.append).read == (str(log),)
     assert [(one.done, one.total) for one in told] == [(1, 1)]
 
 
-def test_without_distributed_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_distributed_an_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(TraceError, match=r'pip install "nbtools-agent\[cluster\]"'):
         Corpus(tmp_path / "corpus").ingest(tmp_path, "tcp://127.0.0.1:1")

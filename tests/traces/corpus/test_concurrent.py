@@ -1,4 +1,4 @@
-"""Processes that ingest into one corpus at the same time, and are killed, lose nothing that a process was told is stored."""
+"""Processes that ingest into one corpus at the same time, and are killed, lose nothing that was acknowledged as stored."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_two_that_ingest_at_once_make_what_one_would(place: str, logs: list[Path
     assert answers(both) == answers(one)
 
 
-def test_those_that_are_killed_lose_nothing_that_was_stored(place: str, logs: list[Path], tmp_path: Path, all_rounds: bool) -> None:
+def test_killed_processes_lose_nothing_that_was_stored(place: str, logs: list[Path], tmp_path: Path, all_rounds: bool) -> None:
     chance = random.Random(17)
     stored: set[str] = set()
     for number in range(3 if all_rounds else 1):
@@ -101,9 +101,7 @@ def test_a_change_that_is_read_later_counts_whatever_is_stored_first(tmp_path: P
         assert one.sql("select count(*) from calls").fetchall() == [(9,)]
 
 
-def test_a_merge_of_logs_that_change_meanwhile_leaves_their_new_rows(
-    tmp_path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_merge_of_changing_logs_leaves_their_new_rows(tmp_path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(part_module, "_BATCH_BYTES", (1, 1))
     monkeypatch.setattr(part_module, "MAX_SMALL_PARTS", 5)
     merge = part_module.MergeParts.__call__

@@ -56,7 +56,7 @@ def test_it_answers_as_the_traces_do(corpus: Corpus, logs: Path) -> None:
         assert corpus.sql(f"from {name}").columns == loaded.sql(f"from {name}").columns
 
 
-def test_what_is_as_before_is_not_read_again(corpus: Corpus, logs: Path) -> None:
+def test_unchanged_logs_are_not_read_again(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(f"{logs}/*.json")
     parts = {part: part.stat().st_mtime_ns for part in corpus.folder.glob("parts/*/*.parquet")}
     again = corpus.ingest(f"{logs}/*.json")
@@ -75,7 +75,7 @@ def test_a_log_that_grew_is_read_again(corpus: Corpus, logs: Path) -> None:
     assert len(list(corpus.folder.glob("parts/*"))) == 2
 
 
-def test_what_is_gone_goes_unless_it_is_kept(corpus: Corpus, logs: Path) -> None:
+def test_deleted_logs_are_removed_on_default_and_stay_on_request(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(f"{logs}/*.json")
     (logs / "a.json").unlink()
     assert corpus.ingest(f"{logs}/*.json", keep=True).gone == ()
@@ -114,7 +114,7 @@ def test_a_log_that_cannot_be_opened_is_tried_again(corpus: Corpus, logs: Path) 
     gone = logs / "a.json"
     kept = gone.read_bytes()
     gone.unlink()
-    gone.symlink_to(logs / "a.json")  # a link to itself cannot be opened, whoever asks
+    gone.symlink_to(logs / "a.json")  # a link to itself cannot be opened by any user
     assert len(corpus.ingest([gone, logs / "b.json"]).read) == 1
     gone.unlink()
     gone.write_bytes(kept)
@@ -148,7 +148,7 @@ def test_an_ingest_that_was_stopped_goes_on(corpus: Corpus, logs: Path, monkeypa
     assert len(corpus.sessions) == 3
 
 
-def test_what_a_crash_left_is_not_seen_and_is_swept_when_it_is_old(corpus: Corpus, logs: Path) -> None:
+def test_leftovers_of_a_crash_are_ignored_and_removed_when_they_are_old(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(logs / "a.json")
     part = next(corpus.folder.glob("parts/*"))
     left = [shutil.copytree(part, part.with_name(name)) for name in ("0" * 32, f".{'1' * 32}", "2" * 32, f".{'3' * 32}")]
@@ -196,7 +196,7 @@ def test_a_damaged_index_is_made_again(corpus: Corpus, logs: Path, size: int | N
     assert len(corpus.search("number1")) == 3
 
 
-def test_another_that_reads_sees_what_was_ingested(corpus: Corpus, logs: Path) -> None:
+def test_another_reader_sees_the_ingested_rows(corpus: Corpus, logs: Path) -> None:
     reader = Corpus(corpus.folder)
     assert len(reader.sessions) == 0
     corpus.ingest(f"{logs}/*.json")
@@ -204,7 +204,7 @@ def test_another_that_reads_sees_what_was_ingested(corpus: Corpus, logs: Path) -
     assert len(reader.search("this")) == 3
 
 
-def test_progress_is_told(corpus: Corpus, logs: Path) -> None:
+def test_progress_is_reported(corpus: Corpus, logs: Path) -> None:
     told: list[Progress] = []
     corpus.ingest(f"{logs}/*.json", progress=told.append)
     assert [(one.done, one.total) for one in told] == [(1, 3), (2, 3), (3, 3)]

@@ -1,4 +1,4 @@
-"""Whoever has a corpus sees what is in it, how far an ingest is, and gets from a row back to its log."""
+"""The display of a corpus: its content, the progress of an ingest, and the way from a row to its log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def corpus(tmp_path: Path) -> Corpus:
     return Corpus(tmp_path / "corpus")
 
 
-def test_it_says_what_is_in_it_and_how_to_ask(corpus: Corpus, logs: Path) -> None:
+def test_the_page_lists_its_content_and_how_to_query_it(corpus: Corpus, logs: Path) -> None:
     made = corpus.ingest(logs)
     shown = corpus._repr_html_()
     for text in (str(corpus.folder), "atif 2", "2026-01-02 to 2026-01-02", ">6<", "corpus.sql(", "corpus.open(", "1 not readable"):
@@ -57,7 +57,7 @@ def test_from_a_row_one_gets_back_to_the_log(corpus: Corpus, logs: Path) -> None
     assert "this is b" in found._repr_html_()
 
 
-def test_what_cannot_be_opened_is_said(corpus: Corpus, logs: Path) -> None:
+def test_logs_that_cannot_be_opened_are_named(corpus: Corpus, logs: Path) -> None:
     write(logs / "again.json", "this is a", session="a")
     corpus.ingest(logs)
     with pytest.raises(traces.TraceError, match="has no session it's"):

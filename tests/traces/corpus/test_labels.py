@@ -102,7 +102,7 @@ def test_many_files_of_labels_become_one_and_none_is_lost(
     assert len(corpus._storage.files("labels")) <= 3
 
 
-def test_what_is_no_label_is_skipped(place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_are_not_labels_are_skipped(place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     become("ana", tmp_path, monkeypatch)
     load(logs[0]).verdict(None, "pass")
     corpus = Corpus(place, machine="here")

@@ -25,7 +25,7 @@ PREFIX = "péfix with spaces/100%/a+b/#1?&'\"[x]"
 
 
 def answers(corpus: Corpus) -> dict[str, Any]:
-    """What a corpus says, in an order that does not depend on how it is stored."""
+    """Returns the rows of a corpus, in an order that does not depend on how it is stored."""
     tables = {name: corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in CORPUS_TABLES}
     hits = {text: corpus.search(text, limit=30) for text in SEARCHES}
     rows = {f"first {text}": found[0].row for text, found in hits.items() if found}
@@ -66,7 +66,7 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
-def test_what_another_process_ingests_is_seen(s3: str, logs: Path) -> None:
+def test_rows_ingested_by_another_process_are_seen(s3: str, logs: Path) -> None:
     corpus, reader = Corpus(s3), Corpus(s3)
     assert len(reader.sessions) == 0
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
@@ -78,7 +78,7 @@ def test_what_another_process_ingests_is_seen(s3: str, logs: Path) -> None:
     assert s3 in reader._repr_html_()
 
 
-def test_small_parts_are_merged_and_what_is_replaced_is_deleted(s3: str, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_parts_are_merged_and_replaced_ones_are_deleted(s3: str, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(part_module, "_BATCH_BYTES", (1, 1))
     monkeypatch.setattr(part_module, "MAX_SMALL_PARTS", 3)
     corpus = Corpus(s3)
@@ -188,7 +188,7 @@ def test_a_connection_that_breaks_loses_nothing_that_was_read(logs: Path, tmp_pa
 
 
 @pytest.mark.parametrize("missing", ["pyarrow.fs", "old"])
-def test_without_the_library_it_is_said_what_to_install(s3: str, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+def test_without_the_library_an_error_says_what_to_install(s3: str, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     if missing == "old":
         monkeypatch.setattr("pyarrow.fs.S3FileSystem", lambda endpoint_override, region: None)
     else:

@@ -1,4 +1,4 @@
-"""The same work gives the same answers wherever it is done, and one file that fails stops no other."""
+"""Work gives equal results wherever it is done, and one file that fails stops no other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_file_has_its_outcome(client: Callable[[], AbstractContextManager[
     assert outcomes == {f"n{number}": f"N{number}" for number in range(12)}
 
 
-def test_what_fits_one_task_is_done_here() -> None:
+def test_work_that_fits_one_task_runs_in_this_process() -> None:
     assert {pid for _, pid in map_files([Item("a"), Item("b")], place)} == {os.getpid()}
     assert os.getpid() not in {pid for _, pid in map_files([Item("a"), Item("b")], place, task=1)}
 

@@ -46,7 +46,7 @@ def test_many_small_parts_become_one_that_answers_as_the_traces_do(corpus: Corpu
         assert corpus.sql(query).to_arrow().to_pylist() == loaded.sql(query).to_arrow().to_pylist()
 
 
-def test_what_is_found_has_its_row_in_a_merged_part(corpus: Corpus, logs: Path) -> None:
+def test_a_search_finds_rows_in_a_merged_part(corpus: Corpus, logs: Path) -> None:
     (found,) = corpus.search("log17")
     assert (found.session, found.source, found.row["full_text"]) == ("s17", str(logs / "17.json"), "this is log17")
     (call,) = (one for one in corpus.search("number2", limit=LOGS) if one.session == "s5")

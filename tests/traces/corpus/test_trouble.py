@@ -1,4 +1,4 @@
-"""What goes wrong around a corpus: logs that change under it, two that want it, a disk that is full or read-only, other versions."""
+"""Failures around a corpus: logs that change under it, two that want it, a disk that is full or read-only, other versions."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ if __name__ == "__main__":
 """
 
 
-class Meanwhile:
+class Concurrent:
     """An executor before whose work something happens."""
 
     def __init__(self, happens: Callable[[], object]) -> None:
         self._happens = happens
 
-    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         self._happens()
         done: Future[Any] = Future()
-        done.set_result(work(*given))
+        done.set_result(work(*arguments))
         return done
 
 
@@ -97,7 +97,7 @@ def test_processes_that_make_one_corpus_at_the_same_moment_wait_for_each_other(t
 
 def test_a_log_that_grows_while_it_is_read_is_read_again(corpus: Corpus, logs: Path) -> None:
     grown = logs / "a.json"
-    client = Meanwhile(lambda: write(grown, "this is more", *many(5), session="a"))
+    client = Concurrent(lambda: write(grown, "this is more", *many(5), session="a"))
     assert str(grown) in corpus.ingest(f"{logs}/*.json", client=client).read
     assert corpus.ingest(f"{logs}/*.json").read == (str(grown),)
     assert corpus.sql("select count(*) from calls where session = 'a'").fetchall() == [(5,)]
@@ -105,7 +105,7 @@ def test_a_log_that_grows_while_it_is_read_is_read_again(corpus: Corpus, logs: P
 
 def test_a_log_that_goes_while_it_is_read_is_a_problem_and_then_gone(corpus: Corpus, logs: Path) -> None:
     gone = logs / "a.json"
-    made = corpus.ingest(f"{logs}/*.json", client=Meanwhile(lambda: gone.unlink(missing_ok=True)))
+    made = corpus.ingest(f"{logs}/*.json", client=Concurrent(lambda: gone.unlink(missing_ok=True)))
     assert list(made.problems) == [str(gone)]
     assert len(made.read) == 2
     assert corpus.ingest(f"{logs}/*.json").gone == (str(gone),)
@@ -133,7 +133,7 @@ def test_a_corpus_that_was_moved_answers_and_knows_its_logs(corpus: Corpus, logs
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None or os.geteuid() != 0, reason="a folder is made read-only by a mount")
-def test_what_is_read_only_answers_and_says_why_it_takes_nothing(corpus: Corpus, logs: Path) -> None:
+def test_a_read_only_corpus_answers_and_says_why_it_ingests_nothing(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(f"{logs}/*.json")
     corpus.close()
     write(logs / "d.json", "this is d", session="d")
@@ -157,7 +157,7 @@ except TraceError as error:
     assert "cannot be written to" in second
 
 
-def test_a_full_disk_is_told_as_that_and_ingest_goes_on_from_there(corpus: Corpus, logs: Path) -> None:
+def test_a_full_disk_is_reported_and_ingest_continues_from_there(corpus: Corpus, logs: Path) -> None:
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))"
     for number in range(20):
         write(logs / f"long{number}.json", f"this is long {number}", *many(200), session=f"long{number}")
@@ -258,7 +258,7 @@ def test_a_folder_stands_for_the_logs_below_it(corpus: Corpus, logs: Path) -> No
     assert corpus.ingest(logs).same == 3
 
 
-def test_a_script_that_starts_processes_while_it_is_imported_is_told_how_to(corpus: Corpus, logs: Path, tmp_path: Path) -> None:
+def test_a_script_that_starts_processes_on_import_gets_an_error_that_says_how_to(corpus: Corpus, logs: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     lines = (
         "from nbtools.traces.corpus import parallel, Corpus",

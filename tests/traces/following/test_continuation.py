@@ -157,7 +157,7 @@ def _outside(folder: Path, content: bytes) -> Path:
 
 
 @pytest.mark.parametrize("how", HOSTILE)
-def test_what_is_no_continuation(claude: tuple[Path, list[bytes]], how: str) -> None:
+def test_other_logs_are_not_continuations(claude: tuple[Path, list[bytes]], how: str) -> None:
     path, lines = claude
     HOSTILE[how](path.parent, forked(lines))
     assert look(search_of(path)) is None

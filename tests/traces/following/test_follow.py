@@ -96,7 +96,7 @@ def test_a_log_that_has_only_begun_is_waited_for(tmp_path: Path) -> None:
     assert found
 
 
-def test_what_is_no_log_is_an_error_at_once(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_log_is_an_error_at_once(tmp_path: Path) -> None:
     with pytest.raises(TraceError):
         next(iter(traces.follow(tmp_path / "nothing.jsonl")))
     other = tmp_path / "other.txt"
@@ -145,7 +145,7 @@ def test_a_reader_that_has_seen_enough_ends_the_command() -> None:
     assert done.stderr == ""
 
 
-def test_the_command_says_what_is_no_log(tmp_path: Path) -> None:
+def test_the_command_reports_a_file_that_is_not_a_log(tmp_path: Path) -> None:
     with command("--follow", str(tmp_path / "nothing.jsonl")) as nbtools:
         assert nbtools.wait() == 1
         assert nbtools.stderr

@@ -37,7 +37,7 @@ def growing(path: Path, whole_below: int = 0, **pace: float) -> GrowingLog:
 
 
 def plain(rows: Iterable[Any]) -> list[Any]:
-    """Without the log they came from, which two readings do not share."""
+    """Returns the rows without the log they came from, which two readings do not share."""
     return [replace(row, origin=None) if isinstance(row, Call) else row for row in rows]
 
 
@@ -144,7 +144,7 @@ def test_a_result_updates_the_call_that_was_seen(tmp_path: Path) -> None:
     assert log.reads_on
 
 
-def test_what_is_new_is_said_once(tmp_path: Path) -> None:
+def test_new_rows_are_reported_once(tmp_path: Path) -> None:
     lines = lines_of(CODEX)
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(b"".join(lines[:40]))
@@ -184,7 +184,7 @@ def test_an_emptied_log_keeps_its_rows_until_there_is_something_to_read(tmp_path
 
 
 def test_a_log_that_was_replaced_by_a_longer_one_is_read_again(tmp_path: Path) -> None:
-    """As by a rename, which agents use to rewrite a file whole."""
+    """Replaces the file by a rename, as agents do to rewrite a file."""
     lines = lines_of(CODEX)
     path = tmp_path / "rollout.jsonl"
     path.write_bytes(b"".join(lines[:-20]))
@@ -263,7 +263,7 @@ def rewound(lines: Sequence[bytes]) -> bytes:
     return json.dumps({**last, "uuid": "rewound", "message": {"role": "user", "content": "Do it otherwise."}}).encode() + b"\n"
 
 
-def test_a_rewind_marks_what_was_seen_before(tmp_path: Path) -> None:
+def test_a_rewind_marks_rows_that_were_seen_before(tmp_path: Path) -> None:
     lines = lines_of(CLAUDE)
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(lines))

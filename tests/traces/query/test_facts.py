@@ -1,4 +1,4 @@
-"""What is counted in real logs equals what an independent counter counted in them."""
+"""Counts in real logs equal those of an independent counter."""
 
 from __future__ import annotations
 

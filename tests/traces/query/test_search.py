@@ -66,17 +66,17 @@ def test_a_hit_shows_where_it_stands(trace: traces.Trace) -> None:
     assert "assert MyParser.read_all" in call.snippet
 
 
-def test_as_many_as_asked_for_in_reading_order(tmp_path: Path) -> None:
+def test_the_requested_number_of_hits_is_in_reading_order(tmp_path: Path) -> None:
     found = traces.load(write(tmp_path / "log.json", *[f"same word {n}" for n in range(30)])).search("word", limit=7)
     assert [hit.row.seq for hit in found] == list(range(7))
 
 
-@pytest.mark.parametrize(("query", "shown"), [("two words", "a two words b"), ("b x", "a two words b"), ("q", "a two words b")])
-def test_a_snippet_is_one_line(query: str, shown: str) -> None:
-    assert snippet("a  two\n\twords b", query) == shown
+@pytest.mark.parametrize(("query", "excerpt"), [("two words", "a two words b"), ("b x", "a two words b"), ("q", "a two words b")])
+def test_a_snippet_is_one_line(query: str, excerpt: str) -> None:
+    assert snippet("a  two\n\twords b", query) == excerpt
 
 
-def test_a_piece_stands_in_one_piece(tmp_path: Path) -> None:
+def test_an_excerpt_is_contiguous(tmp_path: Path) -> None:
     trace = traces.load(write(tmp_path / "log.json", "x.abc bcd.y", "it is x.abcd.y"))
     assert [hit.row.text for hit in trace.search(".abcd.")] == ["it is x.abcd.y"]
     assert trace.search("abcde") == ()

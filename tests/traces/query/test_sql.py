@@ -99,7 +99,7 @@ def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     assert "60 rows × 1 column<" in shown
 
 
-def test_numbers_stand_at_the_right_and_times_can_be_read(trace: traces.Trace) -> None:
+def test_numbers_are_aligned_to_the_right_and_times_are_readable(trace: traces.Trace) -> None:
     shown = trace.sql(
         "select 1234567 as n, 0.25 as r, 'a' as t, timestamptz '2026-01-02 03:04:05.678Z' as time, ['x', 'y'] as l"
     )._repr_html_()
@@ -115,13 +115,13 @@ def test_long_text_is_whole_in_its_title(trace: traces.Trace) -> None:
 
 
 @pytest.mark.parametrize("name", ["duckdb", "pyarrow"])
-def test_what_is_missing_is_named(trace: traces.Trace, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_missing_packages_are_named(trace: traces.Trace, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(traces.TraceError, match=r'pip install "nbtools-agent\[traces\]"'):
         trace.sql("select 1")
 
 
-def test_a_trace_that_was_asked_is_not_kept(tmp_path: Path) -> None:
+def test_a_queried_trace_is_not_held_in_memory(tmp_path: Path) -> None:
     trace = traces.load(write(tmp_path / "log.json", *many(3)))
     trace.sql("select args from calls")
     call = weakref.ref(trace.readings[0].source)

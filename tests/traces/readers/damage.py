@@ -28,7 +28,7 @@ def _places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 @st.composite
 def damaged(draw: st.DrawFn, documents: list[Any]) -> list[Any]:
-    """The same with a few values of another type, or gone."""
+    """Returns the document with a few values of another type, or missing."""
     documents = copy.deepcopy(documents)
     for _ in range(draw(st.integers(1, 4))):
         places = list(_places(documents))
@@ -45,7 +45,7 @@ def damaged(draw: st.DrawFn, documents: list[Any]) -> list[Any]:
 
 @st.composite
 def spoilt(draw: st.DrawFn, data: bytes) -> bytes:
-    """The same cut short, or with a few wrong bytes."""
+    """Returns the text cut short, or with a few wrong bytes."""
     if draw(st.booleans()):
         return data[: draw(st.integers(0, len(data)))]
     wrong = bytearray(data)

@@ -1,4 +1,4 @@
-"""What ATIF producers do that the standard does not say."""
+"""Habits of ATIF producers that the standard does not mention."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_result_in_a_system_step_of_its_own_answers_the_call_by_its_id(tmp_pat
     assert [(one.native_id, one.answered, one.detail.result) for one in trace.calls] == [("a", True, "x.py"), ("b", True, "/")]
 
 
-def test_of_a_producer_who_writes_id_and_name_a_system_step_is_the_result_of_the_next_call(tmp_path: Path) -> None:
+def test_a_system_step_with_id_and_name_is_the_result_of_the_next_call(tmp_path: Path) -> None:
     calls = [{"id": "a", "name": "shell", "arguments": '{"command": "ls"}'}, {"id": "b", "name": "shell", "arguments": {"command": "pwd"}}]
     trace = load(
         tmp_path,
@@ -85,7 +85,7 @@ def test_other_versions_are_not_taken_for_atif(tmp_path: Path, version: Any) -> 
     assert not Atif().recognises(Head(path, path.read_bytes()))
 
 
-def test_a_result_may_stand_before_its_call(tmp_path: Path) -> None:
+def test_a_result_may_precede_its_call(tmp_path: Path) -> None:
     trace = load(
         tmp_path,
         step(1, "system", observation=observed(result("a", "x.py"))),
@@ -109,7 +109,7 @@ def test_a_screen_that_several_calls_share_answers_none_and_is_shown_with_each(t
     assert [(event.kind, event.text) for event in trace.events] == [("tool_result", "$ ls\nx.py")]
 
 
-def test_calls_without_ids_are_told_apart_by_their_place(tmp_path: Path) -> None:
+def test_calls_without_ids_are_distinguished_by_their_place(tmp_path: Path) -> None:
     calls = [{"function_name": "bash", "arguments": {"command": name}} for name in ("ls", "pwd")]
     trace = load(tmp_path, step(1, tool_calls=calls), step(1, tool_calls=calls))
     assert len({one.id for one in trace.calls}) == 4

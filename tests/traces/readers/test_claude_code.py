@@ -43,7 +43,7 @@ def prompt(uuid: str, parent: str | None, text: str = "Do it", **rest: Any) -> R
     return record("user", uuid, parent, message={"role": "user", "content": text}, **rest)
 
 
-def said(uuid: str, parent: str | None, *blocks: Record, key: str = "msg_1", usage: Record | None = None, **rest: Any) -> Record:
+def reply(uuid: str, parent: str | None, *blocks: Record, key: str = "msg_1", usage: Record | None = None, **rest: Any) -> Record:
     message = {"id": key, "role": "assistant", "model": "claude-x", "stop_reason": "tool_use", "content": list(blocks)}
     return record("assistant", uuid, parent, message={**message, "usage": usage or {"input_tokens": 1, "output_tokens": 2}}, **rest)
 
@@ -75,7 +75,7 @@ def log(folder: Path, *records: Record | bytes) -> Trace:
 
 def one_call(folder: Path, name: str, args: Record, content: Any, outcome: Any = None, *, error: bool = False) -> traces.Call:
     (call,) = log(
-        folder, prompt("u1", None), said("a1", "u1", ask("t1", name, **args)), result("r1", "a1", "t1", content, outcome, error=error)
+        folder, prompt("u1", None), reply("a1", "u1", ask("t1", name, **args)), result("r1", "a1", "t1", content, outcome, error=error)
     ).calls
     return call
 
@@ -85,7 +85,7 @@ def test_a_message_spread_over_lines_is_paid_once(tmp_path: Path) -> None:
     trace = log(
         tmp_path,
         prompt("u1", None),
-        *(said(f"a{n}", f"a{n - 1}" if n else "u1", text(str(n)), usage=one) for n, one in enumerate(usage)),
+        *(reply(f"a{n}", f"a{n - 1}" if n else "u1", text(str(n)), usage=one) for n, one in enumerate(usage)),
     )
     (session,) = trace.sessions
     assert session.native_tokens == {"input": 5, "output": 40, "cache_write": 7, "cache_read": 100}
@@ -94,13 +94,13 @@ def test_a_message_spread_over_lines_is_paid_once(tmp_path: Path) -> None:
 
 
 def test_tokens_of_messages_that_never_ended_are_flagged(tmp_path: Path) -> None:
-    unfinished = said("a1", "u1", text("x"))
+    unfinished = reply("a1", "u1", text("x"))
     unfinished["message"]["stop_reason"] = None
     assert log(tmp_path, prompt("u1", None), unfinished).sessions[0].flags == ("tokens_placeholder",)
 
 
 def test_synthetic_messages_cost_nothing(tmp_path: Path) -> None:
-    synthetic = said("a1", "u1", text("No response requested."))
+    synthetic = reply("a1", "u1", text("No response requested."))
     synthetic["message"]["model"] = "<synthetic>"
     (session,) = log(tmp_path, prompt("u1", None), synthetic).sessions
     assert session.counts["api_messages"] == 0
@@ -123,19 +123,19 @@ def test_a_refused_call_says_so(tmp_path: Path) -> None:
 
 
 def test_a_call_without_an_answer_is_unanswered(tmp_path: Path) -> None:
-    (call,) = log(tmp_path, prompt("u1", None), said("a1", "u1", ask("t1", command="sleep 9"))).calls
+    (call,) = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", command="sleep 9"))).calls
     assert (call.status, call.answered, call.detail.command) == ("unanswered", False, "sleep 9")
 
 
 def test_a_call_that_is_repeated_counts_once(tmp_path: Path) -> None:
-    asked, answered = said("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1")
+    asked, answered = reply("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1")
     trace = log(tmp_path, prompt("u1", None), asked, asked, answered, answered)
     assert len(trace.calls) == 1
     assert trace.sessions[0].records == 5
 
 
 def test_a_result_may_come_before_its_call(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), result("r1", "a1", "t1"), said("a1", "u1", ask("t1", command="ls")))
+    trace = log(tmp_path, prompt("u1", None), result("r1", "a1", "t1"), reply("a1", "u1", ask("t1", command="ls")))
     assert [call.status for call in trace.calls] == ["ok"]
     assert not [event for event in trace.events if event.kind == "tool_result"]
 
@@ -146,7 +146,7 @@ def test_a_result_of_no_call_is_an_event(tmp_path: Path) -> None:
 
 
 def test_calls_without_ids_find_their_results(tmp_path: Path) -> None:
-    asked = said("a1", "u1", text("Now."), {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}})
+    asked = reply("a1", "u1", text("Now."), {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}})
     answer = result("r1", "a1", "")
     del answer["message"]["content"][0]["tool_use_id"]
     (call,) = log(tmp_path, prompt("u1", None), asked, answer).calls
@@ -162,7 +162,7 @@ def test_an_edit_is_drawn_from_its_patch_with_or_without_the_file(tmp_path: Path
     trace = log(
         tmp_path,
         prompt("u1", None),
-        said("a1", "u1", ask("t1", "Edit", file_path="/w/a", old_string="c", new_string="C")),
+        reply("a1", "u1", ask("t1", "Edit", file_path="/w/a", old_string="c", new_string="C")),
         result("r1", "a1", "t1", "ok", outcome),
     )
     display = trace.calls[0].detail.display
@@ -240,7 +240,7 @@ def test_a_result_is_shown_as_a_live_one(tmp_path: Path, name: str, args: Record
     assert type(one_call(tmp_path, name, args, content, outcome).detail.display) is kind
 
 
-def test_what_is_shown_is_what_was_there(tmp_path: Path) -> None:
+def test_displayed_content_is_the_recorded_content(tmp_path: Path) -> None:
     shown = [one_call(tmp_path / str(n), *case[:4]).detail.display for n, case in enumerate(SHOWN)]
     assert shown[0] == FileText("/w/a", 4, ("x", "y"), 9)
     assert shown[1] == FileText("/w/a", 1, ("x", "y"), 2)
@@ -284,13 +284,13 @@ def test_a_sub_agents_file_is_a_session_of_its_own(tmp_path: Path, link: str, pl
         (tmp_path / SESSION / place).resolve(),
         "a7",
         prompt("s1", None, "Look"),
-        said("s2", "s1", ask("t2", command="ls"), key="msg_2"),
+        reply("s2", "s1", ask("t2", command="ls"), key="msg_2"),
         result("s3", "s2", "t2"),
         meta={"agentType": "Explore", **({"toolUseId": "t1"} if link == "meta" else {})},
     )
     asked = ask("t1", "Agent", description="look", prompt="Look" if link == "prompt" else "…")
     answer = [result("r1", "a1", "t1", "found", {"agentId": "a7", "status": "completed", "totalDurationMs": 1500})]
-    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", asked), *(answer if link == "result" else []))
+    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", asked), *(answer if link == "result" else []))
     main, child = trace.sessions
     assert (child.id, child.parent, child.parent_call, child.title) == ("agent-a7", main.id, "t1", "Explore")
     assert [(call.name, call.session, call.child, call.level) for call in trace.calls] == [
@@ -311,7 +311,7 @@ def test_a_workflows_journal_says_what_its_agents_gave_back(tmp_path: Path) -> N
         b"{cut o",
     ]
     journal = write(folder / "journal.jsonl", entries)
-    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", ask("t1", "Workflow")))
+    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", "Workflow")))
     told = [(event.session, event.type, event.text) for event in trace.events if event.type.startswith("workflow/")]
     assert told == [
         ("agent-a7", "workflow/started", ""),
@@ -331,11 +331,11 @@ def test_ten_levels_of_sub_agents(tmp_path: Path) -> None:
     depth = 10
     for level in range(depth):
         deeper = [
-            said(f"x{level}", f"p{level}", ask(f"c{level}", "Agent", prompt="…"), key=f"m{level}"),
+            reply(f"x{level}", f"p{level}", ask(f"c{level}", "Agent", prompt="…"), key=f"m{level}"),
             result(f"y{level}", f"x{level}", f"c{level}", "ok", {"agentId": f"n{(level + 1) % depth}"}),
         ]
         agent_file(tmp_path / SESSION / "subagents", f"n{level}", prompt(f"p{level}", None), *deeper)
-    asked = said("a1", "u1", ask("t1", "Agent", prompt="…"))
+    asked = reply("a1", "u1", ask("t1", "Agent", prompt="…"))
     trace = log(tmp_path, prompt("u1", None), asked, result("r1", "a1", "t1", "ok", {"agentId": "n0"}))
     parents = {session.id: session.parent for session in trace.sessions}
     assert parents == {SESSION: "", "agent-n0": SESSION, **{f"agent-n{n}": f"agent-n{n - 1}" for n in range(1, depth)}}
@@ -353,7 +353,7 @@ ECHOED = (
 
 
 def test_echoes_of_a_sub_agent_are_nested_calls(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", ask("t1", "Task", prompt="…")), *ECHOED, *ECHOED, result("r1", "a1", "t1"))
+    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", "Task", prompt="…")), *ECHOED, *ECHOED, result("r1", "a1", "t1"))
     nested = trace.calls[1]
     assert (nested.level, nested.parent, nested.status, nested.detail.command, nested.detail.result) == ("nested", "t1", "ok", "ls", "a")
     assert len(trace.calls) == 2
@@ -362,8 +362,8 @@ def test_echoes_of_a_sub_agent_are_nested_calls(tmp_path: Path) -> None:
 
 
 def test_echoes_of_an_agent_with_a_file_are_only_progress(tmp_path: Path) -> None:
-    agent_file(tmp_path / SESSION / "subagents", "a7", prompt("s1", None), said("s2", "s1", ask("t2", command="ls"), key="msg_2"))
-    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", ask("t1", "Task", prompt="…")), *ECHOED)
+    agent_file(tmp_path / SESSION / "subagents", "a7", prompt("s1", None), reply("s2", "s1", ask("t2", command="ls"), key="msg_2"))
+    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", "Task", prompt="…")), *ECHOED)
     assert [call.level for call in trace.calls] == ["model", "model"]
     assert trace.facts()["nested_by_name"] == {}
 
@@ -371,31 +371,31 @@ def test_echoes_of_an_agent_with_a_file_are_only_progress(tmp_path: Path) -> Non
 def test_inline_sidechains_belong_to_the_call_with_their_prompt(tmp_path: Path) -> None:
     side = [
         prompt("s1", None, "Look", isSidechain=True),
-        said("s2", "s1", ask("t2", command="ls"), key="msg_2", isSidechain=True),
+        reply("s2", "s1", ask("t2", command="ls"), key="msg_2", isSidechain=True),
         result("s3", "s2", "t2", isSidechain=True),
-        said("s4", "s3", ask("t3", command="pwd"), key="msg_3", isSidechain=True),
+        reply("s4", "s3", ask("t3", command="pwd"), key="msg_3", isSidechain=True),
     ]
-    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", ask("t1", "Task", prompt="Look")), *side, result("r1", "a1", "t1"))
+    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", "Task", prompt="Look")), *side, result("r1", "a1", "t1"))
     assert [(call.id, call.parent, call.live) for call in trace.calls] == [("t1", "", True), ("t2", "t1", True), ("t3", "t1", True)]
     assert trace.sessions[0].counts["sidechain_records"] == 4
 
 
 REWOUND = (
     prompt("u1", None, "First"),
-    said("a1", "u1", ask("t1", command="ls")),
+    reply("a1", "u1", ask("t1", command="ls")),
     result("r1", "a1", "t1"),
-    said("a2", "r1", text("Done."), key="msg_2"),
+    reply("a2", "r1", text("Done."), key="msg_2"),
     prompt("u2", "a2", "Wrong way"),
-    said("a3", "u2", ask("t2", command="rm x"), key="msg_3"),
+    reply("a3", "u2", ask("t2", command="rm x"), key="msg_3"),
     result("r2", "a3", "t2"),
     prompt("u3", "a2", "Another way"),
-    said("a4", "u3", ask("t3", command="mv x y"), key="msg_4"),
+    reply("a4", "u3", ask("t3", command="mv x y"), key="msg_4"),
     result("r3", "a4", "t3"),
 )
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_what_was_rewound_is_not_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: bool) -> None:
+def test_rewound_steps_are_not_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: bool) -> None:
     if not held:
         monkeypatch.setattr("nbtools.traces.readers.claude_code.row_builder._MAX_HELD", 0)
     trace = log(tmp_path, *REWOUND)
@@ -405,7 +405,7 @@ def test_what_was_rewound_is_not_live(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_retried_answer_is_not_live(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", text("cut o"), key="msg_1"), said("a2", "u1", text("whole"), key="msg_2"))
+    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", text("cut o"), key="msg_1"), reply("a2", "u1", text("whole"), key="msg_2"))
     assert [(event.text, event.live) for event in trace.events] == [("Do it", True), ("cut o", False), ("whole", True)]
 
 
@@ -413,12 +413,12 @@ def test_branches_of_calls_asked_for_together_are_live(tmp_path: Path) -> None:
     trace = log(
         tmp_path,
         prompt("u1", None),
-        said("a1", "u1", ask("t1", command="ls")),
+        reply("a1", "u1", ask("t1", command="ls")),
         record("progress", "p1", "a1", data={"type": "bash_progress", "output": "…"}),
-        said("a2", "a1", ask("t2", command="pwd")),
+        reply("a2", "a1", ask("t2", command="pwd")),
         result("r1", "a1", "t1"),
         result("r2", "a2", "t2"),
-        said("a3", "r1", text("Done."), key="msg_2"),
+        reply("a3", "r1", text("Done."), key="msg_2"),
         prompt("u2", "a3"),
     )
     assert all(call.live for call in trace.calls)
@@ -428,7 +428,7 @@ def test_branches_of_calls_asked_for_together_are_live(tmp_path: Path) -> None:
 def test_a_branch_reaches_over_a_compaction(tmp_path: Path) -> None:
     boundary = record("system", "c1", None, subtype="compact_boundary", content="Conversation compacted", logicalParentUuid="a2")
     summary = prompt("c2", "c1", "So far …", isCompactSummary=True)
-    later = said("c3", "c2", ask("t4", command="cat y"), key="msg_5")
+    later = reply("c3", "c2", ask("t4", command="cat y"), key="msg_5")
     trace = log(tmp_path, *REWOUND[:4], boundary, summary, later, *REWOUND[4:5])
     assert {call.id: call.live for call in trace.calls} == {"t1": True, "t4": False}
     trace = log(tmp_path, *REWOUND[:7], boundary, summary, later)
@@ -439,13 +439,13 @@ def test_a_branch_reaches_over_a_compaction(tmp_path: Path) -> None:
 
 def test_cycles_of_parents_hang_nobody(tmp_path: Path) -> None:
     trace = log(
-        tmp_path, prompt("u1", "a2"), said("a1", "u1", text("x")), said("a2", "a1", text("y")), prompt("u2", "u2"), prompt("u3", "a1")
+        tmp_path, prompt("u1", "a2"), reply("a1", "u1", text("x")), reply("a2", "a1", text("y")), prompt("u2", "u2"), prompt("u3", "a1")
     )
     assert len(trace.events) == 5
 
 
 def test_two_records_on_one_line_are_both_taken(tmp_path: Path) -> None:
-    glued = b"".join(json.dumps(one).encode() for one in (said("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1")))
+    glued = b"".join(json.dumps(one).encode() for one in (reply("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1")))
     trace = log(tmp_path, prompt("u1", None), glued + b"\n", b"{cut o\n", b"\n", b"[1]\n")
     assert [(problem.ref.line, problem.recovered) for problem in trace.problems] == [(2, 2), (3, 0), (5, 0)]
     assert trace.calls[0].detail.result == "done"
@@ -455,7 +455,7 @@ def test_two_records_on_one_line_are_both_taken(tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_utf8_are_named_and_read(tmp_path: Path) -> None:
-    line = json.dumps(said("a1", "u1", ask("t1", command="echo BYTE"))).encode().replace(b"BYTE", b"\xff\xfe") + b"\n"
+    line = json.dumps(reply("a1", "u1", ask("t1", command="echo BYTE"))).encode().replace(b"BYTE", b"\xff\xfe") + b"\n"
     trace = log(tmp_path, prompt("u1", None), line, result("r1", "a1", "t1"))
     assert [problem.recovered for problem in trace.problems] == [1]
     assert trace.calls[0].detail.command.startswith("echo ")
@@ -463,7 +463,9 @@ def test_bytes_that_are_no_utf8_are_named_and_read(tmp_path: Path) -> None:
 
 def test_a_line_of_95_megabytes(tmp_path: Path) -> None:
     size = 95 << 20
-    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", ask("t1", command="cat")), result("r1", "a1", "t1", "x" * size), b"{" * size)
+    trace = log(
+        tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", command="cat")), result("r1", "a1", "t1", "x" * size), b"{" * size
+    )
     assert trace.calls[0].result_size == size
     assert [problem.ref.length for problem in trace.problems] == [size]
 
@@ -475,7 +477,7 @@ def test_deep_nesting_is_a_problem_of_its_line(tmp_path: Path) -> None:
 
 
 def test_fields_of_other_types_spoil_only_themselves(tmp_path: Path) -> None:
-    odd = said("a1", "u1", ask("t1", "mcp__x", path=["a"], command=3), usage={"input_tokens": "many", "output_tokens": 4})
+    odd = reply("a1", "u1", ask("t1", "mcp__x", path=["a"], command=3), usage={"input_tokens": "many", "output_tokens": 4})
     odd["timestamp"] = 1767225600000
     answer = result("r1", "a1", "t1", [{"type": "text", "text": None}, 5], {"interrupted": "no", "agentId": 3, "structuredPatch": "none"})
     nan = json.dumps(record("system", "s1", "r1", subtype="turn_duration", durationMs=float("nan"))).encode() + b"\n"
@@ -487,7 +489,7 @@ def test_fields_of_other_types_spoil_only_themselves(tmp_path: Path) -> None:
     assert call.detail.args["path"] == ["a"]
 
 
-def test_records_that_nobody_knows_are_kept(tmp_path: Path) -> None:
+def test_unknown_records_stay_in_the_trace(tmp_path: Path) -> None:
     trace = log(tmp_path, prompt("u1", None), {"type": "brand-new", "sessionId": SESSION}, {"type": "custom-title", "customTitle": "Mine"})
     assert [event.type for event in trace.events] == ["user", "brand-new", "custom-title"]
     assert (trace.sessions[0].flags, trace.sessions[0].title, trace.sessions[0].records) == (("unknown_records",), "Mine", 3)
@@ -496,13 +498,13 @@ def test_records_that_nobody_knows_are_kept(tmp_path: Path) -> None:
 def test_images_are_counted_where_they_stand(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
     pasted = record("user", "u1", None, message={"role": "user", "content": [image, text("See")]})
-    trace = log(tmp_path, pasted, said("a1", "u1", ask("t1", "Read", file_path="/p.png")), result("r1", "a1", "t1", [image]))
+    trace = log(tmp_path, pasted, reply("a1", "u1", ask("t1", "Read", file_path="/p.png")), result("r1", "a1", "t1", [image]))
     assert trace.sessions[0].counts["images"] == 2
     assert trace.calls[0].detail.media[0].mime_type == "image/png"
 
 
 def test_a_log_that_changed_says_so(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), said("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1"))
+    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1"))
     write(trace.readings[0].source.path, [b" " * 5_000])
     with pytest.raises(TraceError, match=r"JSON|where it was"):
         _ = trace.calls[0].detail
@@ -515,10 +517,10 @@ def test_a_log_is_recognised_by_what_it_begins_with(tmp_path: Path, first: Recor
     assert traces.load(write(tmp_path / "renamed.txt", [first])).readings[0].format.name == "claude-code"
 
 
-def test_what_claude_prints_is_read(tmp_path: Path) -> None:
+def test_output_of_claude_is_read(tmp_path: Path) -> None:
     lines: list[Record] = [
         {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w", "tools": [], "claude_code_version": "2.1.9"},
-        {"type": "assistant", "session_id": "s", "message": said("", "", ask("t1", "Task", prompt="p"))["message"]},
+        {"type": "assistant", "session_id": "s", "message": reply("", "", ask("t1", "Task", prompt="p"))["message"]},
         {"type": "assistant", "session_id": "s", "parent_tool_use_id": "t1", "message": {"id": "m", "content": [ask("t2", command="ls")]}},
         {"type": "user", "session_id": "s", "message": result("", "", "t1")["message"], "tool_use_result": {"totalDurationMs": 10}},
         {"type": "result", "subtype": "success", "session_id": "s", "result": "Done", "total_cost_usd": 0.5, "num_turns": 3},
@@ -614,7 +616,7 @@ def mangled(seed: int, values: list[Any]) -> bytes:
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 1 << 30), st.lists(JSON, max_size=5))
-def test_nothing_that_stands_in_a_file_is_raised(tmp_path: Path, seed: int, values: list[Any]) -> None:
+def test_no_content_of_a_file_raises(tmp_path: Path, seed: int, values: list[Any]) -> None:
     path = tmp_path / "mangled.jsonl"
     path.write_bytes(GOOD[0] + b"\n" + mangled(seed, values))
     trace = traces.load(path)
@@ -685,7 +687,7 @@ def test_attachments_have_the_text_that_the_model_reads(tmp_path: Path) -> None:
 
 def test_the_cost_that_the_application_notes_is_the_sessions_cost(tmp_path: Path) -> None:
     notes = [record("cost-state", f"c{n}", None, totalCostUSD=cost) for n, cost in enumerate((0.01, 0.25))]
-    trace = log(tmp_path, prompt("a", None), notes[0], said("b", "a", text("Done")), notes[1])
+    trace = log(tmp_path, prompt("a", None), notes[0], reply("b", "a", text("Done")), notes[1])
     assert trace.cost().total == 0.25
 
 
@@ -695,7 +697,7 @@ def test_tokens_of_a_sub_agent_in_progress_records_are_counted_once(tmp_path: Pa
     echo = {"type": "agent_progress", "agentId": "x", "message": {"type": "assistant", "message": message}}
     trace = log(
         tmp_path,
-        said("a", None, ask("t1", "Task", prompt="Look")),
+        reply("a", None, ask("t1", "Task", prompt="Look")),
         record("progress", "p1", "a", data=echo, parentToolUseID="t1"),
         record("progress", "p2", "p1", data=echo, parentToolUseID="t1"),
     )

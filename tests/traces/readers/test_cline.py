@@ -1,4 +1,4 @@
-"""What the tasks of Cline and its forks do that a naive reader gets wrong."""
+"""Traps of the tasks of Cline and its forks, for a naive reader."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_calls_are_elements_of_the_text_and_results_are_texts() -> None:
     assert [(one.path, one.added, one.removed) for one in trace.file_changes] == [("price.py", 1, 1)]
 
 
-def test_what_the_person_wrote_is_told_apart_from_what_was_added() -> None:
+def test_the_persons_text_is_separated_from_added_text() -> None:
     trace = traces.load(SAMPLE)
     assert [(one.text, one.turn) for one in trace.events if one.kind == "user"] == [("Fix the price.", 1), ("No page, please.", 2)]
     assert [one.text for one in trace.events if one.kind == "thinking"] == ["I read it first."]
@@ -114,7 +114,7 @@ def test_other_messages_are_not_taken_for_a_task(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_task_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_task_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     text = json.dumps(data.draw(damaged([MESSAGES]))[0]).encode()
     path = tmp_path_factory.getbasetemp() / "damaged-cline"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

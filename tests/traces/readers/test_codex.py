@@ -1,4 +1,4 @@
-"""What Codex logs do that a naive reader gets wrong."""
+"""Traps of Codex logs, for a naive reader."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_call_is_put_together_from_its_item_its_event_and_its_output(load: Loa
         ({"content": "odd"}, ("ok", "text", None)),
     ],
 )
-def test_how_a_call_ended_is_read_in_the_head_of_its_output(load: Load, output: Any, expected: tuple[Any, ...]) -> None:
+def test_the_outcome_of_a_call_is_read_in_the_head_of_its_output(load: Load, output: Any, expected: tuple[Any, ...]) -> None:
     (call,) = load([meta(), asks("c1", cmd="x"), answers("c1", output)]).calls
     assert (call.status, call.status_source, call.exit_code) == expected
     assert isinstance(call.detail.display, CommandOutput)
@@ -175,7 +175,7 @@ def test_patches_are_counted_from_the_event_and_not_again_from_the_arguments(loa
     assert trace.facts()["file_edits"] == 5
 
 
-def test_without_an_event_the_envelope_says_what_was_meant(load: Load) -> None:
+def test_without_an_event_the_envelope_gives_the_content(load: Load) -> None:
     call = item("custom_tool_call", name="apply_patch", call_id="p", input=PATCH)
     trace = load([meta(), call, item("custom_tool_call_output", call_id="p", output="Success")])
     assert [(c.path, c.kind, c.added, c.removed, c.basis, c.applied) for c in trace.file_changes] == [
@@ -233,7 +233,7 @@ def test_a_local_shell_call_may_have_only_an_id(load: Load) -> None:
     assert (found.detail.command, found.detail.cwd) == ("ls -l", "/w")
 
 
-def test_what_happens_in_a_script_is_nested_in_it(load: Load) -> None:
+def test_calls_in_a_script_are_nested_in_it(load: Load) -> None:
     script = (
         'const r = await tools.exec_command({cmd: "ls"});\nawait tools.apply_patch("*** Begin Patch");\nawait tools.web__run({q: "x"});'
     )
@@ -292,7 +292,7 @@ def test_an_output_before_its_call_is_that_call_s(load: Load) -> None:
     assert (call.id, call.status, call.answered, call.detail.result) == ("c1", "error", True, "Exit code: 1\nOutput:\n")
 
 
-def test_a_command_of_the_user_is_no_call_of_the_model(load: Load) -> None:
+def test_a_command_of_the_user_is_not_a_call_by_the_model(load: Load) -> None:
     (call,) = load([meta(), ran("u1", source="user_shell", command=["bash", "-lc", "ls"])]).calls
     assert (call.level, call.parent, call.permission, call.subject) == ("nested", "", "user", "ls")
 
@@ -316,7 +316,7 @@ def test_token_counts_are_cumulative_and_input_has_the_cached_in_it(load: Load) 
     assert trace.facts()["tokens"] == {"input": 190, "cache_read": 60, "output": 10, "reasoning": 4, "total": 200}
 
 
-def test_what_a_compaction_restates_is_not_counted(load: Load) -> None:
+def test_texts_repeated_by_a_compaction_are_not_counted(load: Load) -> None:
     again = [asks("c1", cmd="ls")["payload"], asks("c9", cmd="never")["payload"]]
     trace = load([meta(), asks("c1", cmd="ls"), answers("c1", "ok"), line("compacted", message="so far", replacement_history=again)])
     assert [call.id for call in trace.calls] == ["c1"]
@@ -330,7 +330,7 @@ def test_a_call_that_is_repeated_is_one_call(load: Load) -> None:
     assert [one.kind for one in trace.events if one.type.startswith("function_call")] == ["tool_call", "tool_result"]
 
 
-def test_a_text_is_told_once_though_it_stands_there_twice(load: Load) -> None:
+def test_a_text_that_is_recorded_twice_is_one_row(load: Load) -> None:
     twice = [event("user_message", message="do"), says("user", "do"), event("agent_message", message="done"), says("assistant", "done")]
     trace = load([meta(), says("developer", "rules"), says("user", "# AGENTS.md instructions for /w"), *twice])
     assert [(one.kind, one.text) for one in trace.events if one.text] == [
@@ -360,7 +360,7 @@ def fork(**more: Any) -> list[Record]:
     return [*heads, *turn(PARENT), used(100), *turn(CHILD), used(130)]
 
 
-def test_what_a_fork_repeats_belongs_to_its_parent(load: Load) -> None:
+def test_rows_repeated_by_a_fork_belong_to_its_parent(load: Load) -> None:
     trace = load(fork())
     child, parent = trace.sessions
     assert (child.id, child.parent, child.title, child.records) == (CHILD, PARENT, CHILD, 6)
@@ -383,7 +383,7 @@ def test_an_agent_that_is_spawned_in_the_second_in_which_its_parent_began_repeat
     assert [(call.native_id, call.session, call.live) for call in trace.calls] == [("c1", parent, False), ("c2", child, True)]
 
 
-def test_where_turns_have_no_ids_copying_ends_when_time_goes_on(load: Load) -> None:
+def test_without_ids_of_turns_copying_ends_when_time_advances(load: Load) -> None:
     records = [one for one in fork() if one["payload"].get("type") != "task_started"]
     for one in records[6:]:
         one["timestamp"] = "2026-04-24T20:04:00.000Z"
@@ -449,7 +449,7 @@ def test_pictures_and_plans_are_shown_as_such(load: Load) -> None:
     assert [(one.text, one.status) for one in todo.display.items] == [("one", "completed"), ("two", "pending")]
 
 
-def test_unknown_records_are_kept_and_named(load: Load) -> None:
+def test_unknown_records_stay_and_are_named(load: Load) -> None:
     odd = [{"timestamp": 5, "type": ["x"], "payload": [1]}, line("new_thing", a=1), item("new_item"), line("event_msg", type={"a": 1})]
     trace = load([meta(), *odd, {"type": "compacted", "payload": None}])
     assert trace.sessions[0].records == 6
@@ -458,7 +458,7 @@ def test_unknown_records_are_kept_and_named(load: Load) -> None:
     assert [NO_MESSAGES in problem.why for problem in trace.problems] == [True]
 
 
-def test_glued_and_cut_lines_are_problems_with_what_is_in_them(load: Load) -> None:
+def test_joined_and_cut_lines_are_problems_and_their_records_are_read(load: Load) -> None:
     glued = json.dumps(asks("c1", cmd="a")) + json.dumps(answers("c1", "ok"))
     trace = load([meta(), glued, json.dumps(asks("c2", cmd="b"))[:-5]])
     assert [problem.ref.line for problem in trace.problems] == [2, 3]
@@ -507,7 +507,7 @@ def test_literal_texts_are_read_as_the_script_means_them() -> None:
     assert named.quoted == ('it\'s "so"\n', "a${b}")
 
 
-def test_what_codex_exec_prints_is_read_too(load: Load) -> None:
+def test_output_of_codex_exec_is_read_too(load: Load) -> None:
     command = {"id": "item_1", "type": "command_execution", "command": "bash -lc ls", "aggregated_output": "", "status": "in_progress"}
     mcp = {"id": "item_3", "type": "mcp_tool_call", "server": "docs", "tool": "find", "arguments": {"q": "x"}, "error": {"message": "down"}}
     todo = {"id": "item_4", "type": "todo_list", "items": [{"text": "one", "completed": True}]}
@@ -556,7 +556,7 @@ def test_ids_of_items_begin_again_in_every_run(load: Load) -> None:
     assert [(one.id, one.records) for one in load([*run, *other]).sessions] == [("t", 2), ("u", 2)]
 
 
-def test_a_log_is_recognised_by_what_is_in_it(tmp_path: Path) -> None:
+def test_a_log_is_recognised_by_its_content(tmp_path: Path) -> None:
     def head(*records: Record) -> Head:
         return Head(tmp_path / "x", "\n".join(map(json.dumps, records)).encode())
 

@@ -1,4 +1,4 @@
-"""What the sessions of Copilot CLI do that a naive reader gets wrong."""
+"""Traps of the sessions of Copilot CLI, for a naive reader."""
 
 from __future__ import annotations
 
@@ -112,19 +112,19 @@ def test_the_duration_is_that_of_the_execution(tmp_path: Path) -> None:
         ({"result": "x"}, "unknown", "none"),
     ],
 )
-def test_how_a_call_ended(tmp_path: Path, fields: dict[str, Any], status: str, source: str) -> None:
+def test_the_outcome_of_a_call_is_read(tmp_path: Path, fields: dict[str, Any], status: str, source: str) -> None:
     (call,) = session(tmp_path / "s.jsonl", asks("a"), ends("a", **fields)).calls
     assert (call.status, call.status_source, call.answered) == (status, source, True)
 
 
-def test_a_result_without_a_call_is_kept_as_an_event(tmp_path: Path) -> None:
+def test_a_result_without_a_call_is_an_event(tmp_path: Path) -> None:
     trace = session(tmp_path / "s.jsonl", ("user.message", {"content": "go"}), ends("lost", success=True, result={"content": "x"}))
     assert [(one.kind, one.text) for one in trace.events] == [("user", "go"), ("tool_result", "x")]
     assert list(trace.calls) == []
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     text = written(data.draw(damaged(RECORDS)))
     path = tmp_path_factory.getbasetemp() / "damaged-copilot"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

@@ -1,4 +1,4 @@
-"""What Gemini CLI's logs do that a naive reader gets wrong."""
+"""Traps of Gemini CLI's logs, for a naive reader."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_rewind_drops_the_message_and_all_after_but_they_are_still_seen(tmp_pa
     assert facts["last_ts"] == "2026-01-01T00:00:09.000Z"
 
 
-def test_a_rewind_to_what_is_not_there_drops_nothing(tmp_path: Path) -> None:
+def test_a_rewind_to_a_missing_message_drops_nothing(tmp_path: Path) -> None:
     assert texts(log(tmp_path / "a", message("1"), {"$rewindTo": "9"})) == [("hello", True)]
 
 
@@ -90,7 +90,7 @@ def test_rows_of_messages_inside_a_set_point_at_their_own_bytes(tmp_path: Path) 
     assert trace.calls[0].detail.result == "text"
 
 
-def test_glued_lines_and_wrong_bytes_are_problems_and_what_is_in_them_is_found(tmp_path: Path) -> None:
+def test_joined_lines_and_wrong_bytes_are_problems_and_their_records_are_found(tmp_path: Path) -> None:
     data = written([META]) + json.dumps(message("1")).encode() + written([message("2")]) + b'{"id": "3", "cut\n' + written([message("4")])
     (tmp_path / "a").write_bytes(data)
     trace = traces.load(tmp_path / "a")
@@ -218,7 +218,7 @@ def test_cached_input_is_not_counted_twice(tmp_path: Path) -> None:
     assert session.native_tokens == tokens
 
 
-def test_what_is_unknown_is_kept(tmp_path: Path) -> None:
+def test_unknown_records_stay(tmp_path: Path) -> None:
     trace = log(tmp_path / "a", message("1", "novelty", [{"text": "a"}, {"inlineData": {}}, "b"]))
     assert [(event.kind, event.type, event.text) for event in trace.events] == [("system", "novelty", "a\n[inlineData]\nb")]
     assert trace.sessions[0].flags == ("unknown_records",)
@@ -262,7 +262,7 @@ def test_a_checkpoint_has_the_call_to_come_and_the_tree_before_it(tmp_path: Path
     assert (change.original_content, change.new_content) == ("one", "two")
 
 
-def test_a_large_checkpoint_is_told_by_its_end(tmp_path: Path) -> None:
+def test_a_large_checkpoint_is_recognized_by_its_end(tmp_path: Path) -> None:
     large = {**CHECKPOINT, "history": [{"type": "user", "text": "x" * 100_000}]}
     (tmp_path / "c.json").write_text(json.dumps(large, indent=2))
     assert len(traces.load(tmp_path / "c.json").calls) == 2
@@ -341,7 +341,7 @@ LINES = [
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     documents = data.draw(st.one_of(damaged(LINES), damaged([{**META, "messages": [LINES[1], LINES[2]]}])))
     text = written(documents, data.draw(st.sampled_from([None, 1])) if len(documents) == 1 else None)
     path = tmp_path_factory.getbasetemp() / "damaged-gemini"
@@ -350,9 +350,7 @@ def test_nothing_that_stands_in_a_session_stops_the_reader(tmp_path_factory: pyt
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_checkpoint_or_telemetry_stops_the_reader(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_no_content_of_a_checkpoint_or_telemetry_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-checkpoint"
     for documents, known in (([CHECKPOINT], GeminiCheckpoint()), (TELEMETRY, GeminiTelemetry())):
         text = written(data.draw(damaged(documents)), 2)

@@ -174,10 +174,10 @@ def test_anthropic_messages(tmp_path: Path, documents: list[Any]) -> None:
     }
     assert [event.text for event in trace.events if event.kind != "system"] == ["go", "hm", "ok", "next"]
     assert [(one.path, one.added, one.removed) for one in trace.file_changes] == [("a.py", 2, 1)]
-    shown = [one.detail.display for one in trace.calls]
-    assert isinstance(shown[0], CommandOutput)
-    assert isinstance(shown[1], FileDiff)
-    assert shown[2] == Media("", "image/png", b"\x89PNG")
+    expected = [one.detail.display for one in trace.calls]
+    assert isinstance(expected[0], CommandOutput)
+    assert isinstance(expected[1], FileDiff)
+    assert expected[2] == Media("", "image/png", b"\x89PNG")
     (session,) = trace.sessions
     assert (session.format, session.format_version) == ("messages", "anthropic")
 
@@ -211,9 +211,9 @@ def test_openai_chat(tmp_path: Path, documents: list[Any]) -> None:
         assert outcomes(trace)["shell"] == ("error", "exit_code", "Exit code: 1\nOutput:\nno")
         assert outcomes(trace)["apply_patch"] == ("unknown", "none", "Success")
         assert trace.calls[0].detail.command == "false"
-        shown = trace.calls[1].detail.display
-        assert isinstance(shown, FileDiffs)
-        assert [(one.file_name, one.original_content, one.new_content) for one in shown.files] == [
+        expected = trace.calls[1].detail.display
+        assert isinstance(expected, FileDiffs)
+        assert [(one.file_name, one.original_content, one.new_content) for one in expected.files] == [
             ("a.py", "1\n", "2\n"),
             ("b.py", None, "3\n"),
         ]
@@ -273,13 +273,13 @@ def test_an_id_that_is_used_again_is_another_call(tmp_path: Path) -> None:
     assert len({one.id for one in trace.calls}) == 2
 
 
-def test_a_result_of_no_call_is_told(tmp_path: Path) -> None:
+def test_a_result_without_a_call_is_reported(tmp_path: Path) -> None:
     trace = load(tmp_path, [{"role": "tool", "tool_call_id": "x", "content": "lost"}, {"role": "user", "content": "go"}])
     assert [(event.kind, event.text) for event in trace.events] == [("tool_result", "lost"), ("user", "go")]
 
 
 @pytest.mark.parametrize(
-    ("name", "args", "result", "shown"),
+    ("name", "args", "result", "expected"),
     [
         ("Grep", {"pattern": "x"}, "a.py:1:x = 1\nb.py:22:x", Matches),
         ("Grep", {"pattern": "x"}, "No matches", str),
@@ -293,14 +293,14 @@ def test_a_result_of_no_call_is_told(tmp_path: Path) -> None:
         ("unknown", {}, "text", str),
     ],
 )
-def test_results_are_shown_as_our_tools_would(tmp_path: Path, name: str, args: Record, result: str, shown: type) -> None:
+def test_results_are_shown_as_our_tools_would(tmp_path: Path, name: str, args: Record, result: str, expected: type) -> None:
     ask = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": name, "input": args}]}
     trace = load(tmp_path, [ask, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": result}]}])
-    assert isinstance(trace.calls[0].detail.display, shown)
+    assert isinstance(trace.calls[0].detail.display, expected)
 
 
 @pytest.mark.parametrize("document", [[1, 2], {"a": 1}, {"messages": "x"}, [], {}, {"input": 1, "output": 2}, [{"role": "user"}]])
-def test_what_is_no_conversation_is_not_taken_for_one(tmp_path: Path, document: Any) -> None:
+def test_other_documents_are_not_recognized_as_conversations(tmp_path: Path, document: Any) -> None:
     with pytest.raises(TraceError):
         load(tmp_path, document)
 

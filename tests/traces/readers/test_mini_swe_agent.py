@@ -1,4 +1,4 @@
-"""What mini-swe-agent's trajectories do that a naive reader gets wrong."""
+"""Traps of mini-swe-agent's trajectories, for a naive reader."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_rows_point_at_the_messages(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_trajectory_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_trajectory_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     messages = [
         *TASK,
         says("```bash\nls\n```"),
@@ -163,7 +163,7 @@ def test_a_field_of_an_odd_type_loses_only_itself(tmp_path: Path, field: str, od
 
 
 @pytest.mark.parametrize("role", [7, None, ["x"]])
-def test_a_message_without_a_role_is_kept(tmp_path: Path, role: Any) -> None:
+def test_a_message_without_a_role_stays(tmp_path: Path, role: Any) -> None:
     trace = run(tmp_path / "t", {"role": role, "content": "Words."}, says("```bash\nls\n```"), observes("a", 0))
     assert [one.text for one in trace.events if one.kind == "system"] == ["You …", "Words."]
     assert len(trace.calls) == 1

@@ -67,7 +67,7 @@ def damaged(data: bytes, kind: str, where: float, length: int, junk: bytes) -> b
 
 
 def everything(trace: traces.Trace) -> None:
-    """Each row is asked for all that it says."""
+    """Every field of each row is read."""
     for call in trace.calls:
         try:
             assert call.detail.args is not None

@@ -1,4 +1,4 @@
-"""What opencode's sessions do that a naive reader gets wrong."""
+"""Traps of opencode's sessions, for a naive reader."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def one_tool(path: Path, state: dict[str, Any], tool: str = "bash") -> traces.Tr
     return traces.load(path)
 
 
-def test_how_calls_end_and_what_they_did() -> None:
+def test_calls_have_their_outcome_and_their_changes() -> None:
     trace = traces.load(SAMPLE)
     assert [(call.name, call.op, call.status, call.status_source, call.exit_code) for call in trace.calls] == [
         ("read", "read", "ok", "flag", None),
@@ -173,7 +173,7 @@ def test_a_patch_changes_each_of_its_files(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_an_export_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_an_export_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     text = json.dumps(data.draw(damaged([EXPORT]))[0]).encode()
     path = tmp_path_factory.getbasetemp() / "damaged-opencode"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

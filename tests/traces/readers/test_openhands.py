@@ -1,4 +1,4 @@
-"""What OpenHands' logs do that a naive reader gets wrong."""
+"""Traps of OpenHands' logs, for a naive reader."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def test_times_without_a_zone_are_utc_and_a_call_takes_until_its_result(tmp_path
         ("read", "text", {}, "ok", "flag"),
     ],
 )
-def test_how_a_call_ended(tmp_path: Path, observation: str, content: str, extras: dict[str, Any], status: str, source: str) -> None:
+def test_the_outcome_of_a_call_is_read(
+    tmp_path: Path, observation: str, content: str, extras: dict[str, Any], status: str, source: str
+) -> None:
     (call,) = events(tmp_path / "e", asks(1, "run"), answers(1, observation, content, **extras)).calls
     assert (call.status, call.status_source) == (status, source)
 
@@ -109,7 +111,7 @@ def test_an_edit_shows_the_recorded_texts_and_a_view_is_no_edit(tmp_path: Path) 
     ]
 
 
-def test_what_is_read_has_its_lines(tmp_path: Path) -> None:
+def test_a_read_has_its_lines(tmp_path: Path) -> None:
     content = "Here's the result of running `cat -n` on /w/a:\n     3\tx\n     4\ty\n"
     (call,) = events(tmp_path / "e", asks(1, "read", "str_replace_editor", path="/w/a"), answers(1, "read", content)).calls
     assert call.detail.display == FileText("/w/a", 3, ("x", "y"), 4)
@@ -277,7 +279,7 @@ def test_the_tokens_of_version_1_are_in_updates_of_the_state(tmp_path: Path, key
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_events_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_events_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-openhands"
     (found,) = data.draw(st.one_of(damaged([V0]), damaged([V1])))
     text = json.dumps(found).encode()
@@ -286,7 +288,7 @@ def test_nothing_that_stands_in_events_stops_the_reader(tmp_path_factory: pytest
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_an_evaluation_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_an_evaluation_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     usage = {
         "accumulated_token_usage": {"prompt_tokens": 1, "completion_tokens": 2},
         "token_usages": [{"model": "m"}],

@@ -53,12 +53,12 @@ def load(path: Path, *documents: Record) -> traces.Trace:
     return traces.load(file)
 
 
-def said(role: str, *parts: Record) -> Record:
+def message(role: str, *parts: Record) -> Record:
     return {"role": role, "parts": [*parts]}
 
 
-def chat(id_: str, begin: int, end: int, asked: list[Record], given_: list[Record], parent: str = "root", **more: Any) -> Record:
-    messages = {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(given_)}
+def chat(id_: str, begin: int, end: int, request: list[Record], given_: list[Record], parent: str = "root", **more: Any) -> Record:
+    messages = {"gen_ai.input.messages": json.dumps(request), "gen_ai.output.messages": json.dumps(given_)}
     return span(id_, "chat m", begin, end, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", **messages, **more}, parent)
 
 
@@ -75,16 +75,16 @@ FIRST = chat(
     "s1",
     1,
     2,
-    [said("user", TEXT)],
-    [said("assistant", {"type": "reasoning", "content": "hm"}, ASK)],
+    [message("user", TEXT)],
+    [message("assistant", {"type": "reasoning", "content": "hm"}, ASK)],
     **{"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2},
 )
 SECOND = chat(
     "s3",
     4,
     5,
-    [said("user", TEXT), said("assistant", {"type": "reasoning", "content": "hm"}, ASK), said("tool", ANSWER)],
-    [said("assistant", {"type": "text", "content": "done"})],
+    [message("user", TEXT), message("assistant", {"type": "reasoning", "content": "hm"}, ASK), message("tool", ANSWER)],
+    [message("assistant", {"type": "text", "content": "done"})],
 )
 ROOT = span(
     "root", "invoke_agent A", 0, 6, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "A", "gen_ai.conversation.id": "conv"}
@@ -94,7 +94,7 @@ ARGUMENTS = "gen_ai.tool.call.arguments"
 RESULT = "gen_ai.tool.call.result"
 
 
-def test_spans_stand_in_the_file_as_they_ended_and_are_told_as_they_began(tmp_path: Path) -> None:
+def test_spans_are_in_the_order_in_which_they_began(tmp_path: Path) -> None:
     ran = tool("s2", 2, 4, "bash", **{CALL_ID: "c1", ARGUMENTS: '{"command": "ls"}', RESULT: "a.py"})
     for documents in ([document(FIRST, ran, SECOND, ROOT)], [document(one) for one in (FIRST, ran, SECOND, ROOT)]):
         trace = load(tmp_path, *documents)
@@ -107,7 +107,7 @@ def test_spans_stand_in_the_file_as_they_ended_and_are_told_as_they_began(tmp_pa
         assert (session.started, session.ended) == (START / 1e9, START / 1e9 + 6)
 
 
-def test_what_was_asked_in_a_tools_span_belongs_to_its_call(tmp_path: Path) -> None:
+def test_requests_in_the_span_of_a_tool_belong_to_its_call(tmp_path: Path) -> None:
     inner = span("agent", "invoke_agent B", 2, 4, {"gen_ai.operation.name": "invoke_agent"}, "outer")
     spans = [tool("leaf", 3, 4, "grep", "agent"), inner, tool("outer", 2, 5, "delegate"), tool("other", 5, 6, "bash"), ROOT]
     calls = {one.name: one for one in load(tmp_path, document(*spans)).calls}
@@ -194,7 +194,7 @@ def test_openinference_writes_nested_values_as_names(tmp_path: Path) -> None:
 
 
 def test_before_messages_were_attributes_they_were_events(tmp_path: Path) -> None:
-    asked = {"name": "gen_ai.user.message", "attributes": attributes({"content": "hi"})}
+    request = {"name": "gen_ai.user.message", "attributes": attributes({"content": "hi"})}
     chosen = {"role": "assistant", "tool_calls": [{"id": "q", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
     choice = {"name": "gen_ai.choice", "attributes": attributes({"index": 0, "message": json.dumps(chosen)})}
     brought = {"name": "gen_ai.tool.message", "attributes": attributes({"content": "res", "id": "q"})}
@@ -204,7 +204,7 @@ def test_before_messages_were_attributes_they_were_events(tmp_path: Path) -> Non
     }
     model = {"gen_ai.system": "openai", "gen_ai.request.model": "g"}
     trace = load(
-        tmp_path, document(span("a", "chat", 1, 2, model, events=[asked, choice]), span("b", "chat", 3, 4, model, events=[brought, end]))
+        tmp_path, document(span("a", "chat", 1, 2, model, events=[request, choice]), span("b", "chat", 3, 4, model, events=[brought, end]))
     )
     assert [(event.kind, event.text) for event in trace.events] == [("user", "hi"), ("assistant_text", "fin")]
     assert [(one.name, one.native_id, one.detail.result) for one in trace.calls] == [("f", "q", "res")]

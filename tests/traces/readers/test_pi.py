@@ -1,4 +1,4 @@
-"""What Pi's sessions do that a naive reader gets wrong."""
+"""Traps of Pi's sessions, for a naive reader."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def test_version_1_has_no_branches(tmp_path: Path) -> None:
     ]
 
 
-def test_an_unknown_entry_is_kept_and_flagged(tmp_path: Path) -> None:
+def test_an_unknown_entry_stays_and_is_flagged(tmp_path: Path) -> None:
     trace = session(tmp_path / "s.jsonl", {"type": "dream", "id": "a", "parentId": None, "summary": "x"})
     assert [(one.kind, one.text, one.type) for one in trace.events] == [("system", "x", "dream")]
     assert trace.sessions[0].flags == ("unknown_records",)
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     text = written(data.draw(damaged(RECORDS)))
     path = tmp_path_factory.getbasetemp() / "damaged-pi"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

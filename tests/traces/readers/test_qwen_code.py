@@ -1,4 +1,4 @@
-"""What Qwen Code's chats do that a naive reader gets wrong."""
+"""Traps of Qwen Code's chats, for a naive reader."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_calls_are_joined_to_results_that_are_records_of_their_own() -> None:
     ]
 
 
-def test_what_a_rewind_abandoned_is_not_live_and_its_tokens_were_spent() -> None:
+def test_abandoned_steps_of_a_rewind_are_not_live_and_their_tokens_count() -> None:
     trace = traces.load(SAMPLE)
     assert [one.text for one in trace.events if not one.live] == ["This answer is given up."]
     (session,) = trace.sessions
@@ -102,7 +102,7 @@ def test_calls_without_ids_are_found_by_their_place(tmp_path: Path) -> None:
         ({"status": "error", "callId": "another"}, {"output": "x"}, "unknown", "none"),
     ],
 )
-def test_how_a_call_ended(tmp_path: Path, about: dict[str, Any], response: dict[str, Any], status: str, source: str) -> None:
+def test_the_outcome_of_a_call_is_read(tmp_path: Path, about: dict[str, Any], response: dict[str, Any], status: str, source: str) -> None:
     call = {"functionCall": {"id": "c", "name": "run_shell_command", "args": {"command": "ls"}}}
     answer = {"functionResponse": {"id": "c", "name": "run_shell_command", "response": response}}
     (found,) = chat(tmp_path / "t", ("assistant", [call], {}), ("tool_result", [answer], {"toolCallResult": about})).calls
@@ -110,7 +110,7 @@ def test_how_a_call_ended(tmp_path: Path, about: dict[str, Any], response: dict[
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_chat_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_chat_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     text = written(data.draw(damaged(RECORDS)))
     path = tmp_path_factory.getbasetemp() / "damaged-qwen"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

@@ -1,4 +1,4 @@
-"""What SWE-agent's trajectories do that a naive reader gets wrong."""
+"""Traps of SWE-agent's trajectories, for a naive reader."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_an_edit_that_was_refused_says_so_and_is_still_an_attempt(tmp_path: Path
     assert trace.facts()["file_edits"] == 1
 
 
-def test_a_function_call_stands_in_the_history(tmp_path: Path) -> None:
+def test_a_function_call_is_read_from_the_history(tmp_path: Path) -> None:
     text = "str_replace_editor str_replace /r/a.py --old_str 'x' --new_str 'y'"
     called = {
         "function": {
@@ -128,7 +128,7 @@ def test_its_own_commands_are_shown_as_our_tools_show_them(tmp_path: Path, actio
     assert trajectory(tmp_path / "t", step(action, observation)).calls[0].detail.display == expected
 
 
-def test_what_was_repeated_in_every_step_is_not_read_again_as_messages(tmp_path: Path) -> None:
+def test_texts_repeated_in_every_step_are_not_read_again_as_messages(tmp_path: Path) -> None:
     query = [{"role": "user", "content": "Fix it.", "agent": "main"}]
     trace = trajectory(
         tmp_path / "t", step("ls", query=query), step("ls", query=query), replay_config='{"agent": {"model": {"name": "m"}}}'
@@ -145,7 +145,7 @@ def test_a_trajectory_that_was_cut_short_has_its_complete_steps(tmp_path: Path) 
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_trajectory_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_trajectory_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     asked = {
         "role": "assistant",
         "content": "c",

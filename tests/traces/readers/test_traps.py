@@ -1,4 +1,4 @@
-"""What the notes on the formats warn of and no other test here has: one small log for each."""
+"""Traps from the notes on the formats that no other test here has: one small log for each."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_claude_records_without_a_time_get_none(load: Load) -> None:
 @pytest.mark.parametrize(("before", "after"), [("Task", "Agent"), ("TodoWrite", "TaskUpdate")])
 def test_a_claude_tool_that_got_another_name_means_the_same(load: Load, before: str, after: str) -> None:
     content = [{"type": "tool_use", "id": f"t{name}", "name": name, "input": {}} for name in (before, after)]
-    said = {**PROMPT, "type": "assistant", "uuid": "a", "parentUuid": "u", "message": {"id": "m", "role": "assistant", "content": content}}
-    first, second = load(PROMPT, said).calls
+    text = {**PROMPT, "type": "assistant", "uuid": "a", "parentUuid": "u", "message": {"id": "m", "role": "assistant", "content": content}}
+    first, second = load(PROMPT, text).calls
     assert (first.name, second.name, first.op) == (before, after, second.op)
 
 
@@ -72,13 +72,13 @@ def test_a_codex_output_may_be_parts_and_its_tool_be_a_servers(load: Load) -> No
     assert (call.op, call.subject, call.detail.result, call.result_size) == ("mcp", "x", "one\ntwo", 7)
 
 
-def test_what_codex_encrypts_is_not_shown(load: Load) -> None:
+def test_content_encrypted_by_codex_is_not_shown(load: Load) -> None:
     trace = load(HEAD, rollout("reasoning", summary=[], encrypted_content="gAAAA" * 100))
     assert [(event.text, event.size) for event in trace.events if event.kind == "thinking"] == [("", 0)]
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("text", "expected"),
     [
         ("Chunk ID: ab12cd\nWall time: 0.5000 seconds\nProcess exited with code 0\nOriginal token count: 3\nOutput:\nfine", ("ok", 0, 0.5)),
         ("Wall time: 1.25 seconds\nProcess exited with code 2\nOutput:\nProcess exited with code 0", ("error", 2, 1.25)),
@@ -86,9 +86,9 @@ def test_what_codex_encrypts_is_not_shown(load: Load) -> None:
         ("Wall time: 9 seconds\nProcess running with session ID 7\nOutput:\n", ("unknown", None, 9.0)),
     ],
 )
-def test_the_end_of_a_codex_command_is_read_in_the_head_of_its_output_only(load: Load, said: str, expected: tuple[Any, ...]) -> None:
+def test_the_end_of_a_codex_command_is_read_in_the_head_of_its_output_only(load: Load, text: str, expected: tuple[Any, ...]) -> None:
     asked = rollout("function_call", name="exec_command", arguments='{"cmd": "x"}', call_id="c")
-    (call,) = load(HEAD, asked, rollout("function_call_output", call_id="c", output=said)).calls
+    (call,) = load(HEAD, asked, rollout("function_call_output", call_id="c", output=text)).calls
     assert (call.status, call.exit_code, call.duration) == expected
 
 
@@ -108,7 +108,7 @@ def test_a_gemini_log_of_changes_is_counted_when_it_was_carried_out(load: Load) 
     assert (trace.facts()["records"], trace.sessions[0].title) == (2, "About")
 
 
-def test_atif_of_a_later_version_is_read_for_what_is_known_of_it(load: Load) -> None:
+def test_the_known_fields_of_a_later_version_of_atif_are_read(load: Load) -> None:
     audio = {"type": "audio", "source": {"media_type": "audio/wav", "path": "a.wav"}}
     copied = {"step_id": 1, "source": "user", "message": "hi", "is_copied_context": True, "yet_unknown": {}}
     answer = {"step_id": 2, "source": "agent", "message": [{"type": "text", "text": "ok"}, audio], "llm_call_count": 2}
@@ -195,7 +195,7 @@ def test_an_embedded_trajectory_of_atif_is_not_counted(load: Load) -> None:
 
 def test_a_codex_turn_that_was_taken_back_stays_counted(load: Load) -> None:
     """The rules do not look at roll-backs: it is not live."""
-    said = rollout("message", role="user", content=[{"type": "input_text", "text": "go"}])
+    text = rollout("message", role="user", content=[{"type": "input_text", "text": "go"}])
     asked = rollout("function_call", name="exec_command", arguments='{"cmd": "x"}', call_id="c")
-    (call,) = load(HEAD, said, asked, rollout("thread_rolled_back", "event_msg", num_turns=1)).calls
+    (call,) = load(HEAD, text, asked, rollout("thread_rolled_back", "event_msg", num_turns=1)).calls
     assert (call.live, call.counted) == (False, True)

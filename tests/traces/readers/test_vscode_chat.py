@@ -1,4 +1,4 @@
-"""What the chat sessions of VS Code do that a naive reader gets wrong."""
+"""Traps of the chat sessions of VS Code, for a naive reader."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_call_that_is_repeated_is_read_in_its_last_version(tmp_path: Path) -> 
         ({"isComplete": True, "toolSpecificData": {"terminalCommandState": {"exitCode": 0}}}, "ok"),
     ],
 )
-def test_how_a_call_ended(tmp_path: Path, fields: dict[str, Any], status: str) -> None:
+def test_the_outcome_of_a_call_is_read(tmp_path: Path, fields: dict[str, Any], status: str) -> None:
     (call,) = session(tmp_path / "s.json", part("a", **fields)).calls
     assert call.status == status
 
@@ -116,7 +116,7 @@ def test_a_change_that_cannot_be_applied_is_a_problem(tmp_path: Path, change: di
 
 
 @given(data=st.data())
-def test_nothing_that_stands_in_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-vscode"
     document = json.dumps(data.draw(damaged([DOCUMENT]))[0]).encode()
     text = data.draw(st.sampled_from([document, written(data.draw(damaged(RECORDS)))]))

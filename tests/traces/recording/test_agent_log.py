@@ -27,7 +27,7 @@ def root() -> Iterator[Path]:
         yield folder
 
 
-async def test_what_was_said_and_done_and_used(root: Path) -> None:
+async def test_texts_calls_and_usage_are_recorded(root: Path) -> None:
     model = Script(["~Hm.", "I look.", READ], ["I write.", ("write", {"path": "b", "content": "x\n"})], "Done.", "Yes.")
     async with Session(root, policy=Policy(allow=("read",)), confirmer=ScriptedConfirmer(ONCE)) as session:
         await session.call("ls", {})

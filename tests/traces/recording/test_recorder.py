@@ -1,4 +1,4 @@
-"""What a session does is in its log, and the log gives back what was shown."""
+"""The calls of a session are in its log, and the log restores the displays."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_the_same_of_another_accent(root: Path, tmp_path: Path) -> None:
     assert trace.sessions[0].counts == {"dialect": "claude"}
 
 
-async def test_who_allowed_a_call_and_what_they_changed_is_in_it(root: Path, tmp_path: Path) -> None:
+async def test_the_approval_of_a_call_and_its_changes_are_in_the_log(root: Path, tmp_path: Path) -> None:
     confirmer = ScriptedConfirmer(modify("mine\n"), ONCE, CANCEL)
     recorder = Recorder(tmp_path / "log.jsonl", workspace=root)
     policy = Policy(deny=["shell(rm *)"])
@@ -112,7 +112,7 @@ async def test_who_allowed_a_call_and_what_they_changed_is_in_it(root: Path, tmp
     assert (denied.status, denied.detail.command) == ("denied", "rm -r b")
 
 
-async def test_calls_stand_in_the_order_in_which_they_were_asked_for(root: Path, tmp_path: Path) -> None:
+async def test_calls_are_in_the_order_of_their_requests(root: Path, tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "log.jsonl")
     gate = asyncio.Event()
 
@@ -135,7 +135,7 @@ async def test_calls_stand_in_the_order_in_which_they_were_asked_for(root: Path,
     assert [call.status for call in traces.load(recorder.path).calls] == ["ok", "cancelled"]
 
 
-async def test_long_texts_stand_beside_the_log_once_and_come_back(root: Path, tmp_path: Path) -> None:
+async def test_long_texts_are_stored_beside_the_log_once_and_read_back(root: Path, tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "log.jsonl", workspace=root)
     text = "".join(f"line {n} of a long text\n" for n in range(20_000))
     async with Session(root, policy=YOLO, observers=[recorder]) as session:
@@ -174,7 +174,7 @@ async def test_no_secret_gets_into_a_log(root: Path, tmp_path: Path, monkeypatch
     assert (root / ".env").read_text().startswith(f"T={TOKEN}")
 
 
-async def test_no_secret_gets_into_a_log_with_what_was_decided(root: Path, tmp_path: Path) -> None:
+async def test_no_secret_gets_into_a_log_with_the_decision(root: Path, tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "log.jsonl", workspace=root)
     confirmer = ScriptedConfirmer(ONCE, replace(CANCEL, reason=f"not with {TOKEN}"))
     policy = Policy(deny=[f"shell(curl {TOKEN})"])
@@ -192,7 +192,7 @@ class Odd:
 
 
 @pytest.mark.parametrize("data", [Odd(), float("nan"), 1 << 80, "\ud800 half", {"$text": "x", "$": [b"\0"]}, {1: {2, 3}}, Path("/x")])
-async def test_what_no_log_can_hold_stops_neither_call_nor_log(root: Path, tmp_path: Path, data: object) -> None:
+async def test_values_that_no_log_can_hold_stop_neither_call_nor_log(root: Path, tmp_path: Path, data: object) -> None:
     recorder = Recorder(tmp_path / "log.jsonl")
 
     async def odd() -> ToolResult:
@@ -216,7 +216,7 @@ async def test_what_no_log_can_hold_stops_neither_call_nor_log(root: Path, tmp_p
         assert detail.result == "fine \ufffd"
 
 
-async def test_a_log_that_cannot_be_written_is_no_matter_of_the_calls(root: Path, tmp_path: Path) -> None:
+async def test_a_log_that_cannot_be_written_does_not_affect_the_calls(root: Path, tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "no" / "folder" / "log.jsonl")
     async with Session(root, observers=[recorder]) as session:
         assert (await session.call("read", {"path": "a.py"})).ok
@@ -237,7 +237,7 @@ async def test_a_log_ends_when_it_is_as_large_as_it_may_be(root: Path, tmp_path:
     assert trace.events[0].type == "full"
 
 
-async def test_sessions_may_stand_in_one_log_one_after_the_other(root: Path, tmp_path: Path) -> None:
+async def test_one_log_may_contain_several_sessions(root: Path, tmp_path: Path) -> None:
     for name in ("first", "second"):
         async with Session(root, observers=[Recorder(tmp_path / "log.jsonl", session=name)]) as session:
             await session.call("read", {"path": "a.py"})
@@ -250,7 +250,7 @@ async def test_sessions_may_stand_in_one_log_one_after_the_other(root: Path, tmp
     assert trace.sessions[0].flags == ("malformed",)
 
 
-async def test_lines_of_later_versions_are_kept_and_counted(root: Path, tmp_path: Path) -> None:
+async def test_lines_of_later_versions_stay_and_are_counted(root: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     async with Session(root, observers=[Recorder(log)]) as session:
         await session.call("read", {"path": "a.py"})

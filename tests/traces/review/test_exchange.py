@@ -47,7 +47,7 @@ def trace(tmp_path: Path, state: None) -> Trace:
 
 
 def fresh(trace: Trace, tmp_path: Path) -> Trace:
-    """The same logs with an empty label file."""
+    """Returns the logs with an empty label file."""
     again = load_many([log.source.path for log in trace.readings])
     again.review.file = LabelFile(tmp_path / "other.jsonl")
     return again
@@ -88,7 +88,7 @@ def test_labels_for_scout(trace: Trace, tmp_path: Path) -> None:
 
 
 def test_scout_reads_it(trace: Trace, tmp_path: Path) -> None:
-    """With Scout itself, where it is installed."""
+    """Uses Scout itself, where it is installed."""
     scout = pytest.importorskip("inspect_scout")
     found = scout.validation_set(write_scout_csv(trace, tmp_path / "set.csv", "verdicts"))
     assert [(case.id, case.target) for case in found.cases] == [("00000000-a", False), (["[b],c"], True)]

@@ -105,7 +105,7 @@ def test_notes_are_sorted_under_codes(log: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "value"), [("99", "pass"), ("1-99", "pass"), (2, "passed"), ("x", "pass"), ("48.1", "fail"), ("", "pass"), ("--", "pass")]
 )
-def test_what_does_not_exist_is_refused(log: Path, where: str, value: str) -> None:
+def test_missing_targets_are_refused(log: Path, where: str, value: str) -> None:
     trace = load(log)
     with pytest.raises(TraceError):
         trace.verdict(where, value)

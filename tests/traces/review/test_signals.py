@@ -81,7 +81,7 @@ def test_tests_that_were_claimed_but_not_run(found, claim: str) -> None:
         "Please verify that the tests pass.",
     ],
 )
-def test_what_is_no_claim(found, text: str) -> None:
+def test_other_texts_are_not_claims(found, text: str) -> None:
     assert found(Log().person("go").agent(text)) == []
 
 

@@ -38,7 +38,7 @@ def note(name: str, text: str = "a note") -> Record:
     return Record(id=name, at=1.0, reviewer="ana", kind="note", value=text, target=Target(format="claude-code", session="s"))
 
 
-def test_what_is_appended_is_read_by_others(tmp_path: Path) -> None:
+def test_appended_lines_are_read_by_others(tmp_path: Path) -> None:
     path = tmp_path / "review" / "labels.jsonl"
     writer, reader = LabelFile(path), LabelFile(path)
     assert reader.records() == []
@@ -76,7 +76,7 @@ def test_kill_9_loses_no_acknowledged_record(tmp_path: Path, all_rounds: bool) -
 
 
 @pytest.mark.parametrize("cut", [1, 20, 60])
-def test_a_torn_line_is_kept_aside_and_the_rest_read(tmp_path: Path, cut: int) -> None:
+def test_a_torn_line_is_set_aside_and_the_rest_is_read(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "labels.jsonl"
     file = LabelFile(path)
     file.append([note("a")])
@@ -93,7 +93,7 @@ def test_a_torn_line_is_kept_aside_and_the_rest_read(tmp_path: Path, cut: int) -
     assert file.records() == read.records()
 
 
-def test_lines_of_others_are_kept_aside(tmp_path: Path) -> None:
+def test_lines_of_others_are_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     strange = [b"{", b"[]", b"\xff\xfe", b'{"id": 3}', b'{"id":"x","at":"late"}', b"[" * 5_000]
     path.write_bytes(b"\n".join([*strange, msgspec.json.encode(note("a")), b"", b"null"]) + b"\n")
@@ -122,8 +122,8 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     assert file.unreadable == []
 
 
-def test_what_another_writer_overwrites_is_appended_again(tmp_path: Path) -> None:
-    """As in a browser: a tab that began to write before another one had written stores an older state of the file."""
+def test_lines_that_another_writer_overwrites_are_appended_again(tmp_path: Path) -> None:
+    """Two tabs of a browser write: a tab that began to write before another one had written stores an older state of the file."""
     path = tmp_path / "labels.jsonl"
     one, other = LabelFile(path, overwritten=True), LabelFile(path, overwritten=True)
     one.append([note("a")])
@@ -152,7 +152,7 @@ async def test_an_overwritten_record_is_appended_again_without_another_one(tmp_p
     assert read_records(tmp_path) == [note("a")]
 
 
-def test_what_does_not_fit_is_not_written(tmp_path: Path) -> None:
+def test_values_that_do_not_fit_are_not_written(tmp_path: Path) -> None:
     file = LabelFile(tmp_path / "labels.jsonl")
     with pytest.raises(TraceError):
         file.append([note("a"), note("b", "x" * (MAX_TEXT + 1))])
@@ -169,7 +169,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert target.read_text() == "mine\n"
 
 
-def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
     file = LabelFile(tmp_path / "labels.jsonl")
     file.append([note("a"), note("b")])
     assert len(file.records()) == 2

@@ -1,4 +1,4 @@
-"""What is found in the folders may be anything: nothing of it breaks the list, or stalls it."""
+"""The folders may contain anything: no file breaks or delays the list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was added to the context is attributed to what added it."""
+"""Additions to the context are attributed to their source."""
 
 from __future__ import annotations
 

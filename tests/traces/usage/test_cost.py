@@ -28,7 +28,7 @@ def test_prices_are_those_of_the_day_of_the_request() -> None:
     assert not cost.lower_bound
 
 
-def test_what_has_no_price_is_named() -> None:
+def test_models_without_a_price_are_named() -> None:
     cost = traces.load(SAMPLES / "atif/harbor--openhands.no_function_calling.json").cost(prices=True)
     assert cost.total is None or cost.by_model
     assert sum(cost.unpriced.values()) + bool(cost.by_model) >= 1

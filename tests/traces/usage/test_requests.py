@@ -1,4 +1,4 @@
-"""What belongs to one request, in each format that makes it difficult."""
+"""The records of one request, in each format that makes it difficult."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_events_that_older_logs_write_inside_an_event_are_nested(load: Any) -> N
     assert [(one.detail.args, one.detail.result) for one in trace.calls][1:3] == [({"code": "1"}, "2"), ({"command": "pwd"}, "/")]
 
 
-def test_an_error_is_told_with_its_message(load: Any) -> None:
+def test_an_error_is_shown_with_its_message(load: Any) -> None:
     ended = event("approval", 1, call={"id": "a"}, decision="reject", approver="human")
     failed = tool("a", 1, "bash", result="", error={"type": "approval", "message": "not allowed"}, working_time=0.5)
     pending = tool("b", 2, "bash", result=None)
@@ -188,7 +188,7 @@ def test_results_are_shown_as_our_tools_would(load: Any) -> None:
     assert other.detail.display == Media("", "image/png", b"\x89PNG")
 
 
-def test_what_the_model_said_and_thought(load: Any) -> None:
+def test_texts_and_thoughts_of_the_model_are_read(load: Any) -> None:
     message = {
         "id": "1",
         "role": "assistant",
@@ -317,7 +317,7 @@ def test_the_directory_of_an_archive_is_parsed_once_for_all_samples(tmp_path: Pa
     assert parsed <= 6
 
 
-def test_an_archive_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
+def test_an_archive_that_is_replaced_is_read_again(tmp_path: Path) -> None:
     path = archive(tmp_path / "log.eval", sample(tool("c", 1, "bash")))
     trace = traces.load(path)
     archive(path, sample(tool("c", 1, "bash", result="another, longer result"), id_=2))

@@ -1,4 +1,4 @@
-"""How the samples of an evaluation ended is read as the log records it."""
+"""The outcome of an evaluation's samples is read as the log records it."""
 
 from __future__ import annotations
 
