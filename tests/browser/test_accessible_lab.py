@@ -77,7 +77,7 @@ async def test_the_panel(open_notebook, panel, project):
 
 @pytest.mark.usefixtures("logs")
 async def test_the_dialogs_the_tour_and_tabs_of_logs(open_notebook, zoomed, project):
-    """What tabs show is looked at in all themes where it is shown without JupyterLab."""
+    """The content of tabs is checked in all themes where it is shown without JupyterLab."""
     shutil.copy(REAL, project / "a.jsonl")
     write_cart_log(project / "b.jsonl")
     tab = await open_notebook("%tool ls")
