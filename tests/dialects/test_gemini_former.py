@@ -15,7 +15,6 @@ from nbtools import Policy, Session
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.dialects import Dialect, ToolMapping, dialect
 from tests.dialects.laws import DIALECTS, MODELS, arguments_of, is_call
-from tests.examples import examples
 
 GEMINI = dialect("gemini")
 EDIT = {"old_string": "a", "new_string": "b"}
@@ -93,7 +92,7 @@ def test_the_tools_with_former_parameters_are_these() -> None:
 
 
 @pytest.mark.parametrize("spelling", MIXED, ids=lambda spelling: spelling.name)
-@settings(max_examples=examples(15), deadline=None, database=None)
+@settings(max_examples=15, deadline=None, database=None)
 @given(data=st.data())
 def test_every_mix_of_names_is_read_alike(spelling: ToolMapping, data: st.DataObject) -> None:
     arguments = data.draw(arguments_of(spelling.params))
@@ -129,7 +128,7 @@ def test_only_the_list_of_tasks_is_strict_as_there() -> None:
     [one for one in LENIENT if one.name != one.tool or not one.former],
     ids=lambda spelling: f"{spelling.name}-{spelling.params.__name__}",
 )
-@settings(max_examples=examples(15), deadline=None, database=None)
+@settings(max_examples=15, deadline=None, database=None)
 @given(data=st.data())
 def test_an_unknown_parameter_changes_nothing(spelling: ToolMapping, data: st.DataObject) -> None:
     arguments = data.draw(arguments_of(spelling.params))
