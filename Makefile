@@ -75,10 +75,12 @@ extras: $(DONE)/python $(DONE)/front-end
 
 FUZZ ?= 300
 ROUNDS := tests/faults tests/lesson/test_recorded_model.py tests/traces/corpus/test_concurrent.py tests/traces/review/test_store.py tests/test_endurance.py \
-	tests/workspace/processes/test_supervisor.py tests/browser/test_trace.py
+	tests/workspace/processes/test_supervisor.py tests/browser/test_trace.py \
+  tests/workspace/files/test_escape.py tests/shell/test_differential.py tests/traces/test_generated.py tests/dialects/test_replies.py \
+  tests/notebook/explorer/export/test_safe_markdown.py
 fuzz: $(DONE)/python $(DONE)/front-end $(DONE)/browser
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=search tests
-	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest --all-rounds $(ROUNDS)
+	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest --all-rounds --hypothesis-profile=search $(ROUNDS)
 	@for target in tests/fuzz/*_target.py; do $(BIN)/python $$target -max_len=400 -max_total_time=$(FUZZ) -artifact_prefix=$(DONE)/ || exit; done
 	$(BIN)/python tests/fuzz/run_allowed.py --seconds $(FUZZ)
 	$(BIN)/python tests/fuzz/run_scripts.py --seconds $(FUZZ)
