@@ -27,7 +27,10 @@ quickly = settings(max_examples=examples(25), deadline=None, database=None)
 @quickly
 @given(data=st.data())
 def test_a_translated_call_can_be_translated_back(agent: Dialect, spelling: ToolMapping, data: st.DataObject) -> None:
-    """Spoken → canonical → spoken → canonical: an agent can say whatever its own calls mean."""
+    """Spoken → canonical → spoken → canonical: an agent can say whatever its own calls mean.
+
+    A parameter of a former version is read, and is not in the schema: what it means may be something that no call can say today.
+    """
     arguments = data.draw(arguments_of(spelling.params))
     try:
         said = agent.read(spelling.name, arguments)
@@ -36,7 +39,9 @@ def test_a_translated_call_can_be_translated_back(agent: Dialect, spelling: Tool
     if not is_call(said.tool, said.arguments):
         return
     again = agent.speak(said.tool, said.arguments)
-    assert again is not None, said.arguments
+    if again is None:
+        assert arguments.keys() - schema_of(spelling.params)["properties"].keys(), said.arguments
+        return
     assert same_call(said.tool, agent.read(*again).arguments, said.arguments)
 
 
