@@ -78,4 +78,5 @@ async def test_thousands_of_calls_leave_nothing_behind(tmp_path: Path, all_round
         assert later[1] <= threads + 2
         assert later[2] <= children
         grown = (later[3] - memory) / (calls - WARM * 100)
-        assert grown < 4_000, f"{grown:.0f} bytes a call"
+        # What other tests have left in the memory of this process weighs more where fewer calls share it.
+        assert grown < (4_000 if all_rounds else 8_000), f"{grown:.0f} bytes a call"

@@ -97,8 +97,10 @@ async def test_space_and_the_right_arrow_go_on_where_continue_has_the_focus_whic
 
 async def test_questions_keep_their_keys_and_after_a_reload_wait_in_the_panel(open_lesson):
     """After an answer Continue has the focus again, and is in view also where the recorded result is higher than the window."""
-    look, long = bash("cat notes.txt", NOTES), "".join(f"line {number}\n" for number in range(100))
-    tab = await open_lesson(look, change("two", "2"), look, change("one", long), look, change("one", "1"), change("three", "3"))
+    long = "".join(f"line {number}\n" for number in range(100))
+    look, look_again = bash("cat notes.txt", NOTES), bash("cat notes.txt", NOTES.replace("two", "2"))
+    changes = change("one", "1"), change("three", "3")
+    tab = await open_lesson(look, change("two", "2"), look_again, change("one", long), look_again, *changes)
     await going_on(tab, 2).click()
     await tab.keys_count(3)
     await tab.page.keyboard.press("ArrowRight")

@@ -143,6 +143,7 @@ async def test_filters_and_columns(views, logs):
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(lab):
     await lab.bring_to_front()
+    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")  # the list has the whole width
     yield lab
     await lab.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
     await lab.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")

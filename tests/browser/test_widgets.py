@@ -235,7 +235,12 @@ if __name__ == "__main__":
 async def marimo(context, tmp_path):
     """A page of a real marimo server that shows the real log.  Claude Code has two sessions on this machine."""
     shutil.copy(REAL, tmp_path / "session.jsonl")
-    environment = {**os.environ, "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
+        "NBTOOLS_STATE": str(tmp_path / "state"),
+    }
     sessions = tmp_path / "claude" / "projects" / "-work-marimo"
     sessions.mkdir(parents=True)
     os.utime(shutil.copy(REAL, sessions / "upgrade.jsonl"), (0, 0))

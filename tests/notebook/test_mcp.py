@@ -81,7 +81,7 @@ def test_a_tool_connects_its_server_when_it_is_called(lab, own_file):
     assert lab.value("tools.mcp__shop__price('figs').llm_content") == "1 figs: 0.40 €"
     lab.run("%reload_ext nbtools")
     page = lab.run("%tool mcp__shop__price?").text
-    assert "What some fruit costs" in page
+    assert "Returns the price of a fruit" in page
     assert "--count" in page
 
 

@@ -62,11 +62,11 @@ async def waiting(project):
         yield waiting
 
 
-def refused(waiting, question, **message):
+def refused(waiting, unanswered, **message):
     with pytest.raises(ToolFailure) as failure:
-        waiting.questions.answer(question.id, {"question": question.id, **message})
+        waiting.questions.answer(unanswered.id, {"question": unanswered.id, **message})
     assert failure.value.code is ErrorCode.INVALID_TOOL_PARAMS
-    assert waiting.questions.current() == (question,)
+    assert waiting.questions.current() == (unanswered,)
     return failure.value.message
 
 
