@@ -24,16 +24,11 @@ expect.set_options(timeout=PATIENCE)
 KERNEL = """() => {
     const { currentWidget } = window.jupyterapp.shell;
     const kernel = currentWidget?.sessionContext?.session?.kernel;
-    return { hidden: document.hidden, shown: currentWidget?.title.label, status: kernel?.status, connection: kernel?.connectionStatus };
+    const dialog = document.querySelector('.jp-Dialog')?.textContent;
+    const shown = currentWidget?.title.label;
+    return { hidden: document.hidden, dialog, shown, status: kernel?.status, connection: kernel?.connectionStatus };
 }"""
-"""What the page knows of the kernel of the notebook in front."""
-IS_IDLE = """() => {
-    const { shell } = window.jupyterapp ?? {};
-    // JupyterLab has no current widget where the one before was closed while this one opened; a person would click on it.
-    const lost = shell && !shell.currentWidget && [...shell.widgets('main')].find(widget => widget.isVisible);
-    lost && shell.activateById(lost.id);
-    return shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle';
-}"""
+"""What the page knows of the kernel of the notebook in front, and of a dialog, which keeps notebooks from the focus."""
 SET = """async ([name, value]) => {
     const registry = window.jupyterapp.pluginRegistry._plugins.get("@jupyterlab/apputils-extension:settings").service;
     await (value === null ? registry.remove("nbtools-agent:plugin", name) : registry.set("nbtools-agent:plugin", name, value));
@@ -171,9 +166,10 @@ class Tab(NotebookCells):
         """Waits until the kernel waits for work, which takes its time on a machine that has little; ``timeout`` in milliseconds."""
         await restored(self.page)
         await expect(self.panel.locator(".jp-Cell:visible").first).to_be_visible()
+        idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
         try:
             # A page that draws nothing, because it is behind another one, is asked all the same.
-            await self.page.wait_for_function(IS_IDLE, timeout=timeout, polling=100)
+            await self.page.wait_for_function(idle, timeout=timeout, polling=100)
         except PlaywrightTimeoutError:
             raise AssertionError(f"the kernel does not wait for work: {await self.page.evaluate(KERNEL)}") from None
 

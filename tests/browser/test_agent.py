@@ -215,6 +215,9 @@ async def test_a_run_whose_page_is_loaded_again_goes_on_and_one_whose_kernel_has
     await expect(status(tab, 5)).to_have_text("Kernel not responding")
     await expect(head(tab, 5)).to_contain_text("Run %agent to see its state")
     await expect(head(tab, 5).get_by_role("button", name="Stop")).to_have_count(0)
+    dialog = tab.page.locator(".jp-Dialog")
+    await expect(dialog).to_contain_text("Kernel Restarting")  # some seconds later; it would be before the next story's notebook
+    await dialog.get_by_role("button", name="Ok").click()
 
 
 async def test_a_long_run_is_read_and_stopped_while_it_grows_and_bad_models_and_hostile_ones_do_no_harm(open_agent):

@@ -123,6 +123,8 @@ async def test_questions_keep_their_keys_and_after_a_reload_wait_in_the_panel(op
     await tab.wait_for_questions(6)
     await tab.save()
     await tab.load_again()
+    await expect(tab.cell(2)).to_be_visible()
+    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.content.scrollToItem(6).then(() => null)")
     await tab.wait_for_questions(6)
     await tab.approve(6)
     await expect(tab.card(6).filter(has_text="Approved once by you")).to_be_visible()
