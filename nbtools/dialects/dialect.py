@@ -143,7 +143,7 @@ class Dialect:
         if call is not None:
             return call
         former = all(spelling.former and spelling.tool == name for spelling in spellings)
-        if former and all(len(spelling.params.known_only(arguments)) < len(arguments) for spelling in spellings):
+        if former and not any(spelling.params.knows(arguments) for spelling in spellings):
             return CanonicalCall(name, arguments, _with_canonical_names)
         lenient = [spelling for spelling in spellings if spelling.params.ignores_unknown]
         known = [spelling.params.known_only(arguments) for spelling in lenient]

@@ -46,6 +46,11 @@ class DialectParams(DocumentedModel, ABC):
             self._call_context = context
 
     @classmethod
+    def knows(cls, arguments: Arguments) -> bool:
+        """Returns whether every name is one of a parameter, a former one too."""
+        return arguments.keys() <= {name for field_name, field in cls.model_fields.items() for name in accepted_names(field_name, field)}
+
+    @classmethod
     def known_only(cls, arguments: Arguments) -> Arguments:
         """Returns the arguments without unknown parameters; of several names of one parameter the current one counts."""
         names = (next((name for name in accepted_names(name, field) if name in arguments), "") for name, field in cls.model_fields.items())

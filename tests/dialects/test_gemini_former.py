@@ -15,6 +15,7 @@ from nbtools import Policy, Session
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.dialects import Dialect, ToolMapping, dialect
 from tests.dialects.laws import DIALECTS, MODELS, arguments_of, is_call
+from tests.examples import examples
 
 GEMINI = dialect("gemini")
 EDIT = {"old_string": "a", "new_string": "b"}
@@ -92,7 +93,7 @@ def test_the_tools_with_former_parameters_are_these() -> None:
 
 
 @pytest.mark.parametrize("spelling", MIXED, ids=lambda spelling: spelling.name)
-@settings(max_examples=15, deadline=None, database=None)
+@settings(max_examples=examples(100), deadline=None, database=None)
 @given(data=st.data())
 def test_every_mix_of_names_is_read_alike(spelling: ToolMapping, data: st.DataObject) -> None:
     arguments = data.draw(arguments_of(spelling.params))
@@ -108,6 +109,15 @@ def test_every_mix_of_names_is_read_alike(spelling: ToolMapping, data: st.DataOb
         both = {**{other: "elsewhere" for several_names in several.values() for other in several_names}, **arguments}
         if several.keys() <= arguments.keys():
             assert GEMINI.read(spelling.name, both).arguments == expected, "the current name counts"
+
+
+@pytest.mark.parametrize("name", ["grep", "grep_search", "search_file_content"])
+@pytest.mark.parametrize("include", ["*.py", None])
+def test_the_current_name_counts_where_both_are_given(name: str, include: str | None) -> None:
+    """``grep`` is also a tool of nbtools: two names of one parameter do not make the call one of that tool."""
+    arguments = {"pattern": "x", "dir_path": "a", "include_pattern": include}
+    both = {**arguments, "path": "elsewhere", "include": "elsewhere"}
+    assert canonical(name, both) == canonical("grep_search", arguments)
 
 
 LENIENT = [spelling for spelling in GEMINI.mappings if spelling.params.ignores_unknown]
