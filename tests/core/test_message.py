@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, ToolError
-from nbtools.core.message import Advice, CalledTool, Message, Parameter, Rule, SameCall, ToolName, joined, next_page
+from nbtools.core.message import Advice, CalledTool, Message, Parameter, Rule, SameCall, ToolName, did_you_mean, joined, next_page
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import Listing, Several, ToolResult, failed, with_words
 
@@ -102,3 +102,11 @@ def test_every_text_of_a_result_is_worded() -> None:
 def test_the_result_of_a_failure_keeps_the_references() -> None:
     result = with_words(failed(ToolError(ErrorCode.UNKNOWN, Message.of(Parameter("start"), " is 0"))), lambda one: one.worded(Words()))
     assert (result.llm_content, result.summary) == ("Error: from is 0", "from is 0")
+
+
+def test_up_to_five_names_are_listed_where_none_is_similar() -> None:
+    names = ["read", "grep", "glob", "edit", "shell"]
+    assert did_you_mean("xyz", names) == " Use read or grep or glob or edit or shell."
+    assert did_you_mean("xyz", [*names, "write"]) == ""
+    assert did_you_mean("xyz", []) == ""
+    assert did_you_mean("gerp", [*names, "write"]) == " Did you mean grep?"
