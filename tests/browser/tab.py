@@ -240,15 +240,19 @@ class Tab(NotebookCells):
         """Closes what is open, without a word about what is not saved."""
         await self.page.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
 
-    async def load_again(self) -> None:
-        """Loads the page again, without what is not saved.
+    async def address(self) -> str:
+        """Returns the address at which the page can be loaded again; waits until JupyterLab then finds the notebook in its workspace.
 
-        JupyterLab finds the notebook in its workspace.  It would open one that the address names, too, but some time after the page is
-        ready, which may be in the next story.
+        JupyterLab would open a notebook that the address names, too, but some time after the page is ready, which may be in the next story.
         """
         if await self.page.evaluate("window.location.pathname.includes('/lab/tree/')"):
             await eventually(True, self.page.evaluate, IN_WORKSPACE)
             await self.page.evaluate(r"window.history.replaceState(null, '', location.href.replace(/(\/lab)\/tree\/[^?#]*/, '$1'))")
+        return self.page.url
+
+    async def load_again(self) -> None:
+        """Loads the page again, without what is not saved."""
+        await self.address()
         self.page.on("dialog", leave_page)  # the browser asks, and keeps the page until it is answered
         await self.page.reload()
         self.page.remove_listener("dialog", leave_page)

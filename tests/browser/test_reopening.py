@@ -77,7 +77,7 @@ async def test_a_command_that_ends_after_a_reload_is_shown_to_its_end_and_can_be
 async def test_calls_that_ended_while_the_page_was_closed_are_shown_afterwards(open_notebook):
     tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
     await save_while_running(tab)
-    address = tab.page.url
+    address = await tab.address()
     await tab.page.goto("about:blank")
     (tab.folder / "go").touch()
     await tab.exists("over")
@@ -105,7 +105,7 @@ async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook):
         socket.on_message(to_server)
         server.on_message(lambda message: (is_lossy and b"update_display_data" in message) or socket.send(message))
 
-    address = tab.page.url
+    address = await tab.address()
     await tab.page.goto("about:blank")
     async with await tab.page.context.new_page() as page:
         await page.route_web_socket(re.compile("/channels"), lose)
