@@ -164,6 +164,13 @@ def test_values_that_commands_do_not_get() -> None:
     assert redactor.text(plain) is plain
 
 
+def test_a_value_of_eight_characters_is_redacted_and_a_shorter_one_is_not() -> None:
+    redactor = Redactor.of({"A": "hunter-2", "B": "hunter2"})
+    assert redactor.text("x hunter-2 y") == "x [redacted: value of A] y"
+    assert redactor.text("hunter-2") == "[redacted: value of A]"
+    assert redactor.text("x hunter2 y") == "x hunter2 y"
+
+
 TOKEN = SECRETS[1][1]
 
 
