@@ -132,6 +132,9 @@ async def test_new_steps_are_offered_and_marked_until_they_were_seen(open_live):
     await live.has_marks(True)
     await trace.tab.look("following-new", trace.cell)
     await live.has_marks(False)
+    await trace.list.evaluate("list => { list.scrollTop = 200; }")
+    await expect(live.offer).to_contain_text("new step")
+    assert int((await live.offer.inner_text()).split()[0]) < 133 - before  # those that were seen do not count any more
 
 
 async def test_a_list_at_its_end_stays_there(open_live):

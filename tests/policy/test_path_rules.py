@@ -191,6 +191,8 @@ def test_files_that_may_not_be_read_are_hidden() -> None:
         (["src/a", "lib/b"], ("edit(src/**)", "edit(lib/**)")),
         (["top"], ()),
         (["/etc/x"], ()),
+        (["../a/x"], ()),
+        (["a/../b/x"], ()),
         (["so[me]/x"], ()),
         ([".nbtools/memory.md"], ()),
         (["src/.git/hooks/x"], ()),
