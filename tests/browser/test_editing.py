@@ -156,7 +156,13 @@ async def test_files_and_hunks_of_a_patch_are_chosen_and_a_text_is_modified(open
     await tab.page.set_viewport_size({"width": 1280, "height": 800})
     await is_accessible(tab.page)
     approve = question.locator("button.nbtools-approve")
+    whole = question.get_by_role("checkbox", name="Apply the change of long.py")
     await question.get_by_role("checkbox", name="Change 1 of 2").uncheck()
+    await expect(whole).to_be_checked()
+    await question.get_by_role("checkbox", name="Change 2 of 2").uncheck()
+    await expect(whole).not_to_be_checked()  # nothing of the file is left
+    await question.get_by_role("checkbox", name="Change 2 of 2").check()
+    await expect(whole).to_be_checked()
     gone = question.get_by_role("checkbox", name="Apply the change of notes.txt")
     await gone.focus()
     await tab.page.keyboard.press("Space")
