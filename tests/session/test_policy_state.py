@@ -120,6 +120,24 @@ async def test_revoking_takes_a_saved_grant_off_the_disk(root: Path) -> None:
     assert policy_layers(root) == ()
 
 
+async def test_revoking_ends_a_grant_of_the_session_at_once(root: Path) -> None:
+    async with Session(root) as session:
+        session.allow("shell(make:*)")
+        session.allow("shell(tox:*)")
+        assert session.revoke("shell(make:*)") is True
+        assert (decided(session, "make"), decided(session, "tox")[0]) == (("ask", ""), "allow")
+        assert session.grants == ("shell(tox:*)",)
+        assert session.revoke("shell(make:*)") is False
+
+
+async def test_a_second_saved_grant_keeps_the_first(root: Path) -> None:
+    async with Session(root) as session:
+        for rule in ("shell(make:*)", "shell(tox:*)", "shell(make:*)"):
+            session.allow(rule, save=True)
+        assert decided(session, "make test") == decided(session, "tox") == ("allow", "saved")
+        assert sorted(session.saved_grants) == sorted(grant.rule for grant in session.granted) == ["shell(make:*)", "shell(tox:*)"]
+
+
 async def test_saving_one_grant_brings_no_others_into_a_session(root: Path) -> None:
     async with Session(root) as one, Session(root) as other:
         one.allow("shell(make:*)", save=True)
