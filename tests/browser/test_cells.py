@@ -34,10 +34,11 @@ async def undo(tab):
 
 async def test_a_cell_is_inserted_replaced_moved_and_deleted_in_its_own_notebook(open_notebook):
     calls = [
-        "r = tools.cells(action='insert', source='x = 6 * 7', after='#6')\nprint(r.data.live, r.data.path)",
-        "tools.cells(action='replace', id='#7', source='x = 1');",
-        "tools.cells(action='move', id='#7', after='');",
+        "r = tools.cells(action='insert', source='x = 6 * 7', after='#7')\nprint(r.data.live, r.data.path)",
+        "tools.cells(action='replace', id='#8', source='x = 1');",
+        "tools.cells(action='move', id='#8', after='');",
         "tools.cells(action='delete', id='#1');",
+        "tools.cells(action='replace', id='#1', source='# Title', type='markdown');",
     ]
     tab = await open_notebook(ALLOW, *calls)
     on_disk, before = tab.path.read_bytes(), await ids(tab)
@@ -61,7 +62,13 @@ async def test_a_cell_is_inserted_replaced_moved_and_deleted_in_its_own_notebook
     await has(tab, "x = 1", *FIRST, *calls)
     await undo(tab)
     await has(tab, *FIRST, *calls, "x = 1")
-    nbformat.validate(await tab.save())
+    await tab.page.evaluate(f"{NOTEBOOK}.cells[0].setMetadata('tags', ['first'])")
+    await tab.run(6)
+    await has(tab, "# Title", ALLOW, *calls, "x = 1")
+    saved = await tab.save()
+    nbformat.validate(saved)
+    assert (saved["cells"][0]["cell_type"], saved["cells"][0]["metadata"]["tags"]) == ("markdown", ["first"])
+    assert saved["cells"][0]["id"] == before[0]
 
 
 async def test_a_cell_is_taken_back_by_undo_runs_after_the_one_that_asks_and_is_reached_while_the_kernel_is_blocked(open_notebook):
