@@ -18,9 +18,11 @@ import nbtools
 from nbtools import BaseDeclarativeTool, BaseToolInvocation, ErrorCode, Kind, Policy, Session, ToolFailure, ToolResult, tool
 from nbtools.core.call import (
     AwaitingApprovalCall,
+    CallEvent,
     CancelledCall,
     ErroredCall,
     ExecutingCall,
+    OutputEvent,
     ScheduledCall,
     SuccessfulCall,
     ToolCall,
@@ -38,22 +40,23 @@ SCHEMA = {"type": "object", "properties": {"turns": {"type": "integer"}}}
 
 class Invocation(BaseToolInvocation[Mapping[str, Any]]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        text = self.params.get("text", "done")
         for _ in range(self.params.get("turns", 0)):
             if update_output is not None:
-                update_output("so far")
+                update_output(text)
             await asyncio.sleep(0)
         if self.params.get("forever"):
             await asyncio.Event().wait()
         match self.params.get("end"):
             case "failure":
-                raise ToolFailure(ErrorCode.CONFLICT, "it changed meanwhile")
+                raise ToolFailure(ErrorCode.CONFLICT, self.params.get("text", "it changed meanwhile"))
             case "exit":
                 raise SystemExit(3)
             case "bug":
                 raise ZeroDivisionError("oops")
             case "system":
                 raise OSError(errno.ENOSPC, "No space left on device", "disk.txt")
-        return ToolResult("done", "done", data=dict(self.params))
+        return ToolResult(text, text, data=dict(self.params))
 
 
 class Play(BaseDeclarativeTool[Mapping[str, Any]]):
@@ -250,6 +253,22 @@ class Waiting:
         return ONCE
 
 
+async def test_a_grant_that_comes_just_before_the_question_answers_it() -> None:
+    class Granting:
+        def notice(self, event: CallEvent) -> None:
+            if isinstance(event, AwaitingApprovalCall):
+                s.allow("change")
+
+    class Silent:
+        async def ask(self, confirmation: Confirmation) -> Answer:
+            await asyncio.Event().wait()
+            return ONCE
+
+    async with asyncio.timeout(30), session(confirmer=Silent()) as s:
+        s.observe(Granting())
+        assert (await s.call("change", {})).ok
+
+
 async def test_cancel_takes_a_question_back() -> None:
     person = Waiting()
     async with session(confirmer=person) as s:
@@ -261,6 +280,22 @@ async def test_cancel_takes_a_question_back() -> None:
     assert person.taken_back
     assert result.error is not None
     assert result.error.code == ErrorCode.CANCELLED
+
+
+async def test_no_observer_and_no_result_gets_a_secret_of_a_running_a_finished_a_failed_and_a_cancelled_call() -> None:
+    call, seen = {"turns": 1, "text": f"a ghp_{'a1B2c3' * 6}"}, RecordingObserver()
+    async with session(observer=seen) as s:
+        results = [await s.call("look", call), await s.call("look", {**call, "end": "failure"})]
+        running = asyncio.create_task(s.call("look", {**call, "forever": True}, id="a"))
+        while not any(isinstance(event, OutputEvent) and event.call.request.id == "a" for event in seen.events):
+            await asyncio.sleep(0)
+        s.cancel("a")
+        results.append(await running)
+    clean = "a [redacted: GitHub token]"
+    assert [event.display for event in seen.events if isinstance(event, OutputEvent)] == [clean] * 3
+    assert (results[0].llm_content, results[0].return_display, results[1].error.message) == (clean, clean, clean)
+    assert clean in str(results[2].llm_content)
+    assert "ghp_" not in str([(result.llm_content, result.return_display, result.error) for result in results])
 
 
 async def test_cancel_ends_a_running_and_a_queued_call_and_lets_the_others_in() -> None:

@@ -172,6 +172,25 @@ async def test_an_answer_that_was_under_way_during_a_change_is_not_kept() -> Non
     assert counting.calls == 2
 
 
+async def test_an_answer_from_during_a_change_is_not_kept_after_it() -> None:
+    counting, begun, end = Counting(), asyncio.Event(), asyncio.Event()
+
+    @tool(kind="edit")
+    async def change_slowly() -> str:
+        """Changes something when it ends."""
+        begun.set()
+        await end.wait()
+        return "changed"
+
+    tools = cached([*counting.tools, change_slowly], 60)
+    changing = asyncio.create_task(tools["change_slowly"].build({}).execute())
+    await begun.wait()
+    assert await ask(tools) == "x 1"
+    end.set()
+    await changing
+    assert await ask(tools) == "x 2"
+
+
 async def test_a_failure_is_not_kept() -> None:
     counting = Counting()
     tools = cached(counting.tools, 60)
