@@ -8,13 +8,14 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from tests.ports import free_port
 
 START = 90.0
 """Seconds that a server may take to start, on a slow machine too."""
@@ -43,7 +44,7 @@ class Server:
         self._port = free_port()
         self._token = secrets.token_hex(16)
         self._said: list[str] = []
-        self._ready = asyncio.Event()
+        self._spoken = asyncio.Event()
         configure(home)
 
     def address(self, app: str, path: str = "") -> str:
@@ -62,11 +63,14 @@ class Server:
         self._reading = asyncio.create_task(self._read())
         try:
             async with asyncio.timeout(START):
-                await self._ready.wait()
+                await self._spoken.wait()
                 await accepts(self._port, self._process)
         except TimeoutError:
             await self.close()
             raise AssertionError(f"JupyterLab did not start in {START:g} s:\n{self.log}") from None
+        except ChildProcessError:
+            await self.close()
+            raise AssertionError(f"JupyterLab has ended:\n{self.log}") from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -98,12 +102,13 @@ class Server:
         async for line in self._process.stderr:
             self._said.append(line.decode(errors="replace"))
             if b"is running at" in line:
-                self._ready.set()
-        self._ready.set()
+                self._spoken.set()
+        await self._process.wait()
+        self._spoken.set()
 
 
 async def accepts(port: int, server: asyncio.subprocess.Process) -> None:
-    """Waits until the server takes connections or has ended; a server may name its address before it takes any."""
+    """Waits until the server takes connections: it may name its address before it does.  Raises ``ChildProcessError`` if it has ended."""
     while server.returncode is None:
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -112,6 +117,7 @@ async def accepts(port: int, server: asyncio.subprocess.Process) -> None:
         else:
             writer.close()
             return
+    raise ChildProcessError(server.returncode)
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -149,9 +155,3 @@ def disable_extension(home: Path, name: str) -> None:
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content), encoding="utf-8")
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

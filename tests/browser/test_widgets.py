@@ -19,11 +19,12 @@ from tests.browser.conftest import SHOTS
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log
 from tests.browser.run_logs import write_runs
-from tests.browser.server import START, accepts, free_port
+from tests.browser.server import START, accepts
 from tests.browser.tab import PATIENCE
 from tests.browser.test_comparison import COMPARISON
 from tests.browser.test_trace import REAL
 from tests.browser.widget_host import CELL, dress, open_host
+from tests.ports import free_port
 from tests.waiting import eventually
 
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -4,7 +4,6 @@ A card looks the same there and as HTML: its head, colours and widths, and the t
 """
 
 import json
-import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ from nbtools.notebook.cards.card import bundle
 from nbtools.notebook.cards.html import card_html
 from tests.browser.catalogue import cards
 from tests.contract.sample_cards import BUNDLES, CARDS
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
 CATALOGUE = [card for card in cards() if card.id.startswith("block-")]
@@ -52,9 +52,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     options = ["--no-browser", "--allow-root", "--expose-app-in-browser", "--ServerApp.token=", f"--ServerApp.root_dir={folder}"]
     command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ServerApp.port_retries=0", *options]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:

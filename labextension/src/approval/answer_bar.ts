@@ -1,4 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { ignoreMovedClick } from '../shared/double_click.js';
 import { element } from '../shared/element.js';
 import { KEY_LABELS, type Role } from './answer_keys.js';
 import type { ButtonChoice, QuestionData } from './model.js';
@@ -87,7 +88,10 @@ export class AnswerBar {
       button.append(sign);
       button.setAttribute('aria-keyshortcuts', { Esc: 'Escape', '⏎': 'Enter' }[key] ?? key);
     }
-    button.addEventListener('click', () => button.ariaDisabled || onPress(role));
+    button.addEventListener('click', () => {
+      ignoreMovedClick(button);
+      button.ariaDisabled || onPress(role);
+    });
     return button;
   }
 

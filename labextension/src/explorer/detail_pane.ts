@@ -1,4 +1,5 @@
 import { CardView } from '../cards/card.js';
+import { ignoreMovedClick } from '../shared/double_click.js';
 import { element, linkButton, setText } from '../shared/element.js';
 import type { ExplorerContext } from './explorer_context.js';
 import { HitBar } from './hit_bar.js';
@@ -148,7 +149,10 @@ export class DetailPaneView {
     button.type = 'button';
     button.title = obstacle || trans.__('Adds a cell that runs this call in a temporary copy of the folder');
     button.disabled = !replay;
-    button.addEventListener('click', () => addCell(replay, true));
+    button.addEventListener('click', () => {
+      ignoreMovedClick(button);
+      addCell(replay, true);
+    });
     return button;
   }
 

@@ -1,3 +1,5 @@
+import { ignoreMovedClick } from './double_click.js';
+
 type Child = Node | string;
 
 /** Creates an element with a class and children.  Strings become text nodes, never markup. */
@@ -13,7 +15,10 @@ export function linkButton(label: string, onClick: (event: MouseEvent) => void, 
   const button = element('button', 'nbtools-link', label);
   button.type = 'button';
   button.title = title;
-  button.addEventListener('click', onClick);
+  button.addEventListener('click', event => {
+    ignoreMovedClick(button);
+    onClick(event);
+  });
   return button;
 }
 
