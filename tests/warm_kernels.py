@@ -32,6 +32,7 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 
 NAME = "warm-provisioner"
 LAUNCHER = ("-m", "ipykernel_launcher")
+STREAMS = ("stdout", "stderr")
 MODULES = ("ipykernel.kernelapp", "ipykernel.zmqshell", "mcp.client.stdio", "pydantic_ai.models.function")
 PACKAGES = (
     *("nbtools.agents", "nbtools.core", "nbtools.mcp", "nbtools.notebook", "nbtools.policy"),
@@ -106,10 +107,13 @@ class WarmProvisioner(LocalProvisioner):
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         known = os.path.realpath(cmd[0]) == os.path.realpath(sys.executable) and tuple(cmd[1:3]) == LAUNCHER
-        if not known or "stdout" in kwargs or "stderr" in kwargs or kwargs.get("independent"):
+        streams = {number: kwargs[name] for number, name in enumerate(STREAMS, 1) if kwargs.get(name) is not None}
+        files = all(hasattr(stream, "fileno") for stream in streams.values())  # not a pipe that is still to be made
+        if not known or not files or kwargs.get("independent"):
             return await super().launch_kernel(cmd, **kwargs)
         folder = str(kwargs.get("cwd") or Path.cwd())
-        pid = ForkServer.instance().fork(cmd[3:], kwargs.get("env") or os.environ, folder)
+        descriptors = {number: stream.fileno() for number, stream in streams.items()}
+        pid = ForkServer.instance().fork(cmd[3:], kwargs.get("env") or os.environ, folder, descriptors)
         self.process = ForkedKernel(pid)
         self.pid = self.pgid = pid
         self.cwd = folder
@@ -135,11 +139,16 @@ class ForkServer:
             cls._one = cls()
         return cls._one
 
-    def fork(self, arguments: Sequence[str], environment: Mapping[str, str], folder: str) -> int:
-        """Starts a kernel with these arguments of ipykernel; returns its process."""
+    def fork(self, arguments: Sequence[str], environment: Mapping[str, str], folder: str, streams: Mapping[int, int]) -> int:
+        """Starts a kernel with these arguments of ipykernel; returns its process.
+
+        ``streams``: descriptors for its standard streams, by their numbers; the others are those of the process that forks.
+        """
         with self._asking:
-            wanted = json.dumps({"arguments": list(arguments), "environment": dict(environment), "folder": folder}).encode()
-            self._socket.sendall(len(wanted).to_bytes(4) + wanted)
+            kernel = {"arguments": list(arguments), "environment": dict(environment), "folder": folder, "streams": list(streams)}
+            wanted = json.dumps(kernel).encode()
+            socket.send_fds(self._socket, [len(wanted).to_bytes(4)], list(streams.values()))
+            self._socket.sendall(wanted)
             return int.from_bytes(read(self._socket, 4))
 
     def close(self) -> None:
@@ -176,19 +185,26 @@ def serve(connection: socket.socket) -> None:
     """Forks a kernel for each request, until the other side closes."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that have ended are nobody's to wait for
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while size := read(connection, 4):
+    while (received := socket.recv_fds(connection, 4, len(STREAMS)))[0]:
+        size, descriptors, _, _ = received
         wanted = json.loads(read(connection, int.from_bytes(size)))
+        streams = dict(zip(wanted.pop("streams"), descriptors, strict=True))
         pid = os.fork()
         if pid == 0:
             connection.close()
-            become_kernel(**wanted)
+            become_kernel(**wanted, streams=streams)
+        for descriptor in descriptors:
+            os.close(descriptor)
         connection.sendall(pid.to_bytes(4))
 
 
-def become_kernel(*, arguments: list[str], environment: dict[str, str], folder: str) -> None:
+def become_kernel(*, arguments: list[str], environment: dict[str, str], folder: str, streams: Mapping[int, int]) -> None:
     """Is a kernel from here on, as ``python -m ipykernel_launcher`` in ``folder`` would be one, and ends as one."""
     os.setsid()
     os.chdir(folder)
+    for number, descriptor in streams.items():
+        os.dup2(descriptor, number)
+        os.close(descriptor)
     parent = os.environ["JPY_PARENT_PID"]
     os.environ.clear()
     os.environ.update(environment, JPY_PARENT_PID=parent)

@@ -1,7 +1,7 @@
 """The client that the conformance suite tries: nbtools, with somebody at it who allows and logs in.
 
-The suite starts a program for each scenario, with a server's address; ``passing.py`` is that program, and has it done here, in the process
-of the tests, so that nbtools and the SDK are loaded once.
+The suite starts a program for each scenario, all at once, with a server's address; ``passing.py`` is that program, and has it done here, in
+the process of the tests, so that nbtools and the SDK are loaded once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from nbtools import Policy, Session
 from nbtools.core.confirmation import Answer, Confirmation, ToolConfirmationOutcome, ToolConfirmationPayload
 from nbtools.mcp.config.entries import parse_server
@@ -26,21 +28,35 @@ _MOST_LOGINS = 3
 
 
 @asynccontextmanager
-async def client(folder: Path) -> AsyncIterator[str]:
-    """The command that starts it, for as long as the block lasts; its workspace is ``folder``."""
+async def client(folder: Path) -> AsyncIterator[tuple[str, dict[str, int]]]:
+    """The command that starts it, for as long as the block lasts, and the codes with which it has ended, by the scenarios.
+
+    One scenario runs at a time.  Each has a workspace in ``folder``, and nothing is known there of the others' logins.
+    """
     serving: set[asyncio.Task[None] | None] = set()
+    codes: dict[str, int] = {}
+    alone = asyncio.Lock()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         serving.add(asyncio.current_task())
         told = json.loads(await reader.readline())
-        code, output = await played(folder, told["url"], told["scenario"], json.loads(told["context"]))
-        writer.write(json.dumps({"code": code, "output": "\n".join(output)}).encode() + b"\n")
-        writer.close()
-        await writer.wait_closed()
+        scenario = told["scenario"]
+        workspace = folder / scenario
+        try:
+            async with alone:
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setenv("NBTOOLS_STATE", str(workspace / "state"))
+                    patch.setenv("NBTOOLS_CONFIG", str(workspace / "config"))
+                    await asyncio.to_thread(workspace.mkdir, parents=True)
+                    codes[scenario], output = await played(workspace, told["url"], scenario, json.loads(told["context"]))
+            writer.write(json.dumps({"code": codes[scenario], "output": "\n".join(output)}).encode() + b"\n")
+        finally:
+            writer.close()
+            await writer.wait_closed()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        yield f"{sys.executable} -I -S {Path(__file__).with_name('passing.py')} {port}"
+        yield f"{sys.executable} -I -S {Path(__file__).with_name('passing.py')} {port}", codes
         await asyncio.gather(*filter(None, serving), return_exceptions=True)
 
 

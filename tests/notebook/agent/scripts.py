@@ -14,8 +14,9 @@ def playing(*turns):
         for at, piece in enumerate(left.pop(0)):
             match piece:
                 case str():
-                    for start in range(0, len(piece), 12):
-                        yield piece[start : start + 12]
+                    size = max(12, len(piece) // 100)  # a long text takes a second too
+                    for start in range(0, len(piece), size):
+                        yield piece[start : start + size]
                         await asyncio.sleep(0.01)
                 case ("until", file):
                     while not pathlib.Path(file).exists():
