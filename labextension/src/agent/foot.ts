@@ -87,7 +87,7 @@ function showEnd(foot: HTMLElement): void {
   if (!cell || !isEnding || isElsewhere) {
     return;
   }
-  untilInput(() => {
+  void untilInput(() => {
     const message = [...cell.querySelectorAll('.nbtools-run-said')].at(-1);
     foot.scrollIntoView({ block: 'nearest' });
     if (message && message.clientHeight < window.innerHeight / 2) {
@@ -108,5 +108,10 @@ function addKeys(button: HTMLButtonElement, keys: string): void {
   const last = pressed;
   pressed = null;
   // Takes the focus only from a cell or notebook that contains one of the two buttons: the person then is neither typing nor elsewhere.
-  last && requestAnimationFrame(() => [button, last].some(one => document.activeElement?.contains(one)) && button.focus());
+  last && requestAnimationFrame(() => [button, last].some(one => document.activeElement?.contains(one)) && keepFocused(button));
+}
+
+function keepFocused(button: HTMLButtonElement): void {
+  button.focus();
+  void untilInput(() => document.activeElement === button && button.scrollIntoView({ block: 'nearest' }));
 }

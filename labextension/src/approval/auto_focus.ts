@@ -48,7 +48,7 @@ export class AutoFocus {
     const focusedAt = (this.focusedAt = performance.now());
     this.rememberCell();
     control.focus({ preventScroll: true });
-    untilInput(() => {
+    void untilInput(() => {
       if (question.isConnected && focusedAt === this.focusedAt) {
         keepFocus(question, control);
         reveal(question);

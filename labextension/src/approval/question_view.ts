@@ -93,7 +93,7 @@ export class QuestionView {
     this.editor?.dispose();
     if (this.isSent || this.hasFocus) {
       const { notebook, outputs } = this;
-      untilInput(() => {
+      void untilInput(() => {
         const active = document.activeElement; // such as a lesson's Continue, below the result
         this.isSent && (outputs?.contains(active) ? active : outputs)?.scrollIntoView({ block: 'nearest' });
         this.focus.leave(notebook);

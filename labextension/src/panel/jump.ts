@@ -1,14 +1,12 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { FollowedKernel } from '../shared/tokens.js';
+import { untilInput } from '../shared/until_input.js';
 
 const QUESTION = '.nbtools-asking';
 const SAFE = '[data-nbtools-safe], .nbtools-cancel';
 /** Milliseconds in which a question must be drawn.  A notebook inserts its cells in batches when the browser has time. */
-const DRAW_TIMEOUT = 10_000;
-/** Milliseconds in which a notebook may still move a question while it draws other cells. */
-const SETTLING = 1000;
-const INTERACTIONS = ['wheel', 'pointerdown', 'keydown'] as const;
+const DRAW_TIMEOUT = 60_000;
 
 /** Returns the notebook of a kernel that has a cell with this id; else its first notebook. */
 export function notebookOf(kernel: FollowedKernel, cell: string): NotebookPanel | null {
@@ -43,16 +41,8 @@ export async function showCell(app: JupyterFrontEnd, kernel: FollowedKernel, cel
 
 /** Moves the focus to a question and keeps it in view while its notebook draws other cells, until the person does something. */
 async function keepInView(question: HTMLElement): Promise<void> {
-  let isInterrupted = false;
-  const interrupt = () => (isInterrupted = true);
-  INTERACTIONS.forEach(type => window.addEventListener(type, interrupt, { capture: true, passive: true }));
-  const deadline = performance.now() + SETTLING;
   question.querySelector<HTMLElement>(SAFE)?.focus({ preventScroll: true });
-  while (!isInterrupted && question.isConnected && performance.now() < deadline) {
-    isInView(question) || question.scrollIntoView({ block: 'nearest' });
-    await new Promise(resolve => requestAnimationFrame(resolve));
-  }
-  INTERACTIONS.forEach(type => window.removeEventListener(type, interrupt, { capture: true }));
+  await untilInput(() => question.isConnected && !isInView(question) && question.scrollIntoView({ block: 'nearest' }));
 }
 
 /** Whether the head of a cell's question is visible on the page. */
