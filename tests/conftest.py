@@ -21,6 +21,7 @@ os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
 os.environ["NBTOOLS_CONFIG"] = tempfile.mkdtemp(prefix="nbtools-tests-")
 os.environ["CLAUDE_CONFIG_DIR"] = tempfile.mkdtemp(prefix="nbtools-tests-")  # where Claude Code keeps the person's MCP servers
 os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="nbtools-tests-")  # kernels would share the person's configuration and history
+os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"  # workers of a local cluster share their imports
 
 # A shell's background job ignores interrupts, and so would all that is started here.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

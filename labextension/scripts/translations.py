@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ PLACEHOLDER = re.compile(r"%\d")
 HEADER = "# Strings of the front end of nbtools.  Written by labextension/scripts/translations.py."
 
 
+@cache
 def extract() -> list[dict[str, Any]]:
     """The strings of the sources, with the files they are in."""
     node = shutil.which("node", path=front_end.environment()["PATH"]) or "node"

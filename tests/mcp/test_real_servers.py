@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Media, Several
 from nbtools.mcp.config.entries import parse_server
 from tests.mcp.watching import SERVERS, Displays, serving, under_way, until
+from tests.warm_python import warm_python
 
 
 def node() -> str:
@@ -139,9 +139,9 @@ async def test_files_and_memory(tmp_path: Path) -> None:
 
 async def test_the_servers_of_pypi_speak_the_newest_protocol(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", "-b", "trunk", str(tmp_path)], check=True)
-    async with serving(tmp_path, "time", {"command": sys.executable, "args": ["-m", "mcp_server_time"]}) as session:
+    async with serving(tmp_path, "time", {"command": warm_python(), "args": ["-m", "mcp_server_time"]}) as session:
         session.mcp.add(
-            [parse_server(name, {"command": sys.executable, "args": ["-m", f"mcp_server_{name}"]}, {}) for name in ("git", "fetch")]
+            [parse_server(name, {"command": warm_python(), "args": ["-m", f"mcp_server_{name}"]}, {}) for name in ("git", "fetch")]
         )
         await session.mcp.connect()
         assert [one.server_info.protocol for one in session.mcp.connections.values()] == ["2026-07-28"] * 3
@@ -154,7 +154,7 @@ async def test_the_servers_of_pypi_speak_the_newest_protocol(tmp_path: Path) -> 
 
 
 async def test_changes_are_sent_to_listeners_in_the_newest_protocol(tmp_path: Path) -> None:
-    async with serving(tmp_path, "new", {"command": sys.executable, "args": [str(SERVERS / "growing.py")]}) as session:
+    async with serving(tmp_path, "new", {"command": warm_python(), "args": [str(SERVERS / "growing.py")]}) as session:
         assert session.mcp.get("new").server_info.protocol == "2026-07-28"
         for number in range(1_000):  # from when it listens, which is soon after it is connected
             assert (await session.call("mcp__new__grow", {"name": f"fruit{number}"})).ok
