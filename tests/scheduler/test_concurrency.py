@@ -77,6 +77,17 @@ class Job:
     parts: list[Job] = field(default_factory=list)
 
 
+async def test_cancelling_a_change_that_waits_lets_in_the_reads_behind_it() -> None:
+    limiter = ConcurrencyLimiter(2)
+    await limiter.acquire(exclusive=False)
+    change, read = (asyncio.create_task(limiter.acquire(exclusive)) for exclusive in (True, False))
+    await asyncio.sleep(0)
+    assert not read.done()
+    change.cancel()
+    async with asyncio.timeout(30):
+        await read
+
+
 def _jobs(parts: st.SearchStrategy[list[Job]]) -> st.SearchStrategy[Job]:
     how = st.sampled_from(["in turn", "side by side", "left behind"])
     return st.builds(Job, st.booleans(), st.integers(0, 2), st.integers(0, 4).map(lambda n: n == 0), how, parts)
