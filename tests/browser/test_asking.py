@@ -116,11 +116,25 @@ async def test_a_modified_command_runs_as_the_person_left_it(open_cells):
     assert tab.read("out.txt") == "second\n"
 
 
+SECOND_VIEW = """async () => {
+    const view = document.body.appendChild(Object.assign(document.createElement('div'), { className: 'cell' }));
+    const output = view.appendChild(document.querySelector('.cell[data-index="1"] > .output').cloneNode(false));
+    const [id] = [...window.cells.models].find(([, model]) => model.get('question'));
+    await window.cells.draw(output, { 'application/vnd.jupyter.widget-view+json': { model_id: id } });
+}"""
+
+
 async def test_going_back_from_modifying_asks_the_same(open_cells):
+    """The editor opens in the view where the person asks for it, and not in another view of the same output."""
     tab = await open_cells(EDIT)
     await tab.start(1)
+    await tab.wait_for_questions(1)
+    await tab.page.evaluate(SECOND_VIEW)
+    views = tab.page.locator(".nbtools-asking")
+    await expect(views).to_have_count(2)
     await tab.answer(1, "Modify…")
     await tab.question(1).locator(".nbtools-merge .cm-content").fill("nonsense")
+    await expect(views.locator(".nbtools-merge")).to_have_count(1)
     await tab.answer(1, "Back")
     await tab.approve(1)
     await tab.done(1)
