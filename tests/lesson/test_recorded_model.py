@@ -13,6 +13,7 @@ import pytest
 
 from nbtools import Agent, AgentError, Answer, Limits, Policy, Session, ToolConfirmationOutcome, tool
 from nbtools.agents.events import AgentEvent, CallStarted, Remark, TextReceived
+from nbtools.core.confirmation import Confirmation
 from nbtools.lesson import RecordedModel
 from nbtools.replay.output_comparison import normalize
 from nbtools.testing import CANCEL, ONCE, ScriptedConfirmer, modify
@@ -227,6 +228,29 @@ async def test_a_run_can_be_stopped_while_it_waits_for_its_first_step(tmp_path: 
         recorded.pace = 0
         assert (await agent.run("", heard=heard)).ok
     assert heard.lines[0] == "call edit"
+
+
+async def test_a_call_that_was_interrupted_is_made_again_without_its_words(tmp_path: Path, project: Path) -> None:
+    path, heard = lesson(tmp_path, RAISE), Heard()
+    words = '[{"type": "text", "text": "I raise it."}, {"type": "tool_use"'
+    path.write_text(path.read_text().replace('[{"type": "tool_use"', words, 1))
+
+    class Interrupting:
+        asked = 0
+
+        async def ask(self, confirmation: Confirmation) -> Answer:
+            self.asked += 1
+            if self.asked == 1:
+                agent.stop()
+                await asyncio.Event().wait()
+            return ONCE
+
+    async with asyncio.timeout(60), Session(tmp_path, confirmer=Interrupting()) as session:
+        agent = Agent(session, RecordedModel(path, project=project))
+        assert (await agent.run("", heard=heard)).stopped == "you stopped it"
+        assert (await agent.run("", heard=heard)).ok
+    assert heard.lines[:3] == ['"I raise it.', "call edit", "call edit"]
+    assert heard.lines.count('"I raise it.') == 1
 
 
 async def test_a_grant_holds_for_the_lesson_only(tmp_path: Path, project: Path) -> None:

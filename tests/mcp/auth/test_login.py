@@ -22,6 +22,7 @@ from pydantic import AnyUrl
 
 from nbtools import Policy, Session
 from nbtools.core.errors import ToolFailure
+from nbtools.mcp.auth.token_store import LoginStore
 from nbtools.mcp.config.entries import Address, parse_server
 from tests.mcp.auth.oauth_service import Service, running
 from tests.waiting import until
@@ -152,6 +153,17 @@ async def test_without_a_keyring_a_login_is_stored_in_a_private_file(session: Se
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
     await session.mcp.logout("locked")
     assert not kept.exists()
+
+
+def test_a_login_in_the_keyring_leaves_none_in_the_file(ring: FileKeyring) -> None:
+    store = LoginStore("moved", "https://moved.example/mcp")
+    keyring.set_keyring(fail.Keyring())
+    store.write("old")
+    keyring.set_keyring(ring)
+    store.write("new")
+    assert store.read() == "new"
+    keyring.set_keyring(fail.Keyring())
+    assert store.read() is None
 
 
 async def test_an_expired_login_is_renewed_in_another_session(

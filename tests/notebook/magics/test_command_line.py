@@ -69,6 +69,7 @@ COUNT = grammar_from("count", {"properties": {"n": {"type": "integer"}, "names":
         ("TODO --ignore-case=no", {"pattern": "TODO", "ignore_case": False}),
         ("-in TODO", {"pattern": "TODO", "ignore_case": True, "hidden": True}),
         ("-C3 TODO", {"pattern": "TODO", "context": 3}),
+        ("-C=3 TODO", {"pattern": "TODO", "context": 3}),
         ("-C 3 TODO", {"pattern": "TODO", "context": 3}),
         ("-- -v", {"pattern": "-v"}),
         ('"-v"', {"pattern": "-v"}),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -356,6 +358,16 @@ async def test_a_slow_filter_is_stopped_and_reads_nothing(tmp_path: Path, monkey
     monkeypatch.undo()
     assert (await three.look(started.id, filter="!")).text == "b!\n"
     await three.workspace.close()
+
+
+def test_the_time_of_a_filter_is_that_of_all_lines_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count()
+    monkeypatch.setattr(background, "time", SimpleNamespace(monotonic=lambda: next(clock)))  # each line takes a second
+    matches = background._matcher("x")
+    assert all(matches("x") for _ in range(5))
+    with pytest.raises(ToolFailure) as failure:
+        matches("x")
+    assert failure.value.code is ErrorCode.TIMEOUT
 
 
 async def test_the_whole_output_waits_for_the_end(three: Three) -> None:
