@@ -22,6 +22,7 @@ from pydantic import AnyUrl
 
 from nbtools import Policy, Session
 from nbtools.core.errors import ToolFailure
+from nbtools.mcp.auth.oauth_callback import OAuthCallback
 from nbtools.mcp.auth.token_store import LoginStore
 from nbtools.mcp.config.entries import Address, parse_server
 from tests.mcp.auth.oauth_service import Service, running
@@ -221,6 +222,13 @@ async def test_a_wrong_state_is_turned_away_and_the_right_one_still_taken(sessio
 
     await session.mcp.login("locked", meddle)
     assert (await session.call("mcp__locked__whoami", {})).ok
+
+
+async def test_an_answer_before_the_login_page_is_known_is_turned_away() -> None:
+    callback = OAuthCallback("locked", "http://127.0.0.1:7/callback")
+    for query in ("code=stolen", "code=stolen&state=", "error=denied"):
+        with pytest.raises(ToolFailure, match="is not the answer to this login"):
+            callback.accept(f"{callback.address}?{query}")
 
 
 async def test_closing_the_page_is_not_a_login(session: Session, ring: FileKeyring) -> None:

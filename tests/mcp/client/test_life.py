@@ -38,6 +38,15 @@ async def test_the_description_of_a_server_is_known_once_it_is_connected(tmp_pat
             await one.read_resource("file:///none")
 
 
+async def test_a_call_while_its_server_is_being_closed_starts_it_again(tmp_path: Path) -> None:
+    async with serving(tmp_path, "bad", bad("chatty")) as session:
+        await session.mcp.connect("bad")
+        closing = asyncio.create_task(session.mcp.get("bad").close())
+        await asyncio.sleep(0)
+        assert (await session.call("mcp__bad__do")).llm_content == "done"
+        await closing
+
+
 async def test_closing_waits_for_no_server_that_is_being_connected(tmp_path: Path) -> None:
     async with ticking(), Session(tmp_path, policy=Policy(mode="yolo")) as session:
         session.mcp.add([parse_server("bad", bad("silent"), {})])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -63,13 +64,17 @@ def test_a_refusal_goes_back_with_its_reason(agent_tab, project):
     assert parts(cell)[-1]["status"] == "Done"
 
 
-def test_the_head_says_that_an_approval_is_open(agent_tab):
-    agent_tab.run(f"agent.model = playing([{EDIT}], ['ok'])")
+def test_the_head_says_that_an_approval_is_open_until_the_call_runs(agent_tab, project):
+    os.mkfifo(project / "go")
+    call = """("shell", '{"command": "cat go"}')"""
+    agent_tab.run(f"agent.model = playing([{call}], ['ok'])")
     cell = agent_tab.start("%%agent\nmend it")
     agent_tab.until(lambda: agent_tab.question("once"))
     agent_tab.until(lambda: parts(cell)[0]["status"] == "Needs your answer")
     assert parts(cell)[0]["state"] == "awaiting_approval"
     agent_tab.answer_with("once")
+    agent_tab.until(lambda: (parts(cell)[0]["status"], parts(cell)[0]["state"]) == ("Working", "executing"))
+    (project / "go").write_text("")
     agent_tab.until(lambda: cell.done)
 
 

@@ -152,6 +152,18 @@ def test_modify_then_approve_applies_the_changed_text(lab, project):
     assert "total = 2" in cart(project)
 
 
+def test_a_write_that_is_asked_again_because_its_file_changed_shows_no_changes_of_the_person(lab, project):
+    cell = lab.start("%tool write notes.txt mine")
+    first = lab.question_data(lab.until(lambda: lab.question("once")))
+    (project / "notes.txt").write_text("theirs")
+    lab.answer_with("once")
+    again = lab.question_data(lab.until(lambda: lab.question("once")))
+    assert (first["changes"], again["changes"]) == (None, None)
+    lab.answer_with("once")
+    lab.until(lambda: cell.done)
+    assert (project / "notes.txt").read_text() == "mine"
+
+
 def test_a_command_is_modified_as_text(lab):
     cell = lab.start("r = %tool shell echo one")
     editable = lab.editable(lab.until(lab.question))
