@@ -174,7 +174,7 @@ def long() -> None:
 
 
 def twice() -> None:
-    serve(lambda request: answer_text(request, "done"), lambda: [TOOL, {**TOOL, "description": "Does it, too."}, TOOL])
+    serve(lambda request: answer_text(request, "done"), lambda: [TOOL, TOOL, {**TOOL, "description": "Does it, too."}])
 
 
 def changing() -> None:

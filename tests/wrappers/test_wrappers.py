@@ -7,13 +7,29 @@ import inspect
 import logging
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbtools import ErrorCode, Kind, ModifiableTool, Policy, Session, ToolBuilder, ToolFailure, ToolInvocation, ToolResult, Toolset, tool
+from nbtools import (
+    BaseDeclarativeTool,
+    BaseToolInvocation,
+    ErrorCode,
+    Kind,
+    ModifiableTool,
+    Policy,
+    Session,
+    ToolBuilder,
+    ToolFailure,
+    ToolInvocation,
+    ToolResult,
+    Toolset,
+    tool,
+)
 from nbtools.core.errors import ToolError
+from nbtools.core.tool import UpdateOutput
 from nbtools.testing import ONCE, ScriptedConfirmer, modify
 from nbtools.tools import builtin_tools
 from nbtools.workspace.workspace import Workspace
@@ -123,6 +139,25 @@ async def test_permanent_failures_and_changes_are_not_retried(how: Any, kind: st
     with pytest.raises(type(how)):
         await flaky.run(**options)
     assert flaky.tries == 1
+
+
+async def test_a_call_that_changes_something_is_not_retried_though_its_tool_only_reads() -> None:
+    class Changing(BaseToolInvocation[Mapping[str, Any]]):
+        kind, tries = Kind.EDIT, 0
+
+        async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+            Changing.tries += 1
+            raise SLOW
+
+    class Looks(BaseDeclarativeTool[Mapping[str, Any]]):
+        name, description, kind, parameters = "looks", "Looks, or changes something.", Kind.READ, {"type": "object"}
+
+        def create_invocation(self, params: Mapping[str, Any]) -> Changing:
+            return Changing(params)
+
+    with pytest.raises(ToolFailure):
+        await retrying([Looks()], 3, first=0.001)["looks"].build({}).execute()
+    assert Changing.tries == 1
 
 
 async def test_changes_and_other_codes_are_retried_on_request() -> None:

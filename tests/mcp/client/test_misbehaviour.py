@@ -53,6 +53,7 @@ async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, way: str
 async def test_harmless_violations_are_ignored(tmp_path: Path, way: str) -> None:
     async with serving(tmp_path, "bad", bad(way)) as session:
         assert [name for name in session.tools.names() if name.startswith("mcp__")] == ["mcp__bad__do"]
+        assert session.mcp.get("bad").tools[0].description == "Does it."  # the first of several with the same name
         assert (await session.call("mcp__bad__do")).llm_content == "done"
 
 

@@ -85,6 +85,11 @@ def test_the_run_in_the_middle_is_the_baseline() -> None:
     assert central_run([calls(run) for run in runs]) == 2
 
 
+def test_of_two_runs_with_the_same_in_common_the_shorter_is_the_baseline() -> None:
+    short, long = calls([("read", "a")]), calls([("read", "a"), ("read", "b"), ("read", "c")])
+    assert (central_run([long, short]), central_run([short, long])) == (1, 0)
+
+
 def test_logs_made_to_be_slow_end_in_bounded_steps() -> None:
     """All steps equal, all different, or two that alternate: the rows are complete, and no pair of runs is compared step by step."""
     size, count = 3_000, 6

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from nbtools import Policy, Session, Settings, ToolResult, tool, traces
@@ -278,10 +279,12 @@ async def test_a_setting_keeps_logs_in_the_state_folder(root: Path) -> None:
     assert traces.load(logs[0]).sessions[0].cwd == os.path.realpath(root)
 
 
-async def test_the_log_of_a_closed_session_is_there(root: Path) -> None:
+async def test_the_log_of_a_closed_session_is_there_and_closed(root: Path) -> None:
     async with Session(root, settings=Settings(record=True)) as session:
         await session.call("read", {"path": "a.py"})
+        assert str(session.log) in [file.path for file in psutil.Process().open_files()]
     assert session.log is not None
+    assert str(session.log) not in [file.path for file in psutil.Process().open_files()]
     assert len(traces.load(session.log).calls) == 1
 
 

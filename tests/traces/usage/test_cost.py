@@ -6,8 +6,10 @@ import sys
 from datetime import date
 
 import pytest
+from msgspec import structs
 
 from nbtools import traces
+from nbtools.traces.usage.cost import priced_cost
 from tests.traces.recorded import SAMPLES
 
 
@@ -26,6 +28,19 @@ def test_prices_are_those_of_the_day_of_the_request() -> None:
     assert cost.price_dates == (date(2025, 10, 10), date(2025, 10, 10))
     assert cost.prices.startswith("genai-prices ")
     assert not cost.lower_bound
+
+
+@pytest.mark.parametrize(("form", "billed"), [("codex", False), ("gemini-cli", True)])
+def test_reasoning_is_billed_where_the_output_tokens_do_not_include_it(form: str, billed: bool) -> None:
+    trace = traces.load(SAMPLES / "openhands/openhands_trajectory.json")
+    sessions = [structs.replace(session, format=form) for session in trace.sessions]
+    plain, reasoned = (
+        priced_cost(sessions, [structs.replace(one, tokens=structs.replace(one.tokens, reasoning=reasoning)) for one in trace.usage]).total
+        for reasoning in (None, 1_000)
+    )
+    assert plain is not None
+    assert reasoned is not None
+    assert (reasoned > plain) is billed
 
 
 def test_models_without_a_price_are_named() -> None:
