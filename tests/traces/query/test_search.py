@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nbtools import traces
-from nbtools.traces.query.search import snippet
+from nbtools.traces.query.search import Searcher, snippet
 from tests.traces.atif_logs import Called, write
 from tests.traces.recorded import LOGS, SAMPLES
 
@@ -80,6 +80,16 @@ def test_an_excerpt_is_contiguous(tmp_path: Path) -> None:
     trace = traces.load(write(tmp_path / "log.json", "x.abc bcd.y", "it is x.abcd.y"))
     assert [hit.row.text for hit in trace.search(".abcd.")] == ["it is x.abcd.y"]
     assert trace.search("abcde") == ()
+
+
+def test_a_step_that_is_gone_is_found_no_more(tmp_path: Path) -> None:
+    before = traces.load(write(tmp_path / "before.json", "it has x.abcd.y", "it stays"))
+    after = traces.load(write(tmp_path / "after.json", "it stays"))
+    searcher = Searcher(before.events, before.calls)
+    queries = ("has", "bcd", "x.abcd")
+    assert [len(searcher.find(query, 9)) for query in queries] == [1, 1, 1]
+    searcher.update(after.events, after.calls)
+    assert [len(searcher.find(query, 9)) for query in (*queries, "stays")] == [0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("log", LOGS)

@@ -495,6 +495,12 @@ def test_unknown_records_stay_in_the_trace(tmp_path: Path) -> None:
     assert (trace.sessions[0].flags, trace.sessions[0].title, trace.sessions[0].records) == (("unknown_records",), "Mine", 3)
 
 
+def test_the_last_title_that_the_person_chose_counts(tmp_path: Path) -> None:
+    titles = [{"type": "custom-title", "customTitle": title} for title in ("Mine", "Mine again")]
+    trace = log(tmp_path, prompt("u1", None), *titles, {"type": "ai-title", "aiTitle": "Generated"})
+    assert trace.sessions[0].title == "Mine again"
+
+
 def test_images_are_counted_where_they_stand(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
     pasted = record("user", "u1", None, message={"role": "user", "content": [image, text("See")]})

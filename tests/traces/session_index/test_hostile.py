@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from nbtools.traces.session_index.figures import LogFigures
 from nbtools.traces.session_index.head import read_head
 from nbtools.traces.session_index.index import index_path
 from nbtools.traces.session_index.listing import SessionCatalog, SessionQuery
@@ -255,6 +256,17 @@ def test_a_log_that_ends_its_reader_is_given_up(home, catalog):
         file.write("\n")
     catalog.refresh()
     assert path in dict(catalog.index.outdated())
+
+
+def test_a_log_that_was_read_has_all_its_tries_again(home, catalog):
+    catalog.refresh()
+    ((path, state), *_rest) = catalog.index.outdated(1)
+    for _ in range(4):
+        assert path in dict(catalog.index.outdated())
+        catalog.index.begin_figures(path)
+        catalog.index.put_figures(path, state, LogFigures(), 0.0)
+        assert path not in dict(catalog.index.outdated())
+        catalog.index._write(lambda connection: connection.execute("UPDATE logs SET figured = ''"))  # as a new fork has it
 
 
 def test_a_growing_log_is_not_read_as_a_whole_again_and_again(home, catalog):
