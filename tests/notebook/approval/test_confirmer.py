@@ -152,7 +152,7 @@ def test_modify_then_approve_applies_the_changed_text(lab, project):
     assert "total = 2" in cart(project)
 
 
-def test_a_write_that_is_asked_again_because_its_file_changed_shows_no_changes_of_the_person(lab, project):
+def test_the_second_question_about_a_write_whose_file_changed_shows_no_changes_of_the_person(lab, project):
     cell = lab.start("%tool write notes.txt mine")
     first = lab.question_data(lab.until(lambda: lab.question("once")))
     (project / "notes.txt").write_text("theirs")

@@ -85,7 +85,7 @@ def test_the_run_in_the_middle_is_the_baseline() -> None:
     assert central_run([calls(run) for run in runs]) == 2
 
 
-def test_of_two_runs_with_the_same_in_common_the_shorter_is_the_baseline() -> None:
+def test_the_shorter_of_two_runs_with_the_same_in_common_is_the_baseline() -> None:
     short, long = calls([("read", "a")]), calls([("read", "a"), ("read", "b"), ("read", "c")])
     assert (central_run([long, short]), central_run([short, long])) == (1, 0)
 
