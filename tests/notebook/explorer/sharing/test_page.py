@@ -20,6 +20,7 @@ from nbtools.notebook.explorer.explorer import open_trace
 from nbtools.notebook.explorer.model import ShareTask
 from nbtools.notebook.explorer.sharing.model import SharedLog
 from nbtools.notebook.explorer.sharing.page import ShareOptions, shared_page
+from nbtools.notebook.explorer.sharing.shortening import shortened
 from nbtools.notebook.explorer.sharing.wire_texts import texts_in
 from tests.browser.long_log import write_log
 from tests.notebook.explorer.samples import CLAUDE, LOGS, sample
@@ -239,3 +240,14 @@ def test_a_hostile_log_adds_nothing_to_the_markup(tmp_path):
     assert page.count("<script") == 2
     assert "alert(1)" not in DATA.sub("", page).replace("&lt;/script&gt;&lt;script&gt;alert(1)", "")
     assert len(page) < 400_000
+
+
+def test_the_beginning_and_the_end_of_a_shortened_output_have_at_most_the_characters_that_are_allowed() -> None:
+    lines = [[["x" * 10, ""]] for _ in range(200)] + [[[f"{number} {'y' * 300}", ""]] for number in range(30)]
+    kept = shortened({"type": "output", "lines": lines}, 3_000)["lines"]
+    (gap,) = (at for at, line in enumerate(kept) if "left out" in line[0][0])
+    assert kept[:gap] == lines[:gap]
+    assert kept[gap + 1 :] == lines[-len(kept[gap + 1 :]) :]
+    assert sum(len(line[0][0]) + 1 for line in (*kept[:gap], *kept[gap + 1 :])) <= 3_000
+    assert gap > 0
+    assert kept[-1] == lines[-1]
