@@ -87,7 +87,6 @@ async def test_runs_are_compared_in_a_notebook_saved_as_html_and_opened_where_th
     await tab.page.keyboard.press("ArrowRight")
     await tab.page.keyboard.press("ArrowRight")
     await tab.page.keyboard.press("ArrowRight")
-    await is_accessible(tab.page)
     await tab.look("comparison", tab.cell(1))
     await tab.page.keyboard.press("Enter")
     explorer = tab.cell(1).locator(".nbtools-trace")
@@ -101,6 +100,10 @@ async def test_runs_are_compared_in_a_notebook_saved_as_html_and_opened_where_th
 
 async def test_checks_are_added_in_place(views, tmp_path):
     shown = await compare_logs(views, [tmp_path / name for name in write_runs(tmp_path)], baseline=0)
+    await shown.steps.focus()
+    await views.page.keyboard.press("p")
+    await expect(shown.active).to_contain_text(MARKUP)
+    await is_accessible(views.page)
     check = shown.node.get_by_label("Check", exact=True)
     await shown.node.get_by_label("Kind of check").select_option("file PATH contains TEXT")
     await expect(check).to_be_focused()

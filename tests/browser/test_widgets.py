@@ -150,6 +150,7 @@ async def test_hits_of_a_search_are_marked_in_the_step(views, highlights):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["vscode", "colab"])
 async def test_it_has_the_colours_of_its_front_end(views, kind, theme):
+    """The rules that colours do not decide are checked in one theme of one front end, and the widths in one theme of each."""
     await views.as_in(kind, theme)
     trace = Explorer(views, await views.show(open_trace(REAL)))
     await trace.chip("edits").click()
@@ -157,9 +158,10 @@ async def test_it_has_the_colours_of_its_front_end(views, kind, theme):
     await expect(trace.panel.locator(".nbtools-diff")).to_be_visible()
     paper = await views.page.evaluate("getComputedStyle(document.body).backgroundColor")
     await expect(trace.node).to_have_css("background-color", paper)
-    await is_accessible(views.page, rules=RULES if theme == "light" else CONTRAST)
+    await is_accessible(views.page, rules=RULES if (kind, theme) == ("vscode", "light") else CONTRAST)
     assert await without_visible_focus(views.page) == []
-    await fits(views.page, f"widget-{kind}-{theme}")
+    if theme == "light":
+        await fits(views.page, f"widget-{kind}")
 
 
 async def test_a_page_can_ask_only_for_its_own_explorer(views):
