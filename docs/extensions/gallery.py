@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 
 from nbtools.notebook.explorer.summary import summary_of
-from nbtools.traces import load
+from nbtools.traces import Trace, load
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -47,6 +48,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     return {"parallel_read_safe": True}
 
 
+@cache
+def _session(name: str) -> Trace:
+    """Reads the log once, for the table and for its page."""
+    return load(SAMPLES / SESSIONS[name][1])
+
+
 def _fill(_: Sphinx, page: str, source: list[str]) -> None:
     if page == "docs/gallery":
         source[0] = source[0].replace("<!-- table of sessions -->", "\n".join(_table()))
@@ -63,7 +70,7 @@ def _table() -> Iterator[str]:
     """A row for each session, with the counts that its page shows."""
     yield "| session of | task | holds |\n| --- | --- | --- |"
     for name, (agent, path) in SESSIONS.items():
-        summary = summary_of(load(SAMPLES / path))
+        summary = summary_of(_session(name))
         counts = ", ".join(fact.text for fact in summary.facts if _COUNT.search(fact.text))
         title = _SPACE.sub(" ", summary.title.removesuffix(Path(path).name).translate(_MARKUP))
         yield f'| <a href="gallery/{name}.html">{html.escape(agent)}</a> | {title} | {counts} |'
@@ -76,10 +83,10 @@ def _write(app: Sphinx, error: Exception | None) -> None:
     (output / "index.html").write_text(_ROOT_PAGE, encoding="utf-8")
     gallery = output / "docs/gallery"
     gallery.mkdir(parents=True, exist_ok=True)
-    for name, (_, path) in SESSIONS.items():
+    for name in SESSIONS:
         target = gallery / f"{name}.html"
         target.unlink(missing_ok=True)
-        load(SAMPLES / path).to_html(target)
+        _session(name).to_html(target)
     (output / "llms.txt").write_text("\n".join(_llms(app)), encoding="utf-8")
 
 
