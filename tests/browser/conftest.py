@@ -35,6 +35,12 @@ ARGUMENTS = (
 WINDOW: ViewportSize = {"width": 1200, "height": 900}
 ZOOMED: ViewportSize = {"width": 600, "height": 450}
 """A window of 1,200 × 900 pixels at 200 %."""
+STILL_SPLASH = """addEventListener('DOMContentLoaded', () => {
+    const style = document.createElement('style');
+    style.textContent = '#jupyterlab-splash * { animation: none !important; }';
+    document.head.append(style);
+});"""
+"""JupyterLab's splash screen stays as long as the page is being loaded, and each frame of its animation is drawn by the processor."""
 OpenNotebook = Callable[..., Awaitable[Tab]]
 OpenCells = Callable[..., Awaitable[Cells]]
 
@@ -81,6 +87,7 @@ async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
     SHOTS.mkdir(exist_ok=True)
     context = await browser.new_context(viewport=WINDOW)
     context.set_default_timeout(PATIENCE)
+    await context.add_init_script(STILL_SPLASH)
     yield context
     await context.close()
 

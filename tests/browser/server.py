@@ -28,10 +28,12 @@ use_warm_kernels()
 """What the server runs as its settings: its kernels are warm."""
 QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
-    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False, "maxNumberRecents": 0},
     "@jupyterlab/codemirror-extension:plugin": {"defaultConfig": {"cursorBlinkRate": 0}},
 }
-"""Settings without which something appears on the page, or is saved, by itself."""
+"""Settings without which something appears on the page, is saved by itself, or is requested anew at each load: the recent documents."""
+UNUSED = ("@jupyterlab/notebook-extension:export", "@jupyterlab/notebook-extension:update-raw-mimetype")
+"""Plugins that have the server look for all export formats at each load, for which it takes a third of its time."""
 
 
 class Server:
@@ -140,6 +142,7 @@ def configure(home: Path) -> None:
     """Lets tests see the application behind the page, and keeps the page from talking about the world outside."""
     seen = {"expose_app_in_browser": True}
     write_json(home / "config" / "jupyter_server_config.json", {"LabApp": seen, "JupyterNotebookApp": seen})
+    write_json(home / "config" / "labconfig" / "page_config.json", {"disabledExtensions": dict.fromkeys(UNUSED, True)})
     (home / "config" / "jupyter_server_config.py").write_text(CONFIGURATION, encoding="utf-8")
     for plugin, settings in QUIET.items():
         package, name = plugin.split(":")
