@@ -6,6 +6,8 @@ import re
 
 from playwright.async_api import expect
 
+from tests.browser.test_opening import GREP
+
 EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
 SCROLLED_AWAY = """() => {
     const outer = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-WindowedPanel-outer');
@@ -123,10 +125,18 @@ async def is_shown_then_answered(tab, command):
     await tab.done(1)
 
 
-async def test_notebook_7_has_them_too(open_notebook):
-    tab = await open_notebook("1", app="notebook")
+async def test_notebook_7_has_them_too_and_opens_a_hits_line_in_a_page_of_its_own(open_notebook, context):
+    tab = await open_notebook(GREP, app="notebook")
     ids = {command["id"] for command in await tab.page.evaluate(FOUND)}
     assert {"nbtools:load", "nbtools:new-call", "nbtools:keys"} <= ids
     await tab.command("nbtools:new-call", wait=False)
-    await expect(tab.page.locator(".nbtools-new-call-dialog").get_by_role("option").first).to_be_visible()
+    dialog = tab.page.locator(".nbtools-new-call-dialog")
+    await expect(dialog.get_by_role("option").first).to_be_visible()
     await tab.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    await tab.run(1)
+    async with context.expect_page() as opening:
+        await tab.card(1).get_by_role("button", name="25", exact=True).click()
+    page = await opening.value
+    await expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text("return round(total(items) * rate, 2)")
+    await page.close()

@@ -43,13 +43,3 @@ async def test_hits_records_listings_and_trees_have_links_that_open_files(open_n
     await tab.look("search-in-a-notebook", tab.cell(6))
     await tab.card(6).get_by_role("button", name="analysis.ipynb cell 48").click()
     await expect(tab.page.locator(".cm-content").filter(has_text=re.compile("^x47 = 47"))).to_be_in_viewport()
-
-
-async def test_a_hits_line_opens_the_file_in_notebook_7(open_notebook, context):
-    tab = await open_notebook(GREP, app="notebook")
-    await tab.run(1)
-    async with context.expect_page() as opening:
-        await tab.card(1).get_by_role("button", name="25", exact=True).click()
-    page = await opening.value
-    await expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text("return round(total(items) * rate, 2)")
-    await page.close()
