@@ -168,12 +168,13 @@ def test_an_interrupt_ends_a_replay_and_its_copy(tmp_path: Path, monkeypatch: py
     copies.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(copies))
     folder = shop(tmp_path / "shop")
-    call = log(tmp_path / "log.jsonl", bash("touch begun; sleep 20", "")).calls[0]
+    call = log(tmp_path / "log.jsonl", bash("touch begun; sleep 600", "")).calls[0]
 
     def interrupt() -> None:
         assert comes_true(lambda: list(copies.glob("nbtools-replay-*/shop/begun")))
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else a test before has left another one
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         call.replay(folder, policy=FREE)
