@@ -14,31 +14,33 @@ EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 EDITED = CART.replace("total = 0", "total = Decimal(0)")
 
 
-async def test_an_edit_is_approved_by_a_click_and_others_by_the_keyboard(open_notebook, app):
+async def test_edits_are_approved_by_clicks_and_keys_after_which_the_notebook_has_the_keys(open_notebook, app):
     """The focus is on the safe button; Esc denies, Y approves once, A always, and the focus comes back to the notebook.
 
     Other letters do nothing to the notebook, and its shortcuts with Control still work.
     """
     words = ("one", "two", "three")
-    tab = await open_notebook(EDIT, *(f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in words), app=app)
-    await tab.start(1)
-    await expect(tab.question(1)).to_contain_text("Needs your answer")
-    await tab.wait_for_questions(1)
-    await expect(tab.question(1)).to_contain_text("total = Decimal(0)")
+    edits = [f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in words]
+    tab = await open_notebook(*READ_ON, EDIT, *edits, app=app)
+    await goes_on_after_answers(tab)
+    await tab.start(5)
+    await expect(tab.question(5)).to_contain_text("Needs your answer")
+    await tab.wait_for_questions(5)
+    await expect(tab.question(5)).to_contain_text("total = Decimal(0)")
     assert tab.read("src/cart.py") == CART
-    await tab.look(f"asking-edit-{app}", tab.cell(1))
-    await tab.approve(1)
-    await tab.done(1)
-    await expect(tab.status(1)).to_have_text("Done")
-    await expect(tab.record(1)).to_contain_text("Approved once by you")
-    await expect(tab.question(1)).to_have_count(0)
+    await tab.look(f"asking-edit-{app}", tab.cell(5))
+    await tab.approve(5)
+    await tab.done(5)
+    await expect(tab.status(5)).to_have_text("Done")
+    await expect(tab.record(5)).to_contain_text("Approved once by you")
+    await expect(tab.question(5)).to_have_count(0)
     assert tab.read("src/cart.py") == EDITED
-    await tab.look(f"record-edit-{app}", tab.cell(1))
-    await tab.card(1).get_by_role("button", name="show diff").click()
-    await expect(tab.card(1)).to_contain_text("total = Decimal(0)")
-    await tab.look(f"record-edit-open-{app}", tab.cell(1))
+    await tab.look(f"record-edit-{app}", tab.cell(5))
+    await tab.card(5).get_by_role("button", name="show diff").click()
+    await expect(tab.card(5)).to_contain_text("total = Decimal(0)")
+    await tab.look(f"record-edit-open-{app}", tab.cell(5))
     cells = await tab.panel.locator(".jp-Cell").count()
-    for index, keys in enumerate((["d", "d", "x", "b", "Shift", "Control+s", "Escape"], ["y"], ["a"]), start=2):
+    for index, keys in enumerate((["d", "d", "x", "b", "Shift", "Control+s", "Escape"], ["y"], ["a"]), start=6):
         await tab.start(index)
         await tab.keys_count(index)
         for key in keys:
@@ -50,10 +52,34 @@ async def test_an_edit_is_approved_by_a_click_and_others_by_the_keyboard(open_no
         await tab.done(index)
         await expect(tab.question(index)).to_have_count(0)
         await expect(tab.panel.locator(":focus")).not_to_have_count(0)
-    await expect(tab.status(2)).to_have_text("Denied")
-    await expect(tab.record(3)).to_contain_text("Approved once")
-    await expect(tab.record(4)).to_contain_text("Approved by you, and always from now on")
+    await expect(tab.status(6)).to_have_text("Denied")
+    await expect(tab.record(7)).to_contain_text("Approved once")
+    await expect(tab.record(8)).to_contain_text("Approved by you, and always from now on")
     assert tab.read("notes.txt") == "one\nTWO\nTHREE\n"
+
+
+READ_ON = (
+    *("%tool edit README.md --old TODO --new DONE", "'after a key'"),
+    *("%tool edit README.md --old knows --new tells", "'after a click'"),
+)
+
+
+async def goes_on_after_answers(tab):
+    """Shift+Enter after an answer runs the next cell."""
+    for index in (1, 3):
+        await tab.cell(index).locator(".cm-content").click()
+        await tab.page.keyboard.press("Shift+Enter")
+        await tab.keys_count(index)
+        if index == 1:
+            await tab.page.keyboard.press("y")
+        else:
+            await tab.approve(index)
+        await tab.done(index)
+        await expect(tab.question(index)).to_have_count(0)
+        await expect(tab.cell(index + 1)).to_have_class(re.compile("jp-mod-active"))
+        await tab.page.keyboard.press("Shift+Enter")
+        await expect(tab.output(index + 1)).to_contain_text("after a key" if index == 1 else "after a click")
+    assert "tells what it costs.\n\nDONE" in tab.read("README.md")
 
 
 async def test_calls_in_a_function_in_a_comprehension_ask_one_after_the_other(open_cells):
@@ -152,32 +178,6 @@ async def test_deny_changes_nothing(open_cells):
     await tab.look("declined", tab.cell(1))
 
 
-LATER = """\
-import asyncio, pathlib
-
-async def later():
-    while not pathlib.Path("go").exists():
-        await asyncio.sleep(0.05)
-    await tools.edit.start("notes.txt", old="two", new="2")
-
-job = asyncio.create_task(later())"""
-
-
-async def test_a_question_does_not_take_the_focus_from_someone_who_writes(open_notebook):
-    tab = await open_notebook(LATER, "")
-    await tab.run(1)
-    await tab.cell(2).locator(".cm-content").click()
-    await tab.page.keyboard.type("why = 1")
-    (tab.folder / "go").touch()
-    await expect(tab.question(1)).to_be_visible()
-    await tab.page.keyboard.type("  # yes, and no")
-    await expect(tab.cell(2).locator(".cm-content")).to_have_text("why = 1  # yes, and no")
-    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
-    await tab.approve(1)
-    await expect(tab.status(1)).to_have_text("Done")
-    assert tab.read("notes.txt") == "one\n2\nthree\n"
-
-
 async def test_always_asks_no_second_time(open_cells):
     tab = await open_cells(EDIT, "%tool edit notes.txt --old two --new 2", "%tools grants")
     await tab.start(1)
@@ -237,9 +237,20 @@ second = tools.edit.background("README.md", old="# Cart", new="# The cart")"""
     assert tab.read("notes.txt").startswith("1\n")
 
 
-async def test_run_all_waits_at_a_question_and_late_clicks_mean_nothing(open_notebook):
+LATER = """\
+import asyncio, pathlib
+
+async def later():
+    while not pathlib.Path("go").exists():
+        await asyncio.sleep(0.05)
+    await tools.edit.start("notes.txt", old="two", new="2")
+
+job = asyncio.create_task(later())"""
+
+
+async def test_run_all_waits_at_a_question_late_clicks_mean_nothing_and_who_writes_keeps_the_focus(open_notebook):
     after = "print('after', open('src/cart.py').read().count('Decimal'))"
-    tab = await open_notebook(EDIT, after, "%tool edit notes.txt --old two --new 2", "1 + 1")
+    tab = await open_notebook(EDIT, after, "%tool edit notes.txt --old two --new 2", "1 + 1", LATER, "")
     await tab.run_all()
     await expect(tab.question(1)).to_be_visible()
     await tab.is_busy(2)
@@ -259,6 +270,18 @@ async def test_run_all_waits_at_a_question_and_late_clicks_mean_nothing(open_not
     await tab.run(4)
     await expect(tab.output(4)).to_have_text("2")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+
+    await tab.run(5)
+    await tab.cell(6).locator(".cm-content").click()
+    await tab.page.keyboard.type("why = 1")
+    (tab.folder / "go").touch()
+    await expect(tab.question(5)).to_be_visible()
+    await tab.page.keyboard.type("  # yes, and no")
+    await expect(tab.cell(6).locator(".cm-content")).to_have_text("why = 1  # yes, and no")
+    assert tab.read("notes.txt") == "one\ntwo\nthree\n"
+    await tab.approve(5)
+    await expect(tab.status(5)).to_have_text("Done")
+    assert tab.read("notes.txt") == "one\n2\nthree\n"
 
 
 CLICK_THE_NEXT = """() => {
@@ -388,9 +411,9 @@ await asyncio.gather(*(
 ))"""
 
 
-async def test_a_quick_second_key_does_not_approve_the_next_question(open_notebook):
+async def test_a_quick_second_key_does_not_approve_the_next_question(open_cells):
     """The keys are pressed by a script in the page, as fast as a person who holds no key down can be."""
-    tab = await open_notebook(f"import asyncio\n{SEVERAL}")
+    tab = await open_cells(f"import asyncio\n{SEVERAL}")
     await tab.start(1)
     await tab.wait_for_questions(1, 3)
     await tab.page.wait_for_function("document.activeElement?.closest('.nbtools-asking')")
@@ -426,25 +449,6 @@ async def test_always_answers_the_questions_beside_it(open_cells):
     await expect(tab.question(1)).to_have_count(0)
     assert tab.read("notes.txt") == "ONE\nTWO\nTHREE\n"
     await expect(tab.record(1).filter(has_text="Allowed by grant edit")).to_have_count(2)
-
-
-async def test_shift_enter_after_an_answer_runs_the_next_cell(open_notebook, app):
-    edits = [f"%tool edit notes.txt --old {word} --new {word.upper()}" for word in ("one", "two")]
-    tab = await open_notebook(edits[0], "'after a key'", edits[1], "'after a click'", "", app=app)
-    for index in (1, 3):
-        await tab.cell(index).locator(".cm-content").click()
-        await tab.page.keyboard.press("Shift+Enter")
-        await tab.keys_count(index)
-        if index == 1:
-            await tab.page.keyboard.press("y")
-        else:
-            await tab.approve(index)
-        await tab.done(index)
-        await expect(tab.question(index)).to_have_count(0)
-        await expect(tab.cell(index + 1)).to_have_class(re.compile("jp-mod-active"))
-        await tab.page.keyboard.press("Shift+Enter")
-        await expect(tab.output(index + 1)).to_contain_text("after a key" if index == 1 else "after a click")
-    assert tab.read("notes.txt") == "ONE\nTWO\nthree\n"
 
 
 async def test_the_coverage_of_always_is_shown_below_the_buttons(open_cells):

@@ -257,16 +257,31 @@ async def test_background_commands_are_stopped_a_grant_is_revoked_and_the_mode_i
     assert await tab.value("tools._runtime.session.mode.value") == "plan"
 
 
-async def test_the_panel_follows_a_restart_a_reload_and_the_end_of_the_kernel(open_notebook, open_agents):
-    """A call that asks during the restart changes nothing, and asks again when its cell is run again."""
-    tab = await open_notebook(f"%tools mode auto_edit\n{OTHER}\n%tools mode default", EDIT)
-    agents = await open_agents(tab)
+async def test_the_panel_follows_a_reload_a_restart_and_the_end_of_the_kernel(open_notebook, open_agents):
+    """After the reload, the panel answers the questions of a cell that the kernel still executes.
+
+    A call that asks during the restart changes nothing, and asks again when its cell is run again.
+    """
+    both = "later = tools.edit.background('README.md', old='# Cart', new='# The cart')\n%tool edit notes.txt --old three --new drei"
+    tab = await open_notebook(f"%tools mode auto_edit\n{OTHER}\n%tools mode default", EDIT, both)
     await tab.run(1)
-    await expect(agents.section("Changes")).to_contain_text("notes.txt")
+    await tab.start(3)
+    await tab.wait_for_questions(3, 2)
     await tab.save()
     await tab.load_again()
     agents = await open_agents(tab)
     await expect(agents.section("Changes")).to_contain_text("notes.txt")
+    await expect(agents.waiting).to_have_count(2)
+    await is_settled(agents)
+    await agents.waiting.filter(has_text="README.md").get_by_role("button", name="Deny").click()
+    await expect(agents.waiting).to_have_count(1)
+    await is_settled(agents)
+    await agents.waiting.filter(has_text="notes.txt").get_by_role("button", name="Approve once").click()
+    await expect(agents.waiting).to_have_count(0)
+    await expect(tab.status(3)).to_have_text(["Denied", "Done"])
+    assert tab.read("notes.txt") == "one\nzwei\ndrei\n"
+    assert tab.read("README.md").startswith("# Cart\n")
+
     await tab.start(2)
     await expect(tab.question(2)).to_be_visible()
     await expect(agents.waiting).to_have_count(1)
@@ -289,63 +304,38 @@ async def test_the_panel_follows_a_restart_a_reload_and_the_end_of_the_kernel(op
     await expect(agents.section("Waiting")).to_contain_text("No notebook with nbtools")
 
 
-@pytest.mark.parametrize("place", ["panel", "cell"])
-async def test_a_question_of_a_closed_notebook_counts_and_is_answered_after_it_is_opened_again(
-    open_notebook, open_file, project, open_agents, place
+async def test_questions_of_a_closed_notebook_count_and_are_reached_and_answered_after_it_is_opened_again(
+    open_notebook, open_file, project, open_agents
 ):
-    tab = await open_notebook(EDIT)
-    await tab.start(1)
-    await tab.wait_for_questions(1)
-    await tab.command("docmanager:save")
-    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
-    status = tab.page.locator(".nbtools-status-button")
-    await expect(status).to_contain_text("1 waiting")
-    await status.click()
-    agents = await open_agents(tab)
-    await expect(agents.waiting).to_contain_text("story.ipynb")
-    await is_settled(agents)
-    await tab.look("magics-closed-notebook", themes=("light",))
-    again = await open_file(project / "story.ipynb")
-    await expect(again.question(1)).to_be_visible()
-    await expect(status).to_contain_text("1 waiting")
-    await is_settled(agents)
-    if place == "panel":
-        await agents.waiting.get_by_role("button", name="Approve once").click()
-    else:
-        await again.approve(1)
-    await expect(agents.waiting).to_have_count(0)
-    await expect(status).not_to_contain_text("waiting")
-    await expect(again.status(1)).to_have_text("Done")
-    assert "Decimal(0)" in again.read("src/cart.py")
-
-
-async def test_the_status_bar_goes_to_a_question_at_the_end_of_a_long_notebook_that_was_just_opened(open_notebook, open_file, project):
-    fillers = [f"# {number}" for number in range(200)]
-    tab = await open_notebook(*fillers, EDIT)
+    """At the end of a long notebook, where nothing is drawn when it is opened; one in the panel, the other in its cell."""
+    both = f"later = tools.edit.background('notes.txt', old='two', new='zwei')\n{EDIT}"
+    fillers = [f"# {number}" for number in range(80)]
+    last = len(fillers) + 1
+    tab = await open_notebook(*fillers, both)
     await tab.run_all()
     status = tab.page.locator(".nbtools-status-button")
-    await expect(status).to_contain_text("1 waiting")
+    await expect(status).to_contain_text("2 waiting")
     await tab.command("docmanager:save")
     await tab.page.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
+    await expect(status).to_contain_text("2 waiting")
+    await status.click()
+    agents = await open_agents(tab)
+    await expect(agents.waiting).to_have_count(2)
+    await expect(agents.waiting.first).to_contain_text("story.ipynb")
+    await tab.look("magics-closed-notebook", themes=("light",))
     again = await open_file(project / "story.ipynb")
-    await expect(status).to_contain_text("1 waiting")
+    await expect(status).to_contain_text("2 waiting")
     await status.click()
     await expect(again.page.locator(".nbtools-asking :focus")).to_have_count(1)
-    await expect(again.question(len(fillers) + 1)).to_be_in_viewport()
-
-
-@pytest.mark.parametrize("answer", ["Approve once", "Deny"])
-async def test_a_question_that_waits_is_answered_from_the_panel_after_a_reload(open_notebook, open_agents, answer):
-    """The kernel is still executing the cell that asks."""
-    tab = await open_notebook(EDIT)
-    await tab.start(1)
-    await tab.wait_for_questions(1)
-    await tab.save()
-    await tab.load_again()
-    agents = await open_agents(tab)
-    await expect(agents.waiting).to_contain_text("cart.py")
+    await expect(again.question(last).locator(":focus")).to_be_in_viewport()
     await is_settled(agents)
-    await agents.waiting.get_by_role("button", name=answer).click()
+    await agents.waiting.filter(has_text="notes.txt").get_by_role("button", name="Approve once").click()
+    await expect(status).to_contain_text("1 waiting")
+    await expect(again.question(last)).to_have_count(1)
+    await is_settled(agents)
+    await again.approve(last)
     await expect(agents.waiting).to_have_count(0)
-    await expect(tab.status(1)).to_have_text("Done" if answer == "Approve once" else "Denied")
-    assert ("Decimal(0)" in tab.read("src/cart.py")) is (answer == "Approve once")
+    await expect(status).not_to_contain_text("waiting")
+    await expect(again.status(last)).to_have_text(["Done", "Done"])
+    assert "Decimal(0)" in again.read("src/cart.py")
+    assert again.read("notes.txt") == "one\nzwei\nthree\n"

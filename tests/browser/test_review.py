@@ -11,7 +11,7 @@ from playwright.async_api import expect
 from nbtools import open_trace
 from tests.browser.accessibility import in_all_themes
 from tests.browser.explorer import Explorer
-from tests.browser.test_trace import REAL
+from tests.browser.test_trace import REAL, shows_the_steps_without_a_kernel
 from tests.traces.review.logs import Log
 
 SQL = """log.trace.sql("select step, last_step, kind, value, reviewer from labels order by time").fetchall()"""
@@ -130,7 +130,8 @@ async def test_a_label_is_not_lost_before_the_code_book_is_there(views, tmp_path
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
 
 
-async def test_a_review_is_made_by_keys_in_notebook_7_and_is_there_after_a_reload(open_in_notebook):
+async def test_a_review_is_made_by_keys_in_notebook_7_and_is_there_after_a_reload_and_in_a_new_kernel(open_in_notebook, open_file):
+    """The page that was loaded again finds its explorer; without a kernel, it shows the steps."""
     review = await open_in_notebook(SQL, app="notebook")
     trace = review.trace
     await trace.rows.nth(2).click()
@@ -163,9 +164,9 @@ async def test_a_review_is_made_by_keys_in_notebook_7_and_is_there_after_a_reloa
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
     await trace.tab.run(2)
     await expect(trace.tab.output(2)).to_contain_text("('3', '3', 'label', 'wrong assumption'")
-    await trace.tab.restart()
-    await trace.tab.run(0)
-    await trace.tab.run(1)
+    await trace.tab.save()
+    await trace.tab.end()
+    await shows_the_steps_without_a_kernel(await open_file(trace.tab.path, "notebook"), "5 calls")
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
 
 

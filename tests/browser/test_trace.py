@@ -42,56 +42,6 @@ def show_log(views):
     return show_log
 
 
-@pytest.fixture
-def open_log(open_notebook, project):
-    """Opens a notebook that shows the real log in cell 1, with these cells below."""
-
-    async def open_log(*cells, app="lab"):
-        shutil.copy(REAL, project / "session.jsonl")
-        tab = await open_notebook("%trace session.jsonl", *cells, app=app)
-        await tab.run(1)
-        explorer = Explorer(tab, 1)
-        await expect(explorer.row("Read")).to_be_visible()
-        return explorer
-
-    return open_log
-
-
-async def test_a_real_log_is_moved_through_by_keys_and_filtered_in_a_notebook(open_log):
-    """The letters are no commands of JupyterLab, which would cut the cell."""
-    trace = await open_log("mine = 1")
-    keys = trace.tab.page.keyboard
-    await expect(trace.node.locator(".nbtools-trace-title")).to_be_visible()
-    await expect(trace.node).to_contain_text("102 calls (45 nested)")
-    await trace.tab.look("trace", trace.cell)
-    await trace.rows.nth(1).click()
-    first = await trace.chosen.get_attribute("data-index")
-    for key in ("j", "j", "ArrowDown", "k"):
-        await keys.press(key)
-    await expect(trace.chosen).to_have_attribute("data-index", str(int(first) + 2))
-    await expect(trace.card).to_be_visible()
-    await keys.press("Enter")
-    await expect(trace.panel).to_be_focused()
-    await keys.press("/")
-    await expect(trace.search).to_be_focused()
-    await keys.type("kiro_lifecycle")
-    await expect(trace.found).to_be_visible()
-    await keys.press("Escape")
-    await expect(trace.found).to_be_empty()
-    await keys.press("Escape")
-    await expect(trace.list).to_be_focused()
-    for letter in "xzd":
-        await keys.press(letter)
-    await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(3)
-    await trace.chip("edits").click()
-    await expect(trace.row("Edit")).to_be_visible()
-    await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
-    await trace.row("Edit").click()
-    await expect(trace.card.locator(".nbtools-diff")).to_be_visible()
-    await expect(trace.panel).to_contain_text("Raw")
-    await trace.tab.look("trace-diff", trace.cell)
-
-
 async def test_the_end_of_a_long_log_is_shown_and_few_rows_are_drawn(show_log, tmp_path, all_rounds):
     calls = CALLS if all_rounds else SHARE
     trace = await show_log(write_long_log(tmp_path / "long.jsonl", calls))
@@ -272,22 +222,24 @@ publish_display_data({**log.bundle(), **log.widget().bundle()})
 """
 
 
-async def shows_the_steps_without_a_kernel(tab):
+async def shows_the_steps_without_a_kernel(tab, calls):
     """A notebook whose kernel has ended shows its saved cards until its cells run again."""
     trace = Explorer(tab, 1)
-    await expect(trace.still).to_contain_text("102 calls (45 nested)")
+    await expect(trace.still).to_contain_text(calls)
     await expect(trace.still.locator(".nbt-line").first).to_be_visible()
     await expect(trace.cell).to_contain_text(SAVED)
     await expect(trace.node).to_have_count(0)
     await tab.run(0)
     await tab.run(1)
-    await expect(trace.row("Read")).to_be_visible()
+    await expect(trace.rows.first).to_be_visible()
 
 
-async def test_a_saved_notebook_shows_the_steps_without_a_kernel(open_log, open_file):
+async def test_a_saved_notebook_shows_the_steps_without_a_kernel(open_notebook, open_file, project):
     """An output made in VS Code has a widget, too, and is drawn as one made here, which has none."""
-    trace = await open_log(f"from nbtools import open_trace\n{BOTH}")
-    tab = trace.tab
+    shutil.copy(REAL, project / "session.jsonl")
+    tab = await open_notebook("%trace session.jsonl", f"from nbtools import open_trace\n{BOTH}")
+    await tab.run(1)
+    await expect(Explorer(tab, 1).row("Read")).to_be_visible()
     await tab.run(2)
     await expect(Explorer(tab, 2).row("Read")).to_be_visible()
     await expect(tab.cell(2).get_by_role("button", name="compare…")).to_be_visible()  # the widget has none
@@ -300,27 +252,52 @@ async def test_a_saved_notebook_shows_the_steps_without_a_kernel(open_log, open_
     page, _ = HTMLExporter().from_notebook_node(without_widgets)
     assert page.count('class="nbt-line"') == 133
     await tab.end()
-    await shows_the_steps_without_a_kernel(await open_file(tab.path))
+    await shows_the_steps_without_a_kernel(await open_file(tab.path), "102 calls (45 nested)")
 
 
-async def test_a_page_of_notebook_7_finds_its_explorer_again_and_shows_the_steps_without_a_kernel(open_log, open_file):
-    tab = (await open_log(app="notebook")).tab
-    await tab.save()
-    await tab.page.reload()
-    await tab.ready()
-    trace = Explorer(tab, 1)
+async def is_moved_through_and_filtered(trace):
+    """The letters are no commands of JupyterLab, which would cut the cell."""
+    keys = trace.tab.page.keyboard
+    cells = await trace.tab.panel.locator(".jp-Cell").count()
     await expect(trace.row("Read")).to_be_visible()
-    await trace.chip("edits").click()  # the kernel still knows it
+    await expect(trace.node.locator(".nbtools-trace-title")).to_be_visible()
+    await expect(trace.node).to_contain_text("102 calls (45 nested)")
+    await trace.tab.look("trace", trace.cell)
+    await trace.rows.nth(1).click()
+    first = await trace.chosen.get_attribute("data-index")
+    for key in ("j", "j", "ArrowDown", "k"):
+        await keys.press(key)
+    await expect(trace.chosen).to_have_attribute("data-index", str(int(first) + 2))
+    await expect(trace.card).to_be_visible()
+    await keys.press("Enter")
+    await expect(trace.panel).to_be_focused()
+    await keys.press("/")
+    await expect(trace.search).to_be_focused()
+    await keys.type("kiro_lifecycle")
+    await expect(trace.found).to_be_visible()
+    await keys.press("Escape")
+    await expect(trace.found).to_be_empty()
+    await keys.press("Escape")
+    await expect(trace.list).to_be_focused()
+    for letter in "xzd":
+        await keys.press(letter)
+    await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(cells)
+    await trace.chip("edits").click()
+    await expect(trace.row("Edit")).to_be_visible()
     await expect(trace.rows.filter(has_text="Grep")).to_have_count(0)
-    await tab.end()
-    await shows_the_steps_without_a_kernel(await open_file(tab.path, "notebook"))
+    await trace.row("Edit").click()
+    await expect(trace.card.locator(".nbtools-diff")).to_be_visible()
+    await expect(trace.panel).to_contain_text("Raw")
+    await trace.tab.look("trace-diff", trace.cell)
+    await trace.chip("edits").click()
+    await expect(trace.found).to_be_empty()
 
 
-async def test_an_explorer_in_a_notebook_gets_the_keys(open_notebook, project):
-    """Samples of an evaluation, saved filters, usage, and the file of a shared session; and the list of all sessions in a cell."""
+async def test_explorers_in_a_notebook_get_the_keys(open_notebook, project):
+    """A real log, samples, saved filters, usage, and the file of a shared session; and the list of all sessions in a cell."""
     write_samples(project / "log.eval")
     shutil.copy(REAL, project / "session.jsonl")
-    tab = await open_notebook("%trace log.eval", "%trace session.jsonl", "%trace")
+    tab = await open_notebook("%trace log.eval", "%trace session.jsonl", "%trace", "mine = 1")
     evaluation, trace, keys = Explorer(tab, 1), Explorer(tab, 2), tab.page.keyboard
     await tab.run(1)
     await evaluation.node.get_by_role("button", name="samples", exact=True).press("Enter")
@@ -330,6 +307,7 @@ async def test_an_explorer_in_a_notebook_gets_the_keys(open_notebook, project):
     await keys.press("j")
     await expect(evaluation.chosen).to_contain_text("echo 1")
     await tab.run(2)
+    await is_moved_through_and_filtered(trace)
     await trace.chip("shell").click()
     await trace.leaves(18)
     await trace.node.get_by_role("button", name="saved filters").press("Enter")
@@ -347,4 +325,4 @@ async def test_an_explorer_in_a_notebook_gets_the_keys(open_notebook, project):
     assert (project / "session.html").exists()
     await tab.run(3)
     await expect(tab.cell(3).locator(".nbtools-sessions")).to_be_visible()
-    await expect(tab.panel.locator(".jp-Cell")).to_have_count(4)
+    await expect(tab.panel.locator(".jp-Cell")).to_have_count(5)

@@ -10,6 +10,7 @@ from playwright.async_api import expect
 from nbtools import open_trace, traces
 from nbtools.notebook.comparison.view import ComparisonDisplay
 from tests.browser.accessibility import OURS, cut_buttons
+from tests.browser.conftest import WINDOW
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log
 from tests.browser.test_accessible_lab import DIALOG, WORK
@@ -108,30 +109,6 @@ async def test_results(open_cells):
         pass
 
 
-async def test_the_panel(open_notebook, widths):
-    tab = await open_notebook(WORK, WRITE)
-    agents = Agents(tab)
-    await agents.open()
-    await tab.run(1)
-    await tab.start(2)
-    await expect(agents.waiting).to_have_count(1)
-    async for _ in widths(tab, "widths-panel", panel=True, selector=PANEL):
-        await expect(agents.waiting.get_by_role("button", name="Deny")).to_be_in_viewport(ratio=1)
-
-
-async def test_dialogs_and_the_tour(open_notebook, widths):
-    tab = await open_notebook("%tool ls")
-    await tab.command("nbtools:keys", wait=False)
-    await expect(tab.page.locator(DIALOG)).to_contain_text("approve once")
-    async for _ in widths(tab, "widths-keys", selector=DIALOG):
-        await expect(tab.page.locator(DIALOG).get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
-    await tab.page.keyboard.press("Escape")
-    await tab.command("nbtools:tour", wait=False)
-    async for _ in widths(tab, "widths-tour"):
-        await expect(tab.page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
-    await tab.page.keyboard.press("Escape")
-
-
 async def test_logs_and_their_comparison(views, tmp_path):
     shutil.copy(REAL, "a.jsonl")
     write_cart_log(tmp_path / "b.jsonl")
@@ -149,12 +126,37 @@ async def test_logs_and_their_comparison(views, tmp_path):
         await expect(compared.run("B").get_by_role("button").first).to_be_in_viewport(ratio=1)
 
 
-async def test_short_names_of_a_table_are_not_broken(open_notebook, zoomed):
-    """JupyterLab lets code wrap anywhere, also in a cell of a table that does not wrap."""
-    tab = await open_notebook("for name in ('notes.txt', 'README.md'): tools.read(name)", "%tools history")
+async def test_dialogs_the_tour_a_table_and_the_panel(open_notebook, widths, zoomed):
+    reads = "for name in ('notes.txt', 'README.md'): tools.read(name)"
+    tab = await open_notebook(reads, "%tools history", WORK, WRITE)
+    await tab.command("nbtools:keys", wait=False)
+    await expect(tab.page.locator(DIALOG)).to_contain_text("approve once")
+    async for _ in widths(tab, "widths-keys", selector=DIALOG):
+        await expect(tab.page.locator(DIALOG).get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
+    await tab.page.keyboard.press("Escape")
+    await tab.command("nbtools:tour", wait=False)
+    async for _ in widths(tab, "widths-tour"):
+        await expect(tab.page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
+    await tab.page.keyboard.press("Escape")
+
+    await tab.page.set_viewport_size(WINDOW)
     await tab.run(1)
     await tab.run(2)
     await zoomed()
+    await short_names_are_not_broken(tab)
+
+    await tab.page.set_viewport_size(WINDOW)
+    agents = Agents(tab)
+    await agents.open()
+    await tab.run(3)
+    await tab.start(4)
+    await expect(agents.waiting).to_have_count(1)
+    async for _ in widths(tab, "widths-panel", panel=True, selector=PANEL):
+        await expect(agents.waiting.get_by_role("button", name="Deny")).to_be_in_viewport(ratio=1)
+
+
+async def short_names_are_not_broken(tab):
+    """JupyterLab lets code wrap anywhere, also in a cell of a table that does not wrap."""
     names = tab.output(2).locator("tr td:nth-child(2) code")
     await expect(names).to_have_text(["read", "read"])
     for name in await names.all():
