@@ -43,6 +43,8 @@ LOGS = {
 CORE = ("pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip")
 COMPILED = "markupsafe"
 """Has wheels for other platforms only; without a compiler, its source becomes a wheel for any."""
+OTHER_STUBS = ("jedi/third_party/django-stubs/", "jedi/third_party/typeshed/stubs/")
+"""Types of packages that the page does not have, in nine tenths of jedi's files: Pyodide takes two seconds to unpack them."""
 _PLATFORM = (
     *("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14"),
     *("--implementation", "cp", "--abi", "cp314", "--abi", "none"),
@@ -97,7 +99,9 @@ def assemble(folder: Path) -> None:
     for name in CORE:
         shutil.copy2(pyodide / name, folder)
     for wheel in (*(WORK / "wheels").glob("*.whl"), *(KERNEL / "static" / "pypi").glob("*.whl")):
-        if not wheel.name.startswith("widgetsnbextension"):
+        if wheel.name.startswith("jedi-"):
+            copy_jedi(wheel, folder)
+        elif not wheel.name.startswith("widgetsnbextension"):
             shutil.copy2(wheel, folder)
     run((sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder))
     info = json.loads((pyodide / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]
@@ -105,6 +109,14 @@ def assemble(folder: Path) -> None:
     for package in packages.values():
         package["depends"] = [name for name in package["depends"] if name in packages]
     (folder / "pyodide-lock.json").write_text(json.dumps({"info": info, "packages": packages}, indent=1), encoding="utf-8")
+
+
+def copy_jedi(wheel: Path, folder: Path) -> None:
+    """Copies jedi's wheel without the types of other packages.  It completes names without them, too."""
+    with ZipFile(wheel) as archive, ZipFile(folder / wheel.name, "w") as copy:
+        for file in archive.infolist():
+            if not file.filename.startswith(OTHER_STUBS):
+                copy.writestr(file, archive.read(file))
 
 
 def locked(wheel: Path) -> dict[str, Any]:
