@@ -105,7 +105,7 @@ class Watch:
     heard: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.lab = self.page.url.split("/lab/")[0]
+        self.lab = self.page.url.split("/lab")[0]
         self.page.on("request", lambda request: self.heard.append(request.url) if request.url.startswith(self.canary.address) else None)
         self.page.on("dialog", lambda dialog: self.heard.append(f"a dialog: {dialog.message}"))
         self.page.on("popup", lambda page: self.heard.append(f"a window: {page.url}"))
