@@ -20,7 +20,7 @@ from playwright.async_api import Browser, BrowserContext, Page, Route, ViewportS
 from tests.browser.accessibility import emulate
 from tests.browser.cells import ADDRESS, CellPage, Cells, serve_bundle
 from tests.browser.project import make_project, write_notebook
-from tests.browser.server import Server, disable_extension
+from tests.browser.server import Server
 from tests.browser.tab import PATIENCE, THEMES, Tab, open_lab
 from tests.browser.views import Views, open_views
 
@@ -69,8 +69,7 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
 async def plain_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
     """A Jupyter whose user has switched the extension off."""
     root, home = tmp_path_factory.mktemp("plain"), tmp_path_factory.mktemp("home")
-    disable_extension(home, "nbtools-agent")
-    async with Server(root, home) as server:
+    async with Server(root, home, disabled=["nbtools-agent"]) as server:
         yield server
 
 

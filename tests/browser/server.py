@@ -8,9 +8,8 @@ import os
 import secrets
 import shutil
 import signal
-import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -37,9 +36,12 @@ UNUSED = ("@jupyterlab/notebook-extension:export", "@jupyterlab/notebook-extensi
 
 
 class Server:
-    """JupyterLab and Notebook 7 on ``root``; ``home`` takes everything that Jupyter, IPython and nbtools write for a user."""
+    """JupyterLab and Notebook 7 on ``root``; ``home`` takes everything that Jupyter, IPython and nbtools write for a user.
 
-    def __init__(self, root: Path, home: Path) -> None:
+    The user has switched off the extension of each name in ``disabled``, as ``jupyter labextension disable --level=user`` does.
+    """
+
+    def __init__(self, root: Path, home: Path, disabled: Iterable[str] = ()) -> None:
         self.root = root
         self._home = home
         self.environment = environment(home)
@@ -47,7 +49,7 @@ class Server:
         self._token = secrets.token_hex(16)
         self._said: list[str] = []
         self._spoken = asyncio.Event()
-        configure(home)
+        configure(home, disabled)
 
     def address(self, app: str, path: str = "") -> str:
         """Returns the address at which ``app`` (``lab/tree``, ``notebooks``, ``edit``) shows a file."""
@@ -92,7 +94,7 @@ class Server:
     def reset_settings(self) -> None:
         """Undoes what a user has set on the pages."""
         shutil.rmtree(self._home / "settings")
-        configure(self._home)
+        write_settings(self._home)
 
     @property
     def log(self) -> str:
@@ -138,21 +140,19 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, **{name: str(home / folder) for name, folder in folders.items()}, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def configure(home: Path) -> None:
+def configure(home: Path, disabled: Iterable[str]) -> None:
     """Lets tests see the application behind the page, and keeps the page from talking about the world outside."""
     seen = {"expose_app_in_browser": True}
     write_json(home / "config" / "jupyter_server_config.json", {"LabApp": seen, "JupyterNotebookApp": seen})
-    write_json(home / "config" / "labconfig" / "page_config.json", {"disabledExtensions": dict.fromkeys(UNUSED, True)})
+    write_json(home / "config" / "labconfig" / "page_config.json", {"disabledExtensions": dict.fromkeys((*UNUSED, *disabled), True)})
     (home / "config" / "jupyter_server_config.py").write_text(CONFIGURATION, encoding="utf-8")
+    write_settings(home)
+
+
+def write_settings(home: Path) -> None:
     for plugin, settings in QUIET.items():
         package, name = plugin.split(":")
         write_json(home / "settings" / package / f"{name}.jupyterlab-settings", settings)
-
-
-def disable_extension(home: Path, name: str) -> None:
-    """Does what ``jupyter labextension disable`` does, for the user of ``home``."""
-    command = [sys.executable, "-m", "jupyter", "labextension", "disable", "--level=user", name]
-    subprocess.run(command, env=environment(home), check=True, capture_output=True)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -131,9 +131,13 @@ async def test_the_status_bar_goes_to_the_question(open_notebook, open_second):
     tab = await open_notebook(EDIT)
     status = tab.page.locator(".nbtools-status-button")
     await tab.start(1)
-    await open_second("1 + 1")
+    second = await open_second("1 + 1")
     await expect(status).to_contain_text("1 waiting")
     await status.click()
+    await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
+    await second.to_front()
+    await second.cell(1).locator(".cm-content").click()
+    await status.click()  # the question is drawn already
     await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
 
 

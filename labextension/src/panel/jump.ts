@@ -41,8 +41,13 @@ export async function showCell(app: JupyterFrontEnd, kernel: FollowedKernel, cel
 
 /** Moves the focus to a question and keeps it in view while its notebook draws other cells, until the person does something. */
 async function keepInView(question: HTMLElement): Promise<void> {
-  question.querySelector<HTMLElement>(SAFE)?.focus({ preventScroll: true });
-  await untilInput(() => question.isConnected && !isInView(question) && question.scrollIntoView({ block: 'nearest' }));
+  await untilInput(() => {
+    if (question.isConnected) {
+      // A notebook that was behind another one takes the focus when it is shown.
+      question.contains(document.activeElement) || question.querySelector<HTMLElement>(SAFE)?.focus({ preventScroll: true });
+      isInView(question) || question.scrollIntoView({ block: 'nearest' });
+    }
+  });
 }
 
 /** Whether the head of a cell's question is visible on the page. */
