@@ -233,6 +233,7 @@ async def open_file(server: Server, lab: Page, notebook: Page, request: pytest.F
     opened: list[Tab] = []
     for page in pages.values():
         await page.set_viewport_size(WINDOW)
+    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")  # a story before may have opened a sidebar, beside which diffs are narrow
 
     async def open_file(path: Path, app: str = "lab") -> Tab:
         tab = Tab(pages[app], path, SHOTS)

@@ -226,9 +226,14 @@ async def test_background_commands_are_stopped_a_grant_is_revoked_and_the_mode_i
     """A looser mode is confirmed, a stricter one is not."""
     background = "handle = tools.shell.background('sleep 300')"
     tab = await open_notebook(
-        f"%tools mode yolo\n{background}", "%tool shell --background sleep 600", "%tools mode default\n%tools allow 'shell(git status:*)'"
+        f"%tools mode yolo\n{background}",
+        "%tool shell --background sleep 600",
+        "%tools mode default\n%tools allow 'shell(git status:*)'",
+        "%tools allow 'shell(git log:*)'",
     )
     agents = await open_agents(tab)
+    await agents.expand("Rules")
+    rules = agents.section("Rules")
     running = agents.section("Running").locator(".nbtools-row")
     for index, command in enumerate(("sleep 300", "sleep 600"), 1):
         await tab.run(index)
@@ -236,13 +241,15 @@ async def test_background_commands_are_stopped_a_grant_is_revoked_and_the_mode_i
         await expect(running).to_contain_text("in the background")
         await expect(running.locator(".nbtools-time")).to_have_text(re.compile(r"[1-9]\d* s"))
         await tab.look(f"panel-running-{index}")
+        await tab.run(4)
+        await rules.get_by_role("button", name="Revoke shell(git log:*)").click()
+        await expect(rules).to_contain_text("Nothing yet")
+        await expect(running).to_contain_text(command)
         await running.get_by_role("button", name=f"Stop shell {command}").click()
         await expect(running).to_have_count(0)
         await expect(agents.section("Running")).to_contain_text("Nothing runs")
 
     await tab.run(3)
-    await agents.expand("Rules")
-    rules = agents.section("Rules")
     await rules.get_by_role("button", name="Revoke shell(git status:*)").click()
     await expect(rules).to_contain_text("Nothing yet")
     assert await tab.value("tools._runtime.session.grants") == "()"

@@ -6,7 +6,7 @@ import { untilInput } from '../shared/until_input.js';
 const QUESTION = '.nbtools-asking';
 const SAFE = '[data-nbtools-safe], .nbtools-cancel';
 /** Milliseconds in which a question must be drawn.  A notebook inserts its cells in batches when the browser has time. */
-const DRAW_TIMEOUT = 60_000;
+const DRAW_TIMEOUT = 10_000;
 
 /** Returns the notebook of a kernel that has a cell with this id; else its first notebook. */
 export function notebookOf(kernel: FollowedKernel, cell: string): NotebookPanel | null {
