@@ -17,6 +17,7 @@ from nbtools.core.call import CallEvent, ExecutingCall, OutputEvent
 from nbtools.core.result import ToolResult
 from nbtools.mcp.config.entries import parse_server
 from nbtools.workspace.processes.supervisor import supervisor
+from tests.processes import words_of
 from tests.waiting import until
 from tests.warm_python import warm_python
 
@@ -63,7 +64,7 @@ async def serving(folder: Path, name: str, entry: dict[str, Any], call_seconds: 
             await session.mcp.connect(name)
             yield session
         left = [one for one in set(psutil.Process().children(recursive=True)) - before if runs(one)]
-        assert [one.cmdline() for one in left if one.pid != supervisor()._process.pid] == []
+        assert [words_of(one) for one in left if one.pid != supervisor()._process.pid] == []
 
 
 def program(name: str, *arguments: str, **more: Any) -> dict[str, Any]:

@@ -174,8 +174,11 @@ def test_an_interrupt_ends_a_replay_and_its_copy(tmp_path: Path, monkeypatch: py
         assert comes_true(lambda: list(copies.glob("nbtools-replay-*/shop/begun")))
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else a test before has left another one
-    threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        call.replay(folder, policy=FREE)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # pytest-asyncio may have left the one of its runner
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            call.replay(folder, policy=FREE)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not list(copies.glob("nbtools-replay-*"))

@@ -19,6 +19,7 @@ from nbtools.core.errors import ToolFailure
 from nbtools.core.result import Media
 from nbtools.mcp.config.entries import parse_server
 from tests.mcp.watching import bad, program, under_way, until
+from tests.processes import words_of
 
 
 class Answers:
@@ -131,18 +132,10 @@ async def test_one_that_fails_holds_up_nobody(tmp_path: Path) -> None:
             session.mcp.get("ehco")
 
 
-def command_of(process: psutil.Process) -> str:
-    """Returns the command line of a process; empty if it has ended."""
-    try:
-        return " ".join(process.cmdline())
-    except psutil.NoSuchProcess:
-        return ""
-
-
 async def test_nothing_is_left_when_the_session_ends(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
         session.mcp.add([parse_server("echo", {**program("echo_server.py"), "command": sys.executable}, {})])
         await session.mcp.connect()
-        children = [one for one in psutil.Process().children(recursive=True) if "echo_server.py" in command_of(one)]
+        children = [one for one in psutil.Process().children(recursive=True) if "echo_server.py" in " ".join(words_of(one))]
         assert children
     assert [one for one in children if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from nbtools.workspace.processes.line_process import LineProcess, open_line_process
+from tests.processes import words_of
 
 ECHO = "import sys\nfor line in sys.stdin:\n    print('you said', line, end='', flush=True)"
 
@@ -94,6 +95,6 @@ async def test_cancelling_a_start_leaves_no_process(tmp_path: Path, turns: int) 
     with pytest.raises(asyncio.CancelledError):
         await beginning
     await asyncio.sleep(0)
-    assert [one for one in psutil.Process().children(recursive=True) if one not in before and "600" in one.cmdline()] == []
+    assert [one for one in psutil.Process().children(recursive=True) if one not in before and "600" in words_of(one)] == []
     gc.collect()
     assert psutil.Process().num_fds() <= pipes + 1  # who ends what is left of programs is started once

@@ -20,6 +20,7 @@ from nbtools.workspace.processes.descendants import LINUX
 from nbtools.workspace.processes.environment import environment
 from nbtools.workspace.processes.supervisor import Supervisor
 from nbtools.workspace.processes.watchdog import OrphanedProcesses, WatchedCommand, find_process
+from tests.processes import named, words_of
 from tests.waiting import comes_true
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="processes are told apart by /proc")
@@ -46,18 +47,12 @@ SEED = 4_100_000
 
 def alive(seconds: int) -> list[int]:
     """The sleepers of a test, and what started them."""
-    return [pid for pid in escaped(seconds) if "python" not in Path(f"/proc/{pid}/cmdline").read_text().partition("\0")[0]]
+    return [pid for pid, words in named(str(seconds)).items() if "python" not in words[0]]
 
 
 def escaped(seconds: int) -> list[int]:
     """All processes whose command line has the number; one that has ended has no command line."""
-    wanted = str(seconds).encode()
-    found = []
-    for line in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if wanted in line.read_bytes():
-                found.append(int(line.parent.name))
-    return found
+    return list(named(str(seconds)))
 
 
 @pytest.fixture
@@ -132,7 +127,7 @@ def test_children_that_try_to_leave_end_with_it(tmp_path: Path, seconds: int) ->
     for number, command in numbers.items():
         assert comes_true(lambda number=number: has_left(number)), command
     host.end()
-    assert comes_true(lambda: not escaped(seconds), 10), [psutil.Process(pid).cmdline() for pid in escaped(seconds)]
+    assert comes_true(lambda: not escaped(seconds), 10), named(str(seconds))
 
 
 def test_terminals_and_what_runs_in_them_end_with_it(tmp_path: Path, seconds: int) -> None:
@@ -172,7 +167,7 @@ def test_a_child_that_the_kernel_forked_and_that_lives_on_keeps_nothing_running(
     code = f"    begin('sleep {seconds}')\n    if os.fork() == 0:\n        import time; time.sleep(30); os._exit(0)"
     host = Host(code, tmp_path)
     children = psutil.Process(host.process.pid).children(recursive=True)
-    forked = next(child for child in children if child.cmdline()[:1] == [sys.executable] and child.pid != host.supervisor)
+    forked = next(child for child in children if words_of(child)[:1] == [sys.executable] and child.pid != host.supervisor)
     assert comes_true(lambda: alive(seconds))
     host.end()
     assert comes_true(lambda: not alive(seconds), 10)
