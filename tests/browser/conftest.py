@@ -35,12 +35,12 @@ ARGUMENTS = (
 WINDOW: ViewportSize = {"width": 1200, "height": 900}
 ZOOMED: ViewportSize = {"width": 600, "height": 450}
 """A window of 1,200 × 900 pixels at 200 %."""
-STILL_SPLASH = """addEventListener('DOMContentLoaded', () => {
-    const style = document.createElement('style');
-    style.textContent = '#jupyterlab-splash * { animation: none !important; }';
-    document.head.append(style);
-});"""
-"""JupyterLab's splash screen stays as long as the page is being loaded, and each frame of its animation is drawn by the processor."""
+NO_SPINNERS = """const style = new CSSStyleSheet();
+style.replaceSync(`:is(#jupyterlab-splash *, .jupyterlite-moon, .jp-SpinnerContent, .jp-KernelStatus-spinner) {
+    animation: none !important;
+}`);
+document.adoptedStyleSheets.push(style);"""
+"""Where no graphics card draws them, what turns while a page or its Python loads takes as much of the processor as loading does."""
 OpenNotebook = Callable[..., Awaitable[Tab]]
 OpenCells = Callable[..., Awaitable[Cells]]
 
@@ -86,7 +86,7 @@ async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
     SHOTS.mkdir(exist_ok=True)
     context = await browser.new_context(viewport=WINDOW)
     context.set_default_timeout(PATIENCE)
-    await context.add_init_script(STILL_SPLASH)
+    await context.add_init_script(NO_SPINNERS)
     yield context
     await context.close()
 

@@ -21,7 +21,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser.accessibility import CONTRAST, OURS, RULES, cut_buttons, is_accessible
-from tests.browser.conftest import SHOTS
+from tests.browser.conftest import NO_SPINNERS, SHOTS
 from tests.browser.explorer import Explorer
 from tests.browser.hostile import RUN
 from tests.browser.long_log import write_log
@@ -52,12 +52,6 @@ RUN_EARLY = """() => {
     return runs;
 }"""
 """Runs the notebook while there is no kernel yet."""
-
-
-NO_SPINNERS = """const style = new CSSStyleSheet();
-style.replaceSync('.jupyterlite-moon, .jp-SpinnerContent, .jp-KernelStatus-spinner { animation: none !important; }');
-document.adoptedStyleSheets.push(style);"""
-"""Where no graphics card draws them, what turns while Python loads takes as much of the processor as Python does."""
 FIRST_CELL = f'.jp-Cell[data-windowed-list-index="1"] :is({OURS})'
 """What nbtools shows in the first cell: other stories leave outputs in the cells below."""
 

@@ -111,6 +111,7 @@ function addKeys(button: HTMLButtonElement, keys: string): void {
   last && requestAnimationFrame(() => [button, last].some(one => document.activeElement?.contains(one)) && keepFocused(button));
 }
 
+/** Gives `button` the focus, and keeps it in view as long as it has it and the person does nothing. */
 function keepFocused(button: HTMLButtonElement): void {
   button.focus();
   void untilInput(() => document.activeElement === button && button.scrollIntoView({ block: 'nearest' }));

@@ -88,8 +88,8 @@ export class AnswerBar {
       button.append(sign);
       button.setAttribute('aria-keyshortcuts', { Esc: 'Escape', '⏎': 'Enter' }[key] ?? key);
     }
-    button.addEventListener('click', () => {
-      ignoreMovedClick(button);
+    button.addEventListener('click', event => {
+      ignoreMovedClick(event);
       button.ariaDisabled || onPress(role);
     });
     return button;

@@ -149,8 +149,8 @@ export class DetailPaneView {
     button.type = 'button';
     button.title = obstacle || trans.__('Adds a cell that runs this call in a temporary copy of the folder');
     button.disabled = !replay;
-    button.addEventListener('click', () => {
-      ignoreMovedClick(button);
+    button.addEventListener('click', event => {
+      ignoreMovedClick(event);
       addCell(replay, true);
     });
     return button;

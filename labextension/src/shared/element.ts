@@ -16,7 +16,7 @@ export function linkButton(label: string, onClick: (event: MouseEvent) => void, 
   button.type = 'button';
   button.title = title;
   button.addEventListener('click', event => {
-    ignoreMovedClick(button);
+    ignoreMovedClick(event);
     onClick(event);
   });
   return button;
