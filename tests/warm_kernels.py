@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import importlib
 import json
 import os
 import pkgutil
@@ -23,6 +22,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,11 @@ START = 90.0
 
 
 def use_warm_kernels() -> None:
-    """Makes warm kernels the default of this process, where the system can fork and has descriptors of processes."""
+    """Makes warm kernels the default of this process, where the system can fork and has descriptors of processes.
+
+    All kernels of the process, warm or cold, listen on sockets of files: see ``tests/kernel_sockets.py``.
+    """
+    import_module("tests.kernel_sockets")
     if not hasattr(os, "pidfd_open"):
         return
     factory = KernelProvisionerFactory.instance()
@@ -171,12 +175,12 @@ def read(connection: socket.socket, size: int) -> bytes:
 def import_modules(modules: Sequence[str], packages: Sequence[str]) -> None:
     """Imports the modules, and the packages with all that they have, into a process that will fork."""
     for name in modules:
-        importlib.import_module(name)
+        import_module(name)
     for package in packages:
-        module = importlib.import_module(package)
+        module = import_module(package)
         for found in pkgutil.walk_packages(module.__path__, f"{package}."):
             if not found.name.startswith(NOT_IMPORTED):
-                importlib.import_module(found.name)
+                import_module(found.name)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     gc.freeze()
 

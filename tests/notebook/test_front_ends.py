@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import papermill
@@ -13,6 +14,7 @@ import pexpect
 import pytest
 from nbclient import NotebookClient
 
+ROOT = Path(__file__).parents[2]
 EDIT = "%tool edit notes.txt --old TODO --new DONE"
 
 
@@ -25,7 +27,14 @@ def environment(tmp_path_factory):
 @pytest.fixture
 def console(project, environment):
     """A real ``jupyter console`` in a pseudo-terminal, nbtools loaded."""
-    arguments = ["-m", "jupyter_console", "--simple-prompt", "--ZMQTerminalInteractiveShell.banner=", "--no-confirm-exit"]
+    arguments = [
+        "-m",
+        "jupyter_console",
+        "--simple-prompt",
+        "--ZMQTerminalInteractiveShell.banner=",
+        "--no-confirm-exit",
+        "--transport=ipc",
+    ]
     child = pexpect.spawn(sys.executable, arguments, cwd=str(project), env=environment, encoding="utf-8", timeout=60, dimensions=(50, 160))
     child.expect(r"In \[1\]: ")
     child.sendline("%load_ext nbtools")
@@ -83,8 +92,25 @@ def test_papermill_denies_at_once(project, environment, monkeypatch):
 
 def test_nbval_denies_at_once(project, environment):
     nbformat.write(notebook_of(EDIT), project / "story.ipynb")
-    command = [sys.executable, "-m", "pytest", "-p", "nbval.plugin", "--nbval-lax", "-p", "no:cacheprovider", "-q", "story.ipynb"]
-    alone = {**environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # the import of all that is installed takes longer than the run
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "nbval.plugin",
+        "-p",
+        "tests.kernel_sockets",
+        "--nbval-lax",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "story.ipynb",
+    ]
+    alone = {
+        **environment,
+        "PYTHONPATH": str(ROOT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }  # the import of all that is installed takes longer than the run
     ran = subprocess.run(command, cwd=project, env=alone, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, ran.stdout
     assert "TODO" in (project / "notes.txt").read_text()
