@@ -77,7 +77,7 @@ FUZZ ?= 300
 ROUNDS := tests/faults tests/lesson/test_recorded_model.py tests/traces/corpus/test_concurrent.py tests/traces/review/test_store.py tests/test_endurance.py \
 	tests/workspace/processes/test_supervisor.py tests/browser/test_trace.py tests/browser/test_shared_page.py \
   tests/workspace/files/test_escape.py tests/shell/test_differential.py tests/traces/test_generated.py tests/dialects/test_replies.py \
-  tests/notebook/explorer/export/test_safe_markdown.py
+  tests/traces/explorer/export/test_safe_markdown.py
 fuzz: $(DONE)/python $(DONE)/front-end $(DONE)/browser
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=search tests
 	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(BIN)/python -m pytest --all-rounds --hypothesis-profile=search $(ROUNDS)

@@ -57,7 +57,7 @@ NAMES = re.compile(
 PUBLIC_NAMES = {
     # `steps.again(…)` runs the last step again, with other arguments: a public method, in both the Python and the notebook API.
     ("nbtools/replay/steps.py", "again"),
-    ("nbtools/notebook/explorer/replay/stepping.py", "again"),
+    ("nbtools/notebook/traces/stepping.py", "again"),
 }
 """Names that a rule would discourage, but that are public: (file, name)."""
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nbtools.notebook.comparison.model import ComparedTask
-from nbtools.notebook.comparison.view import ComparisonDisplay
 from nbtools.traces import load
 from nbtools.traces.comparison.alignment import align
 from nbtools.traces.comparison.comparison import compare
+from nbtools.traces.comparison.model import ComparedTask
 from nbtools.traces.comparison.steps import ComparableCall
+from nbtools.traces.comparison.view import ComparisonDisplay
 from nbtools.traces.model import Call
 from tests.browser.run_logs import Made, edit, shell, write_run
 

@@ -19,9 +19,9 @@ from typing import Any
 from report import Figure, table
 
 from nbtools import open_trace
-from nbtools.notebook.explorer.explorer import Explorer
-from nbtools.notebook.explorer.registry import EXPLORERS
 from nbtools.traces import stream
+from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.model import Call
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples" / "claude-code"

@@ -18,7 +18,7 @@ from playwright.async_api import Browser, async_playwright
 from report import Figure, table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from nbtools.notebook.cards.card import bundle
+from nbtools.cards.card import bundle
 from tests.browser.catalogue import cards
 from tests.browser.conftest import ARGUMENTS, browser_path
 from tests.browser.server import Server, disable_extension

@@ -76,7 +76,6 @@ if TYPE_CHECKING:
     from nbtools.core.toolset import Toolset as Toolset
     from nbtools.dialects import Dialect as Dialect
     from nbtools.dialects import dialect as dialect
-    from nbtools.notebook.explorer.explorer import open_trace as open_trace
     from nbtools.notebook.extension import load_ipython_extension as load_ipython_extension
     from nbtools.notebook.extension import unload_ipython_extension as unload_ipython_extension
     from nbtools.plugins.discovered_tools import discover as discover
@@ -88,6 +87,7 @@ if TYPE_CHECKING:
     from nbtools.session import Session as Session
     from nbtools.session.policy_state import policy_layers as policy_layers
     from nbtools.session.sync import BlockingSession as BlockingSession
+    from nbtools.traces.explorer.explorer import open_trace as open_trace
 
 __version__ = "0.1.0"
 
@@ -113,7 +113,7 @@ _MODULES = {
     "nbtools.dialects": "Dialect dialect",
     "nbtools.session.policy_state": "policy_layers",
     "nbtools.notebook.browser_extension" if IN_BROWSER else "nbtools.notebook.extension": "load_ipython_extension unload_ipython_extension",
-    "nbtools.notebook.explorer.explorer": "open_trace",
+    "nbtools.traces.explorer.explorer": "open_trace",
     "nbtools.policy.layers": "Layer Policy",
     "nbtools.policy.rules": "Rule",
     "nbtools.scheduler.scheduler": "ToolScheduler",
@@ -130,18 +130,13 @@ __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports abov
 
 # What lower packages call and higher packages supply.
 register("core.cell_name", "nbtools.notebook.cell_names:cell_name")
-register("core.result_html", "nbtools.notebook.cards.card:result_html")
+register("core.result_html", "nbtools.cards.card:result_html")
 register("core.parse_shell", "nbtools.shell.grammar:parse_shell")
 register("traces.replay", "nbtools.replay:replay")
-register("traces.write_notebook", "nbtools.notebook.explorer.export.notebook_export:write_notebook")
-register("traces.filter", "nbtools.notebook.explorer.saved_filters.rows:filtered_rows")
-register("traces.lesson_exporter", "nbtools.notebook.explorer.export.lesson_export:LessonExporter")
-register("traces.rows_by_step", "nbtools.notebook.explorer.timeline:rows_by_step")
-register("traces.write_html", "nbtools.notebook.explorer.sharing.page:trace_to_html")
-register("traces.find_secrets", "nbtools.notebook.explorer.sharing.page:find_secrets")
-register("traces.comparison_bundle", "nbtools.notebook.comparison.view:comparison_bundle")
-register("traces.outcomes_bundle", "nbtools.notebook.comparison.view:outcomes_bundle")
-register("replay.mime_bundle", "nbtools.notebook.explorer.replay.replayed_card:replayed_bundle")
+register("traces.pages", "nbtools.notebook.traces.pages")
+register("traces.runnable_call", "nbtools.notebook.traces.call_cells:runnable_call")
+register("traces.write_notebook", "nbtools.notebook.traces.notebook_export:write_notebook")
+register("replay.mime_bundle", "nbtools.notebook.traces.replayed_card:replayed_bundle")
 register("session.toolset", "nbtools.agents.toolset:SessionToolset")
 register("agents.recorded_model", "nbtools.lesson.recorded_model:RecordedModel")
 

@@ -126,9 +126,9 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from nbtools.notebook.comparison.terminal import compared, is_comparison  # noqa: PLC0415 - only this command reads logs
-    from nbtools.notebook.explorer.export import terminal  # noqa: PLC0415 - as above
-    from nbtools.notebook.sessions.terminal import add_folder, resolve, session_table  # noqa: PLC0415 - as above
+    from nbtools.traces.comparison.terminal import compared, is_comparison  # noqa: PLC0415 - only this command reads logs
+    from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - as above
+    from nbtools.traces.sessions.terminal import add_folder, resolve, session_table  # noqa: PLC0415 - as above
 
     try:
         if options.add:
@@ -154,7 +154,7 @@ def _trace(options: argparse.Namespace) -> int:
 
 def _print_log(log: str, options: argparse.Namespace) -> None:
     """Prints or writes what the options name.  Raises ``TraceError``."""
-    from nbtools.notebook.explorer.export import terminal  # noqa: PLC0415 - only this command reads logs
+    from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - only this command reads logs
 
     if options.json:
         print(terminal.facts_json(log))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-from nbtools.notebook.explorer.summary import summary_of
 from nbtools.traces import Trace, load
+from nbtools.traces.explorer.summary import summary_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -14,13 +14,13 @@ import nbtools
 from nbtools.cli import command_line_parser
 from nbtools.notebook.agent.magic import FLAGS as AGENT_FLAGS
 from nbtools.notebook.agent.magic import VERBS as AGENT_VERBS
-from nbtools.notebook.explorer.magic_arguments import FLAGS as TRACE_FLAGS
 from nbtools.notebook.magics.examples import example_line, examples_for
 from nbtools.notebook.magics.flags import grammar_of
 from nbtools.notebook.magics.help_pages import help_sheet
 from nbtools.notebook.magics.setting_commands import descriptions
 from nbtools.notebook.magics.tools import ToolsCommands
 from nbtools.notebook.mcp.commands import McpCommands
+from nbtools.notebook.traces.magic_arguments import FLAGS as TRACE_FLAGS
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -1,4 +1,4 @@
-// Bundles each src/widgets/*.ts (compiled into lib) as one ES module for anywidget, and the style sheets of widgets and extension, minified;
+// Bundles each src/widgets/*.ts (compiled into lib) as one ES module, for anywidget or for shared files, and the style sheets of widgets and extension, minified;
 // for tests/browser/cells.py also the module that draws outputs without JupyterLab, which stays in lib.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,20 +7,29 @@ import { rspack } from '@rspack/core';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const target = join(root, '..', 'nbtools', 'notebook', 'static');
+const shared = join(root, '..', 'nbtools', 'traces', 'sharing', 'static');
+const page = 'shared_page'; // is in the files that people share, without a notebook
 const compiled = join(root, 'lib', 'widgets');
-const names = readdirSync(compiled).map(file => file.replace(/\.js$/, ''));
+const widgets = readdirSync(compiled)
+  .map(file => file.replace(/\.js$/, ''))
+  .filter(name => name !== page);
 
-rmSync(target, { recursive: true, force: true });
-mkdirSync(target, { recursive: true });
+for (const folder of [target, shared]) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+}
 
-const entries = file => Object.fromEntries(names.map(name => [name, file(name)]));
+const entries = (names, file) => Object.fromEntries(names.map(name => [name, file(name)]));
+const script = name => join(compiled, `${name}.js`);
+const sheet = name => `./style/widget_${name}.css`;
 const common = { mode: 'production', context: root, devtool: false };
 const scripts = {
   ...common,
-  entry: entries(name => join(compiled, `${name}.js`)),
+  entry: entries(widgets, script),
   output: { path: target, filename: '[name].js', module: true, chunkFormat: 'module', library: { type: 'module' } },
   optimization: { splitChunks: false, runtimeChunk: false }
 };
+const sharedPage = { ...scripts, entry: entries([page], script), output: { ...scripts.output, path: shared } };
 const testPage = {
   ...scripts,
   entry: { outputs: './lib/test_page/outputs.js' },
@@ -43,8 +52,10 @@ const sheets = (entry, path, cssFilename) => ({
 
 const compiler = rspack([
   scripts,
+  sharedPage,
   testPage,
-  sheets(entries(name => `./style/widget_${name}.css`), target, '[name].css'),
+  sheets(entries(widgets, sheet), target, '[name].css'),
+  sheets(entries([page], sheet), shared, '[name].css'),
   sheets({ index: './style/index.css' }, join(root, 'lib', 'style'), '[name].raw.css') // the builder embeds *.raw.css as text
 ]);
 compiler.run((error, stats) => {

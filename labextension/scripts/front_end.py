@@ -18,6 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parents[1]
 BUILT = HERE.parent / "nbtools" / "labextension"
 BUNDLES = HERE.parent / "nbtools" / "notebook" / "static"
+SHARED = HERE.parent / "nbtools" / "traces" / "sharing" / "static"
 SHOWN = Path(sys.prefix, "share", "jupyter", "labextensions", "nbtools-agent")
 STAMP = HERE / "lib" / "built"
 OLDEST_NODE = 20
@@ -93,7 +94,7 @@ def main() -> int:
     if sys.argv[1:] == ["lint"]:
         run(["jlpm", "lint"], environment())
         return 0
-    built = all(path.is_file() for path in (STAMP, BUILT / "static" / "style.js", BUNDLES / "explorer.css"))
+    built = all(path.is_file() for path in (STAMP, BUILT / "static" / "style.js", BUNDLES / "explorer.css", SHARED / "shared_page.css"))
     fresh = built and STAMP.read_text(encoding="utf-8") == fingerprint()
     if not fresh:
         build()

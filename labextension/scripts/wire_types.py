@@ -19,20 +19,20 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from nbtools.cards import model as call
+from nbtools.cards.markup import ICON_PATHS
 from nbtools.notebook.agent import model as agent
 from nbtools.notebook.approval import model as approval
-from nbtools.notebook.cards import model as call
-from nbtools.notebook.cards.markup import ICON_PATHS
-from nbtools.notebook.comparison import model as comparison
-from nbtools.notebook.explorer import model as trace
-from nbtools.notebook.explorer.comm import TRACE_TARGET
-from nbtools.notebook.explorer.log_tabs import LOG_TARGET
-from nbtools.notebook.explorer.sharing.model import SharedLog
 from nbtools.notebook.extension import FORMS_TARGET
 from nbtools.notebook.forms import model as forms
-from nbtools.notebook.sessions import model as sessions
 from nbtools.notebook.state import model as state
 from nbtools.notebook.state.comm import STATE_TARGET
+from nbtools.notebook.traces.comm import TRACE_TARGET
+from nbtools.notebook.traces.log_tabs import LOG_TARGET
+from nbtools.traces.comparison import model as comparison
+from nbtools.traces.explorer import model as trace
+from nbtools.traces.sessions import model as sessions
+from nbtools.traces.sharing.model import SharedLog
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = """\
@@ -175,7 +175,7 @@ TRACES = (trace.TraceView, trace.TraceAnswer, trace.LogAnswer)
 QUESTIONS = (approval.QuestionData, approval.WidgetReply)
 FORMATS = (
     Format(
-        "nbtools/notebook/cards/model.py",
+        "nbtools/cards/model.py",
         "labextension/src/cards/model.ts",
         CALLS,
         (call.NotebookAnswer,),
@@ -193,7 +193,7 @@ FORMATS = (
         frozenset(schemas(CALLS)),
     ),
     Format(
-        "nbtools/notebook/explorer/model.py",
+        "nbtools/traces/explorer/model.py",
         "labextension/src/explorer/model.ts",
         TRACES,
         (trace.TraceRequest, trace.LogRequest),
@@ -207,7 +207,7 @@ FORMATS = (
         frozenset((*schemas(CALLS), *schemas((*SESSIONS, *SESSION_TASKS)), *schemas((*COMPARISONS, *COMPARISON_TASKS)))),
     ),
     Format(
-        "nbtools/notebook/sessions/model.py",
+        "nbtools/traces/sessions/model.py",
         "labextension/src/sessions/model.ts",
         SESSIONS,
         SESSION_TASKS,
@@ -215,7 +215,7 @@ FORMATS = (
         "import * as parse from '../shared/parse.js';\n",
     ),
     Format(
-        "nbtools/notebook/comparison/model.py",
+        "nbtools/traces/comparison/model.py",
         "labextension/src/comparison/model.ts",
         COMPARISONS,
         COMPARISON_TASKS,
@@ -223,7 +223,7 @@ FORMATS = (
         "import * as parse from '../shared/parse.js';\n",
     ),
     Format(
-        "nbtools/notebook/explorer/sharing/model.py",
+        "nbtools/traces/sharing/model.py",
         "labextension/src/explorer/shared_model.ts",
         (SharedLog,),
         (),

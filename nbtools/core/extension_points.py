@@ -30,6 +30,19 @@ def extension(name: str) -> Callable[..., Any]:
     return found
 
 
+def extension_or_none(name: str) -> Any:
+    """Returns what is registered for ``name``: a function, or a module.  None where its package is not installed."""
+    target = _TARGETS.get(name, "")
+    module, _, function = target.partition(":")
+    try:
+        found = import_module(module) if module else None
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("nbtools."):
+            raise
+        return None
+    return getattr(found, function) if function else found
+
+
 def listen(event: str, listener: Callable[[Any], object]) -> Callable[[], None]:
     """Calls ``listener`` with every value of ``event`` until the returned function is called."""
     listeners = _LISTENERS.setdefault(event, [])

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class HtmlTemplates:
-    """The templates ``NAME.html.jinja`` in ``folder``, which may use the given ``filters``.
+    """The templates ``NAME.html.jinja`` in ``folders``, of which the first that has one counts.  They may use the given ``filters``.
 
     Jinja is imported with the first rendering, and a template is compiled with its own first rendering.
     """
 
-    def __init__(self, folder: Path, **filters: Callable[..., Any]) -> None:
-        self._folder = folder
+    def __init__(self, *folders: Path, **filters: Callable[..., Any]) -> None:
+        self._folders = folders
         self._filters = filters
 
     def render(self, name: str, /, **values: object) -> str:
@@ -30,7 +30,7 @@ class HtmlTemplates:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - takes 30 ms
 
         environment = Environment(
-            loader=FileSystemLoader(self._folder),
+            loader=FileSystemLoader(self._folders),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,

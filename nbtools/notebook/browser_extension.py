@@ -9,14 +9,14 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 
 from nbtools.core.browser import NO_TOOLS
 from nbtools.core.errors import SessionError
-from nbtools.notebook.explorer.comm import register_in_kernel
-from nbtools.notebook.explorer.magic import TraceMagics
 from nbtools.notebook.frontend import show_notice
+from nbtools.notebook.traces.comm import register_in_kernel
+from nbtools.notebook.traces.magic import TraceMagics
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from nbtools.notebook.explorer.magic_arguments import ReplayLog
+    from nbtools.notebook.traces.magic_arguments import ReplayLog
 
 WELCOME = "nbtools is ready. Try %trace LOG (the session log of an agent). Tools and agents cannot run in the browser."
 

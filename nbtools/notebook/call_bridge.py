@@ -13,10 +13,10 @@ import greenback
 from nbtools.core.call import CallEvent, FinishedCall, OutputEvent, ScheduledCall
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.notebook.cards.live_cards import LiveCards
-from nbtools.notebook.cards.preview import PREVIEWED_TOOL
+from nbtools.notebook.change_preview import PREVIEWED_TOOL
 from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.frontend import Kernel, Terminal, has_portal
+from nbtools.notebook.live_cards import LiveCards
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.waits import LoopWait, ThreadWait
 from nbtools.session.sync import BlockingSession

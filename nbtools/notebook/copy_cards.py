@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbtools.notebook.approval.confirmer import NotebookConfirmer
 from nbtools.notebook.approval.prompt import Prompt
-from nbtools.notebook.cards.live_cards import LiveCards
+from nbtools.notebook.live_cards import LiveCards
 
 if TYPE_CHECKING:
     from nbtools.notebook.display_target import DisplayTarget

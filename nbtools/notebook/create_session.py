@@ -11,9 +11,9 @@ from nbtools.notebook.approval.confirmer import NotebookConfirmer
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.prompt import Prompt
 from nbtools.notebook.call_bridge import Bridge
-from nbtools.notebook.cards.live_cards import LiveCards
 from nbtools.notebook.display_target import DisplayTarget
 from nbtools.notebook.frontend import Kernel, Terminal, show_notice
+from nbtools.notebook.live_cards import LiveCards
 from nbtools.policy.store import PolicyStore, Trust
 from nbtools.session import Session
 from nbtools.workspace.notebooks.open_notebooks import OpenNotebooks

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from nbtools.notebook.cards.model import Card
+    from nbtools.cards.model import Card
 
 Bundle: TypeAlias = Mapping[str, Any]
 """A MIME bundle: MIME types and their content, always including ``text/plain``."""
@@ -93,7 +93,7 @@ class TerminalScreen:
         self._status = ""
 
     def draw(self, card: Card) -> Bundle:
-        from nbtools.notebook.cards.text import card_text  # noqa: PLC0415 - loaded with the first card
+        from nbtools.cards.text import card_text  # noqa: PLC0415 - loaded with the first card
 
         width = min(120, shutil.get_terminal_size((100, 24)).columns)
         if card.state in _TRANSIENT:
@@ -129,7 +129,7 @@ class CapturedScreen:
         self._publisher = publisher
 
     def draw(self, card: Card) -> Bundle:
-        from nbtools.notebook.cards.card import bundle  # noqa: PLC0415 - loaded with the first card
+        from nbtools.cards.card import bundle  # noqa: PLC0415 - loaded with the first card
 
         return bundle(card)
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from nbtools.cards.hidden_characters import seen
 from nbtools.core.result import ToolResult
-from nbtools.notebook.hidden_characters import seen
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -68,6 +68,6 @@ class DeduplicatingDisplayHook:
         call = next((call for call in self._history() if call.result is result), None)
         if call is None:
             return {}
-        from nbtools.notebook.cards.card import bundle, card_of  # noqa: PLC0415 - loaded with the first card
+        from nbtools.cards.card import bundle, card_of  # noqa: PLC0415 - loaded with the first card
 
         return {mime: content for mime, content in bundle(card_of(call, root=self._root())).items() if mime != "text/plain"}

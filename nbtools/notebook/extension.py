@@ -13,8 +13,6 @@ from nbtools.core.extension_points import NEW_TOOL, listen
 from nbtools.notebook.agent.handle import NotebookAgent
 from nbtools.notebook.agent.magic import AgentMagics
 from nbtools.notebook.displayhook import DeduplicatingDisplayHook
-from nbtools.notebook.explorer.comm import register_target, unregister_target
-from nbtools.notebook.explorer.magic import TraceMagics
 from nbtools.notebook.frontend import CLICKS_SINCE, Kernel, clicks_arrive, show_notice
 from nbtools.notebook.input_transforms import ToolLine, insert_tool_cell, tool_cell
 from nbtools.notebook.magics.completion import matcher_of
@@ -23,6 +21,8 @@ from nbtools.notebook.portal import Portal
 from nbtools.notebook.runtime import NotebookRuntime
 from nbtools.notebook.state.comm import StateComm
 from nbtools.notebook.tool_functions import Tools
+from nbtools.notebook.traces.comm import register_target, unregister_target
+from nbtools.notebook.traces.magic import TraceMagics
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

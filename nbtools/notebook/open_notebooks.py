@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
-from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.notebook.cards.model import (
+from nbtools.cards.model import (
     NOTEBOOKS_TARGET,
     CellsTask,
     DeleteTask,
@@ -30,6 +29,7 @@ from nbtools.notebook.cards.model import (
     RunTask,
     StopTask,
 )
+from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace.notebooks.open_notebooks import (
     CellChange,
     CellRun,

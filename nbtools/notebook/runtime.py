@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.core.toolset import check_declaration
 from nbtools.notebook.frontend import Kernel, frontend_of
-from nbtools.workspace.state_folder import project_folder
+from nbtools.storage.state_folder import project_folder
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

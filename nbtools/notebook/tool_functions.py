@@ -7,11 +7,11 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nbtools.cards.hidden_characters import seen
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import AnyToolBuilder
-from nbtools.notebook.hidden_characters import seen
 from nbtools.notebook.lazy_mcp import connect_server_of, is_unconnected_tool
 from nbtools.notebook.magics.flags import Grammar, Parameter, grammar_of
 from nbtools.notebook.magics.help_pages import help_text, overview

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from posixpath import isabs, join, normpath
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from nbtools.core.browser import IN_BROWSER, NO_TOOLS
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Session
-from nbtools.traces.reader import LogFile
+from nbtools.traces.working_directory import recorded_folder, with_ancestors
 
 if TYPE_CHECKING:
     from nbtools.replay.copy import Copy
@@ -94,14 +93,12 @@ def working_directory_of(call: Call, cwd: str = "", sessions: Mapping[str, Sessi
 
     ``cwd`` replaces the recorded folder.  Without ``sessions`` the log is read again, once.
     """
-    if sessions is None:
-        sessions = _sessions(call.origin) if isinstance(call.origin, LogFile) else {}
-    chain = _ancestors(call.session, sessions)
-    recorded = next((one.cwd for one in chain if one.cwd), "") or call.detail.cwd
-    folder = normpath(cwd or recorded) if cwd or recorded else ""
+    chain = with_ancestors(call, sessions)
+    folder = cwd and normpath(cwd)
+    folder = (folder if isabs(folder) else "") if cwd else recorded_folder(call, sessions)
     commit = next((one.commit for one in chain if one.commit), "")
     first_line = 0 if any(one.format == "qwen-code" for one in chain[:1]) else 1
-    return WorkingDirectory(folder if isabs(folder) else "", commit, _dialect_of(chain), first_line)
+    return WorkingDirectory(folder, commit, _dialect_of(chain), first_line)
 
 
 def folder_to_copy(ground: WorkingDirectory, folder: str | Path | None) -> Path:
@@ -115,20 +112,6 @@ def folder_to_copy(ground: WorkingDirectory, folder: str | Path | None) -> Path:
         problem = f"{found} is not a folder" if folder is not None else f"the session ran in {found}, which does not exist on this machine"
         raise TraceError(f"{problem}. Name the folder or repository to copy.")
     return found.resolve()
-
-
-@lru_cache(maxsize=4)
-def _sessions(origin: LogFile) -> dict[str, Session]:
-    return {row.id: row for row in origin.rows() if isinstance(row, Session)}
-
-
-def _ancestors(session: str, sessions: Mapping[str, Session]) -> list[Session]:
-    """Returns the session and its ancestors; cycles end the list."""
-    chain: list[Session] = []
-    while (found := sessions.get(session)) is not None and found not in chain:
-        chain.append(found)
-        session = found.parent
-    return chain
 
 
 def _dialect_of(chain: list[Session]) -> str:

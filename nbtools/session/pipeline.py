@@ -18,6 +18,7 @@ from nbtools.core.errors import ErrorCode, SessionError, ToolError, ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import CancelledOutput, ToolResult, complete, failed, map_text, with_output
+from nbtools.core.secret_variables import secret_variables
 from nbtools.core.tool import AnyToolBuilder, is_mcp_tool
 from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects import Dialect, DialectTools
@@ -25,7 +26,6 @@ from nbtools.scheduler.approval import BatchEnded
 from nbtools.scheduler.scheduler import Planner, ToolScheduler
 from nbtools.session.tool_sources import LazyMcpServers
 from nbtools.tools import build_tool
-from nbtools.workspace.processes.environment import secret_variables
 from nbtools.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from nbtools.policy.layers import SAVED, SESSION, Layer, as_rule, grant_policy
 from nbtools.policy.path_rules import PathContext
 from nbtools.policy.rules import Rule, read_rule
 from nbtools.policy.store import PolicyStore
+from nbtools.storage.state_folder import config_folder, state_folder, state_path, workspace_key
 from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import real_path
 from nbtools.workspace.processes.environment import program_folders
-from nbtools.workspace.state_folder import config_folder, state_folder, state_path, workspace_key
 
 
 def policy_layers(root: str | os.PathLike[str] = ".") -> tuple[Layer, ...]:

@@ -24,6 +24,7 @@ from nbtools.core.message import did_you_mean, nearest
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.json_schema import Json, Provider, declarations
+from nbtools.core.secret_variables import secret_variables
 from nbtools.core.settings import Settings
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.tool_names import CANONICAL_NAMES
@@ -45,7 +46,6 @@ from nbtools.session.sync import BlockingSession
 from nbtools.session.tool_sources import ToolSources
 from nbtools.tools import tool_factories
 from nbtools.workspace.history.store import JournalEntry
-from nbtools.workspace.processes.environment import secret_variables
 from nbtools.workspace.processes.output import shorten_result
 from nbtools.workspace.workspace import Workspace
 

@@ -14,9 +14,9 @@ from pydantic import ConfigDict
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.result import ToolResult
+from nbtools.core.result_data import Diagnostic, Diagnostics
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
-from nbtools.tools.result_data import Diagnostic, Diagnostics
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import printable_path

@@ -16,11 +16,11 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter
 from nbtools.core.result import FileDiff, ToolResult
+from nbtools.core.result_data import FileCount, ReplaceInFilesData
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
-from nbtools.tools.result_data import FileCount, ReplaceInFilesData
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files.copy_move import with_folder_slash
 from nbtools.workspace.files.encoding import decode, encode

@@ -16,11 +16,11 @@ from nbtools.core.call import CURRENT_CALL
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import FileDiff, FileDiffs, ToolResult, failed
+from nbtools.core.result_data import UndoData
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import count_noun, diffs_display
-from nbtools.tools.result_data import UndoData
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.history.changes import make_changes

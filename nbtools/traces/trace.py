@@ -176,8 +176,9 @@ class Trace:
 
         Raises ``TraceError`` where there is no such filter, or it has a chip that this log does not have.
         """
-        rows: list[Session | Call | Event] = extension("traces.filter")(self, name)
-        return rows
+        from nbtools.traces.explorer.saved_filters.rows import filtered_rows  # noqa: PLC0415 - loaded on first use
+
+        return filtered_rows(self, name)
 
     def to_notebook(
         self,
@@ -253,8 +254,9 @@ class Trace:
         verdicts are in the file. The raw records of the log are not included.
         Returns the path. An existing file is never overwritten; the next free name beside it is used.
         """
-        written: Path = extension("traces.write_html")(self, path, redact, keep, home, notes)
-        return written
+        from nbtools.traces.sharing.page import trace_to_html  # noqa: PLC0415 - loaded on first use
+
+        return trace_to_html(self, path, redact, keep, home, notes)
 
     def find_secrets(
         self, *, redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (), home: bool = True, notes: bool = False
@@ -263,8 +265,9 @@ class Trace:
 
         Each has its kind, its beginning, and the steps in which it occurs.
         """
-        found: tuple[Secret, ...] = extension("traces.find_secrets")(self, redact, home, notes)
-        return found
+        from nbtools.traces.sharing.page import find_secrets  # noqa: PLC0415 - loaded on first use
+
+        return find_secrets(self, redact, home, notes)
 
     @property
     def review(self) -> Review:

@@ -11,9 +11,9 @@ from typing import get_args
 
 from IPython.display import HTML, display
 
-from nbtools.notebook.cards.card import bundle
-from nbtools.notebook.cards.html import card_html
-from nbtools.notebook.cards.model import (
+from nbtools.cards.card import bundle
+from nbtools.cards.html import card_html
+from nbtools.cards.model import (
     AudioBlock,
     Block,
     Card,

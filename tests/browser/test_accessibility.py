@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from nbtools import open_trace
-from nbtools.notebook.cards.model import Block, State
+from nbtools.cards.model import Block, State
 from tests.browser import catalogue
 from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible, violations, without_visible_focus
 from tests.browser.conftest import ZOOMED

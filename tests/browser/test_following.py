@@ -17,7 +17,7 @@ from nbtools import open_trace
 from tests.browser.explorer import Explorer
 from tests.browser.test_log_tabs import KEPT, LINES
 from tests.browser.test_trace import REAL
-from tests.notebook.explorer.test_following import WITH_AGENTS, without_its_agent
+from tests.traces.explorer.test_following import WITH_AGENTS, without_its_agent
 from tests.traces.following.test_follow import WRITER, write_all
 from tests.waiting import eventually, falls_silent
 

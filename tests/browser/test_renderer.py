@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from playwright.async_api import expect
 
-from nbtools.notebook.cards.card import bundle
-from nbtools.notebook.cards.html import card_html
+from nbtools.cards.card import bundle
+from nbtools.cards.html import card_html
 from tests.browser.catalogue import cards
 from tests.contract.sample_cards import BUNDLES, CARDS
 

@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from nbtools.notebook.sessions.model import SessionFilter
-from nbtools.notebook.sessions.session_list import SessionList, session_catalog
+from nbtools.traces.sessions.model import SessionFilter
+from nbtools.traces.sessions.session_list import SessionList, session_catalog
 from tests.browser.accessibility import is_accessible
 from tests.browser.conftest import SHOTS
 from tests.browser.long_log import write_cart_log

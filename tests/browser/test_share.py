@@ -10,8 +10,8 @@ from playwright.async_api import expect
 from nbtools import open_trace
 from tests.browser.accessibility import is_accessible, without_visible_focus
 from tests.browser.explorer import Explorer
-from tests.notebook.explorer.sharing.planted import secrets, write_planted_log
-from tests.notebook.explorer.sharing.test_page import DATA, everything_in
+from tests.traces.sharing.planted import secrets, write_planted_log
+from tests.traces.sharing.test_page import DATA, everything_in
 
 PANEL = '[aria-label="Share this session"]'
 PLANTED = [one for one in secrets() if one.kind in {"GitHub token", "GitLab token"}][:2]

@@ -9,13 +9,13 @@ import pytest_asyncio
 from playwright.async_api import BrowserContext, Page, expect
 
 from nbtools import traces
-from nbtools.notebook.explorer.sharing.page import ShareOptions, shared_page
+from nbtools.traces.sharing.page import ShareOptions, shared_page
 from tests.browser.accessibility import cut_buttons, is_accessible, without_visible_focus
 from tests.browser.conftest import SHOTS
 from tests.browser.hostile import CANARY, payloads
 from tests.browser.long_log import write_log
 from tests.browser.tab import PATIENCE
-from tests.notebook.explorer.samples import CLAUDE, sample
+from tests.traces.explorer.samples import CLAUDE, sample
 from tests.waiting import eventually
 
 NEXT = """async count => {

@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from nbtools import open_trace
-from nbtools.notebook.explorer.registry import EXPLORERS
+from nbtools.traces.explorer.registry import EXPLORERS
 from tests.browser.accessibility import CONTRAST, RULES, cut_buttons, is_accessible, without_visible_focus
 from tests.browser.conftest import SHOTS
 from tests.browser.explorer import Explorer

@@ -8,7 +8,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from nbtools import open_trace, traces
-from nbtools.notebook.comparison.view import ComparisonDisplay
+from nbtools.traces.comparison.view import ComparisonDisplay
 from tests.browser.accessibility import OURS, cut_buttons
 from tests.browser.conftest import WINDOW
 from tests.browser.explorer import Explorer

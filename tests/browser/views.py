@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from comm.base_comm import BaseComm
 from playwright.async_api import BrowserContext, Locator, Page
 
-from nbtools.notebook.explorer.widget import ExplorerWidget
+from nbtools.notebook.traces.widget import ExplorerWidget
 from tests.browser.tab import PATIENCE, THEMES, take_pictures
 from tests.browser.widget_host import SCRIPT, dress
 from tests.waiting import until

@@ -1,6 +1,6 @@
 """Cards as nbtools sends them, one of each kind of block, for looking at in a real JupyterLab."""
 
-from nbtools.notebook.cards.model import MIME, Card, CardPlace, DiffBlock, Hunk, Line, MatchesBlock, MatchGroup, MatchLine, Row, TextBlock
+from nbtools.cards.model import MIME, Card, CardPlace, DiffBlock, Hunk, Line, MatchesBlock, MatchGroup, MatchLine, Row, TextBlock
 from tests.browser.catalogue import BLOCKS
 
 

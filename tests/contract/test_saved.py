@@ -15,9 +15,9 @@ import nbformat
 import pytest
 
 import nbtools.traces
+from nbtools.cards.model import MIME, Card
 from nbtools.core.result import CommandOutput, FileDiff, Listing
-from nbtools.notebook.cards.model import MIME, Card
-from nbtools.notebook.explorer.model import TRACE_MIME, TraceView
+from nbtools.traces.explorer.model import TRACE_MIME, TraceView
 from tests.contract.test_front_end import said_by
 
 HERE = Path(__file__).parent / "saved"

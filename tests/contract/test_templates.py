@@ -15,15 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from nbtools.cards.html import block_html, body_html, card_html, head_html
+from nbtools.cards.markup import render
+from nbtools.cards.model import Block, Card, CardAction, CardPlace, TextBlock
+from nbtools.cards.tables import Sheet
 from nbtools.mcp.auth import oauth_callback
 from nbtools.notebook.agent.model import RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.representations import html_of
-from nbtools.notebook.cards.html import block_html, body_html, card_html, head_html
-from nbtools.notebook.cards.markup import render
-from nbtools.notebook.cards.model import Block, Card, CardAction, CardPlace, TextBlock
-from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.comparison.html import MARKS
-from nbtools.notebook.comparison.model import (
+from nbtools.notebook.mcp.login import LoginPage
+from nbtools.traces.comparison.html import MARKS
+from nbtools.traces.comparison.model import (
     ComparedCall,
     ComparedCell,
     ComparedCheck,
@@ -35,12 +36,11 @@ from nbtools.notebook.comparison.model import (
     ComparedTotal,
     ComparisonView,
 )
-from nbtools.notebook.explorer.export.static_html import trace_html
-from nbtools.notebook.explorer.summary import Fact, Summary
-from nbtools.notebook.explorer.timeline import Bar
-from nbtools.notebook.explorer.timeline import Line as Step
-from nbtools.notebook.mcp.login import LoginPage
 from nbtools.traces.corpus.corpus import Ingested
+from nbtools.traces.explorer.export.static_html import trace_html
+from nbtools.traces.explorer.summary import Fact, Summary
+from nbtools.traces.explorer.timeline import Bar
+from nbtools.traces.explorer.timeline import Line as Step
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem
 from nbtools.traces.query.result_table import query_result_html

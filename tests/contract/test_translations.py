@@ -12,7 +12,7 @@ from babel.messages.catalog import Catalog
 from jupyterlab_server.translation_utils import get_installed_packages_locale
 
 import nbtools
-from nbtools.notebook.cards import phrases
+from nbtools.cards import phrases
 
 PHRASES = {
     *(phrases.CHECKING, phrases.QUEUED, phrases.NEEDS_ANSWER, phrases.RUNNING, phrases.DONE, phrases.ANSWERED),

@@ -42,6 +42,6 @@ def test_a_rendered_template_is_a_plain_string(tmp_path: Path) -> None:
 
 
 def test_jinja_is_not_loaded_with_nbtools() -> None:
-    code = "import sys, nbtools.notebook.extension, nbtools.notebook.cards.card, nbtools.traces; print('jinja2' in sys.modules)"
+    code = "import sys, nbtools.notebook.extension, nbtools.cards.card, nbtools.traces; print('jinja2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nbtools.traces.comparison.steps import _text_similarity, text_similarity
 from nbtools.traces.review.store import label_file
-from nbtools.workspace import state_folder
+from nbtools.storage import state_folder
 
 ROOT = Path(__file__).parents[2]
 LOG = ROOT / "tests" / "traces" / "samples" / "claude-code" / "cctrace--main.jsonl"
@@ -48,7 +48,7 @@ STORIES = {
         print(nbtools.traces.sessions())
     """,
     "explorer": """
-        from nbtools.notebook.explorer.registry import EXPLORERS
+        from nbtools.traces.explorer.registry import EXPLORERS
         explorer = nbtools.open_trace(sys.argv[1])
         assert "application/vnd.nbtools.trace.v1+json" in explorer.bundle()
         tasks = [
@@ -89,7 +89,7 @@ STORIES = {
         print(nbtools.traces.load(sys.argv[1]).to_notebook("story.ipynb"))
     """,
     "null": """
-        from nbtools.notebook.explorer import comm
+        from nbtools.notebook.traces import comm
         explorer = nbtools.open_trace(sys.argv[1])
         explorer.bundle()
         class Null: pass  # as Pyodide's jsnull, which JSON does not know

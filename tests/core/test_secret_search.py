@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtools.core.secret_search import IN_RUNS, SecretSearch
-from tests.notebook.explorer.sharing.planted import secrets
 from tests.traces.recorded import SAMPLES
+from tests.traces.sharing.planted import secrets
 
 SEARCH = SecretSearch()
 HARMLESS = (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtools.cards.diff_rows import diff_block
 from nbtools.diff.partial_change import count_hunks, take_hunks
-from nbtools.notebook.cards.diff_rows import diff_block
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d\n"]), max_size=60).map("".join)
 TEXTS = st.tuples(LINES, st.sampled_from(["", "end", "\r", "\u2028", "x\x0cy"])).map("".join)

@@ -13,6 +13,8 @@ import pytest_asyncio
 from mcp.client.auth import OAuthFlowError
 
 from nbtools import Policy, Session
+from nbtools.cards.model import TextBlock
+from nbtools.cards.question_blocks import question_blocks
 from nbtools.core.confirmation import ToolMcpConfirmationDetails
 from nbtools.core.decision import Action
 from nbtools.core.errors import ToolFailure
@@ -21,8 +23,6 @@ from nbtools.mcp.auth.oauth_flow import check_destination
 from nbtools.mcp.client.server_requests import ask_arguments, host_of, page_question
 from nbtools.mcp.config.entries import parse_server
 from nbtools.mcp.config.files import own_file, read_servers
-from nbtools.notebook.cards.model import TextBlock
-from nbtools.notebook.cards.question_blocks import question_blocks
 from nbtools.policy.rules import Rule
 from nbtools.testing import ONCE, ScriptedConfirmer
 from nbtools.tools.ask import AskParams

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from jupyter_client.manager import KernelManager
 
-from nbtools.notebook.cards.card import workspace_path
-from nbtools.notebook.cards.model import MIME, Card
+from nbtools.cards.card import workspace_path
+from nbtools.cards.model import MIME, Card
 from tests.warm_kernels import cold_kernels, use_warm_kernels
 
 use_warm_kernels()

@@ -120,7 +120,7 @@ def test_loading_does_not_import_what_only_cards_need():
     """Card models, templates and highlighting take longer to import than everything else that ``%load_ext`` needs."""
     code = "import sys, nbtools.notebook.extension; print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
-    heavy = {"nbtools.notebook.cards.model", "nbtools.notebook.cards.markup", "jinja2", "nbtools.session", "duckdb", "mcp"}
+    heavy = {"nbtools.cards.model", "nbtools.cards.markup", "jinja2", "nbtools.session", "duckdb", "mcp"}
     assert loaded & heavy == set()
 
 

@@ -122,7 +122,7 @@ def test_the_path_of_a_question_needs_no_server_and_starts_no_thread():
         "import sys, threading\n"
         "import traitlets, ipywidgets, IPython, asyncio, pydantic\n"
         "before, threads = set(sys.modules), threading.active_count()\n"
-        "import nbtools.notebook.approval.confirmer, nbtools.notebook.explorer.explorer, nbtools.notebook.explorer.widget\n"
+        "import nbtools.notebook.approval.confirmer, nbtools.traces.explorer.explorer, nbtools.notebook.traces.widget\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "assert threading.active_count() == threads\n"
         "print(sorted(new & {'zmq', 'ipykernel', 'multiprocessing', 'mcp', 'httpx', 'uvicorn', 'socketserver'}))\n"

@@ -30,10 +30,10 @@ from nbtools import (
     ToolResult,
     tool,
 )
+from nbtools.cards.blocks import blocks_of
+from nbtools.cards.model import TextBlock
 from nbtools.core.result import Markdown
 from nbtools.core.tool import UpdateOutput
-from nbtools.notebook.cards.blocks import blocks_of
-from nbtools.notebook.cards.model import TextBlock
 from nbtools.plugins.function_tool import read_docstring
 from nbtools.plugins.shown_values import shown_value
 from nbtools.testing import RecordingObserver

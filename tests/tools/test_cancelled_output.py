@@ -12,9 +12,9 @@ import nbformat
 import pytest
 
 from nbtools import ErrorCode, Policy, Session, Settings, ToolResult, tool, traces
+from nbtools.cards.card import card_of
 from nbtools.core.call import CallEvent, OutputEvent
 from nbtools.core.result import CommandOutput
-from nbtools.notebook.cards.card import card_of
 from nbtools.plugins.discovered_tools import DiscoveredTool
 from nbtools.traces.recording.recorder import Recorder
 from nbtools.workspace.workspace import Workspace

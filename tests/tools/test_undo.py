@@ -9,9 +9,9 @@ from typing import Literal
 import pytest
 
 from nbtools import ErrorCode, FileDiff, Policy, Session
+from nbtools.core.result_data import UndoData
 from nbtools.core.settings import Settings
 from nbtools.testing import temporary_workspace
-from nbtools.tools.result_data import UndoData
 from nbtools.workspace.notebooks.open_notebooks import CellChange, NoOpenNotebooks, OpenCell, OpenNotebook, ReplaceCell
 
 FILES = {

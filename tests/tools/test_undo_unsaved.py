@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nbtools import ErrorCode, Session
+from nbtools.core.result_data import UndoData
 from nbtools.core.settings import Settings
 from nbtools.testing import temporary_workspace
-from nbtools.tools.result_data import UndoData
 from nbtools.workspace.history.command_reach import NOT_SAVED, STILL_RAN, written_paths
 from tests.tools.test_undo import FILES, YOLO, tree
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools import traces
-from nbtools.notebook.explorer.summary import summary_of
+from nbtools.traces.explorer.summary import summary_of
 from nbtools.traces.review.queue import outcome_of
 from nbtools.traces.trace import Trace, load, load_many
 from tests.examples import examples

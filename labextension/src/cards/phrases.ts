@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 /**
- * The texts of the kernel that are the same on every card, as `nbtools/notebook/cards/phrases.py` has them.  They are listed for the
+ * The texts of the kernel that are the same on every card, as `nbtools/cards/phrases.py` has them.  They are listed for the
  * catalogue of translations; nothing calls this.
  */
 export const PHRASES = (trans: TranslationBundle): readonly string[] => [

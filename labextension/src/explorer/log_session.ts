@@ -8,7 +8,7 @@ import { LOG_TARGET, parseLogAnswer, type LogAnswer } from './model.js';
 
 /** Path of the session, in the folder that the server serves, so that the kernel's working directory is that folder.  No file has it. */
 const PATH = 'nbtools-agent-logs';
-const REGISTER = 'from nbtools.notebook.explorer import log_tabs; log_tabs.register()';
+const REGISTER = 'from nbtools.notebook.traces import log_tabs; log_tabs.register()';
 
 /** The kernel cannot open logs; the message says why, and what to do. */
 export class NoLogKernel extends Error {}

@@ -1,4 +1,4 @@
-// Generated from nbtools/notebook/explorer/sharing/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+// Generated from nbtools/traces/sharing/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
 import { parseTraceLine, parseTraceOpened, parseTraceView, type TraceLine, type TraceOpened, type TraceView } from './model.js';

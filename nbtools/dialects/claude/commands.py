@@ -11,6 +11,7 @@ from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
+from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.dialects.claude.replies import ClaudeParams, error_reply, failure, reply
 from nbtools.dialects.claude.tool_use_result import (
     BashOutputResult,
@@ -24,7 +25,6 @@ from nbtools.dialects.claude.tool_use_result import (
 from nbtools.dialects.dialect import with_defaults
 from nbtools.shell.grammar import parse_shell
 from nbtools.tools.commands.background import ShellOutput
-from nbtools.tools.result_data import ShellBackgroundData, ShellData
 
 _CANONICAL = {"command": None, "path": ".", "timeout": None, "silence": None, "background": False, "keep": False, "carry": False}
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 120_000, 600_000

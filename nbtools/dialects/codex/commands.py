@@ -10,11 +10,11 @@ from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
+from nbtools.core.result_data import ShellData
 from nbtools.dialects.codex.command_words import PatchCall, command_line, is_bare_patch, patch_in_line, patch_in_words
 from nbtools.dialects.codex.output import exit_text, shell_exit_code, shell_output
 from nbtools.dialects.codex.replies import CodexParams, reply
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
-from nbtools.tools.result_data import ShellData
 
 P = TypeVar("P", bound=CodexParams)
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 10_000, 600_000

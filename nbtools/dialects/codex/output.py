@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 
-from nbtools.tools.result_data import ShellData
+from nbtools.core.result_data import ShellData
 
 MAX_TOKENS = 10_000
 """The default, and what the tools keep of an output: 40,000 characters."""

@@ -13,13 +13,13 @@ from pydantic import Field, model_validator
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
+from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.dialects.codex.command_words import command_line, is_bare_patch, patch_in_line
 from nbtools.dialects.codex.commands import MAX_SILENCE, leave_patch, milliseconds_of, refuse_bare_patch
 from nbtools.dialects.codex.output import MAX_TOKENS, cut, shell_exit_code, shell_output, tokens_in
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.tools.commands.background import ShellOutput
-from nbtools.tools.result_data import ShellBackgroundData, ShellData
 
 _YIELD = 10_000
 """Milliseconds."""

@@ -12,10 +12,10 @@ from pydantic import AliasChoices, Field
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
+from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
 from nbtools.tools.commands.background import ShellOutput
-from nbtools.tools.result_data import ShellBackgroundData, ShellData
 
 _MAX_SILENCE = 300
 _MAX_SECONDS = 600

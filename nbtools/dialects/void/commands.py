@@ -9,10 +9,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
+from nbtools.core.result_data import ShellData, TerminalRunData, TerminalState
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, failure, reply
 from nbtools.dialects.void.text_parameters import Identifier, OptionalIdentifier, OptionalPath, Text, is_plain_folder
-from nbtools.tools.result_data import ShellData, TerminalRunData, TerminalState
 
 _MAX_SILENCE = 8
 _MAX_SECONDS = 600

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileText, ToolResult
+from nbtools.core.result_data import Diagnostic, Diagnostics
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, no_such_page, pages_in, reply
 from nbtools.dialects.void.text_parameters import Flag, Line, Page, Path, Text, is_plain_path
 from nbtools.tools.patch import PatchData
 from nbtools.tools.read import LinesRead
-from nbtools.tools.result_data import Diagnostic, Diagnostics
 from nbtools.tools.revise import ReviseData
 from nbtools.tools.write import FileChanged
 

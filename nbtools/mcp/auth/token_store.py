@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from nbtools.workspace.files.folder_lock import folder_lock
-from nbtools.workspace.state_folder import private_folder, state_folder
+from nbtools.storage.folder_lock import folder_lock
+from nbtools.storage.state_folder import private_folder, state_folder
 
 _SERVICE = "nbtools mcp"
 

@@ -16,12 +16,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import did_you_mean
+from nbtools.core.secret_variables import is_secret
 from nbtools.mcp.client.server_requests import Ask
 from nbtools.mcp.config.entries import Address, Login, Program, ServerSettings, variables_in
 from nbtools.mcp.config.files import ConfigProblem, ConfiguredServer, read_servers, write_atomically
-from nbtools.workspace.files.folder_lock import folder_lock
-from nbtools.workspace.processes.environment import is_secret
-from nbtools.workspace.state_folder import private_folder, state_path, workspace_key
+from nbtools.storage.folder_lock import folder_lock
+from nbtools.storage.state_folder import private_folder, state_path, workspace_key
 
 
 class ServerChoices(BaseModel):

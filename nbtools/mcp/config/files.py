@@ -15,9 +15,9 @@ from typing import Any
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.mcp.config.entries import ServerSettings, parse_server
+from nbtools.storage.folder_lock import folder_lock
+from nbtools.storage.state_folder import config_folder, private_folder
 from nbtools.workspace.files.atomic_write import write_durable
-from nbtools.workspace.files.folder_lock import folder_lock
-from nbtools.workspace.state_folder import config_folder, private_folder
 
 SERVERS_KEY = "mcpServers"
 _MOST_BYTES = 50_000_000

@@ -19,7 +19,7 @@ from nbtools.dialects import Dialect
 from nbtools.dialects import dialect as dialect_named
 from nbtools.mcp.server.routing import ToolRouter
 from nbtools.mcp.server.tool_provider import ToolProvider
-from nbtools.workspace.state_folder import project_folder
+from nbtools.storage.state_folder import project_folder
 
 if TYPE_CHECKING:
     from nbtools.mcp.server.server import ToolServer

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from nbtools.core.decoders import decoder_of
-from nbtools.workspace.state_folder import private_folder, state_folder, state_path, workspace_key
+from nbtools.storage.state_folder import private_folder, state_folder, state_path, workspace_key
 
 _LONGEST_SOCKET = 100
 """Maximum length of a socket's path in bytes on every system (Linux: 107, macOS: 103)."""

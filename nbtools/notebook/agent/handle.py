@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from nbtools.core.language_model import LanguageModel
     from nbtools.notebook.agent.recorded_source import RecordedSource
     from nbtools.notebook.agent.run_controller import RunController
-    from nbtools.notebook.explorer.explorer import Explorer
     from nbtools.notebook.runtime import NotebookRuntime
+    from nbtools.traces.explorer.explorer import Explorer
 
 NO_MODEL = (
     f"No model is set. {HOW_TO_SET} Every model name of pydantic-ai works, with the provider's API key in the environment; "
@@ -147,7 +147,7 @@ class NotebookAgent:
 
     def trace(self) -> Explorer:
         """Opens the recorded conversation in the explorer.  Raises ``AgentError`` if nothing is recorded yet."""
-        from nbtools.notebook.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
+        from nbtools.traces.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
 
         log = self._agent.log if self._agent else None
         if log is None or not log.exists():

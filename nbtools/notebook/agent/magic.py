@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import publish_display_data
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.errors import ErrorCode, NbtoolsError, ToolFailure
 from nbtools.notebook.agent.handle import RunError
 from nbtools.notebook.agent.recorded_source import checked_pace
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.command_line import HelpRequested, parse
 from nbtools.notebook.magics.flags import grammar_from
 

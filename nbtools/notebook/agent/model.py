@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nbtools.notebook.cards.model import CardAction, State, TextBlock, Wire
+from nbtools.cards.model import CardAction, State, TextBlock, Wire
 
 AGENT_MIME = "application/vnd.nbtools.agent.v1+json"
 

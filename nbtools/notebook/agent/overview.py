@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nbtools.agents.usage import Limits, Usage
-from nbtools.notebook.cards.phrases import counted, elapsed
-from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.hidden_characters import one_line
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.phrases import counted, elapsed
+from nbtools.cards.tables import Sheet
 
 if TYPE_CHECKING:
     from nbtools.notebook.agent.handle import NotebookAgent

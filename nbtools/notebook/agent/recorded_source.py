@@ -12,8 +12,8 @@ from nbtools.notebook.waits import PATIENCE
 
 if TYPE_CHECKING:
     from nbtools.agents.playback import Playback
-    from nbtools.notebook.cards.live_cards import LiveCards
     from nbtools.notebook.display_target import DisplayTarget
+    from nbtools.notebook.live_cards import LiveCards
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.replay.copy import Copy
     from nbtools.session import Session

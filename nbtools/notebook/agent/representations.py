@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nbtools.cards.card import bundle as card_bundle
+from nbtools.cards.hidden_characters import seen
+from nbtools.cards.style import ACCENTS, GREY
+from nbtools.cards.tables import Sheet
 from nbtools.notebook.agent.model import AGENT_MIME, RunAction, RunFile, RunFoot, RunHead, RunMessage, RunView
-from nbtools.notebook.cards.card import bundle as card_bundle
-from nbtools.notebook.cards.markup import render
-from nbtools.notebook.cards.style import ACCENTS, GREY
-from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.hidden_characters import seen
+from nbtools.notebook.html import render
 
 Part = RunHead | RunMessage | RunFoot
 _MAX_LINES = 12
@@ -31,7 +31,7 @@ def bundle(part: Part) -> dict[str, object]:
 def remark_bundle(text: str, about: object) -> dict[str, Any]:
     """Returns a remark: the card of a call that was run again, if it is about one, or the beginning of its text."""
     if about is not None:
-        from nbtools.notebook.explorer.replay.replayed_card import replayed_card  # noqa: PLC0415 - only for recorded models
+        from nbtools.notebook.traces.replayed_card import replayed_card  # noqa: PLC0415 - only for recorded models
         from nbtools.replay.replay import Replayed  # noqa: PLC0415 - as above
 
         if isinstance(about, Replayed):

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.agents.events import AgentEvent, Answer, CallStarted, Remark, StepFinished, TextReceived
 from nbtools.agents.usage import Limits, Usage
+from nbtools.cards.blocks import text_block
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.cards.model import CardAction, State
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
 from nbtools.notebook.agent.model import RunAction, RunFile, RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.overview import final_figures, running_figures, whole_seconds
 from nbtools.notebook.agent.representations import bundle, remark_bundle
-from nbtools.notebook.cards.blocks import text_block
-from nbtools.notebook.cards.model import CardAction, State
 from nbtools.notebook.display_target import Bundle, DisplayTarget
 from nbtools.notebook.grouped_screen import GroupedScreen
-from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.live_display import LiveDisplay
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 
+from nbtools.cards.card import bundle, card_of, in_place, with_caller
 from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.confirmation import (
     Answer,
@@ -18,9 +19,8 @@ from nbtools.core.confirmation import (
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.prompt import Prompt
-from nbtools.notebook.cards.card import bundle, card_of, in_place, with_caller
-from nbtools.notebook.cards.live_cards import LiveCard, LiveCards
 from nbtools.notebook.display_target import AnswerMethod, Bundle, Callback, Loop
+from nbtools.notebook.live_cards import LiveCard, LiveCards
 from nbtools.policy.grants import can_be_allowed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nbtools.notebook.hidden_characters import one_line
+from nbtools.cards.hidden_characters import one_line
 
 APPROVE_ONCE = "Approve once"
 ALWAYS_ALLOW = "Always allow {}"

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.confirmation import (
     Answer,
@@ -20,7 +21,6 @@ from nbtools.core.errors import ToolFailure
 from nbtools.notebook.approval.labels import always_for
 from nbtools.notebook.approval.proposal import Proposal, proposal_of
 from nbtools.notebook.frontend import Kernel, Terminal
-from nbtools.notebook.hidden_characters import one_line, seen
 
 _OUTCOMES = {
     "y": ToolConfirmationOutcome.PROCEED_ONCE,

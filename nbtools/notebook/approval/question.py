@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, TypeAlias, cast
 
+from nbtools.cards.diff_rows import diff_block
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.cards.model import Card, DiffBlock
 from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.confirmation import (
     Answer,
@@ -47,9 +50,6 @@ from nbtools.notebook.approval.model import (
     TakenFile,
 )
 from nbtools.notebook.approval.proposal import Proposal, proposal_of
-from nbtools.notebook.cards.diff_rows import diff_block
-from nbtools.notebook.cards.model import Card, DiffBlock
-from nbtools.notebook.hidden_characters import one_line, seen
 
 _LANGUAGES = {"exec": "bash", "mcp": "json", "info": "json"}
 """Languages of the editable texts of other calls than edits."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.magic_source import magic_line, quoted
 from nbtools.core.call import ValidatingCall
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.notebook.forms.form_schema import form_schema, form_values
 from nbtools.notebook.forms.model import FormAnswer, FormRequest, FormTool
-from nbtools.notebook.hidden_characters import one_line
 from nbtools.notebook.magics.cell_source import call_source
-from nbtools.notebook.magics.command_line import magic_line, quoted
 from nbtools.notebook.magics.flags import grammar_of
 from nbtools.notebook.magics.help_pages import default_answer
 from nbtools.policy.grants import can_be_allowed, offered_grants

@@ -6,8 +6,9 @@ import keyword
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nbtools.cards.magic_source import is_plain_line
 from nbtools.core.errors import ToolFailure
-from nbtools.notebook.magics.command_line import format_line, is_plain_line, parse
+from nbtools.notebook.magics.command_line import format_line, parse
 from nbtools.notebook.magics.flags import Grammar
 
 

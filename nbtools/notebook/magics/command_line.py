@@ -21,11 +21,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nbtools.cards.magic_source import BLANKS, quoted
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.notebook.magics.flags import Grammar, Parameter
-
-_SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +63,14 @@ def comment_start(line: str, start: int = 0) -> int:
 
 
 def _word_start(line: str, start: int) -> int:
-    while start < len(line) and line[start] in _SPACE:
+    while start < len(line) and line[start] in BLANKS:
         start += 1
     return start
 
 
 def _word(line: str, start: int) -> Word:
     text, quote, at = [], "", start
-    while at < len(line) and (quote or line[at] not in _SPACE):
+    while at < len(line) and (quote or line[at] not in BLANKS):
         char, after = line[at], line[at + 1 : at + 2]
         if char == "\\" and after and after in _escapable(quote):
             text.append(after)
@@ -91,7 +90,7 @@ def _word(line: str, start: int) -> Word:
 def _escapable(quote: str) -> str:
     if quote == "'":
         return ""
-    return '"\\' if quote else "\"'\\#" + _SPACE
+    return '"\\' if quote else "\"'\\#" + BLANKS
 
 
 def parse(grammar: Grammar, line: str, body: str | None = None) -> dict[str, Any]:
@@ -286,27 +285,3 @@ def _spelled(parameter: Parameter, value: Any) -> list[str]:
     if isinstance(value, str) and parameter.value_from(value) == value:
         return [f"--{parameter.flag}={quoted(value)}"]
     return [f"--{parameter.flag}={quoted(json.dumps(value, ensure_ascii=False))}"]
-
-
-def is_plain_line(text: str) -> bool:
-    """Whether ``text`` can be used on the line of a magic: it has only printable characters, spaces and tabs.
-
-    IPython splits a cell where ``str.splitlines`` does: at U+000B, U+000C, U+001C to U+001E, U+0085, U+2028 and U+2029 as well as at line
-    feeds and carriage returns.  Text after such a character would run as a separate line.
-    """
-    return text.replace("\t", " ").isprintable()
-
-
-def magic_line(name: str, line: str) -> str:
-    """Returns the source of a cell that runs ``%name line``; a function call where the line has characters that would split the cell."""
-    source = f"%{name} {line}"
-    return source if is_plain_line(source) else f"get_ipython().run_line_magic({name!r}, {line!r})"
-
-
-def quoted(text: str) -> str:
-    """Returns ``text`` as one word of a line, quoted where necessary."""
-    if text and not any(char in _SPACE + "\"'\\" for char in text) and not text.startswith(("-", "#")):
-        return text
-    if "'" not in text:
-        return f"'{text}'"
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

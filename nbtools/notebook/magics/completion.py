@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
+from nbtools.cards.magic_source import is_plain_line
 from nbtools.core.errors import ToolFailure
 from nbtools.core.tool_names import server_prefix
 from nbtools.notebook.agent.magic import complete_line as agents_offered
-from nbtools.notebook.explorer.magic_arguments import complete_line
-from nbtools.notebook.magics.command_line import comment_start, is_plain_line, words
+from nbtools.notebook.magics.command_line import comment_start, words
 from nbtools.notebook.magics.flags import Grammar, Parameter, grammar_of
+from nbtools.notebook.traces.magic_arguments import complete_line
 from nbtools.policy.modes import Mode
 
 if TYPE_CHECKING:

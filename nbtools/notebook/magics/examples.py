@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nbtools.cards.magic_source import is_plain_line, quoted
 from nbtools.core.errors import ToolFailure
 from nbtools.core.tool import AnyToolBuilder, Example, examples_of
-from nbtools.notebook.magics.command_line import format_line, is_plain_line, parse, quoted
+from nbtools.notebook.magics.command_line import format_line, parse
 from nbtools.notebook.magics.flags import Grammar, Parameter
 
 _COUNT = 2

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.decision import Action
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.tool import AnyToolBuilder, is_mcp_tool
 from nbtools.core.tool_names import server_prefix
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.command_line import comment_hint
 from nbtools.notebook.magics.examples import example_line, examples_for, function_call
 from nbtools.notebook.magics.flags import ANY_TYPES, Grammar, Parameter, grammar_of

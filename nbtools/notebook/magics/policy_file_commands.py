@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.rule_commands import described, in_words
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, one_of, refused, sheet_of_lines, without_flags
 from nbtools.policy.importers.claude import looks_like_claude, read_claude_settings

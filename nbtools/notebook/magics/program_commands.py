@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.errors import PolicyError
 from nbtools.core.message import did_you_mean
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.policy_file_commands import with_files
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
 from nbtools.policy.coverage import coverage, find_entries

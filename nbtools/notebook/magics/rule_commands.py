@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.message import did_you_mean
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
 from nbtools.policy.coverage import RUN_COMMANDS, coverage
 from nbtools.policy.grants import Grant

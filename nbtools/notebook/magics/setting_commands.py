@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.errors import SessionError
 from nbtools.core.message import did_you_mean
 from nbtools.core.settings import Settings
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.notebook.cards.tables import Sheet
 
 if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 from IPython.display import publish_display_data
 
+from nbtools.cards.tables import Sheet, Text
 from nbtools.core.errors import NbtoolsError, ToolFailure
 from nbtools.core.result import ToolResult, failed
-from nbtools.notebook.cards.tables import Sheet, Text
 from nbtools.notebook.lazy_mcp import connect_server_of
+from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.magics.command_line import HelpRequested, comment_start, parse
 from nbtools.notebook.magics.flags import Grammar, grammar_of
 from nbtools.notebook.magics.help_pages import check_required, help_sheet, overview
@@ -97,9 +98,9 @@ class ToolMagics(Magics):
 
     def _refuse(self, name: str, rest: str, failure: ToolFailure) -> ToolResult:
         """Shows an error card for a line that could not be turned into a call."""
-        from nbtools.notebook.cards.card import show_refusal  # noqa: PLC0415 - loaded with the first card
+        from nbtools.cards.card import refusal_card  # noqa: PLC0415 - loaded with the first card
 
-        show_refusal(name, rest, failure, self._runtime.frontend.display_target(None))
+        LiveDisplay(self._runtime.frontend.display_target(None)).show_card(refusal_card(name, rest, failure))
         return self._remember(failed(failure.error))
 
     def _remember(self, result: ToolResult) -> ToolResult:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbtools.cards.decision_text import decided_by
+from nbtools.cards.phrases import clock, counted, elapsed
+from nbtools.cards.tables import Sheet
 from nbtools.core.call import AwaitingApprovalCall, CancelledCall, ErroredCall, FinishedCall, LiveCall, ValidatingCall
 from nbtools.core.errors import ErrorCode
 from nbtools.core.message import did_you_mean
 from nbtools.dialects import dialect_names
-from nbtools.notebook.cards.decision_text import decided_by
-from nbtools.notebook.cards.phrases import clock, counted, elapsed
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.display_target import AnswerMethod
 from nbtools.notebook.magics.command_line import words
 from nbtools.notebook.magics.policy_file_commands import LayerCommands

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from nbtools.notebook.cards.tables import Sheet
+from nbtools.cards.tables import Sheet
 from nbtools.notebook.magics.sub_commands import SubCommand, refused, sheet_of_lines, without_flags
 
 if TYPE_CHECKING:

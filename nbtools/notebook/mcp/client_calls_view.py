@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.phrases import clock, counted
+from nbtools.cards.tables import Sheet
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
-from nbtools.notebook.cards.phrases import clock, counted
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.display_target import AnswerMethod, DisplayTarget, Screen
 from nbtools.notebook.grouped_screen import GroupedScreen
-from nbtools.notebook.hidden_characters import one_line
 from nbtools.notebook.live_display import LiveDisplay
 
 _NAME = 60

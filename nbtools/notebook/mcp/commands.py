@@ -7,12 +7,12 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.errors import ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.mcp.config.catalog import TrustState, start_summary
 from nbtools.mcp.config.entries import parse_server
 from nbtools.mcp.config.files import add_server, own_file, remove_server
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
 from nbtools.notebook.mcp.add import FLAGS, parse_addition

@@ -7,10 +7,10 @@ import webbrowser
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.errors import ToolFailure
-from nbtools.notebook.cards.markup import render
-from nbtools.notebook.cards.tables import Sheet
 from nbtools.notebook.frontend import Terminal
+from nbtools.notebook.html import render
 from nbtools.notebook.live_display import LiveDisplay
 
 if TYPE_CHECKING:

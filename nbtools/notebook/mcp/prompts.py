@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from nbtools.cards.tables import Sheet, Text
 from nbtools.core.errors import ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.mcp.client.prompts import ServerPrompt, fill_prompt, find_prompt, prompts_of
-from nbtools.notebook.cards.tables import Sheet, Text
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused
 from nbtools.notebook.mcp.status import may_connect_automatically
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtools.cards.blocks import blocks_of
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.model import Card
+from nbtools.cards.tables import Sheet
 from nbtools.core.errors import ToolFailure
 from nbtools.core.tool import Icon
 from nbtools.mcp.client.content import combine_displays, resource_displays
 from nbtools.mcp.client.tool import McpTool, annotations_text
-from nbtools.notebook.cards.blocks import blocks_of
-from nbtools.notebook.cards.model import Card
-from nbtools.notebook.cards.tables import Sheet
-from nbtools.notebook.hidden_characters import one_line
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.magics.sub_commands import refused
 from nbtools.notebook.mcp.status import may_connect_automatically

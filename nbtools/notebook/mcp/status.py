@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbtools.cards.tables import Sheet
 from nbtools.core.redaction import Redactor
+from nbtools.core.secret_variables import secret_variables
 from nbtools.mcp.config.catalog import TrustState, start_summary
 from nbtools.mcp.config.entries import Address
 from nbtools.mcp.config.files import ConfiguredServer, own_file
-from nbtools.notebook.cards.tables import Sheet
-from nbtools.workspace.processes.environment import secret_variables
 
 if TYPE_CHECKING:
     from nbtools.mcp.client.connection import Connection

@@ -6,21 +6,21 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbtools.cards.blocks import MAX_DIFFS, diff_blocks, text_block
+from nbtools.cards.card import changed_lines
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.cards.model import Block, Card
+from nbtools.cards.phrases import UNDONE, clock, counted
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import FileDiff, FileDiffs
+from nbtools.core.secret_variables import secret_variables
 from nbtools.core.tool import Icon
 from nbtools.diff.line_diff import file_diff_with_hunks
-from nbtools.notebook.cards.blocks import MAX_DIFFS, diff_blocks, text_block
-from nbtools.notebook.cards.card import changed_lines
-from nbtools.notebook.cards.model import Block, Card
-from nbtools.notebook.cards.phrases import UNDONE, clock, counted
-from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.files.read import read_if_exists
 from nbtools.workspace.history.content import apply_delta, fingerprint
 from nbtools.workspace.history.store import Entry, Record
-from nbtools.workspace.processes.environment import secret_variables
 
 if TYPE_CHECKING:
     from nbtools.session import Session

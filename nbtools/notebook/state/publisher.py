@@ -13,10 +13,10 @@ from weakref import WeakSet
 
 from pydantic import ValidationError
 
+from nbtools.cards.card import head_of
+from nbtools.cards.phrases import DONE, FAILED
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
 from nbtools.core.errors import NbtoolsError
-from nbtools.notebook.cards.card import head_of
-from nbtools.notebook.cards.phrases import DONE, FAILED
 from nbtools.notebook.live_display import INTERVAL
 from nbtools.notebook.state import snapshot
 from nbtools.notebook.state.model import (

@@ -14,10 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.phrases import clock, counted
 from nbtools.core.errors import ErrorCode, NbtoolsError, ToolFailure
+from nbtools.core.result_data import UndoData
 from nbtools.mcp.config.catalog import start_summary
-from nbtools.notebook.cards.phrases import clock, counted
-from nbtools.notebook.hidden_characters import one_line
 from nbtools.notebook.state.change_diff import change_card
 from nbtools.notebook.state.model import (
     AnswerTask,
@@ -38,7 +39,6 @@ from nbtools.notebook.state.model import (
 from nbtools.notebook.state.snapshot import MODE_MEANINGS, command_id, is_looser
 from nbtools.notebook.subshells import answer_on_subshell
 from nbtools.policy.modes import Mode
-from nbtools.tools.result_data import UndoData
 
 if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbtools.cards.card import head_of
+from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.core.call import AwaitingApprovalCall, LiveCall
 from nbtools.core.decision import Action
 from nbtools.core.errors import NbtoolsError, ToolFailure
 from nbtools.core.result import FileDiff, FileDiffs
 from nbtools.core.tool import Icon
 from nbtools.notebook.approval.open_questions import OpenQuestions
-from nbtools.notebook.cards.card import head_of
-from nbtools.notebook.hidden_characters import one_line, seen
 from nbtools.notebook.magics.rule_commands import described, in_words
 from nbtools.notebook.mcp.status import config_file_of, entry_of, state_of, target_of, trust_of
 from nbtools.notebook.state.model import (

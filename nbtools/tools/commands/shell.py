@@ -19,16 +19,17 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, joined
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.secret_variables import secret_variables
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import SimpleCommand, parse_shell
 from nbtools.tools.commands.background import condition_text
 from nbtools.tools.commands.folder_report import FolderReport
 from nbtools.tools.commands.viewed_file import FileView
-from nbtools.tools.result_data import ShellBackgroundData, ShellData
 from nbtools.workspace.history.snapshots import CommandSnapshot
 from nbtools.workspace.processes.background import BackgroundCommand
-from nbtools.workspace.processes.environment import environment, secret_variables, shell, shell_name
+from nbtools.workspace.processes.environment import environment, shell, shell_name
 from nbtools.workspace.processes.output import OutputCollector, ShortenedOutput
 from nbtools.workspace.processes.process import Limits, ProgramResult, RunningProgram, start
 from nbtools.workspace.processes.sandbox import SandboxedCommand

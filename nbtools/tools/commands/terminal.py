@@ -14,10 +14,10 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.result_data import TerminalRunData, TerminalState
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import Asks, BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import parse_shell
-from nbtools.tools.result_data import TerminalRunData, TerminalState
 from nbtools.workspace.processes.environment import environment, shell, shell_name
 from nbtools.workspace.processes.terminal import ScreenContent, Terminal, terminal_argv
 from nbtools.workspace.throttle import Throttle

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.core.extension_points import extension
 from nbtools.traces.comparison.alignment import Row, align, central_run
 from nbtools.traces.comparison.outcomes import Outcomes, outcomes_of, parse_checks
-from nbtools.traces.comparison.run import LETTERS, Run, comparable_calls, run_of
+from nbtools.traces.comparison.run import Run, comparable_calls, run_of
 from nbtools.traces.comparison.steps import ChangeDigests, ComparableCall, end_differently, ending_of
+from nbtools.traces.log_arguments import LETTERS
 from nbtools.traces.model import Call, Event
 from nbtools.traces.repeated_records import find_repeats, without_repeats
 from nbtools.traces.trace import Trace, load
@@ -112,7 +112,9 @@ class Comparison:
 
     @cached_property
     def _numbers(self) -> tuple[Mapping[tuple[str, int], str], ...]:
-        rows = (extension("traces.rows_by_step")(trace) for trace in self.traces)
+        from nbtools.traces.explorer.timeline import rows_by_step  # noqa: PLC0415 - loaded on first use
+
+        rows = map(rows_by_step, self.traces)
         return tuple({(row.session, row.seq): number for number, row in one.items() if isinstance(row, Call | Event)} for one in rows)
 
     def parting_text(self, parting: Parting) -> str:
@@ -150,8 +152,9 @@ class Comparison:
         return next((call for step in self.steps[number:] if (call := step.calls[run]) is not None), None)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = extension("traces.comparison_bundle")(self)
-        return bundle
+        from nbtools.traces.comparison.view import comparison_bundle  # noqa: PLC0415 - loaded on first use
+
+        return comparison_bundle(self)
 
     def __repr__(self) -> str:
         parted = [f"{self.runs[one.run].name} parts {self.parting_text(one)}" for one in self.partings if one is not None]

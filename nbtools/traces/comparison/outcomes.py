@@ -10,7 +10,6 @@ from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import TraceError
-from nbtools.core.extension_points import extension
 from nbtools.traces.comparison.checks import DEFAULT_CHECKS, Check, CheckKind, parse_check
 from nbtools.traces.comparison.file_contents import file_content
 from nbtools.traces.comparison.run import Run, main_sessions
@@ -69,8 +68,9 @@ class Outcomes:
         ]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = extension("traces.outcomes_bundle")(self)
-        return bundle
+        from nbtools.traces.comparison.view import outcomes_bundle  # noqa: PLC0415 - loaded on first use
+
+        return outcomes_bundle(self)
 
 
 def parse_checks(checks: Sequence[str]) -> tuple[Check, ...]:

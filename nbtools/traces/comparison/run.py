@@ -12,8 +12,6 @@ from nbtools.traces.prompts import typed_text
 from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.trace import Trace
 
-LETTERS = "ABCDEFGHIJKLMNOPQRST"
-
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:

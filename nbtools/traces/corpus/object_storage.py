@@ -22,11 +22,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from nbtools.core.errors import TraceError
+from nbtools.storage.state_folder import private_folder, state_folder
 from nbtools.traces.corpus.storage import PARTS, Stored, explain_damage
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database
 from nbtools.traces.query.tables import schema
-from nbtools.workspace.state_folder import private_folder, state_folder
 
 T = TypeVar("T")
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")

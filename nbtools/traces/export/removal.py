@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 from nbtools.core.errors import TraceError
 from nbtools.core.redaction import MIN_LENGTH, Redactor, encodings
 from nbtools.core.secret_search import Found, Secret, SecretSearch
+from nbtools.core.secret_variables import secret_variables
 from nbtools.traces.model import Session
-from nbtools.workspace.processes.environment import secret_variables
 
 HEAD = "head"
 """The place of what belongs to no step: title, facts, tools and files."""

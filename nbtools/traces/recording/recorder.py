@@ -18,9 +18,9 @@ from msgspec import Struct
 from nbtools import __version__
 from nbtools.core.call import FINISHED, CallEvent, FinishedCall, ValidatingCall
 from nbtools.core.redaction import Redactor
+from nbtools.core.secret_variables import secret_variables
 from nbtools.traces.recording.call_record import LogEncoder, full_record, minimal_record
 from nbtools.traces.recording.log_records import VERSION, CallRecord, FullRecord, SessionRecord, texts_folder
-from nbtools.workspace.processes.environment import secret_variables
 
 
 def git_head(folder: Path) -> tuple[str, str]:

@@ -7,9 +7,9 @@ import shutil
 import time
 from pathlib import Path
 
+from nbtools.storage.state_folder import private_folder, state_path, workspace_key
 from nbtools.traces.recording.log_records import texts_folder
 from nbtools.traces.recording.recorder import Recorder
-from nbtools.workspace.state_folder import private_folder, state_path, workspace_key
 
 _SHARE = 4
 """A single log may use this fraction (1/n) of the bytes for all logs."""

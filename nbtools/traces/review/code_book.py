@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
-from nbtools.workspace.state_folder import config_folder, project_folder
+from nbtools.storage.state_folder import config_folder, project_folder
 
 FILE_NAME = "code_book.toml"
 _MAX_BYTES = 100_000

@@ -18,11 +18,11 @@ import msgspec
 from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.core.redaction import Redactor
+from nbtools.core.secret_variables import secret_variables
 from nbtools.traces.model import Call, Session
 from nbtools.traces.review.model import Label, Record, ReviewRow
 from nbtools.traces.review.review import new_record
 from nbtools.traces.source import DECODE_ERRORS
-from nbtools.workspace.processes.environment import secret_variables
 
 if TYPE_CHECKING:
     from nbtools.traces.trace import Trace

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.core.errors import TraceError
-from nbtools.core.extension_points import extension
 from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.review.anchors import Anchors, Found, Step
 from nbtools.traces.review.code_book import CodeBook, load_code_book
@@ -341,8 +340,9 @@ class Review:
 
     @cached_property
     def _rows_by_step(self) -> Mapping[str, ReviewRow]:
-        rows: dict[str, ReviewRow] = extension("traces.rows_by_step")(self._trace)
-        return rows
+        from nbtools.traces.explorer.timeline import rows_by_step  # noqa: PLC0415 - loaded on first use
+
+        return rows_by_step(self._trace)
 
     @cached_property
     def _steps_by_row(self) -> Mapping[int, str]:

@@ -17,11 +17,11 @@ import msgspec
 
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
+from nbtools.storage.append_only import append_lines
+from nbtools.storage.folder_lock import folder_lock
+from nbtools.storage.state_folder import private_folder, state_path
 from nbtools.traces.review.model import Record
 from nbtools.traces.source import DECODE_ERRORS
-from nbtools.workspace.files.append_only import append_lines
-from nbtools.workspace.files.folder_lock import folder_lock
-from nbtools.workspace.state_folder import private_folder, state_path
 
 FILE_NAME = "labels.jsonl"
 """The name of the label file in a folder: the state folder's ``review``, or a corpus."""

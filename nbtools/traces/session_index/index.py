@@ -17,11 +17,11 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from nbtools.core.browser import IN_BROWSER
+from nbtools.storage.state_folder import private_folder, state_path
 from nbtools.traces.session_index.figures import LogFigures
 from nbtools.traces.session_index.head import LogHead
 from nbtools.traces.session_index.places import OTHER
 from nbtools.traces.session_index.scan import LogStat
-from nbtools.workspace.state_folder import private_folder, state_path
 
 T = TypeVar("T")
 _VERSION = 3

@@ -21,10 +21,10 @@ from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.session_index.head import LogHead, read_head
 from nbtools.traces.session_index.index import MAX_TRIES, STATE, SessionIndex, number_of
 from nbtools.traces.session_index.places import Place, agent_named, agents, places
+from nbtools.traces.session_index.python_helper import PythonHelper
 from nbtools.traces.session_index.running import running_logs
 from nbtools.traces.session_index.scan import LogStat, find_logs
 from nbtools.traces.session_index.worker import work
-from nbtools.workspace.processes.python_helper import PythonHelper
 
 Outcome: TypeAlias = Literal["", "running", "failed", "clean", "changed"]
 SortKey: TypeAlias = Literal["title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"]

@@ -15,7 +15,7 @@ from msgspec import Struct
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
-from nbtools.workspace.state_folder import BROWSER_STORAGE, config_folder, private_folder, state_path
+from nbtools.storage.state_folder import BROWSER_STORAGE, config_folder, private_folder, state_path
 
 FOLDERS_VARIABLE = "NBTOOLS_LOG_FOLDERS"
 """Environment variable with more folders, separated like ``PATH``."""

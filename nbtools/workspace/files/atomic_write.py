@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
-from nbtools.workspace.files.folder_lock import folder_lock
+from nbtools.storage.folder_lock import folder_lock
 from nbtools.workspace.files.no_follow import FolderEntry, became_link_failure, open_folder
 from nbtools.workspace.files.read import check_regular, open_reader
 from nbtools.workspace.files.temp_files import hidden_name, unshared

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from nbtools.storage.state_folder import private_folder
 from nbtools.workspace.files.atomic_write import write_durable
 from nbtools.workspace.files.no_follow import status_or_none
-from nbtools.workspace.state_folder import private_folder
 
 MAX_HASHED_BYTES = 1 << 18
 """Contents up to this size, in bytes, are hashed completely and stored in the database; larger ones are in files of their own."""

@@ -14,11 +14,11 @@ from typing import Any
 from nbtools.core.call import CURRENT_CALL
 from nbtools.core.errors import ToolFailure
 from nbtools.core.settings import Settings
+from nbtools.storage.state_folder import state_path, workspace_key
 from nbtools.workspace.history.content import Blob, BlobStore
 from nbtools.workspace.history.pruning import dropped_notice, prune
 from nbtools.workspace.history.recovery import recover
 from nbtools.workspace.history.store import DATABASE_NAME, Entry, JournalEntry, JournalStore, Record, Status, translate_errors
-from nbtools.workspace.state_folder import state_path, workspace_key
 
 _ENTRIES = "SELECT id, call, session, tool, at, status, undoes, undone_by FROM entries"
 _STEPS = "SELECT entry, kind, path, place, before, after, delta, mode, bytes, folders FROM steps"

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
+from nbtools.storage.folder_lock import folder_lock
 from nbtools.workspace.files.atomic_write import WriteOptions, conflict_failure, make_folders, remove_folders, replace_content
 from nbtools.workspace.files.copy_move import hidden_sibling, move, remove_tree
-from nbtools.workspace.files.folder_lock import folder_lock
 from nbtools.workspace.files.no_follow import open_folder, rename, status_or_none, unlink
 from nbtools.workspace.files.read import read_if_exists
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nbtools.core.errors import ToolFailure
-from nbtools.workspace.files.folder_lock import folder_lock
+from nbtools.storage.folder_lock import folder_lock
 from nbtools.workspace.files.no_follow import status, unlink
 from nbtools.workspace.files.temp_files import sweep
 from nbtools.workspace.history.content import MAX_HASHED_BYTES, BlobStore, digest

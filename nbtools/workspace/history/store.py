@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.workspace.files.folder_lock import folder_lock
-from nbtools.workspace.state_folder import private_folder
+from nbtools.storage.folder_lock import folder_lock
+from nbtools.storage.state_folder import private_folder
 
 DATABASE_NAME = "journal.sqlite"
 _VERSION = 1

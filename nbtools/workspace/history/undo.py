@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileDiff
+from nbtools.core.result_data import FileUndo, UndoOutcome
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.diff.merge import Side, merge
 from nbtools.workspace.files.encoding import decode, encode
@@ -34,10 +35,6 @@ from nbtools.workspace.history.operations import (
 from nbtools.workspace.history.pruning import dropped_notice
 from nbtools.workspace.history.store import Entry, Record
 
-Outcome: TypeAlias = Literal["restored", "as before", "merged", "mergeable", "conflict"]
-"""``as before``: nothing to do.  ``mergeable``: changed since, and both changes can be combined.  ``conflict``: they cannot."""
-
-
 UndoMerge: TypeAlias = Literal["keep", "take_back"] | bool
 """Whether an undo keeps later changes of the same files.  Lines that were changed by the call and again since are a conflict, unless the
 person says which to take: ``keep`` leaves them as they are now, ``take_back`` restores them as they were before the call."""
@@ -45,19 +42,6 @@ _PREFERRED: dict[UndoMerge, Side] = {"keep": "ours", "take_back": "theirs"}
 
 _MOST_NAMED = 3
 IN_EDITOR = "it was changed in the open notebook, which has its own undo"
-
-
-@dataclass(frozen=True, slots=True)
-class FileUndo:
-    """The outcome for one path; ``why`` is the reason for a conflict.
-
-    ``same_lines``: the conflict is only in lines of a text, and can be resolved with ``keep`` or ``take_back``.
-    """
-
-    path: str
-    outcome: Outcome
-    why: str = ""
-    same_lines: bool = False
 
 
 @dataclass(slots=True)
@@ -305,7 +289,7 @@ class _Planner:
     def _step(self, step: Step) -> None:
         self.plan.steps.append(step)
 
-    def _report(self, path: Path, outcome: Outcome, why: str = "", *, same_lines: bool = False) -> None:
+    def _report(self, path: Path, outcome: UndoOutcome, why: str = "", *, same_lines: bool = False) -> None:
         """Records the outcome for a path: a later one replaces it, but a conflict stays."""
         name = self.name(path)
         previous = next((file for file in self.plan.files if file.path == name), None)

@@ -15,11 +15,11 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.language_model import HOW_TO_SET, GeneratedText, TextRequest, Turn
 from nbtools.core.message import Message, joined
 from nbtools.core.redaction import Redactor
+from nbtools.core.secret_variables import secret_variables
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import displayable, with_lf
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.paths import printable_path
-from nbtools.workspace.processes.environment import secret_variables
 from nbtools.workspace.text.match import TextIndex
 from nbtools.workspace.workspace import Workspace
 

@@ -10,11 +10,11 @@ from typing import TypeAlias
 import pytest
 
 from nbtools import Policy, Session, policy_layers
+from nbtools.cards.model import TextBlock
+from nbtools.cards.question_blocks import question_blocks
 from nbtools.core.confirmation import Answer, Confirmer, ToolConfirmationOutcome, ToolConfirmationPayload, ToolMcpConfirmationDetails
 from nbtools.core.decision import Action
 from nbtools.mcp.config.entries import parse_server
-from nbtools.notebook.cards.model import TextBlock
-from nbtools.notebook.cards.question_blocks import question_blocks
 from nbtools.policy.rules import Rule
 from nbtools.testing import ONCE, ScriptedConfirmer
 from tests.mcp.watching import program

@@ -10,12 +10,12 @@ import pytest
 import pytest_asyncio
 
 from nbtools import Policy, Session
+from nbtools.cards.blocks import blocks_of
+from nbtools.cards.html import block_html
+from nbtools.cards.model import AudioBlock, Card, ImageBlock
 from nbtools.core.result import FileText, Markdown, Media, Several
 from nbtools.core.schema.json_schema import convert_to_function_response
 from nbtools.mcp.config.entries import parse_server
-from nbtools.notebook.cards.blocks import blocks_of
-from nbtools.notebook.cards.html import block_html
-from nbtools.notebook.cards.model import AudioBlock, Card, ImageBlock
 from nbtools.traces.display_json import display_from_json, display_to_json
 from tests.mcp.content_server import WAV, png
 from tests.mcp.watching import program

@@ -8,12 +8,12 @@ import contextlib
 import pytest
 
 from nbtools import Policy, Session
+from nbtools.cards.card import card_of
 from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.approval.model import MAX_REASON
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.question import OpenQuestion
-from nbtools.notebook.cards.card import card_of
 
 EDIT = ("edit", {"path": "src/cart.py", "old": "total = 0", "new": "total = 1"})
 SHELL = ("shell", {"command": "git add -A && git commit -m x"})

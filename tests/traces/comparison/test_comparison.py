@@ -10,10 +10,9 @@ import pytest
 
 from nbtools import traces
 from nbtools.core.errors import TraceError
-from nbtools.notebook.explorer.magic_arguments import LETTERS as MAGIC_LETTERS
-from nbtools.notebook.explorer.summary import summary_of
 from nbtools.traces.comparison.comparison import Comparison, compare
-from nbtools.traces.comparison.run import LETTERS
+from nbtools.traces.explorer.summary import summary_of
+from nbtools.traces.log_arguments import LETTERS
 from tests.traces.comparison.recorded_runs import EDIT, GREP, READ, record
 from tests.traces.recorded import SAMPLES
 
@@ -146,4 +145,3 @@ def test_a_comparison_needs_sessions_and_as_many_as_are_readable() -> None:
         compare(ALL[0])
     with pytest.raises(TraceError, match="2 to 20"):
         compare(*[traces.Trace([])] * 21)
-    assert MAGIC_LETTERS == LETTERS

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nbtools import Agent, AgentError, Limits, Policy, Session, traces
-from nbtools.notebook.explorer.timeline import timeline
 from nbtools.testing import ONCE, ScriptedConfirmer, temporary_workspace
+from nbtools.traces.explorer.timeline import timeline
 from nbtools.traces.recording.log_records import LONGEST_MESSAGE
 from nbtools.traces.recording.session_logs import kept_logs
 from nbtools.traces.row_texts import text_of_event

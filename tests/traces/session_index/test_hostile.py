@@ -229,7 +229,7 @@ def test_the_background_process_reads_everything_and_ends(home, catalog):
 
 def test_the_background_process_ends_with_the_one_that_started_it(home):
     code = f"""
-from nbtools.workspace.processes.python_helper import PythonHelper
+from nbtools.traces.session_index.python_helper import PythonHelper
 import os, signal
 helper = PythonHelper({"tests.traces.session_index.endless"!r})
 helper.start()

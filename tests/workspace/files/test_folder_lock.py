@@ -5,7 +5,7 @@ import os
 import threading
 import time
 
-from nbtools.workspace.files.folder_lock import folder_lock
+from nbtools.storage.folder_lock import folder_lock
 
 
 def test_threads_go_one_by_one_and_nothing_stays_behind(tmp_path):

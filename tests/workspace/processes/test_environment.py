@@ -12,12 +12,13 @@ import pytest
 from nbtools.core.confirmation import Answer, ToolConfirmationOutcome
 from nbtools.core.decision import Action
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.secret_variables import is_secret
 from nbtools.core.settings import Settings
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
 from nbtools.session import Session
 from nbtools.testing import ScriptedConfirmer
-from nbtools.workspace.processes.environment import environment, is_secret, program_folders
+from nbtools.workspace.processes.environment import environment, program_folders
 
 SECRET = [
     ("GITHUB_TOKEN", "abc"),

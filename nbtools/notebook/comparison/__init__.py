@@ -1,1 +1,0 @@
-"""The comparison of several sessions, as the value of a cell."""

@@ -1,0 +1,54 @@
+"""The comm target through which notebook pages send requests to explorers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from nbtools.core.background import run_in_background
+from nbtools.core.browser import IN_BROWSER, received
+from nbtools.notebook.subshells import answer_on_subshell
+
+TRACE_TARGET = "nbtools_trace"
+"""Name of the comm target.  A page opens one comm for all its explorers, sends ``TraceRequest`` and gets a ``TraceAnswer`` for each."""
+
+
+def register_target(comms: Any) -> None:
+    """Registers the target with ``comms``, the kernel's comm manager."""
+    comms.register_target(TRACE_TARGET, _on_open)
+
+
+def register_in_kernel() -> None:
+    """Registers the target if this process is a kernel, whether or not the extension is loaded."""
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None:
+        import comm  # noqa: PLC0415 - part of a kernel; a terminal has no use for it
+
+        register_target(comm.get_comm_manager())
+
+
+def unregister_target(comms: Any) -> None:
+    if comms.targets.get(TRACE_TARGET) is _on_open:
+        comms.unregister_target(TRACE_TARGET, _on_open)
+
+
+def _on_open(comm: Any, message: Any) -> None:
+    """Handles a page's comm; its messages may arrive in any of the kernel's threads."""
+    if not IN_BROWSER:
+        run_in_background(_warm_up, "nbtools-warm-up")
+    comm.on_msg(lambda received: _on_message(comm, received))
+    _on_message(comm, message)
+
+
+def _warm_up() -> None:
+    """Loads all tools, which takes about a second and is needed when the first step is opened."""
+    from nbtools.traces.explorer import step_detail  # noqa: F401, PLC0415 - imported to load it
+
+
+def _on_message(comm: Any, message: Any) -> None:
+    data = message["content"].get("data") or {}
+    if "request" in data:
+        from nbtools.traces.explorer.registry import EXPLORERS  # noqa: PLC0415 - log readers are loaded on first use
+
+        comm.send({"answer": EXPLORERS.respond(received(data["request"])).model_dump(mode="json")})
+        answer_on_subshell(comm)

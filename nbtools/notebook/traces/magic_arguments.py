@@ -1,0 +1,162 @@
+"""Parses the line of ``%trace`` and completes it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from nbtools.core.errors import ToolFailure
+from nbtools.notebook.magics.command_line import comment_start, parse, words
+from nbtools.notebook.magics.flags import grammar_from
+from nbtools.traces.log_arguments import CHECK, LATEST, CompareLogs, argument_error, comparison_command, expanded, path_exists
+
+_MAX_COMPLETIONS = 200
+_RANGE = re.compile(r"([\d.]+)\s*(?:-|–|—|\.\.)\s*([\d.]+)")
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+FLAGS = {
+    "step": "the step to begin at: 46, 48.1",
+    "replay": "run this step again in a temporary copy; 46-52 steps through a range",
+    "in": "with --replay: the folder or checkout to copy in place of the session's folder",
+    "at": "with --replay: the commit to check out in the copy",
+    "cwd": "with --replay: the session's folder, if the log does not record it",
+    "baseline": "with several logs: the letter of the one with which the others are aligned, A for the first",
+}
+_GRAMMAR = grammar_from(
+    "%trace",
+    {
+        "required": ["logs"],
+        "properties": {
+            "logs": {"type": "array", "items": {"type": "string"}},
+            **{name: {"type": "string", "description": text} for name, text in FLAGS.items()},
+            CHECK: {"type": "array", "items": {"type": "string"}, "description": "with several logs: a column of outcomes"},
+        },
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLog:
+    """Opens one log; ``step`` is empty to begin at its start."""
+
+    log: str
+    step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayLog:
+    """Runs the step ``first`` again, or the range to ``last`` if that is not empty."""
+
+    log: str
+    first: str
+    last: str = ""
+    folder: str = ""
+    commit: str = ""
+    cwd: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListSessions:
+    """Lists the sessions of this machine, or those of a project."""
+
+    project: str = ""
+
+
+TraceCommand: TypeAlias = OpenLog | CompareLogs | ReplayLog | ListSessions
+
+
+def parse_line(line: str) -> TraceCommand:
+    """Parses a line.  Raises ``ToolFailure`` with a one-line message that says how to write it, ``TraceError`` if nothing is the latest."""
+    arguments = _parsed(line[: comment_start(line)].strip())
+    logs = arguments.pop("logs", [])
+    if logs[:1] == [LATEST]:
+        from nbtools.traces.sessions.selection import latest_log  # noqa: PLC0415 - reads logs
+
+        logs = [latest_log(logs[1:])]
+    logs = [path for log in logs for path in expanded(log)]
+    if not logs and not arguments:
+        return ListSessions()
+    if len(logs) == 1 and not arguments and _is_project(logs[0]):
+        return ListSessions(logs[0])
+    if not logs:
+        raise argument_error("no log was named. Its path comes first, as in %trace session.jsonl --step 46.")
+    return comparison_command(logs, arguments) if len(logs) > 1 else _single_log(logs[0], arguments)
+
+
+def _single_log(log: str, flags: dict[str, Any]) -> TraceCommand:
+    stray = next((name for name in (CHECK, "baseline") if name in flags), None)
+    if stray is not None:
+        raise argument_error(f"--{stray} compares logs: name at least two.")
+    replay = flags.get("replay")
+    if replay is None:
+        stray = next((name for name in ("in", "at", "cwd") if name in flags), None)
+        if stray is not None:
+            raise argument_error(f"--{stray} only works together with --replay STEP.")
+        return OpenLog(log, _step_number(flags["step"]) if "step" in flags else "")
+    if "step" in flags:
+        raise argument_error("use either --step (opens the log at a step) or --replay (runs a step again), not both.")
+    range_match = _RANGE.fullmatch(replay.strip())
+    first, last = (range_match[1], range_match[2]) if range_match else (replay, "")
+    options = {name: flags.get(flag, "") for name, flag in (("folder", "in"), ("commit", "at"), ("cwd", "cwd"))}
+    return ReplayLog(log, _step_number(first), _step_number(last) if last else "", **options)
+
+
+def _step_number(text: str) -> str:
+    if not _NUMBER.fullmatch(text.strip()):
+        raise argument_error(f"{text!r} is not a step number. Write it as in the list, 46 or 48.1, and a range as 46-52.")
+    return text.strip()
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    """Returns the parsed arguments.  A single path with spaces needs no quotes if it exists."""
+    head, tail = _before_flags(line)
+    if " " in head and path_exists(head):
+        return {**parse(_GRAMMAR, tail), "logs": [head]}
+    return parse(_GRAMMAR, line)
+
+
+def _before_flags(line: str) -> tuple[str, str]:
+    try:
+        flag = next((word.start for word in words(line) if word.bare and word.text.startswith("--")), len(line))
+    except ToolFailure:  # an unclosed quote may be an apostrophe in a file name
+        flag = len(line)
+    return line[:flag].strip(), line[flag:]
+
+
+def _is_project(word: str) -> bool:
+    """Returns whether it names a project with sessions, and no file."""
+    try:
+        if Path(word).expanduser().is_file():
+            return False
+    except (OSError, ValueError, RuntimeError):
+        return False
+    from nbtools.traces.sessions.selection import project_named  # noqa: PLC0415 - reads logs
+
+    return project_named(word)
+
+
+def complete_line(words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
+    """Yields completions of ``fragment`` after the words ``words``, each with its kind: flags, and paths relative to the notebook."""
+    if fragment.startswith("-"):
+        yield from ((f"--{name}", "param") for name in (*FLAGS, CHECK) if f"--{name}" not in words)
+    elif not words or words[-1] not in {"--step", "--replay", "--at"}:
+        if not words and fragment and LATEST.startswith(fragment):
+            yield LATEST, "param"
+        yield from ((path, "path") for path in _matching_paths(fragment))
+
+
+def _matching_paths(fragment: str) -> Iterator[str]:
+    """Yields the paths that begin with ``fragment``; hidden ones only if their name begins with a dot there."""
+    folder, slash, start = fragment.rpartition("/")
+    try:
+        with os.scandir(Path(folder + slash or ".").expanduser()) as entries:
+            found = sorted((entry.name, entry.is_dir()) for entry in entries if entry.name.startswith(start))
+    except (OSError, RuntimeError):  # no such folder, no such user
+        return
+    visible = (one for one in found if start.startswith(".") or not one[0].startswith("."))
+    for name, is_folder in islice(visible, _MAX_COMPLETIONS):
+        yield f"{folder}{slash}{name}{'/' if is_folder else ''}"

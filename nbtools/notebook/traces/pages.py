@@ -1,0 +1,23 @@
+"""Connects explorers with the notebook's pages: ``nbtools.traces.explorer.pages.Pages``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbtools.notebook.frontend import needs_widgets
+from nbtools.notebook.traces.comm import register_in_kernel
+
+if TYPE_CHECKING:
+    from nbtools.notebook.traces.widget import ExplorerWidget
+    from nbtools.traces.comparison.model import ComparisonView
+    from nbtools.traces.explorer.model import TraceView
+    from nbtools.traces.sessions.model import SessionsView
+
+connect = register_in_kernel
+needs_widget = needs_widgets
+
+
+def widget(view: TraceView | SessionsView | ComparisonView) -> ExplorerWidget:
+    from nbtools.notebook.traces.widget import ExplorerWidget  # noqa: PLC0415 - ipywidgets takes 70 ms to load
+
+    return ExplorerWidget(view)

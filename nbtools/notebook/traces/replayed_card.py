@@ -1,0 +1,120 @@
+"""Cards of calls that were run again: equal to the recorded result, different, skipped, or not possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtools.cards.blocks import text_block
+from nbtools.cards.card import bundle
+from nbtools.cards.diff_rows import diff_block
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.cards.model import Block, Card
+from nbtools.core.errors import ErrorCode
+from nbtools.core.result import FileDiff
+from nbtools.replay.replay import Replayed
+from nbtools.replay.steps import Skipped
+from nbtools.traces.explorer.recorded_card import icon_of, recorded_card, relative_path
+from nbtools.traces.model import Call
+
+_MAX_LISTED = 5
+"""Run-specific parts that are listed one by one."""
+
+
+def replayed_card(replayed: Replayed, *, number: str = "", hint: str = "") -> Card:
+    """Returns the card of a result; ``number`` is that of its step, if any; ``hint`` says what to try if they differ."""
+    common = _head(replayed.call, replayed.cwd, number) | {"record": seen(f"Run in a temporary copy of {replayed.basis}")}
+    if status := _status_without_result(replayed):
+        return Card(**common, state="cancelled", status=status, blocks=_not_run(replayed))
+    if replayed.same:
+        return Card(
+            **common, state="success", status="Same as recorded", blocks=_recorded_blocks(replayed), folded=True, unfold="show result"
+        )
+    blocks = _difference(replayed, hint)
+    return Card(**common, state="success", failed=True, status="Different from recorded", **_changed_lines(replayed), blocks=blocks)
+
+
+def replayed_bundle(replayed: Replayed) -> dict[str, Any]:
+    return bundle(replayed_card(replayed, hint=replay_hint(replayed)))
+
+
+def copying_card(call: Call, cwd: str, folder: str, *, number: str = "") -> Card:
+    """Returns the card shown while the folder is being copied."""
+    return Card(**_head(call, cwd, number), state="scheduled", status=f"Copying {one_line(folder, 60)}")
+
+
+def obstacle_card(call: Call, why: str, *, cwd: str = "", number: str = "", hint: str = "") -> Card:
+    """Returns the card of a call that cannot be run again."""
+    blocks = (text_block(_sentence(why), tone="error"), *((text_block(hint, tone="quiet", markdown=True),) if hint else ()))
+    return Card(**_head(call, cwd, number), state="error", status="Cannot be run again", blocks=blocks)
+
+
+def skipped_card(skipped: Skipped, *, cwd: str = "", number: str = "") -> Card:
+    return Card(**_head(skipped.call, cwd, number), state="cancelled", status="Skipped", blocks=(text_block(skipped.why, tone="quiet"),))
+
+
+def _head(call: Call, cwd: str, number: str) -> dict[str, Any]:
+    return {
+        "id": "",
+        "tool": one_line(call.name, 100),
+        "icon": icon_of(call),
+        "subject": one_line(relative_path(call.subject, cwd)),
+        "detail": f"step {number}" if number else "",
+        "root": "/",
+    }
+
+
+_STATUS_WITHOUT_RESULT = {ErrorCode.CONFIRMATION_DENIED: "Denied", ErrorCode.CANCELLED: "Cancelled"}
+
+
+def _status_without_result(replayed: Replayed) -> str:
+    """Returns a short status if there is no result to compare; empty if there is one."""
+    error = replayed.result.error
+    if error is None or (replayed.ran and error.code is not ErrorCode.CANCELLED):
+        return ""
+    return _STATUS_WITHOUT_RESULT.get(error.code, "Not run")
+
+
+def _not_run(replayed: Replayed) -> tuple[Block, ...]:
+    error = replayed.result.error
+    recorded = recorded_card(replayed.call, replayed.recorded, cwd=replayed.cwd)
+    message = (text_block(error.message, tone="quiet"),) if error is not None else ()
+    return (*message, text_block("Recorded result:", tone="quiet"), *recorded.blocks)
+
+
+def _recorded_blocks(replayed: Replayed) -> tuple[Block, ...]:
+    recorded = recorded_card(replayed.call, replayed.recorded, cwd=replayed.cwd)
+    return (*_ignored_differences(replayed), *(recorded.blocks or (text_block("No output, as recorded.", tone="quiet"),)))
+
+
+def _ignored_differences(replayed: Replayed) -> tuple[Block, ...]:
+    if not replayed.volatile:
+        return ()
+    more = f"\n⋯ {len(replayed.volatile) - _MAX_LISTED} more" if len(replayed.volatile) > _MAX_LISTED else ""
+    listed = "\n".join(replayed.volatile[:_MAX_LISTED])
+    return (text_block(f"Not counted as a difference:\n{listed}{more}", tone="quiet"),)
+
+
+def _changed_lines(replayed: Replayed) -> dict[str, int]:
+    stat = replayed.difference.diff_stat
+    return {"added": stat.model_added_lines, "removed": stat.model_removed_lines}
+
+
+def _difference(replayed: Replayed, hint: str) -> tuple[Block, ...]:
+    difference = replayed.difference
+    diff = diff_block("recorded → now", *_sides(difference), titled=True, language="text")
+    return (diff, *((text_block(hint, tone="quiet", markdown=True),) if hint else ()))
+
+
+def _sides(difference: FileDiff) -> tuple[str, str]:
+    return (difference.original_content or "").removesuffix("\n"), difference.new_content.removesuffix("\n")
+
+
+def replay_hint(replayed: Replayed) -> str:
+    """Returns a hint, for a call that was run alone, on how to reproduce the recorded result."""
+    if replayed.basis.startswith("commit"):
+        return "The copy does not contain the changes of earlier steps. --replay FIRST-LAST runs them first."
+    return "The copy has the files as they are now. --at COMMIT takes those of a commit, --replay FIRST-LAST runs earlier steps first."
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

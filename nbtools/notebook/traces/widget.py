@@ -1,0 +1,50 @@
+"""The explorer of a session log as an anywidget, for front ends without the JupyterLab extension: VS Code, Colab, marimo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from nbtools.notebook.subshells import answer_on_subshell
+from nbtools.traces.comparison.model import ComparisonView
+from nbtools.traces.explorer.model import OpenedLogs, TraceView
+from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.sessions.model import SessionsView
+
+_STATIC = Path(__file__).parents[1] / "static"
+
+
+class ExplorerWidget(anywidget.AnyWidget):
+    """Shows an explorer, the list of sessions, or a comparison, which must be in the registry, and what is opened from it.
+
+    Its page sends custom messages ``{"request": …}`` with a ``TraceRequest`` for one of these; the reply is ``{"answer": …}`` with a
+    ``TraceAnswer``.  Other messages are ignored.  The page can change the widget's state, but nothing in the kernel depends on it.
+    """
+
+    _esm = (_STATIC / "explorer.js").read_text(encoding="utf-8")
+    _css = (_STATIC / "explorer.css").read_text(encoding="utf-8")
+    view = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, view: TraceView | SessionsView | ComparisonView) -> None:
+        super().__init__(view=view.model_dump(mode="json"))
+        self._opened = {view.explorer}
+        self.on_msg(self._on_request)
+        if self.comm is not None:
+            answer_on_subshell(self.comm)
+
+    def _on_request(self, _widget: object, content: Any, _buffers: object) -> None:
+        request = content.get("request") if isinstance(content, dict) else None
+        if isinstance(request, dict) and request.get("explorer") in self._opened:
+            answer = EXPLORERS.respond(request)
+            if isinstance(answer.reply, OpenedLogs):
+                self._opened |= {view.explorer for view in (answer.reply.view, answer.reply.comparison) if view is not None}
+            self.send({"answer": answer.model_dump(mode="json")})
+
+    def bundle(self) -> dict[str, Any]:
+        """Returns the widget's part of a MIME bundle, without its ``text/plain``."""
+        bundle = self._repr_mimebundle_()
+        data: dict[str, Any] = (bundle[0] if isinstance(bundle, tuple) else bundle) or {}
+        return {mime: content for mime, content in data.items() if mime != "text/plain"}

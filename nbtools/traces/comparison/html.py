@@ -1,0 +1,84 @@
+"""A comparison as script-free HTML, for saved notebooks and exported pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.style import AMBER, GREEN, GREY, RED
+from nbtools.traces.comparison.comparison import Comparison
+from nbtools.traces.comparison.model import ComparedRow, ComparisonView
+from nbtools.traces.comparison.rows import Rows, columns_in_use
+from nbtools.traces.comparison.run import ChangedFile
+from nbtools.traces.explorer.cell_sources import trace_line
+from nbtools.traces.explorer.html import render
+from nbtools.traces.explorer.redaction import redacted
+
+MAX_STEPS = 120
+_MAX_FILES = 30
+_MAX_COMMANDS = 4
+MARKS = {"passed": "✓", "failed": "✗", "unknown": "?", "": ""}
+
+
+def comparison_html(comparison: Comparison, view: ComparisonView, rows: Rows) -> str:
+    blocks, more = _blocks(rows)
+    return render(
+        "comparison",
+        view=view,
+        outcomes=view.outcomes,
+        totals=columns_in_use(view),
+        files=list(_files(comparison)),
+        blocks=blocks,
+        more=more,
+        commands=_commands(comparison),
+        marks=MARKS,
+        tints={"passed": GREEN, "failed": RED, "unknown": GREY},
+        AMBER=AMBER,
+        RED=RED,
+        GREY=GREY,
+    )
+
+
+def _blocks(rows: Rows) -> tuple[list[tuple[bool, list[ComparedRow]]], int]:
+    """Returns the first rows, in blocks that are folded or not, and the number of steps that are left out."""
+    blocks: list[tuple[bool, list[ComparedRow]]] = []
+    left = MAX_STEPS
+    page = rows.page(0, MAX_STEPS)
+    for row in page.rows:
+        if left <= 0:
+            break
+        if row.count:
+            steps = list(rows.steps(row.index, min(row.count, left)))
+            blocks.append((True, steps))
+            left -= len(steps)
+            continue
+        if not blocks or blocks[-1][0]:
+            blocks.append((False, []))
+        blocks[-1][1].append(row)
+        left -= 1
+    return blocks, rows.count - sum(len(steps) for _, steps in blocks)
+
+
+def _files(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
+    """Yields the changed files with the lines that each run added and removed: first those that most runs changed."""
+    changed: dict[str, dict[int, ChangedFile]] = {}
+    for at, run in enumerate(comparison.runs):
+        for one in run.changed:
+            changed.setdefault(one.path, {})[at] = one
+    for path, by_run in sorted(changed.items(), key=lambda item: -len(item[1]))[:_MAX_FILES]:
+        yield one_line(redacted(path), 200), [_lines(by_run.get(at)) for at in range(len(comparison.runs))]
+
+
+def _lines(file: ChangedFile | None) -> str:
+    if file is None:
+        return ""
+    counts = [text for text in (f"+{file.added:,}" if file.added else "", f"−{file.removed:,}" if file.removed else "") if text]
+    return " ".join(counts) or "changed"
+
+
+def _commands(comparison: Comparison) -> list[str]:
+    """Returns the commands that open the first logs where they part."""
+    partings = [one for one in comparison.partings if one is not None]
+    places = [(comparison.baseline, one.baseline_call) for one in partings[:1]] + [(one.run, one.call) for one in partings]
+    numbers = ((comparison.runs[run].log, comparison.number(run, call)) for run, call in places)
+    return [trace_line(log, f"--step {number}") for log, number in numbers if log and number][:_MAX_COMMANDS]

@@ -1,0 +1,224 @@
+"""Builds what is displayed of a comparison: runs with totals, outcomes, and rows of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.phrases import counted, elapsed
+from nbtools.traces.comparison.comparison import Comparison, Step
+from nbtools.traces.comparison.model import (
+    ComparedCall,
+    ComparedCell,
+    ComparedCheck,
+    ComparedGroup,
+    ComparedOutcomes,
+    ComparedPage,
+    ComparedRow,
+    ComparedRun,
+    ComparedTotal,
+    ComparisonView,
+    Mark,
+)
+from nbtools.traces.comparison.outcomes import Outcome, Outcomes
+from nbtools.traces.comparison.run import Run, has_failed
+from nbtools.traces.comparison.steps import CHANGES
+from nbtools.traces.explorer.recorded_card import icon_of, outcome_of
+from nbtools.traces.explorer.redaction import redacted
+from nbtools.traces.explorer.summary import short_number
+from nbtools.traces.model import Call
+from nbtools.traces.review.statistics import Rate
+from nbtools.traces.sessions.rows import home_relative
+
+MAX_ROWS = 500
+"""Largest number of rows in one reply."""
+_FOLDED = 4
+"""Steps in common, one after the other, from which they are folded."""
+TOTALS = (
+    ComparedTotal(label="Steps", title="Calls of the session's own model: those that are compared below"),
+    ComparedTotal(label="Calls", title="All calls of tools, with those of sub-agents and nested calls"),
+    ComparedTotal(label="Failed", title="Calls that failed, commands that exited with an error code, errors of the agent"),
+    ComparedTotal(label="Edits", title="Calls that change files, whether or not the change took effect"),
+    ComparedTotal(label="Files", title="Files with a change that took effect"),
+    ComparedTotal(label="Tokens in", title="Tokens that were sent to models, with those read from and written to a cache"),
+    ComparedTotal(label="Tokens out", title="Tokens that models wrote"),
+    ComparedTotal(label="Duration", title="From the first to the last record"),
+    ComparedTotal(label="Cost", title="US dollars, as recorded, or priced if that was asked for"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """``count`` steps from ``first`` on; ``folded``: they are one row."""
+
+    first: int
+    count: int
+    folded: bool
+
+
+def run_row(comparison: Comparison, at: int) -> ComparedRun:
+    run, parting = comparison.runs[at], comparison.partings[at]
+    about = " · ".join(filter(None, [", ".join(run.agents), ", ".join(run.models[:3]), home_relative(run.log)]))
+    is_known_by_title = sum(other.title == run.title for other in comparison.runs) == 1
+    text = "" if parting is None else comparison.parting_text(parting)
+    return ComparedRun(
+        name=run.name,
+        title=one_line(redacted(run.title if is_known_by_title else PurePath(run.log).name or run.title), 200),
+        about=one_line(redacted(about), 500),
+        totals=_totals(run),
+        parts="baseline" if at == comparison.baseline else text or "the same steps",
+        step="" if parting is None else comparison.number(at, parting.call),
+    )
+
+
+def _totals(run: Run) -> tuple[str, ...]:
+    counts = (run.steps, run.calls, run.failed, run.edits, run.files)
+    tokens = (run.tokens_in, run.tokens.output)
+    return (
+        *("" if count is None else f"{count:,}" for count in counts),
+        *("" if count is None else short_number(count) for count in tokens),
+        "" if run.seconds is None else elapsed(run.seconds),
+        "" if run.cost is None else f"${run.cost:,.2f}" if run.cost >= 0.1 else f"${run.cost:.4f}",
+    )
+
+
+def facts_of(comparison: Comparison) -> str:
+    steps = len(comparison.steps)
+    parts = [counted(len(comparison.runs), "run")]
+    if comparison.same == steps:
+        parts.append(f"no difference in {counted(steps, 'step')}")
+    else:
+        parts += [
+            f"{counted(comparison.shared, 'step')} shared at the beginning",
+            f"{comparison.same:,} of {counted(steps, 'step')} the same",
+        ]
+    return " · ".join(parts)
+
+
+def outcome_rows(comparison: Comparison, outcomes: Outcomes) -> ComparedOutcomes:
+    checks = tuple(
+        ComparedCheck(source=one_line(check.source, 300), states=check.states, rate=rate_text(rate))
+        for check, rate in zip(outcomes.checks, outcomes.rates(), strict=True)
+    )
+    groups = tuple(
+        ComparedGroup(
+            title=one_line(redacted(task), 200) or "No prompt recorded",
+            runs=tuple(at for at, run in enumerate(outcomes.runs) if run.task == task),
+            rates=tuple(map(rate_text, outcomes.rates(task))),
+        )
+        for task in outcomes.tasks
+    )
+    cells = tuple(tuple(_cell(comparison, at, one) for one in row) for at, row in enumerate(outcomes.cells))
+    return ComparedOutcomes(checks=checks, cells=cells, tasks=groups)
+
+
+def rate_text(rate: Rate | None) -> str:
+    """Formats a rate: ``3 of 4 (30–95 %)``."""
+    if rate is None or rate.low is None or rate.high is None:
+        return ""
+    return f"{rate.count} of {rate.total} ({100 * rate.low:.0f}–{100 * rate.high:.0f} %)"
+
+
+def _cell(comparison: Comparison, run: int, outcome: Outcome) -> ComparedCell:
+    return ComparedCell(state=outcome.state, text=one_line(redacted(outcome.text), 200), step=comparison.number(run, outcome.row))
+
+
+class Rows:
+    """The rows of a comparison, with its equal steps folded."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self._folds = tuple(_folds(comparison.steps))
+        self._partings: dict[int, list[str]] = {}
+        for one in comparison.partings:
+            if one is not None:
+                self._partings.setdefault(one.step, []).append(comparison.runs[one.run].name)
+
+    def _other(self, at: int, run: int, named: Call) -> ComparedCall:
+        """Returns the call of a run that is similar to the one that the row names."""
+        call = self.comparison.steps[at].calls[run] or named
+        is_change = (call.op, call.paths) == (named.op, named.paths) and call.op in CHANGES
+        text = f"{one_line(call.name, 100)} {_subject(self.comparison.runs[run], call)}{' (another change)' if is_change else ''}"
+        return ComparedCall(run=run, text=text, ending=outcome_of(call))
+
+    def page(self, first: int, count: int, unfolded: Collection[int] = ()) -> ComparedPage:
+        first, count = max(0, first), min(max(0, count), MAX_ROWS)
+        rows: list[ComparedRow] = []
+        partings: list[int] = []
+        total = 0
+        for fold in self._folds:
+            is_folded = fold.folded and fold.first not in unfolded
+            size = 1 if is_folded else fold.count
+            partings += [total + step - fold.first for step in self._partings_in(fold)] if not is_folded else []
+            if is_folded and first <= total < first + count:
+                rows.append(ComparedRow(index=fold.first, count=fold.count))
+            elif not is_folded:
+                skipped = max(first - total, 0)
+                rows += [self._row(at) for at in range(fold.first + skipped, fold.first + min(size, first + count - total))]
+            total += size
+        return ComparedPage(first=first, total=total, rows=tuple(rows), partings=tuple(partings))
+
+    @property
+    def count(self) -> int:
+        """The number of steps, folded ones included."""
+        return len(self.comparison.steps)
+
+    def steps(self, first: int, count: int) -> Iterator[ComparedRow]:
+        """Yields the rows of steps, without folds."""
+        return (self._row(at) for at in range(first, first + count))
+
+    def _partings_in(self, fold: Fold) -> list[int]:
+        return sorted(step for step in self._partings if fold.first <= step < fold.first + fold.count)
+
+    def _row(self, at: int) -> ComparedRow:
+        step, comparison = self.comparison.steps[at], self.comparison
+        run = _named_run(step, comparison.baseline)
+        calls = list(enumerate(step.calls))
+        call = next(one for at, one in calls if at == run and one is not None)
+        return ComparedRow(
+            index=at,
+            icon=icon_of(call),
+            name=one_line(call.name, 100),
+            subject=_subject(comparison.runs[run], call),
+            ending=outcome_of(call) if not step.note else "",
+            note=step.note,
+            numbers=tuple(comparison.number(other, one) for other, one in calls),
+            marks=tuple(_mark(one, is_alike=other in step.alike) for other, one in calls),
+            others=tuple(self._other(at, other, call) for other in sorted(step.alike)),
+            parts=", ".join(self._partings.get(at, ())),
+            differs=step.differs,
+        )
+
+
+def _folds(steps: Sequence[Step]) -> Iterator[Fold]:
+    """Divides steps into those that are the same in all runs, folded where there are several, and the others."""
+    first = 0
+    for at in range(1, len(steps) + 1):
+        if at == len(steps) or steps[at].differs != steps[first].differs:
+            yield Fold(first, at - first, not steps[first].differs and at - first >= _FOLDED)
+            first = at
+
+
+def _named_run(step: Step, baseline: int) -> int:
+    """Returns the run whose call names the row: the baseline if it has the step, else the first that is not only similar."""
+    if step.calls[baseline] is not None:
+        return baseline
+    having = [at for at, call in enumerate(step.calls) if call is not None]
+    return next((at for at in having if at not in step.alike), having[0])
+
+
+def _subject(run: Run, call: Call) -> str:
+    return one_line(redacted(run.relative_subject(call.subject)), 200)
+
+
+def _mark(call: Call | None, *, is_alike: bool) -> Mark:
+    if call is None:
+        return ""
+    return "failed" if has_failed(call) else "alike" if is_alike else "same"
+
+
+def columns_in_use(view: ComparisonView) -> list[tuple[int, ComparedTotal]]:
+    """Returns the columns of totals that have a value, with their indexes."""
+    return [(at, total) for at, total in enumerate(view.totals) if any(run.totals[at] for run in view.runs)]

@@ -1,0 +1,70 @@
+"""Text output of ``nbtools trace`` with several logs."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
+
+from nbtools.core.errors import ToolFailure, TraceError
+from nbtools.traces.comparison.comparison import Comparison, compare
+from nbtools.traces.comparison.rows import Rows
+from nbtools.traces.comparison.text import comparison_text
+from nbtools.traces.comparison.view import ComparisonDisplay
+from nbtools.traces.log_arguments import LATEST, CompareLogs, comparison_command, expanded
+
+_OTHERS = ("search", "notebook", "follow", "html")
+"""Options that take one log."""
+
+
+def is_comparison(words: Sequence[str]) -> bool:
+    """Whether the words of the command line name several logs."""
+    return (len(words) > 1 and words[0] != LATEST) or (len(words) == 1 and len(_expanded(words)) > 1)
+
+
+def compared(options: Namespace) -> str:
+    """Returns the comparison as tables, or as JSON. Raises ``TraceError``."""
+    stray = next((name for name in _OTHERS if getattr(options, name)), None)
+    if stray is not None:
+        raise TraceError(f"--{stray} takes one log, and {len(options.log)} are named. A path with spaces needs quotes.")
+    command = _command(options)
+    comparison = compare(*command.logs, baseline=command.baseline, checks=command.checks)
+    if options.json:
+        return json.dumps(_records(comparison), indent=2)
+    return comparison_text(ComparisonDisplay(comparison).opened(), Rows(comparison))
+
+
+def _command(options: Namespace) -> CompareLogs:
+    flags = {"check": options.check, "baseline": options.baseline}
+    try:
+        return comparison_command(_expanded(options.log), flags)
+    except ToolFailure as error:
+        raise TraceError(str(error).removeprefix("%trace: ")) from error
+
+
+def _expanded(words: Sequence[str]) -> list[str]:
+    try:
+        return [path for word in words for path in expanded(word)]
+    except ToolFailure as error:
+        raise TraceError(str(error).removeprefix("%trace: ")) from error
+
+
+def _records(comparison: Comparison) -> dict[str, Any]:
+    runs = [
+        {
+            **{
+                name: getattr(run, name)
+                for name in ("name", "title", "log", "agents", "models", "task", "steps", "calls", "failed", "edits")
+            },
+            "files": run.files,
+            "tokens_in": run.tokens_in,
+            "tokens_out": run.tokens.output,
+            "seconds": run.seconds,
+            "cost": run.cost,
+            "parts_at": None if parting is None else comparison.number(parting.run, parting.call),
+        }
+        for run, parting in zip(comparison.runs, comparison.partings, strict=True)
+    ]
+    baseline = comparison.runs[comparison.baseline].name
+    return {"baseline": baseline, "shared": comparison.shared, "runs": runs, "outcomes": comparison.outcomes().records()}

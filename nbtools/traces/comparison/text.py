@@ -1,0 +1,69 @@
+"""A comparison as text, for terminals: totals and outcomes of each run, and where each parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.traces.comparison.html import MARKS
+from nbtools.traces.comparison.model import ComparedRow, ComparisonView
+from nbtools.traces.comparison.rows import Rows, columns_in_use
+from nbtools.traces.sessions.text import cell_width
+
+_TITLE, _OUTCOME = 40, 36
+"""Most characters of a title and of an outcome."""
+_AROUND = 2
+"""Steps that are printed before and after each place where runs part."""
+
+
+def comparison_text(view: ComparisonView, rows: Rows) -> str:
+    """Returns the tables of totals and of outcomes, and the steps around each place where a run parts."""
+    totals = columns_in_use(view)
+    head = ("", "Run", "Parts", *(total.label for _, total in totals))
+    table = [(run.name, _short(run.title, _TITLE), run.parts, *(run.totals[at] for at, _ in totals)) for run in view.runs]
+    lines = [view.facts, "", *_table([head, *table]), "", *_outcomes(view)]
+    steps = list(_steps(view, rows))
+    return "\n".join(map(seen, [*lines, *(["", *steps] if steps else [])]))
+
+
+def _outcomes(view: ComparisonView) -> Iterator[str]:
+    outcomes = view.outcomes
+    head = ("", *(_short(check.source, _OUTCOME) for check in outcomes.checks))
+    rows = [
+        (run.name, *(_short(f"{MARKS[cell.state]} {cell.text}".strip(), _OUTCOME) for cell in cells))
+        for run, cells in zip(view.runs, outcomes.cells, strict=True)
+    ]
+    rates = tuple(check.rate for check in outcomes.checks)
+    yield from _table([head, *rows, *([("", *rates)] if any(rates) else [])])
+
+
+def _steps(view: ComparisonView, rows: Rows) -> Iterator[str]:
+    """Yields the steps around the partings, each with its number in every run."""
+    page = rows.page(0, 0)
+    near = sorted({at for place in page.partings for at in range(max(0, place - _AROUND), min(page.total, place + _AROUND + 1))})
+    found: list[ComparedRow | None] = []
+    for before, at in zip([None, *near], near, strict=False):
+        found += [None] if before is not None and at > before + 1 else []
+        found += rows.page(at, 1).rows
+    cells = [("⋯",) if row is None else _step(row, len(view.runs)) for row in found]
+    yield from _table([(*(run.name for run in view.runs), "Step"), *cells]) if found else ()
+
+
+def _step(row: ComparedRow, runs: int) -> tuple[str, ...]:
+    if row.count:
+        return (*("⋮" for _ in range(runs)), f"{row.count:,} steps the same")
+    numbers = (number or ("·" if mark else "") for number, mark in zip(row.numbers, row.marks, strict=True))
+    parts = f"← parts: {row.parts}" if row.parts else ""
+    ending = f"[{row.note or row.ending}]" if row.note or row.ending else ""
+    return (*numbers, " ".join(filter(None, (row.name, _short(row.subject, 80), ending, parts))))
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    columns = max(map(len, rows))
+    widths = [max(cell_width(row[at]) for row in rows if at < len(row) and len(row) == columns) for at in range(columns)]
+    for row in rows:
+        yield "  ".join(cell + " " * (width - cell_width(cell)) for cell, width in zip(row, widths, strict=False)).rstrip()
+
+
+def _short(text: str, most: int) -> str:
+    return one_line(text, most)

@@ -1,0 +1,134 @@
+"""The comparison of several logs as the value of a cell: ``%trace A B C``."""
+
+from __future__ import annotations
+
+import uuid
+from copy import copy
+from threading import Lock
+from typing import Any
+
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.tables import Sheet
+from nbtools.core.errors import TraceError
+from nbtools.traces.comparison.checks import CHECK_FORMS
+from nbtools.traces.comparison.comparison import Comparison
+from nbtools.traces.comparison.html import MARKS, comparison_html
+from nbtools.traces.comparison.model import (
+    COMPARISON_MIME,
+    BaselineTask,
+    ComparedForm,
+    ComparedOutcomes,
+    ComparedPage,
+    ComparedTask,
+    ComparisonView,
+    OpenRunTask,
+    OutcomesTask,
+)
+from nbtools.traces.comparison.outcomes import Outcome, Outcomes
+from nbtools.traces.comparison.rows import TOTALS, Rows, facts_of, outcome_rows, rate_text, run_row
+from nbtools.traces.comparison.text import comparison_text
+from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.model import OpenedLogs
+from nbtools.traces.explorer.pages import connect_page, widget_of
+from nbtools.traces.explorer.redaction import redacted
+from nbtools.traces.explorer.registry import EXPLORERS
+
+INITIAL_ROWS = 200
+
+
+class ComparisonDisplay:
+    """Displays a comparison, and answers the requests of its page."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.id = uuid.uuid4().hex
+        self.comparison = comparison
+        self.size = sum(run.steps for run in comparison.runs)
+        self._rows: dict[int, Rows] = {}
+        self._lock = Lock()
+
+    def answer(self, task: Any) -> ComparedPage | ComparedOutcomes | ComparisonView | OpenedLogs:
+        """Answers a request of the page. Raises ``TraceError``."""
+        match task:
+            case ComparedTask():
+                return self._rows_of(self._against(task.baseline)).page(task.first, task.count, frozenset(task.unfolded))
+            case BaselineTask():
+                return self.view(self._against(task.baseline))
+            case OutcomesTask():
+                against = self._against(task.baseline)
+                return outcome_rows(against, against.outcomes(*task.checks))
+            case OpenRunTask():
+                return OpenedLogs(view=self._explorer(task.run, task.step).view())
+        raise TraceError("This comparison cannot answer that request. Run the cell again.")
+
+    def bundle(self) -> dict[str, Any]:
+        """Returns a MIME bundle: for the extension, as a widget where needed, as HTML without scripts, and as text."""
+        view, rows = self.opened(), self._rows_of(self.comparison)
+        return {
+            COMPARISON_MIME: view.model_dump(mode="json"),
+            **connect_page(view),
+            "text/html": comparison_html(self.comparison, view, rows),
+            "text/plain": comparison_text(view, rows),
+        }
+
+    def opened(self) -> ComparisonView:
+        """Returns the initial view of a comparison that answers requests from now on."""
+        EXPLORERS.add(self)
+        return self.view(self.comparison)
+
+    def widget(self) -> Any:
+        """Returns the comparison as an anywidget, for every front end that supports ipywidgets."""
+        return widget_of(self.opened())
+
+    def view(self, comparison: Comparison) -> ComparisonView:
+        return ComparisonView(
+            explorer=self.id,
+            baseline=comparison.baseline,
+            facts=facts_of(comparison),
+            runs=tuple(run_row(comparison, at) for at in range(len(comparison.runs))),
+            totals=TOTALS,
+            outcomes=outcome_rows(comparison, comparison.outcomes()),
+            page=self._rows_of(comparison).page(0, INITIAL_ROWS),
+            forms=tuple(ComparedForm(form=form, states=states) for form, states in CHECK_FORMS.items()),
+        )
+
+    def _against(self, baseline: int) -> Comparison:
+        if not 0 <= baseline < len(self.comparison.runs):
+            raise TraceError(f"There is no run {baseline}.")
+        return self._rows_of(self.comparison.against(baseline), baseline).comparison
+
+    def _rows_of(self, comparison: Comparison, baseline: int | None = None) -> Rows:
+        """Returns the rows against a baseline, which are aligned once."""
+        at = comparison.baseline if baseline is None else baseline
+        with self._lock:
+            if at not in self._rows:
+                self._rows[at] = Rows(self.comparison if at == self.comparison.baseline else comparison)
+            return self._rows[at]
+
+    def _explorer(self, run: int, step: str) -> Explorer:
+        if not 0 <= run < len(self.comparison.traces):
+            raise TraceError(f"There is no run {run}.")
+        trace = copy(self.comparison.traces[run])  # it may grow, while what is compared stays as it is
+        explorer = Explorer(trace, log=self.comparison.runs[run].log, step=step)
+        EXPLORERS.add(explorer)
+        return explorer
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return self.bundle()
+
+
+def comparison_bundle(comparison: Comparison) -> dict[str, Any]:
+    """Returns what a notebook displays of a comparison."""
+    return ComparisonDisplay(comparison).bundle()
+
+
+def outcomes_bundle(outcomes: Outcomes) -> dict[str, Any]:
+    """Returns what a notebook displays of a table of outcomes."""
+    head = ("Run", *(one_line(check.source, 100) for check in outcomes.checks))
+    rows = zip(outcomes.runs, outcomes.cells, strict=True)
+    cells = [(f"{run.name}: {one_line(redacted(run.title), 80)}", *map(_cell_text, row)) for run, row in rows]
+    rates = ("passed", *map(rate_text, outcomes.rates()))
+    return dict(Sheet("Outcomes", (*cells, rates), (), head, code=frozenset()).bundle())
+
+
+def _cell_text(outcome: Outcome) -> str:
+    return f"{MARKS[outcome.state]} {one_line(redacted(outcome.text), 100)}".strip()

@@ -1,0 +1,280 @@
+"""The explorer of one session log: ``nbtools.open_trace(path)`` and what ``%trace`` displays."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from nbtools.core.errors import TraceError
+from nbtools.traces.comparison.model import CompareWithTask
+from nbtools.traces.explorer.cell_sources import CellSources
+from nbtools.traces.explorer.export.static_html import trace_html, trace_text
+from nbtools.traces.explorer.facets import Facet, Facets
+from nbtools.traces.explorer.following import Following
+from nbtools.traces.explorer.model import TRACE_MIME, FollowTask, OpenedLogs, TraceBar, TraceFact, TraceFilter, TraceFollow, TraceView
+from nbtools.traces.explorer.nesting import LineRow
+from nbtools.traces.explorer.page_requests import PageResponder, Reply, Task
+from nbtools.traces.explorer.pages import connect_page, widget_of
+from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.explorer.reviewing.model import ReviewTask, TraceReview
+from nbtools.traces.explorer.saved_filters import store as saved_filters
+from nbtools.traces.explorer.saved_filters.model import SavedFilters, SavedFiltersTask
+from nbtools.traces.explorer.summary import Summary, summary_of
+from nbtools.traces.explorer.timeline import Bar, Timeline, bars, timeline
+from nbtools.traces.model import Call, Event
+from nbtools.traces.parallel_reading import gc_paused
+from nbtools.traces.reader import LogFile
+from nbtools.traces.sessions.model import SessionsPage, SessionsTask
+from nbtools.traces.trace import Trace, load
+
+if TYPE_CHECKING:
+    from nbtools.traces.explorer.reviewing.reviewer import Reviewer
+    from nbtools.traces.explorer.reviewing.signal_search import SignalSearch
+
+AnyTask: TypeAlias = Task | FollowTask | ReviewTask | SavedFiltersTask | SessionsTask | CompareWithTask
+INITIAL_LINES = 200
+"""Lines sent with the initial view."""
+_BARS = 240
+
+
+class Explorer:
+    """Displays ``trace`` as the value of a cell.
+
+    ``log`` is its path as the person typed it, for the cells that the explorer offers; ``step`` is the number of the step to begin at.
+    Raises ``TraceError`` if there is no such step.
+    """
+
+    def __init__(self, trace: Trace, *, log: str = "", step: str = "") -> None:
+        self.id = uuid.uuid4().hex
+        self.trace = trace
+        self.step = self.line_at(step) if step else None
+        self._cells = CellSources(log)
+        self._facet_makers: list[Callable[[Explorer], Facet]] = []
+        self._following = Following(self)
+        self._is_reviewed = False
+        self._signals: SignalSearch | None = None
+
+    @cached_property
+    def lines(self) -> Timeline:
+        """All lines of the list, in order."""
+        return timeline(self.trace)
+
+    @property
+    def size(self) -> int:
+        return len(self.lines)
+
+    @cached_property
+    def summary(self) -> Summary:
+        return summary_of(self.trace)
+
+    def line_at(self, step: str) -> int:
+        """Returns the index in ``lines`` of the step with this number: ``46``, ``48.1``.  Raises ``TraceError``."""
+        line = self._numbers.get(step.strip())
+        if line is None:
+            last = next((number for number in reversed(self.lines.numbers) if "." not in number), "")
+            has = f"the log has steps 1–{last}" if last else "the log has no steps"
+            raise TraceError(f"Step {step.strip()} does not exist ({has}).")
+        return line
+
+    def call_at(self, step: str) -> Call:
+        """Returns the call of this step.  Raises ``TraceError`` if there is no such step or it is a message."""
+        row = self.lines.rows[self.line_at(step)]
+        if not isinstance(row, Call):
+            raise TraceError(f"Step {step.strip()} is a message, not a tool call.")
+        return row
+
+    def calls_between(self, first: str, last: str) -> list[Call]:
+        """Returns the calls of the steps ``first`` to ``last`` (inclusive), with those nested under the last one.
+
+        Either end may be a message.  Raises ``TraceError`` if there is no such step, or no call in the range.
+        """
+        start, end = self.line_at(first), self.lines.end(self.line_at(last))
+        calls = [row for row in self.lines.rows[start:end] if isinstance(row, Call)]
+        if not calls:
+            raise TraceError(f"Steps {first.strip()}–{last.strip()} contain no tool call.")
+        return calls
+
+    def step_of(self, row: LineRow) -> str:
+        """Returns the step number of a row of ``trace``; empty for a row that has no line, such as a system message."""
+        line = self.lines.line_by_row.get(id(row))
+        return "" if line is None else self.lines.numbers[line]
+
+    def answer(self, task: AnyTask) -> Reply | TraceFollow | TraceReview | SavedFilters | SessionsPage | OpenedLogs:
+        """Answers a request of a page.  Raises ``TraceError``."""
+        match task:
+            case FollowTask():
+                return self._following.answer(task)
+            case ReviewTask():
+                return self._review(task)
+            case SavedFiltersTask():
+                return saved_filters.answer(task)
+            case SessionsTask() | CompareWithTask():
+                from nbtools.traces.comparison.picker import choose  # noqa: PLC0415 - loaded when sessions are chosen
+
+                return choose(self.trace, task)
+            case _:
+                return self._answers.answer(task)
+
+    def _review(self, task: ReviewTask) -> TraceReview:
+        """Answers a request about the review; with the first one, the list can be filtered by it."""
+        self._add_review_facets()
+        if task.line is not None and task.action in {"note", "label", "verdict"}:
+            line, last = self._following.lines_now(task.version, [task.line, task.line if task.last is None else task.last])
+            task = task.model_copy(update={"line": line, "last": None if task.last is None else last})
+        review = self.reviewer.answer(task)
+        self.facets.changed()
+        return review
+
+    def _add_review_facets(self) -> None:
+        if not self._is_reviewed:
+            from nbtools.traces.explorer.reviewing.reviewer import ReviewFacet, SignalFacet  # noqa: PLC0415 - loaded with the first review
+
+            self._is_reviewed = True
+            self.add_facet(lambda explorer: ReviewFacet(explorer.reviewer))
+            self.add_facet(lambda explorer: SignalFacet(explorer.reviewer))
+
+    def rows_under(self, query: TraceFilter) -> list[LineRow]:
+        """Returns the rows that a filter lists, when all of the log has been searched.  Raises ``TraceError``."""
+        if any(chip.startswith(("review:", "signal:")) for chip in query.chips):
+            self._add_review_facets()
+            self.reviewer.wait_for_signals()
+        return [self.lines.rows[line] for line in self._answers.lines_under(query)]
+
+    def update(self) -> bool:
+        """Takes over what was written to the log since; returns whether that changes any line.
+
+        ``lines`` is then another timeline, in which steps may have other numbers if calls within an earlier step were added.
+        """
+        before = self.trace.calls
+        self.trace.update()
+        if self.trace.calls is before and (self.trace.fresh or not self.lines.running):
+            return False
+        self._forget()
+        return True
+
+    def continue_in(self, log: LogFile) -> None:
+        """Shows another log, in which the session goes on, in place of this one."""
+        self.trace = Trace([log])
+        self._cells = self._cells.beside(log.source.path.name)
+        self._signals = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets everything that was made of the rows."""
+        for name, member in vars(type(self)).items():
+            if isinstance(member, cached_property):
+                self.__dict__.pop(name, None)
+
+    def view(self) -> TraceView:
+        """Returns the initial view."""
+        return self.overview(INITIAL_LINES)
+
+    def overview(self, lines: int = 0) -> TraceView:
+        """Returns the view with this many lines."""
+        return TraceView(
+            explorer=self.id,
+            title=self.summary.title,
+            facts=tuple(TraceFact(text=fact.text, doubt=fact.doubt, bad=fact.bad, title=fact.title) for fact in self.summary.facts),
+            bars=tuple(map(_bar, bars(self.lines.tones, self.lines.weights, _BARS))),
+            page=self._answers.page(TraceFilter(), 0, lines),
+            step=self.step,
+            failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
+            changed=self.summary.changed,
+            samples=len(self.trace.samples),
+            actions=self._cells.actions,
+            version=self._following.version,
+            fresh=self.trace.fresh,
+        )
+
+    @gc_paused()
+    def bundle(self) -> dict[str, Any]:
+        """Returns a MIME bundle: the view for the JupyterLab extension, script-free HTML for saved notebooks and converters, and text.
+
+        Where the front end is known to lack the extension, the widget is added: a front end displays the type that it prefers, and our
+        extension prefers its own.  Registers the explorer, so that pages can send it requests from now on.
+        """
+        EXPLORERS.add(self)
+        view, drawn = self.view(), bars(self.lines.tones, self.lines.weights)
+        return {
+            TRACE_MIME: view.model_dump(mode="json"),
+            **connect_page(view),
+            "text/html": trace_html(self.summary, self.lines, drawn),
+            "text/plain": trace_text(self.summary, self.lines),
+        }
+
+    def widget(self) -> Any:
+        """Returns the explorer as an anywidget, for every front end that supports ipywidgets; ``mo.ui.anywidget`` in marimo."""
+        EXPLORERS.add(self)
+        return widget_of(self.view())
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return self.bundle()
+
+    def __repr__(self) -> str:
+        return f"<Explorer of {self.summary.title!r}, {len(self.lines)} steps>"
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {number: line for line, number in enumerate(self.lines.numbers)}
+
+    def add_facet(self, make: Callable[[Explorer], Facet]) -> None:
+        """Adds chips to filter by.  ``make`` is called with this explorer now, and again whenever the log has grown."""
+        self._facet_makers.append(make)
+        self.facets.add(make(self))
+
+    @cached_property
+    def facets(self) -> Facets:
+        """Everything that the list can be filtered by."""
+        facets = Facets(self.trace, self.lines)
+        self.__dict__["facets"] = facets  # the makers may use it
+        for make in self._facet_makers:
+            facets.add(make(self))
+        return facets
+
+    @cached_property
+    def reviewer(self) -> Reviewer:
+        """Answers requests about the review of the log."""
+        from nbtools.traces.explorer.reviewing.reviewer import Reviewer  # noqa: PLC0415 - loaded with the first review
+        from nbtools.traces.explorer.reviewing.signal_search import SignalSearch  # noqa: PLC0415
+
+        self._signals = self._signals or SignalSearch(self.trace)
+        return Reviewer(self.trace, self.lines, self._signals, self._following.version)
+
+    @cached_property
+    def _answers(self) -> PageResponder:
+        return PageResponder(self.trace, self.lines, self.facets, self._cells)
+
+
+def _bar(bar: Bar) -> TraceBar:
+    return TraceBar(first=bar.first, last=bar.last, height=round(100 * bar.height), tone=bar.tone, failed=bar.failed)
+
+
+class LogPosition(Protocol):
+    """A row's position in a log: a search result of a corpus, or a row of a query with these columns."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def seq(self) -> int: ...
+
+
+def open_trace(path: str | Path | LogPosition, step: str | int | None = None) -> Explorer:
+    """Opens the session log at ``path``; its rows are ``.trace``.  ``step`` is the number of the step to begin at: ``46``, ``"48.1"``.
+
+    A search result of a corpus opens its log at its step.
+    Raises ``TraceError`` if the log cannot be opened or its format is not recognised, and if there is no such step.
+    """
+    if isinstance(path, str | Path):
+        return Explorer(load(path), log=str(path), step="" if step is None else str(step))
+    explorer = Explorer(load(path.source), log=str(path.source))
+    lines = zip(explorer.lines.rows, explorer.lines.numbers, strict=True)
+    steps = ((row, number) for row, number in lines if isinstance(row, Call | Event))
+    number = next((number for row, number in steps if (row.session, row.seq) == (path.session, path.seq)), None)
+    if number is None:
+        raise TraceError(f"{path.source} has no step at position {path.seq} of session {path.session}.")
+    return Explorer(explorer.trace, log=str(path.source), step=number)

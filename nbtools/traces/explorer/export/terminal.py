@@ -1,0 +1,118 @@
+"""Text output of ``nbtools trace``."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.cards.phrases import counted
+from nbtools.core.errors import TraceError
+from nbtools.traces import load
+from nbtools.traces.explorer.explorer import Explorer, open_trace
+from nbtools.traces.explorer.export.static_html import line_text, text_lines
+from nbtools.traces.explorer.following import line_moves
+from nbtools.traces.explorer.timeline import Timeline
+from nbtools.traces.following.follow import has_only_begun
+from nbtools.traces.model import Call
+from nbtools.traces.reader import open_log
+from nbtools.traces.sharing.page import options_of, write_html
+from nbtools.traces.trace import Trace
+
+_LAST_STEPS = 10
+"""Steps that were written before and are printed all the same."""
+_INTERVAL, _MAX_INTERVAL = 0.2, 0.5
+"""Seconds between two looks at a log: after a change, and when nothing happens."""
+_MAX_HITS = 1_000
+"""Largest number of hits printed."""
+
+
+def summary_lines(log: str) -> Iterator[str]:
+    """Returns the summary and all steps, with the explorer's step numbers."""
+    explorer = open_trace(log)
+    return text_lines(explorer.summary, explorer.lines)
+
+
+def matching_steps(log: str, text: str) -> Iterator[str]:
+    """Returns a line for each step that contains ``text``.  Raises ``TraceError`` if there is none."""
+    explorer = open_trace(log)
+    hits = explorer.trace.search(text, _MAX_HITS)
+    if not hits:
+        raise TraceError(f"No step of {log} contains {text!r}.")
+    return (f"{explorer.step_of(hit.row):>6}  {one_line(hit.snippet)}" for hit in hits)
+
+
+def followed_steps(log: str, is_wanted: Callable[[], bool]) -> Iterator[str]:
+    """Yields the summary with the last steps, then each step once it is written, and again once its call has ended.
+
+    Ends when ``is_wanted`` returns False.
+    """
+    explorer = _opened(log, is_wanted)
+    if explorer is None:
+        return
+    yield from text_lines(explorer.summary, explorer.lines[-_LAST_STEPS:])
+    interval = _INTERVAL
+    while is_wanted():
+        time.sleep(interval)
+        before = explorer.lines
+        interval = _INTERVAL if explorer.update() else min(interval * 1.2, _MAX_INTERVAL)
+        if explorer.lines is not before:
+            yield from _new_steps(before, explorer.lines)
+
+
+def _opened(log: str, is_wanted: Callable[[], bool]) -> Explorer | None:
+    """Returns the explorer; waits for the first line of a log that has only begun."""
+    while True:
+        try:
+            return Explorer(Trace([open_log(Path(log).expanduser())]), log=log)
+        except TraceError:
+            if not has_only_begun(Path(log).expanduser()):
+                raise
+        if not is_wanted():
+            return None
+        time.sleep(_MAX_INTERVAL)
+
+
+def _new_steps(before: Timeline, after: Timeline) -> Iterator[str]:
+    moves, changed = line_moves(before.rows, after.rows)
+    known = {line for move in moves for line in range(move.to, move.to + move.count)}
+    ended = {line for line in changed if isinstance(after.rows[line], Call)}
+    width = max((len(number) for number in after.numbers), default=1)
+    yield from (line_text(after[line], width) for line in range(len(after)) if line not in known or line in ended)
+
+
+def facts_json(log: str) -> str:
+    """Returns ``Trace.facts`` as JSON; control characters are escaped for terminals."""
+    text = json.dumps(load(log).facts(), indent=2, ensure_ascii=False)
+    return "".join(character if character == "\n" or character.isprintable() else _escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def error_text(error: TraceError) -> str:
+    """Returns the text of an error, safe for a terminal."""
+    return seen(str(error), keep="\t\n")
+
+
+def export_html(log: str, path: str, patterns: str) -> tuple[Path, list[str]]:
+    """Exports the log as an HTML file to share.  Returns its path, and lines that say what was removed.
+
+    ``patterns`` is a file with a regular expression in each line; empty lines and those that begin with ``#`` are ignored.
+    """
+    try:
+        lines = Path(patterns).expanduser().read_text(encoding="utf-8").splitlines() if patterns else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise TraceError(f"{patterns}: {error}.") from error
+    redact = [line for line in lines if line.strip() and not line.startswith("#")]
+    written, secrets = write_html(load(log), path, options_of(redact))
+    return written, [seen(f"removed: {one.kind}, {one.shown}, in {counted(one.count, 'step')}") for one in secrets]
+
+
+def export_notebook(log: str, path: str) -> Path:
+    """Exports the log as a notebook and returns its path."""
+    return load(log).to_notebook(path)

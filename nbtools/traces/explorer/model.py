@@ -1,0 +1,491 @@
+"""Wire format of the explorer, ``application/vnd.nbtools.trace.v1+json``, and of the requests that its page sends to the kernel.
+
+The bundle contains the initial view; everything else is sent on request.  The page computes nothing.
+
+A bundle may come from another person's notebook, so it names actions and contains no code: the source of a cell is sent only by the
+kernel, in reply to a request.  ``labextension/src/explorer/model.ts`` is generated from this file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from nbtools.cards.model import Card, Span, Wire
+from nbtools.traces.comparison.model import (
+    BaselineTask,
+    ComparedOutcomes,
+    ComparedPage,
+    ComparedTask,
+    CompareWithTask,
+    ComparisonView,
+    OpenRunTask,
+    OutcomesTask,
+)
+from nbtools.traces.explorer.recorded_card import Tone
+from nbtools.traces.explorer.reviewing.model import ReviewTask, TraceReview
+from nbtools.traces.explorer.saved_filters.model import SavedFilters, SavedFiltersTask
+from nbtools.traces.explorer.usage.model import SamplesTask, StripTask, TraceStrip, TraceUsage, UsageTask
+from nbtools.traces.sessions.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
+
+TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
+
+
+class TraceFact(Wire):
+    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news; ``title`` says what is counted."""
+
+    text: str
+    doubt: str = ""
+    bad: bool = False
+    title: str = ""
+
+
+class TraceLine(Wire):
+    """One line of the list.
+
+    ``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed.  ``below`` is the
+    number of lines nested under it.  ``call``: it is a tool call, not a message.  ``snippet`` is the excerpt that a search found.
+    """
+
+    line: int
+    number: str
+    icon: str
+    name: str
+    subject: str
+    right: str
+    tone: Tone
+    depth: int
+    below: int = 0
+    call: bool = False
+    live: bool = True
+    added: int = 0
+    removed: int = 0
+    snippet: tuple[Span, ...] = ()
+
+
+class TraceBar(Wire):
+    """One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage.  ``failed`` counts the lines that failed."""
+
+    first: int
+    last: int
+    height: int
+    tone: Tone
+    failed: int = 0
+
+
+class TraceChoice(Wire):
+    """A value to filter by.
+
+    ``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title``
+    explains it.
+    """
+
+    key: str
+    label: str
+    count: int
+    title: str = ""
+
+
+class TraceFacet(Wire):
+    """Choices of one kind, of which a line must have one of those that are chosen.  ``menu``: they are a menu instead of chips."""
+
+    name: str
+    label: str
+    menu: bool = False
+    choices: tuple[TraceChoice, ...] = ()
+
+
+TraceOrder = Literal["", "tokens", "duration"]
+
+
+class TraceFilter(Wire):
+    """Selects the lines to list; empty fields select everything.
+
+    ``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive).  ``folded`` are lines whose nested
+    lines are not listed.  ``order`` lists the lines with the most tokens, or the longest calls, first.
+    """
+
+    text: str = Field("", max_length=10_000)
+    chips: tuple[Annotated[str, Field(max_length=10_000)], ...] = Field((), max_length=100)
+    first: int | None = None
+    last: int | None = None
+    folded: tuple[int, ...] = Field((), max_length=10_000)
+    order: TraceOrder = ""
+
+
+class PageTask(Wire):
+    """Asks for ``count`` lines from index ``first`` (from 0) of those that match the filter."""
+
+    type: Literal["page"] = "page"
+    filter: TraceFilter
+    first: int
+    count: int
+
+
+class PositionTask(Wire):
+    """Asks for the index, under the filter, of a line or of the first one after it."""
+
+    type: Literal["place"] = "place"
+    filter: TraceFilter
+    line: int
+
+
+class OpenTask(Wire):
+    """Asks for the detail view of one line."""
+
+    type: Literal["open"] = "open"
+    line: int
+
+
+class RawTask(Wire):
+    """Asks for the bytes of a line's record."""
+
+    type: Literal["raw"] = "raw"
+    line: int
+
+
+TraceAction = Literal["compare", "notebook", "share", "sql"]
+
+
+class CellTask(Wire):
+    """Asks for the source of a cell that queries the log with SQL."""
+
+    type: Literal["cell"] = "cell"
+
+
+class ExportTask(Wire):
+    """Asks to write the log as a notebook beside it."""
+
+    type: Literal["story"] = "story"
+
+
+class FollowTask(Wire):
+    """Asks what was written to the log since ``version``, which the page shows.
+
+    ``log`` is the name of the file in which the session goes on, if the person goes on to it.
+    """
+
+    type: Literal["follow"] = "follow"
+    version: int
+    log: str = Field(default="", max_length=300)
+
+
+class ShareTask(Wire):
+    """Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
+
+    ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``.
+    ``notes``: the review's notes, labels and verdicts are in the file.
+    """
+
+    type: Literal["share"] = "share"
+    patterns: tuple[Annotated[str, Field(max_length=1_000)], ...] = Field((), max_length=100)
+    keep: tuple[Annotated[str, Field(max_length=100)], ...] = Field((), max_length=10_000)
+    home: bool = True
+    notes: bool = False
+    write: bool = False
+
+
+class ChangesTask(Wire):
+    """Asks for the files that the session changed."""
+
+    type: Literal["changes"] = "changes"
+
+
+class FileDiffTask(Wire):
+    """Asks for the diff of one of these files over the session; the reply is ``TraceOpened``."""
+
+    type: Literal["file_diff"] = "file_diff"
+    path: str = Field(max_length=10_000)
+
+
+TraceTask = Annotated[
+    PageTask
+    | PositionTask
+    | OpenTask
+    | RawTask
+    | CellTask
+    | ExportTask
+    | FollowTask
+    | StripTask
+    | UsageTask
+    | SamplesTask
+    | SessionsTask
+    | OpenSessionsTask
+    | ChangesTask
+    | FileDiffTask
+    | ReviewTask
+    | SavedFiltersTask
+    | ShareTask
+    | ComparedTask
+    | BaselineTask
+    | OutcomesTask
+    | OpenRunTask
+    | CompareWithTask,
+    Field(discriminator="type"),
+]
+
+
+class TraceRequest(Wire):
+    id: int
+    explorer: str
+    task: TraceTask
+
+
+class TracePage(Wire):
+    """Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
+
+    ``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later.
+    ``facets`` come with the first lines only; elsewhere they are empty.
+    """
+
+    type: Literal["page"] = "page"
+    first: int
+    total: int
+    calls: int
+    lines: tuple[TraceLine, ...]
+    indexed: int = 100
+    facets: tuple[TraceFacet, ...] = ()
+
+
+class TracePosition(Wire):
+    """Reply to ``PositionTask``."""
+
+    type: Literal["place"] = "place"
+    number: int
+
+
+class TraceLink(Wire):
+    """Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths."""
+
+    text: str
+    line: int | None = None
+    path: str = ""
+
+
+class TraceContext(Wire):
+    """One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line."""
+
+    label: str
+    parts: tuple[TraceLink, ...]
+
+
+class TraceOpened(Wire):
+    """The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
+
+    ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
+    call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the
+    kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log.
+    """
+
+    type: Literal["opened"] = "opened"
+    line: int
+    number: str = ""
+    card: Card
+    foot: str
+    around: tuple[TraceContext, ...] = ()
+    raw: str = ""
+    replay: str = ""
+    obstacle: str = ""
+    tool: str = ""
+    link: str = ""
+    place: str = ""
+
+
+class TraceRaw(Wire):
+    """The bytes as text; ``note`` says what was left out."""
+
+    type: Literal["raw"] = "raw"
+    text: str
+    note: str = ""
+
+
+class TraceCell(Wire):
+    """The source of a cell, for the person to complete or edit."""
+
+    type: Literal["cell"] = "cell"
+    source: str
+
+
+class TraceExport(Wire):
+    """The notebook that was written.
+
+    ``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path.
+    """
+
+    type: Literal["story"] = "story"
+    path: str
+    place: str = ""
+
+
+class TraceSecret(Wire):
+    """A secret that is removed, or stays if ``kept``: its kind, its beginning, how many steps contain it, and the first of these."""
+
+    id: str
+    kind: str
+    shown: str
+    count: int
+    places: str
+    kept: bool = False
+
+
+class TraceShare(Wire):
+    """The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written.
+
+    ``notes`` counts the notes, labels and verdicts that can be in it.
+    """
+
+    type: Literal["share"] = "share"
+    size: int
+    secrets: tuple[TraceSecret, ...]
+    notes: int = 0
+    path: str = ""
+
+
+class TraceView(Wire):
+    """The initial view.  ``page`` has the first lines without a filter.
+
+    ``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of
+    changed files, ``samples`` of samples of an evaluation.  ``actions`` are offered for the whole log.
+    ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``.
+    """
+
+    model_config = ConfigDict(extra="ignore")  # saved views of earlier versions have fields that are gone
+
+    explorer: str
+    title: str
+    facts: tuple[TraceFact, ...]
+    bars: tuple[TraceBar, ...]
+    page: TracePage
+    step: int | None = None
+    failure: int | None = None
+    changed: int = 0
+    samples: int = 0
+    actions: tuple[TraceAction, ...] = ()
+    version: int = 0
+    fresh: bool = False
+
+
+class TraceMove(Wire):
+    """``count`` lines from ``first`` on are now the lines from ``to`` on."""
+
+    first: int
+    to: int
+    count: int
+
+
+class TraceFollow(Wire):
+    """Reply to ``FollowTask``.  ``view`` is None if nothing has changed; its page has no lines.
+
+    ``moves`` say where the lines of the page's version are now; other lines are new, or gone.  ``changed`` are lines, as numbered now, that
+    say something else, such as calls that have got their result.  ``restarted``: it is not known where the lines are.  ``fresh``: the log
+    was written in the last minutes.  ``continuation`` is the name of the file in which the session goes on, empty if there is none.
+    """
+
+    type: Literal["follow"] = "follow"
+    version: int
+    fresh: bool
+    view: TraceView | None = None
+    moves: tuple[TraceMove, ...] = ()
+    changed: tuple[int, ...] = ()
+    restarted: bool = False
+    continuation: str = ""
+
+
+class TraceChangedFile(Wire):
+    """A file that was changed.
+
+    ``path`` is its key, ``kind`` empty, or new, deleted or renamed.  ``added`` and ``removed`` are lines, None if the log does not tell;
+    ``complete``: they count all changes.
+    """
+
+    path: str
+    label: str
+    kind: str = ""
+    changes: int
+    added: int | None = None
+    removed: int | None = None
+    complete: bool = True
+    steps: tuple[TraceLink, ...] = ()
+
+
+class TraceChanges(Wire):
+    """Reply to ``ChangesTask``: the first of ``total`` files."""
+
+    type: Literal["changes"] = "changes"
+    files: tuple[TraceChangedFile, ...]
+    total: int
+
+
+class TraceProblem(Wire):
+    """Why there is no reply, and what to do."""
+
+    type: Literal["problem"] = "problem"
+    text: str
+
+
+class TracePending(Wire):
+    """The reply is still being computed: a moment later, the same request gets it."""
+
+    type: Literal["pending"] = "pending"
+
+
+class OpenedLogs(Wire):
+    """The view of one session that was opened, or of the comparison of several."""
+
+    type: Literal["logs"] = "logs"
+    view: TraceView | None = None
+    comparison: ComparisonView | None = None
+
+
+TraceReply = Annotated[
+    TracePage
+    | TracePosition
+    | TraceOpened
+    | TraceRaw
+    | TraceCell
+    | TraceExport
+    | TraceFollow
+    | TraceChanges
+    | TraceStrip
+    | TraceUsage
+    | TraceReview
+    | SavedFilters
+    | TraceShare
+    | TraceProblem
+    | TracePending
+    | SessionsPage
+    | OpenedLogs
+    | ComparedPage
+    | ComparedOutcomes
+    | ComparisonView,
+    Field(discriminator="type"),
+]
+
+
+class TraceAnswer(Wire):
+    """``reply`` to the request ``id``; ``gone``: this kernel does not know the explorer (the kernel was restarted)."""
+
+    id: int
+    gone: bool = False
+    reply: TraceReply | None = None
+
+
+class LogRequest(Wire):
+    """Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
+
+    A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session.  ``step`` is the number
+    of the step at which a single log begins.
+    """
+
+    logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(max_length=20)
+    step: str = Field(default="", max_length=100)
+
+
+class LogAnswer(Wire):
+    """The view of one log, the comparison of several, the list of all sessions, or the problem with one of them."""
+
+    view: TraceView | None = None
+    sessions: SessionsView | None = None
+    comparison: ComparisonView | None = None
+    problem: str = ""

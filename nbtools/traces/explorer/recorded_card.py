@@ -1,0 +1,205 @@
+"""Displays a recorded call as a card, with the same model, blocks and words as a live call; also a log that cannot be opened."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from nbtools.cards.blocks import blocks_of, diff_blocks, text_block
+from nbtools.cards.card import changed_lines, exit_status
+from nbtools.cards.command_block import command_blocks
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.cards.model import Block, Card, State, TextBlock
+from nbtools.cards.phrases import elapsed
+from nbtools.core.errors import NbtoolsError, ToolFailure, TraceError
+from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResultDisplay
+from nbtools.traces.model import Call, Detail, Op, Status
+
+Tone: TypeAlias = Literal["person", "agent", "quiet", "done", "changed", "failed", "stopped", "unknown"]
+"""Who speaks, or how a call ended: ``changed`` is a successful change to a file; ``stopped`` is denied, cancelled or unfinished."""
+
+ICONS: dict[Op, str] = {
+    "shell": "terminal",
+    "read": "fileSearch",
+    "write": "pencil",
+    "edit": "pencil",
+    "patch": "pencil",
+    "notebook": "pencil",
+    "search": "regex",
+    "list": "folder",
+    "fetch": "globe",
+    "web_search": "globe",
+    "plan": "lightBulb",
+}
+"""``Icon`` values, as our tools of the same kind have; all other operations get a ``hammer``."""
+CHANGE_OPS: frozenset[Op] = frozenset({"write", "edit", "patch", "notebook"})
+STATUS_WORDS: dict[Status, str] = {
+    "ok": "Done",
+    "error": "Failed",
+    "cancelled": "Cancelled",
+    "denied": "Denied",
+    "interrupted": "Interrupted",
+    "unanswered": "No answer recorded",
+    "unknown": "Outcome not recorded",
+}
+MIN_DURATION = 0.05
+"""Seconds from which a duration is shown."""
+
+
+def icon_of(call: Call) -> str:
+    return ICONS.get(call.op, "hammer")
+
+
+def tone_of(call: Call) -> Tone:
+    if call.status == "ok" and not call.exit_code:
+        return "changed" if call.op in CHANGE_OPS else "done"
+    if call.status in ("ok", "error"):
+        return "failed"
+    return "unknown" if call.status == "unknown" else "stopped"
+
+
+def outcome_of(call: Call) -> str:
+    """Returns the outcome to show beside the name, such as ``exit 1`` or ``denied``; empty for success and for an unknown outcome."""
+    if call.exit_code and call.status in ("ok", "error"):
+        return f"exit {call.exit_code}"
+    return "" if call.status in ("ok", "unknown") else STATUS_WORDS[call.status].lower()
+
+
+def duration_of(call: Call) -> str:
+    """Returns the duration as text; empty if it is not recorded or very short."""
+    return elapsed(call.duration) if call.duration is not None and call.duration >= MIN_DURATION else ""
+
+
+def relative_path(path: str, folder: str) -> str:
+    """Returns ``path`` relative to the session's ``folder``; unchanged if it is elsewhere or not a path."""
+    return path.removeprefix(folder.rstrip("/") + "/") if folder else path
+
+
+_MARKDOWN = frozenset({"agent", "fetch", "web_search"})
+_STATES: dict[str, State] = {"ok": "success", "error": "error"}
+"""States of cards; every other status is drawn like a cancelled call: grey and finished."""
+_SHORT = 100
+"""Largest length of a command that is shown in the head only."""
+
+
+def recorded_card(call: Call, detail: Detail, *, cwd: str = "") -> Card:
+    """Returns the card of ``call``, unfolded.  ``cwd`` is the folder of its session; paths are shown relative to it.
+
+    Paths are not links: the files may have been on another machine.
+    """
+    blocks = (*_command_blocks(call, detail), *_result_blocks(call, detail, cwd))
+    return Card(
+        id=call.id,
+        state="success" if _exited_nonzero(call, detail) else _STATES.get(call.status, "cancelled"),
+        tool=one_line(call.name, 100),
+        icon=icon_of(call),
+        subject=one_line(relative_path(detail.command or call.subject, cwd)),
+        **(changed_lines(blocks) if call.status == "ok" else {}),
+        status=_status(call, detail),
+        failed=_exited_nonzero(call, detail),
+        detail=duration_of(call),
+        blocks=blocks,
+        record=_record(call),
+        root="/",
+    )
+
+
+def _exit_code(call: Call, detail: Detail) -> int | None:
+    return detail.display.exit_code if isinstance(detail.display, CommandOutput) else call.exit_code
+
+
+def _exited_nonzero(call: Call, detail: Detail) -> bool:
+    """Returns whether a command ended with a non-zero exit code: a bad result, but not a failure of the tool."""
+    return call.op == "shell" and call.status in ("ok", "error") and bool(_exit_code(call, detail))
+
+
+def _status(call: Call, detail: Detail) -> str:
+    if isinstance(detail.display, CommandOutput) and detail.display.status and call.status in ("ok", "error"):
+        return detail.display.status
+    if _exited_nonzero(call, detail):
+        return exit_status(_exit_code(call, detail))
+    return STATUS_WORDS[call.status]
+
+
+def _command_blocks(call: Call, detail: Detail) -> tuple[Block, ...]:
+    """Returns the parsed command if the head cannot show it completely."""
+    command = detail.command
+    return command_blocks(command) if call.op == "shell" and (len(command) > _SHORT or "\n" in command.strip()) else ()
+
+
+def _result_blocks(call: Call, detail: Detail, cwd: str) -> tuple[Block, ...]:
+    display = _with_relative_paths(detail.display, cwd)
+    path = relative_path(call.paths[0], cwd) if len(call.paths) == 1 else ""
+    if not isinstance(display, str):
+        return blocks_of(display, path)
+    change = _requested_change(call, detail, cwd)
+    if call.status == "error":
+        return (*((text_block(display, tone="error"),) if display.strip() else ()), *change)
+    return (*blocks_of(display, markdown=call.op in _MARKDOWN), *change)
+
+
+def _requested_change(call: Call, detail: Detail, cwd: str) -> tuple[Block, ...]:
+    """Returns the diff of the requested change if the result does not show it."""
+    diffs = diff_blocks([_relative_diff(one, cwd) for one in detail.changes]) if call.op in CHANGE_OPS else ()
+    return (text_block("Requested change:", tone="quiet"), *diffs) if diffs and call.status != "ok" else diffs
+
+
+def _with_relative_paths(display: ToolResultDisplay, cwd: str) -> ToolResultDisplay:
+    match display:
+        case FileDiff():
+            return _relative_diff(display, cwd)
+        case FileDiffs():
+            return FileDiffs(tuple(_relative_diff(one, cwd) for one in display.files))
+        case _:
+            return display
+
+
+def _relative_diff(diff: FileDiff, cwd: str) -> FileDiff:
+    """Returns ``diff`` with a relative name, and with final newlines added if neither side has one."""
+    name = relative_path(diff.file_name, cwd)
+    old, new = diff.original_content, diff.new_content
+    # Many logs contain only the part of a file that was replaced, so a missing final newline means nothing.
+    if old and new and not old.endswith("\n") and not new.endswith("\n"):
+        return replace(diff, file_name=name, original_content=f"{old}\n", new_content=f"{new}\n")
+    return replace(diff, file_name=name)
+
+
+def _record(call: Call) -> str:
+    """Returns when the call was made, in which turn, and what allowed it, as far as the log records that."""
+    at = "" if call.at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(call.at))
+    doubt = "outcome inferred from the text of the result" if call.status_source == "text" else ""
+    rewound = "" if call.live else "on a rewound branch"
+    parts = [f"Recorded {at}".strip(), f"turn {call.turn}" if call.turn else "", call.permission, doubt, rewound]
+    return seen(" · ".join(filter(None, parts)))
+
+
+def open_error_card(log: str, error: TraceError) -> Card:
+    """Returns a card that says why ``log`` cannot be opened and which files beside it have a similar name."""
+    path = Path(log).expanduser()
+    status = "Unknown format" if path.exists() else "File not found"
+    if str(error).startswith("Step "):
+        status = "Step not found"
+    elif path.is_dir():
+        status = "Is a folder"
+    suggestion = "" if path.exists() else _near(path)
+    blocks = (TextBlock(text=seen("\n".join(filter(None, [str(error), suggestion])), keep="\n"), tone="error"),)
+    return Card(id="", state="error", tool="trace", icon="fileSearch", subject=one_line(log, 200), status=status, blocks=blocks)
+
+
+def line_error_card(line: str, error: NbtoolsError) -> Card:
+    """Returns a card for a line that is not understood or names a step that does not exist."""
+    status = "Invalid arguments" if isinstance(error, ToolFailure) else "Step not found"
+    blocks = (TextBlock(text=seen(str(error), keep="\n"), tone="error"),)
+    return Card(id="", state="error", tool="trace", icon="fileSearch", subject=one_line(line.strip(), 200), status=status, blocks=blocks)
+
+
+def _near(path: Path) -> str:
+    try:
+        names = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return f"The folder {path.parent} does not exist."
+    found = get_close_matches(path.name, names, n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(str(path.parent / name) for name in found)}?" if found else ""

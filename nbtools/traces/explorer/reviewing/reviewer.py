@@ -1,0 +1,310 @@
+"""Answers the explorer's requests to review lines, and tells what is marked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from threading import Lock
+
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.core.errors import TraceError
+from nbtools.traces.explorer.facets import Facet
+from nbtools.traces.explorer.nesting import LineRow
+from nbtools.traces.explorer.reviewing.model import (
+    MarkTone,
+    ReviewAgreement,
+    ReviewCode,
+    ReviewTask,
+    TraceLabel,
+    TraceMark,
+    TraceReview,
+)
+from nbtools.traces.explorer.reviewing.signal_search import SignalSearch
+from nbtools.traces.explorer.timeline import Timeline
+from nbtools.traces.model import Call, Event, Session
+from nbtools.traces.review.model import VERDICTS, Label, Signal, SignalKind
+from nbtools.traces.review.review import default_reviewer
+from nbtools.traces.review.signals import DEFINITIONS
+from nbtools.traces.trace import Trace
+
+SIGNAL_NAMES: dict[SignalKind, str] = {
+    "repeated_call": "repeated call",
+    "undone_edit": "undone edit",
+    "failure_not_retried": "failure not retried",
+    "tests_claimed_not_run": "tests claimed, not run",
+    "file_read_often": "file read often",
+    "context_pressure": "context full",
+}
+UNREVIEWED = "unreviewed"
+_MAX_MARKS = 20_000
+_MAX_LABELS = 200
+_LOST = {
+    "moved": "moved: the same content is at another position, or at several",
+    "changed": "changed: this step has other content now",
+    "gone": "gone: the log has no such step any more",
+}
+_TONES: dict[str, MarkTone] = {"pass": "pass", "fail": "fail", "defer": "defer"}
+
+
+class Reviewer:
+    """Reviews the lines of ``trace``, in this ``version``.  Thread-safe."""
+
+    def __init__(self, trace: Trace, lines: Timeline, search: SignalSearch, version: int) -> None:
+        self._trace = trace
+        self._lines = lines
+        self._lock = Lock()
+        self._search = search
+        self._version = version
+        self._found_signals: tuple[Sequence[Signal], Sequence[tuple[Signal, Sequence[int]]]] = ((), ())
+        self._signal_marks: tuple[object, Sequence[TraceMark]] = (None, ())
+        self._lines_by_signal: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
+        self._label_marks: dict[str, Sequence[TraceMark]] = {}
+        self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
+
+    def answer(self, task: ReviewTask) -> TraceReview:
+        """Carries out a request and returns the review after it.  Raises ``TraceError``, in which case nothing was changed."""
+        self._search.start()
+        with self._lock:
+            review = self._trace.review
+            review.reviewer = task.reviewer.strip() or default_reviewer()
+            message = self._act(task)
+            done, total = review.progress()
+            return TraceReview(
+                reviewer=review.reviewer,
+                codes=tuple(ReviewCode(name=code.name, key=code.key, description=code.description) for code in review.book.codes),
+                labels=tuple(self._wire_labels()),
+                records=len(review.labels),
+                marks=tuple(islice(self._marks(), _MAX_MARKS)),
+                agreements=tuple(self._agreements()),
+                done=done,
+                total=total,
+                sessions=self._reviews_sessions,
+                following=self._following(task),
+                message=message,
+                complete=self._search.is_complete,
+                version=self._version,
+            )
+
+    def lines_by_mark(self) -> Mapping[str, Sequence[int]]:
+        """Returns the lines with each verdict and code, with a note, and those still without a verdict of the reviewer."""
+        with self._lock:
+            review = self._trace.review
+            version = (review.labels, review.reviewer)
+            if self._marked[0] != version:
+                self._marked = (version, self._find_marked())
+            return self._marked[1]
+
+    def _find_marked(self) -> Mapping[str, Sequence[int]]:
+        review = self._trace.review
+        lines: dict[str, set[int]] = {name: set() for name in (*VERDICTS, *(code.name for code in review.book.codes))}
+        for label in review.labels:
+            lines.setdefault("note" if label.kind == "note" else label.value, set()).update(self._lines_of(label))
+        found = {name: sorted(places) for name, places in lines.items() if places}
+        if found:
+            waiting = (self._lines.line_by_row.get(id(row)) for row in review.unreviewed("recorded"))
+            found[UNREVIEWED] = sorted(line for line in waiting if line is not None)
+        return found
+
+    def lines_by_signal(self) -> Mapping[str, Sequence[int]]:
+        """Returns the lines with each signal, as far as signals have been looked for."""
+        found = self._signal_lines()
+        if found is not self._lines_by_signal[0]:
+            lines: dict[str, set[int]] = defaultdict(set)
+            for signal, places in found:
+                lines[SIGNAL_NAMES[signal.kind]].update(places)
+            self._lines_by_signal = (found, {name: sorted(lines[name]) for name in SIGNAL_NAMES.values() if name in lines})
+        return self._lines_by_signal[1]
+
+    # --- changes
+
+    def _act(self, task: ReviewTask) -> str:
+        review = self._trace.review
+        match task.action:
+            case "read":
+                return ""
+            case "undo":
+                undone = review.undo()
+                return f"Taken back: {_name(undone)}." if undone else "There is nothing of yours to take back."
+            case "withdraw":
+                label = self._label(task.label)
+                review.withdraw(label)
+                return f"Taken back: {_name(label)}."
+            case "sort":
+                return f"The note is sorted under {review.sort_note(self._label(task.label), task.value).value}."
+            case "label":
+                return self._toggle(task)
+        where = self._where(task)
+        label = review.note(where, task.value, task.span) if task.action == "note" else review.verdict(where, task.value, task.span)
+        return f"{_place(label)}: {_name(label)}."
+
+    def _toggle(self, task: ReviewTask) -> str:
+        """Applies a code, or takes it back if the same lines have it from this reviewer already."""
+        review, before = self._trace.review, {label.id for label in self._trace.review.labels}
+        label = review.label(self._where(task), task.value, task.span)
+        if label.id in before:
+            review.withdraw(label)
+            return f"Taken back: {_name(label)}."
+        return f"{_place(label)}: {_name(label)}."
+
+    def _label(self, name: str) -> Label:
+        label = next((one for one in self._trace.review.labels if one.id == name), None)
+        if label is None:
+            raise TraceError("This record is not in force any more.")
+        return label
+
+    def _where(self, task: ReviewTask) -> Session | Call | Event | tuple[Call | Event, Call | Event] | None:
+        if task.line is None:
+            return None
+        first = self._row(task.line)
+        last = first if task.last is None else self._row(task.last)
+        if first is last or isinstance(first, Session) or isinstance(last, Session):
+            if first is not last:
+                raise TraceError("A range begins and ends at steps, not at the line of a session.")
+            return first
+        return first, last
+
+    def _row(self, line: int) -> LineRow:
+        if not 0 <= line < len(self._lines):
+            raise TraceError(f"Line {line} does not exist: the log has {len(self._lines):,} lines.")
+        return self._lines.rows[line]
+
+    # --- what there is
+
+    @property
+    def _reviews_sessions(self) -> bool:
+        return sum(not session.parent for session in self._trace.sessions) > 1
+
+    def _following(self, task: ReviewTask) -> int | None:
+        """Returns the line to review next; in the recorded order the first one after the line of the task."""
+        rows = self._trace.review.unreviewed(task.order, task.seed)
+        lines = (line for row in rows if (line := self._lines.line_by_row.get(id(row))) is not None)
+        first = next(lines, None)
+        if task.order == "recorded" and task.line is not None:
+            after = max(task.line, task.last or 0)
+            return first if first is None or first > after else next((line for line in lines if line > after), first)
+        return next(lines, first) if first == task.line else first
+
+    def _wire_labels(self) -> Iterator[TraceLabel]:
+        review = self._trace.review
+        codes = {label.about: label.value for label in review.labels if label.kind == "code"}
+        listed = [label for label in review.labels if label.kind in {"note", "label", "verdict"}]
+        for label in listed[-_MAX_LABELS:]:
+            places = self._lines_of(label)
+            yield TraceLabel(
+                id=label.id,
+                kind=label.kind,
+                value=seen(label.value, keep="\t\n"),
+                reviewer=one_line(label.reviewer, 100),
+                mine=label.reviewer == review.reviewer,
+                step=_steps(label),
+                line=places[0] if places else None,
+                last=places[-1] if places else None,
+                span=one_line(label.span, 300),
+                code=codes.get(label.id, ""),
+                lost=_LOST.get(label.status, ""),
+            )
+
+    def _lines_of(self, label: Label) -> Sequence[int]:
+        """Returns the lines of a label: of its session's line, its step, or the steps of its session in its range."""
+        first, last = self._trace.review.rows_of(label)
+        start = self._lines.line_by_row.get(id(first))
+        end = self._lines.line_by_row.get(id(last))
+        if start is None or end is None:
+            return ()
+        if start == end or label.seq is None or label.last_seq is None:
+            return (start,)
+        rows = ((line, self._lines.rows[line]) for line in range(start, end + 1))
+        return [line for line, row in rows if not isinstance(row, Session) and row.session == label.session]
+
+    def _marks(self) -> Iterator[TraceMark]:
+        for label in self._trace.review.labels:
+            if label.id not in self._label_marks:
+                self._label_marks[label.id] = self._marks_of(label)
+            yield from self._label_marks[label.id]
+        found = self._signal_lines()
+        if found is not self._signal_marks[0]:
+            marks = (mark for signal, places in found for mark in _signal_marks(signal, places))
+            self._signal_marks = (found, tuple(islice(marks, _MAX_MARKS)))
+        yield from self._signal_marks[1]
+
+    def _marks_of(self, label: Label) -> Sequence[TraceMark]:
+        places = self._lines_of(label)
+        tone: MarkTone = _TONES.get(label.value, "label") if label.kind == "verdict" else "note" if label.kind == "note" else "label"
+        text = "note" if label.kind == "note" else one_line(label.value, 40)
+        title = one_line(f"{label.reviewer}: {label.value}", 400) + (f" ({label.status})" if label.status != "same" else "")
+        return [TraceMark(line=line, tone=tone, text=text, title=title) for line in (places[:1] if tone == "note" else places)]
+
+    def _agreements(self) -> Iterator[ReviewAgreement]:
+        review = self._trace.review
+        others = dict.fromkeys(label.reviewer for label in review.labels if label.kind == "verdict" and label.reviewer != review.reviewer)
+        for other in others:
+            found = review.agreement(review.reviewer, other)
+            kappa = None if found.kappa is None else round(found.kappa, 2)
+            yield ReviewAgreement(reviewer=one_line(other, 100), items=found.items, kappa=kappa)
+
+    # --- signals
+
+    def wait_for_signals(self) -> None:
+        self._search.finish()
+
+    def _signal_lines(self) -> Sequence[tuple[Signal, Sequence[int]]]:
+        """Returns each signal with its lines."""
+        signals, found = self._search.signals, self._found_signals
+        if signals is not found[0]:
+            wanted = {(signal.session, seq) for signal in signals for seq in signal.seqs}
+            steps = ((line, row) for line, row in enumerate(self._lines.rows) if not isinstance(row, Session)) if wanted else ()
+            lines = {(row.session, row.seq): line for line, row in steps if (row.session, row.seq) in wanted}
+            places = [(signal, [lines[signal.session, seq] for seq in signal.seqs if (signal.session, seq) in lines]) for signal in signals]
+            self._found_signals = found = (signals, places)
+        return found[1]
+
+
+class ReviewFacet(Facet):
+    """Verdicts, labels and notes of a step."""
+
+    name, label = "review", "Review"
+
+    def __init__(self, reviewer: Reviewer) -> None:
+        self._reviewer = reviewer
+
+    def lines(self) -> Mapping[str, Sequence[int]]:
+        return self._reviewer.lines_by_mark()
+
+    def title(self, key: str) -> str:
+        if key == UNREVIEWED:
+            return "Without a verdict of the reviewer"
+        return "Steps with this verdict" if key in VERDICTS else "Steps with a note" if key == "note" else "Steps with this label"
+
+
+class SignalFacet(Facet):
+    """Signals that a step is part of."""
+
+    name, label = "signal", "Signals"
+
+    def __init__(self, reviewer: Reviewer) -> None:
+        self._reviewer = reviewer
+
+    def lines(self) -> Mapping[str, Sequence[int]]:
+        return self._reviewer.lines_by_signal()
+
+    def title(self, key: str) -> str:
+        return next((DEFINITIONS[kind] for kind, name in SIGNAL_NAMES.items() if name == key), "")
+
+
+def _signal_marks(signal: Signal, places: Sequence[int]) -> Iterator[TraceMark]:
+    title = f"{one_line(signal.explanation, 300)}. {DEFINITIONS[signal.kind]}"
+    return (TraceMark(line=line, tone="signal", text=SIGNAL_NAMES[signal.kind], title=title) for line in places)
+
+
+def _steps(label: Label) -> str:
+    return label.step if label.step in {label.last_step, ""} else f"{label.step}–{label.last_step}"
+
+
+def _place(label: Label) -> str:
+    steps = _steps(label)
+    return "The session" if not steps else f"Steps {steps}" if "–" in steps else f"Step {steps}"
+
+
+def _name(label: Label) -> str:
+    return f"{label.kind} “{one_line(label.value, 60)}”" if label.kind in {"note", "label"} else one_line(label.value, 60)

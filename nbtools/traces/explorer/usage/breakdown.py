@@ -1,0 +1,206 @@
+"""Breaks the tokens, the money and the time of a session down by what they were used for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.phrases import elapsed
+from nbtools.traces.comparison.steps import file_key
+from nbtools.traces.explorer.recorded_card import relative_path
+from nbtools.traces.explorer.redaction import redacted
+from nbtools.traces.explorer.summary import short_number
+from nbtools.traces.explorer.timeline import Timeline
+from nbtools.traces.explorer.usage.model import TraceUsage, UsageRow, UsageTable
+from nbtools.traces.model import ContextPart, PartKind, RequestUsage
+from nbtools.traces.trace import Trace
+from nbtools.traces.usage.cost import Cost
+from nbtools.traces.usage.requests import input_of, sum_of_tokens
+from nbtools.traces.usage.timing import TurnTime, seconds_of
+
+MAX_ROWS = 12
+"""Largest number of rows of a table: those with the longest bars."""
+_NAMES: dict[PartKind, str] = {
+    "unlogged": "system prompt and tools (not in the log)",
+    "system": "the agent's own messages",
+    "person": "person",
+    "attachment": "attachments",
+    "summary": "summaries of compactions",
+    "thinking": "thinking",
+    "text": "the model's text",
+    "arguments": "arguments of calls",
+    "file": "files read",
+    "command": "output of commands",
+    "result": "results of other tools",
+}
+_CHIPS: dict[PartKind, str] = {
+    "person": "kind:said",
+    "text": "kind:said",
+    "thinking": "kind:thinking",
+    "file": "kind:reads",
+    "command": "kind:shell",
+}
+"""The explorer's chips that list a part's steps."""
+_LONG_PATH = 48
+_COLUMNS = ("", "characters", "tokens", "times requests")
+_NOTE = "Characters are exact. Tokens are bounds: a log counts only those of whole requests. The bar is characters times requests."
+
+
+def breakdown(trace: Trace, lines: Timeline, *, prices: bool) -> TraceUsage:
+    """Returns the tables that have rows.  Raises ``TraceError`` where prices are wanted and not installed."""
+    cost = trace.cost(prices=prices)
+    context = trace.context
+    tables = (
+        _requests(trace, cost),
+        UsageTable(title="Added to the context", columns=_COLUMNS, rows=tuple(_sources(context)), note=_NOTE),
+        UsageTable(title="By file", columns=_COLUMNS, rows=tuple(_files(trace, context))),
+        UsageTable(title="By program", columns=_COLUMNS, rows=tuple(_programs(context))),
+        UsageTable(title="Time", columns=("", "time"), rows=tuple(_time(trace.turns))),
+        UsageTable(title="Slowest calls", columns=("", "time"), rows=tuple(_slowest(trace, lines))),
+    )
+    return TraceUsage(tables=tuple(table for table in tables if table.rows), priced=prices)
+
+
+def _requests(trace: Trace, cost: Cost) -> UsageTable:
+    groups: dict[str, list[RequestUsage]] = defaultdict(list)
+    for request in trace.usage:
+        groups["not attributed to a request" if request.scope == "rest" else request.model or "model not recorded"].append(request)
+    rows = [_request_row(name, requests, cost) for name, requests in groups.items()]
+    most = max((size for _, size in rows), default=0)
+    columns = ("", "requests", "new input", "cached", "output", "cost")
+    shown = (UsageRow(cells=cells, share=_share(size, most)) for cells, size in sorted(rows, key=lambda row: -row[1]))
+    return UsageTable(title="Tokens and money", columns=columns, rows=tuple(shown), note=_cost_note(cost))
+
+
+def _request_row(name: str, requests: Sequence[RequestUsage], cost: Cost) -> tuple[tuple[str, ...], int]:
+    total = sum_of_tokens(request.tokens for request in requests)
+    own = sum(request.scope != "rest" for request in requests)
+    recorded = [request.cost for request in requests if request.cost is not None]
+    money = cost.by_model.get(name) if cost.prices else sum(recorded) if recorded else None
+    new = sum_of_tokens([total]).input
+    written = total.cache_write or 0
+    cells = (
+        one_line(name, 100),
+        f"{own:,}" if own else "",
+        "" if new is None else short_number(max(new, 0) + written),
+        "" if total.cache_read is None else short_number(max(total.cache_read, 0)),
+        "" if total.output is None else short_number(max(total.output, 0)),
+        "no price" if cost.prices and name in cost.unpriced else "" if money is None else _dollars(money),
+    )
+    return cells, max((input_of(total) or 0) + (total.output or 0), 0)
+
+
+def _cost_note(cost: Cost) -> str:
+    if not cost.prices:
+        return "" if cost.recorded is None else f"Recorded cost: {_dollars(cost.recorded)}."
+    if cost.total is None or cost.price_dates is None:
+        return f"{cost.prices} has no prices for these models."
+    first, last = cost.price_dates
+    days = f"{first}" if first == last else f"{first} to {last}"
+    least = "at least " if cost.lower_bound or cost.unpriced else ""
+    recorded = "" if cost.recorded is None else f" Recorded: {_dollars(cost.recorded)}."
+    return f"Total: {least}{_dollars(cost.total)}, by the prices of {days} in {cost.prices}.{recorded}"
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.4f}"
+
+
+@dataclass
+class _Sum:
+    characters: int | None = None
+    low: int = 0
+    high: int | None = None
+    volume: int = 0
+
+    def add(self, part: ContextPart) -> None:
+        if part.characters is not None:
+            self.characters = (self.characters or 0) + part.characters
+            self.volume += part.characters * (part.requests or 0)
+        if part.tokens_max is not None:
+            self.high = (self.high or 0) + part.tokens_max
+            self.low += part.tokens_min or 0
+
+    def cells(self, name: str) -> tuple[str, ...]:
+        tokens = (
+            ""
+            if self.high is None
+            else short_number(self.high)
+            if self.low == self.high
+            else f"{short_number(self.low)}–{short_number(self.high)}"
+        )
+        characters = "" if self.characters is None else short_number(self.characters)
+        return name, characters, tokens, short_number(self.volume) if self.volume else ""
+
+    @property
+    def length(self) -> int:
+        return self.volume or self.characters or 0
+
+
+def _sums(parts: Iterable[tuple[str, ContextPart]]) -> list[tuple[str, _Sum]]:
+    """Returns the sums by name, the longest bars first."""
+    sums: dict[str, _Sum] = defaultdict(_Sum)
+    for name, part in parts:
+        sums[name].add(part)
+    return sorted(sums.items(), key=lambda entry: (-entry[1].length, -(entry[1].high or 0)))
+
+
+def _sources(context: Iterable[ContextPart]) -> Iterator[UsageRow]:
+    found = _sums((part.part, part) for part in context)
+    most = max((total.length for _, total in found), default=0)
+    for name, total in found:
+        part: PartKind = name  # type: ignore[assignment]
+        yield UsageRow(cells=total.cells(_NAMES[part]), share=_share(total.length, most), chip=_CHIPS.get(part, ""))
+
+
+def _files(trace: Trace, context: Iterable[ContextPart]) -> Iterator[UsageRow]:
+    folders = {session.id: session.cwd for session in trace.sessions}
+    found = _sums((file_key(part.name, folders.get(part.session, "")), part) for part in context if part.part == "file")
+    yield from _named(found, "chip")
+
+
+def _programs(context: Iterable[ContextPart]) -> Iterator[UsageRow]:
+    yield from _named(_sums((part.name, part) for part in context if part.part == "command"), "text")
+
+
+def _named(found: Sequence[tuple[str, _Sum]], field: str) -> Iterator[UsageRow]:
+    most = max((total.length for _, total in found), default=0)
+    for name, total in found[:MAX_ROWS]:
+        several = field == "chip" and ", " in name  # one call that read several files
+        action = {} if several or not name.isprintable() else {field: f"path:{name}" if field == "chip" else name.partition(",")[0]}
+        label = _short_path(name) if field == "chip" else name
+        yield UsageRow(cells=total.cells(one_line(redacted(label), 100)), share=_share(total.length, most), **action)
+
+
+def _short_path(path: str) -> str:
+    """Returns the end of a long path."""
+    return path if len(path) <= _LONG_PATH else "…/" + "/".join(path.rsplit("/", 2)[1:])
+
+
+def _time(turns: Sequence[TurnTime]) -> Iterator[UsageRow]:
+    names = {
+        "tools": "tools",
+        "held": "calls that waited for approval or in a queue, summed",
+        "model": "the model, and the agent around it",
+        "waiting": "waiting for the person",
+    }
+    sums = {name: [value for turn in turns if (value := getattr(turn, name)) is not None] for name in names}
+    most = max((sum(values) for values in sums.values()), default=0.0)
+    for name, values in sums.items():
+        if values and (name != "held" or sum(values) >= 1):
+            yield UsageRow(cells=(names[name], elapsed(sum(values))), share=_share(sum(values), most))
+
+
+def _slowest(trace: Trace, lines: Timeline) -> Iterator[UsageRow]:
+    calls = [call for call in trace.slowest(5) if id(call) in lines.line_by_row]
+    most = max((seconds_of(call) or 0.0 for call in calls), default=0.0)
+    for call in calls:
+        seconds = seconds_of(call) or 0.0
+        name = one_line(redacted(f"{call.name} {relative_path(call.subject, lines.folder(call))}"), 100)
+        yield UsageRow(cells=(name, elapsed(seconds)), share=_share(seconds, most), line=lines.line_by_row[id(call)])
+
+
+def _share(length: float, most: float) -> int:
+    return round(100 * length / most) if most > 0 else 0

@@ -1,0 +1,95 @@
+"""Wire format of the overviews of time and tokens, and of the breakdown of a session."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from nbtools.cards.model import Wire
+from nbtools.traces.explorer.recorded_card import Tone
+
+StripMode = Literal["time", "tokens"]
+
+
+class StripTask(Wire):
+    """Asks for the overview over time, or over the tokens of the requests."""
+
+    type: Literal["strip"] = "strip"
+    mode: StripMode
+
+
+class UsageTask(Wire):
+    """Asks where tokens, money and time went; with ``prices``, what the requests cost by price lists."""
+
+    type: Literal["usage"] = "usage"
+    prices: bool = False
+
+
+class SamplesTask(Wire):
+    """Asks how the samples of an evaluation ended; the reply is ``TraceUsage`` with one table."""
+
+    type: Literal["samples"] = "samples"
+
+
+class StripBar(Wire):
+    """One bar, for the lines ``first`` … ``last`` of the log.
+
+    ``start`` and ``end`` are positions on the axis in ten-thousandths.  ``parts`` are the heights of its sections from the bottom, in
+    thousandths: new input, cached input, output; empty for a bar of full height.  ``label`` describes it.
+    """
+
+    first: int
+    last: int
+    start: int
+    end: int
+    lane: int = 0
+    parts: tuple[int, ...] = ()
+    tone: Tone = "quiet"
+    mark: Literal["", "cache", "compaction", "waiting"] = ""
+    label: str = ""
+
+
+class StripTick(Wire):
+    at: int
+    label: str
+
+
+class TraceStrip(Wire):
+    """An overview with ``lanes`` rows of bars, named ``names``.  ``note`` says why there are no bars, or what is left out."""
+
+    type: Literal["strip"] = "strip"
+    mode: StripMode
+    lanes: int = 1
+    names: tuple[str, ...] = ()
+    bars: tuple[StripBar, ...] = ()
+    ticks: tuple[StripTick, ...] = ()
+    note: str = ""
+
+
+class UsageRow(Wire):
+    """A row of a table: ``cells`` are the texts of its columns, ``share`` the length of its bar in percent.
+
+    A click lists the steps of the choice ``chip``, searches for ``text``, or goes to ``line``.
+    """
+
+    cells: tuple[str, ...]
+    share: int = 0
+    chip: str = ""
+    text: str = ""
+    line: int | None = None
+
+
+class UsageTable(Wire):
+    """A table of the breakdown; ``note`` explains its numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[UsageRow, ...]
+    note: str = ""
+
+
+class TraceUsage(Wire):
+    """The tables of tokens, money and time.  ``priced``: the costs are those of price lists."""
+
+    type: Literal["usage"] = "usage"
+    tables: tuple[UsageTable, ...]
+    priced: bool = False

@@ -1,0 +1,66 @@
+"""What the words of a command mean that name logs: a pattern, the latest session, several logs to compare.
+
+Both ``%trace`` and ``nbtools trace`` use it; it loads no reader of logs.
+"""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbtools.core.errors import ErrorCode, ToolFailure
+
+LATEST = "latest"
+CHECK = "check"
+LETTERS = "ABCDEFGHIJKLMNOPQRST"
+"""The names of compared runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompareLogs:
+    """Compares several logs. ``baseline`` is the index of one of them."""
+
+    logs: tuple[str, ...]
+    checks: tuple[str, ...] = ()
+    baseline: int | None = None
+
+
+def comparison_command(logs: list[str], flags: dict[str, Any]) -> CompareLogs:
+    """Returns what several logs with flags mean. Raises ``ToolFailure``."""
+    if len(logs) > len(LETTERS):
+        raise argument_error(
+            f"{len(logs)} logs cannot be compared side by side: name at most {len(LETTERS)}, or a pattern that matches fewer. "
+            "nbtools.traces.load_many and Corpus query any number in SQL."
+        )
+    stray = next((name for name in flags if name not in {CHECK, "baseline"}), None)
+    if stray is not None:
+        raise argument_error(f"--{stray} takes a single log, and {len(logs)} are named. Put a path with spaces in quotes.")
+    baseline = LETTERS.find(flags.get("baseline", "").upper()) if flags.get("baseline") else None
+    if baseline is not None and not 0 <= baseline < len(logs):
+        raise argument_error(
+            f"--baseline {flags['baseline']} is none of the logs: they are A to {LETTERS[len(logs) - 1]}, in the order named."
+        )
+    return CompareLogs(tuple(logs), tuple(flags.get(CHECK, ())), baseline)
+
+
+def expanded(log: str) -> list[str]:
+    """Returns the files that match a pattern; anything else, and an existing path, as it is. Raises ``ToolFailure`` without a match."""
+    if not any(character in log for character in "*?[") or path_exists(log):
+        return [log]
+    found = sorted(glob.glob(str(Path(log).expanduser()), recursive=True))  # noqa: PTH207 - it may be absolute
+    if not found:
+        raise argument_error(f"no log matches {log}.")
+    return found
+
+
+def argument_error(message: str) -> ToolFailure:
+    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"%trace: {message}")
+
+
+def path_exists(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):  # too long, or not a valid file name
+        return False

@@ -1,0 +1,26 @@
+"""Data of a shared file: the answers that a kernel would give to its page.
+
+``labextension/src/explorer/shared_model.ts`` is generated from this file.
+"""
+
+from __future__ import annotations
+
+from nbtools.cards.model import Wire
+from nbtools.traces.explorer.model import TraceLine, TraceOpened, TraceView
+
+
+class LinesOf(Wire):
+    """The lines of a choice to filter by."""
+
+    key: str
+    lines: tuple[int, ...]
+
+
+class SharedLog(Wire):
+    """A whole log.  ``opened`` has the details of each line; ``note`` says what was removed and left out."""
+
+    view: TraceView
+    lines: tuple[TraceLine, ...]
+    chips: tuple[LinesOf, ...]
+    opened: tuple[TraceOpened, ...]
+    note: str

@@ -1,0 +1,241 @@
+"""Writes a session as one HTML file that needs no kernel and loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import pickle
+import re
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from nbtools.core.errors import TraceError
+from nbtools.core.secret_search import Secret
+from nbtools.traces.explorer.export.new_file import create_file
+from nbtools.traces.explorer.facets import Facets
+from nbtools.traces.explorer.html import render
+from nbtools.traces.explorer.listing import wire_line
+from nbtools.traces.explorer.model import OpenTask
+from nbtools.traces.explorer.redaction import redacting
+from nbtools.traces.export.removal import HEAD, Patterns, Removal, RemovingRedactor, removal_for
+from nbtools.traces.parallel_reading import gc_paused
+from nbtools.traces.sharing.notes import Notes, without_unreviewed
+from nbtools.traces.sharing.shortening import shortened
+from nbtools.traces.sharing.wire_texts import remove_from, texts_in
+from nbtools.traces.trace import Trace
+
+_STATIC = Path(__file__).parent / "static"
+_LIMITS = (20_000, 8_000, 3_000, 1_000)
+"""Characters of one block of a card, tried in this order until the file is small enough."""
+_BYTES_PER_STEP, _LEAST_BYTES = 2_500, 2_500_000
+"""The size from which texts are shortened further."""
+_DATA = "the data of the session"
+"""Stands for the data where the template is rendered, which copies its values several times."""
+_MAX_TOOL = 4_000
+"""Characters of a call as a ``%tool`` cell; a longer one is left out, because the card shows the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOptions:
+    """``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay.
+
+    ``home``: home folders become ``~``.  ``notes``: the notes, labels and verdicts of the review are in the file.
+    """
+
+    patterns: tuple[str | re.Pattern[str], ...] = ()
+    keep: tuple[str, ...] = ()
+    home: bool = True
+    notes: bool = False
+
+
+def write_html(trace: Trace, path: str | Path, options: ShareOptions) -> tuple[Path, tuple[Secret, ...]]:
+    """Writes ``trace`` to ``path``; if that exists, to the next free name beside it (``session-1.html``).
+
+    Returns the path, and what was removed.  Raises ``TraceError`` for an invalid pattern, if the log has changed since it was read, and
+    if the file cannot be written.
+    """
+    page, secrets = shared_page(trace, options)
+    return write_page(page, Path(path).expanduser()), secrets
+
+
+def write_page(page: str, target: Path) -> Path:
+    """Writes a page to a free name.  Raises ``TraceError``."""
+    try:
+        return create_file(target, page.encode("utf-8", "replace"))
+    except OSError as error:
+        raise TraceError(f"{target}: {error.strerror or error}.") from error
+
+
+def trace_to_html(trace: Trace, path: str | Path, redact: Patterns, keep: Collection[str], home: bool, notes: bool) -> Path:
+    """``Trace.to_html``."""
+    return write_html(trace, path, options_of(redact, keep, home=home, notes=notes))[0]
+
+
+def find_secrets(trace: Trace, redact: Patterns, home: bool, notes: bool) -> tuple[Secret, ...]:
+    """``Trace.find_secrets``."""
+    return _SharedSession(trace, options_of(redact, home=home, notes=notes)).removal.secrets
+
+
+def options_of(redact: Patterns, keep: Collection[str] = (), *, home: bool = True, notes: bool = False) -> ShareOptions:
+    return ShareOptions((redact,) if isinstance(redact, str | re.Pattern) else tuple(redact), tuple(keep), home, notes)
+
+
+def shared_page(trace: Trace, options: ShareOptions) -> tuple[str, tuple[Secret, ...]]:
+    """Returns the HTML, and what was removed from it.  Raises ``TraceError``."""
+    session = _SharedSession(trace, options)
+    return _smallest(session, session.removal.note), session.removal.secrets
+
+
+class _SharedSession:
+    """A session without its secrets.  Steps are kept compressed, because opened steps are larger than their log.
+
+    ``head`` has the fields of a ``SharedLog`` that belong to no step.  Raises ``TraceError``.
+    """
+
+    def __init__(self, trace: Trace, options: ShareOptions) -> None:
+        self.removal = removal_for(trace.sessions, options.patterns, options.keep, home=options.home)
+        self._steps: list[bytes] = []
+        touched = self._read(trace, notes=options.notes)
+        self._remove(touched)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def steps(self) -> Iterator[dict[str, Any]]:
+        """Yields the line and the details of each step."""
+        return map(_unpacked, self._steps)
+
+    def _read(self, trace: Trace, *, notes: bool) -> list[bool]:
+        """Opens every step and searches it.  Returns whether each step has something to remove; the head is the last of them."""
+        from nbtools.traces.explorer.explorer import Explorer  # noqa: PLC0415 - the explorer offers to share
+
+        removal, touched = self.removal, list[bool]()
+        with gc_paused(), redacting(RemovingRedactor(removal=removal)):
+            explorer = Explorer(trace)
+            reviewed = Notes(trace, explorer) if notes else None
+            self._numbers = explorer.lines.numbers
+            for line, number in enumerate(self._numbers):
+                removal.place = number
+                details = _details(explorer.answer(OpenTask(line=line)).model_dump(mode="json"))
+                opened = details if reviewed is None else reviewed.added(line, details)
+                step = {"line": wire_line(explorer.lines, line).model_dump(mode="json"), "opened": opened}
+                touched.append(_search(step, removal))
+                self._steps.append(_packed(step))
+            removal.place = HEAD
+            view = explorer.view().model_dump(mode="json")
+        view |= {"explorer": "", "page": {**view["page"], "lines": []}, "actions": [], "fresh": False, "changed": 0}
+        facets = view["page"]["facets"] = without_unreviewed(view["page"]["facets"])
+        self.head: dict[str, Any] = {"view": view, "chips": _chips(explorer.facets, facets)}
+        return [*touched, _search(self.head, removal)]
+
+    def _remove(self, touched: Sequence[bool]) -> None:
+        """Removes secrets, after everything has been searched, because a secret is removed wherever it occurs."""
+        removal = self.removal
+        for at, number in enumerate(self._numbers):
+            if touched[at] or removal.has_found:
+                removal.place = number
+                step = _unpacked(self._steps[at])
+                if touched[at] or _has_known(step, removal):
+                    self._steps[at] = _packed(remove_from(step, removal))
+        removal.place = HEAD
+        if touched[-1] or _has_known(self.head, removal):
+            self.head = remove_from(self.head, removal)
+
+
+def _packed(step: dict[str, Any]) -> bytes:
+    return zlib.compress(pickle.dumps(step, 5), 1)
+
+
+def _unpacked(data: bytes) -> dict[str, Any]:
+    step: dict[str, Any] = pickle.loads(zlib.decompress(data))  # noqa: S301 - packed above
+    return step
+
+
+def _search(part: dict[str, Any], removal: Removal) -> bool:
+    """Notes the secrets of a part; returns whether there are any."""
+    return sum(len(removal.spans(text)) for text in texts_in(part)) > 0
+
+
+def _has_known(part: dict[str, Any], removal: Removal) -> bool:
+    return removal.occurs_in("\0".join(texts_in(part)))
+
+
+def _details(opened: dict[str, Any]) -> dict[str, Any]:
+    """Drops what only a kernel can do, and the bytes of the record, which may contain what no card shows."""
+    tool = opened["tool"] if len(opened["tool"]) <= _MAX_TOOL else ""
+    return {**opened, "raw": "", "replay": "", "obstacle": "", "link": "", "tool": tool}
+
+
+def _chips(known: Facets, facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {"key": choice["key"], "lines": list(known.matching([choice["key"]])[facet["name"]])}
+        for facet in facets
+        for choice in facet["choices"]
+    ]
+
+
+def _smallest(session: _SharedSession, note: str) -> str:
+    """Returns the page with texts shortened as far as needed."""
+    frame = _frame(session.head["view"]["title"])
+    room = max(_LEAST_BYTES, _BYTES_PER_STEP * len(session)) - sum(map(len, frame))
+    *longer, shortest = _LIMITS
+    trials = (_data(session, note, limit, room) for limit in longer)
+    data = next(filter(None, trials), None) or _data(session, note, shortest) or ""
+    return data.join(frame)
+
+
+def _data(session: _SharedSession, note: str, limit: int, room: int | None = None) -> str | None:
+    """Returns the session, compressed, with texts of ``limit`` characters at most; None where it is larger than ``room``."""
+    packer = zlib.compressobj(9)
+    size, pieces, lines = 0, list[bytes](), list[Any]()
+
+    def add(text: str) -> None:
+        nonlocal size
+        pieces.append(packer.compress(text.encode("utf-8", "surrogatepass")))
+        size += len(pieces[-1])
+
+    separator = '{"opened":['
+    for step in session.steps():
+        opened, card = step["opened"], step["opened"]["card"]
+        card = {**card, "blocks": [shortened(block, limit) for block in card["blocks"]]}
+        add(separator + _json({**opened, "card": card}))
+        lines.append(step["line"])
+        separator = ","
+        if room is not None and size * 4 // 3 > room:
+            return None
+    add(f"{separator if not lines else ''}],{_json({**session.head, 'lines': lines, 'note': note})[1:]}")
+    data = base64.b64encode(b"".join((*pieces, packer.flush()))).decode()
+    return data if room is None or len(data) <= room else None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _frame(title: str) -> tuple[str, str]:
+    """Returns the HTML before and after the data.
+
+    Its policy allows the one script and the one style sheet inside it, by their hashes, and no request at all.
+    """
+    script, style = ((_STATIC / f"shared_page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
+    page = render(
+        "shared_page",
+        title=title,
+        script=Markup(script),  # noqa: S704 - our own
+        style=Markup(style),  # noqa: S704 - our own
+        script_hash=_hash(script),
+        style_hash=_hash(style),
+        data=_DATA,
+    )
+    before, _, after = page.rpartition(_DATA)
+    return before, after
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,76 @@
+"""Requests of JupyterLab's log tabs: paths below the server's folder, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+import nbtools
+from nbtools.notebook.traces.log_tabs import answer
+from nbtools.traces.explorer.model import OpenTask
+from nbtools.traces.explorer.registry import EXPLORERS
+from tests.traces.recorded import SAMPLES
+
+REAL = SAMPLES / "claude-code" / "external-agents--9d5beed4-5d67-47fd-93b7-154b73dbffaf.jsonl"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    served = tmp_path / "served"
+    served.mkdir()
+    shutil.copy(REAL, served / "a.jsonl")
+    shutil.copy(REAL, tmp_path / "outside.jsonl")
+    return served
+
+
+def test_a_log_is_opened_and_its_explorer_answers(folder):
+    opened = answer(folder, {"logs": ["a.jsonl"]})
+    assert opened.view is not None
+    request = {"id": 1, "explorer": opened.view.explorer, "task": {"type": "raw", "line": 0}}
+    assert EXPLORERS.respond(request).reply.type == "raw"
+
+
+def test_two_logs_are_compared(folder):
+    compared = answer(folder, {"logs": ["a.jsonl", "a.jsonl"]})
+    assert "no difference" in compared.comparison.facts
+    assert compared.view is None
+
+
+@pytest.mark.parametrize("path", ["../outside.jsonl", "a/../../outside.jsonl", "{parent}/outside.jsonl", "a\0.jsonl"])
+def test_a_path_cannot_leave_the_folder(folder, path):
+    refused = answer(folder, {"logs": [path.format(parent=folder.parent)]})
+    assert refused.view is None
+    assert "outside the folder" in refused.problem
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [None, "x", [], {}, {"logs": "a.jsonl"}, {"logs": [1]}, {"logs": ["a"] * 21}, {"logs": [""]}, {"logs": ["x" * 5000]}],
+)
+def test_an_invalid_request_is_a_problem(folder, request_):
+    assert answer(folder, request_).problem
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_a_file_that_is_not_a_log_is_a_problem(folder, name):
+    assert answer(folder, {"logs": [name]}).problem
+
+
+def test_a_log_begins_at_a_step(folder):
+    view = answer(folder, {"logs": ["a.jsonl"], "step": "3"}).view
+    assert view.step is not None
+    assert answer(folder, {"logs": ["a.jsonl"], "step": ""}).view.step is None
+
+
+@pytest.mark.parametrize("step", ["999999", "9" * 100, "9" * 101, "-1", "1;x", "<b>", "\0", "a/b"])
+def test_a_step_that_does_not_exist_is_a_problem(folder, step):
+    refused = answer(folder, {"logs": ["a.jsonl"], "step": step})
+    assert refused.view is None
+    assert refused.problem
+
+
+def test_a_step_has_the_place_of_its_log_beside_the_notebook(folder, monkeypatch):
+    monkeypatch.setenv("JPY_SESSION_NAME", str(folder / "below" / "notebook.ipynb"))
+    explorer = nbtools.open_trace(folder / "a.jsonl")
+    assert explorer.answer(OpenTask(line=0)).place == "../a.jsonl"

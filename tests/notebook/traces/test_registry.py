@@ -1,0 +1,64 @@
+"""An explorer's page and a real kernel, over a comm."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtools.notebook.traces.comm import TRACE_TARGET
+from nbtools.traces.explorer.model import TRACE_MIME
+from tests.traces.explorer.samples import CLAUDE, sample
+
+
+@pytest.fixture
+def log(project: Path) -> str:
+    shutil.copy(sample(CLAUDE), project / "session.jsonl")
+    return "session.jsonl"
+
+
+class Page:
+    """One comm, as a page keeps it."""
+
+    def __init__(self, lab: Any) -> None:
+        self._lab = lab
+        self._comm = lab.open_comm(TRACE_TARGET, {})
+
+    def ask(self, explorer: str, task: dict[str, Any], number: int = 1) -> dict[str, Any]:
+        client = self._lab.client
+        data = {"request": {"id": number, "explorer": explorer, "task": task}}
+        message = client.session.msg("comm_msg", {"comm_id": self._comm, "data": data})
+        client.shell_channel.send(message)
+        while True:
+            told = client.get_iopub_msg(timeout=60)
+            if told["header"]["msg_type"] == "comm_msg" and told["content"]["comm_id"] == self._comm:
+                answer: dict[str, Any] = told["content"]["data"]["answer"]
+                return answer
+
+
+@pytest.mark.parametrize("line", ["%trace session.jsonl", "import nbtools\nnbtools.open_trace('session.jsonl')"])
+def test_a_page_asks_and_is_answered(lab: Any, log: str, line: str) -> None:
+    (output,) = lab.run(line).outputs
+    view = output["data"][TRACE_MIME]
+    page = Page(lab)
+    answer = page.ask(view["explorer"], {"type": "page", "filter": {"chips": ["kind:edits"]}, "first": 2, "count": 3}, 41)
+    assert (answer["id"], answer["gone"], answer["reply"]["total"]) == (41, False, 19)
+    assert page.ask(view["explorer"], {"type": "open", "line": 0})["reply"]["type"] == "opened"
+    assert page.ask(view["explorer"], {"type": "huh"}, 3)["reply"]["type"] == "problem"
+    assert page.ask(uuid.uuid4().hex, {"type": "open", "line": 0})["gone"] is True
+
+
+def test_an_explorer_outlives_its_name(lab: Any, log: str) -> None:
+    (output,) = lab.run(f"t = %trace {log}\nt").outputs
+    lab.run("del t\nimport gc\ngc.collect()")
+    assert Page(lab).ask(output["data"][TRACE_MIME]["explorer"], {"type": "raw", "line": 3})["gone"] is False
+
+
+def test_the_target_goes_with_the_extension(lab: Any) -> None:
+    known = f"import comm\n{TRACE_TARGET!r} in comm.get_comm_manager().targets"
+    assert lab.run(known).text == "True"
+    lab.run("%unload_ext nbtools")
+    assert lab.run(known).text == "False"

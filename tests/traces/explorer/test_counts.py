@@ -1,0 +1,82 @@
+"""One way of counting: head, chips and menus agree with each other and with SQL over the same log."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.model import ChangesTask, TraceChanges
+from nbtools.traces.trace import load
+from tests.traces.recorded import LOGS, SAMPLES
+
+CHANGES = "('write', 'edit', 'patch', 'notebook')"
+FAILED = "(status = 'error' or (status = 'ok' and coalesce(exit_code, 0) <> 0))"
+KINDS = {
+    "edits": f"select count(*) from calls where op in {CHANGES}",
+    "shell": "select count(*) from calls where op = 'shell'",
+    "search": "select count(*) from calls where op in ('search', 'list', 'web_search')",
+    "reads": "select count(*) from calls where op in ('read', 'fetch')",
+    "agents": "select count(*) from calls where op = 'agent'",
+    "said": "select count(*) from events where kind in ('user', 'assistant_text') and text <> ''",
+    "thinking": "select count(*) from events where kind = 'thinking' and text <> ''",
+}
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_every_number_is_what_sql_counts(log: str) -> None:
+    trace = load(SAMPLES / log)
+    explorer = Explorer(trace)
+    view = explorer.view()
+
+    def count(query: str) -> int:
+        ((found,),) = trace.sql(query).fetchall()
+        return int(found)
+
+    chips = {choice.key: choice.count for facet in view.page.facets for choice in facet.choices}
+    for kind, query in KINDS.items():
+        assert chips.get(f"kind:{kind}", 0) == count(query), kind
+    failed = count(f"select count(*) from calls where {FAILED}")
+    errors = count("select count(*) from events where kind = 'error' and text <> ''")
+    assert chips.get("end:failed", 0) == failed + errors
+    stopped = count("select count(*) from calls where status not in ('ok', 'error', 'unknown')")
+    assert chips.get("end:stopped", 0) == stopped
+    tools = dict(trace.sql("select name, count(*) from calls group by name").fetchall())
+    assert {key.partition(":")[2]: n for key, n in chips.items() if key.startswith("tool:")} == {
+        name: n for name, n in tools.items() if name in {key.partition(":")[2] for key in chips}
+    }
+    assert view.page.calls == count("select count(*) from calls")
+
+    facts = {fact.text: fact for fact in view.facts}
+    calls = next(text for text in facts if re.match(r"[\d,]+ calls?\b", text))
+    assert number(calls.split()[0]) == view.page.calls
+    nested = count("select count(*) from calls where level = 'nested'")
+    assert (f"({nested:,} nested)" in calls) == (nested > 0)
+    title = Counter({words: number(n) for n, words in re.findall(r"(\d[\d,]*) ([^,]+)", facts[calls].title)})
+    assert sum(n for words, n in title.items() if words.startswith(("made by", "nested in"))) == view.page.calls
+    head_failed = [number(text.split()[0]) for text in facts if text.endswith(" failed")]
+    assert head_failed == ([failed + errors] if failed + errors else [])
+    edits = [number(text.split()[0]) for text in facts if re.fullmatch(r"[\d,]+ edits?", text)]
+    assert edits == ([chips["kind:edits"]] if "kind:edits" in chips else [])
+    changed = [fact for text, fact in facts.items() if text.endswith(" changed")]
+    applied = count("select count(*) from file_changes where applied")
+    files = count("select count(distinct path) from file_changes where applied and path <> ''")
+    assert bool(changed) == (files > 0)
+    for fact in changed:
+        assert 0 < number(fact.text.split()[0]) <= files
+        assert number(fact.title.split()[0]) == applied
+    listed = explorer.answer(ChangesTask())
+    assert isinstance(listed, TraceChanges)
+    assert listed.total == len(listed.files) == sum(number(text.split()[0]) for text in facts if text.endswith(" changed"))
+    assert sum(file.changes for file in listed.files) == count("select count(*) from file_changes where applied and path <> ''")
+    assert sum(file.added or 0 for file in listed.files) == count(
+        "select coalesce(sum(added), 0) from file_changes where applied and path <> ''"
+    )
+    assert (view.failure is None) == (failed + errors == 0)
+    assert view.failure is None or explorer.lines.tones[view.failure] == "failed"

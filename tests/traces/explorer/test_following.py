@@ -1,0 +1,251 @@
+"""The updates of a page that follows a log: where its lines are now, which are new, and which say something else."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+import nbtools
+from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.following import line_moves
+from nbtools.traces.explorer.model import TraceAnswer, TraceFollow, TracePending, TraceProblem
+from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.explorer.reviewing.model import TraceReview
+from nbtools.traces.parallel_reading import gc_paused
+from nbtools.traces.review.model import Signal
+from tests.traces.explorer.samples import sample
+from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
+
+WITH_AGENTS = "claude-code/subagent-layout/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.jsonl"
+LONG_AGO = 1_000_000_000
+
+
+def ask(explorer: Explorer, version: int) -> TraceFollow:
+    """Asks as a page does, once the kernel may look again."""
+    explorer._following._not_before = 0.0
+    for log in explorer.trace._growing:
+        log._not_before = log._listed = 0.0
+    EXPLORERS.add(explorer)
+    answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": {"type": "follow", "version": version}})
+    assert TraceAnswer.model_validate_json(answer.model_dump_json()) == answer
+    assert isinstance(answer.reply, TraceFollow)
+    return answer.reply
+
+
+def new_lines(reply: TraceFollow) -> list[int]:
+    assert reply.view
+    known = {line for move in reply.moves for line in range(move.to, move.to + move.count)}
+    return [line for line in range(reply.view.page.total) if line not in known]
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> tuple[Path, list[bytes]]:
+    lines = lines_of(CODEX)
+    path = tmp_path / "rollout.jsonl"
+    path.write_bytes(b"".join(lines[:120]))
+    return path, lines[120:]
+
+
+def test_new_lines_come_at_the_end(codex: tuple[Path, list[bytes]]) -> None:
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    view, count = explorer.view(), len(explorer.lines)
+    assert view.fresh
+    unchanged = ask(explorer, view.version)
+    assert (unchanged.view, unchanged.version) == (None, view.version)
+    append(path, b"".join(rest))
+    reply = ask(explorer, view.version)
+    whole = nbtools.open_trace(path)
+    assert reply.view
+    assert reply.view.page.lines == ()
+    assert (reply.view.page.total, reply.view.facts) == (len(whole.lines), whole.view().facts)
+    assert new_lines(reply) == list(range(count, len(whole.lines)))
+    assert ask(explorer, reply.version).view is None
+    assert [line.subject for line in explorer.lines] == [line.subject for line in whole.lines]
+
+
+def test_two_pages_follow_one_explorer(codex: tuple[Path, list[bytes]]) -> None:
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    first, count = explorer.view().version, len(explorer.lines)
+    for line in rest:
+        append(path, line)
+    assert new_lines(ask(explorer, first)) == new_lines(ask(explorer, first)) == list(range(count, len(explorer.lines)))
+    late = ask(explorer, -1)
+    assert late.restarted
+    assert late.view
+
+
+def test_a_call_is_running_until_its_result_comes(tmp_path: Path) -> None:
+    lines = lines_of(CLAUDE)
+    path = tmp_path / "session.jsonl"
+    answer = next(number for number, line in enumerate(lines) if b'"tool_result"' in line and number > 100)
+    path.write_bytes(b"".join(lines[:answer]))
+    explorer = nbtools.open_trace(path)
+    running = [number for number, line in enumerate(explorer.lines) if line.right == "running"]
+    assert running
+    assert {explorer.lines[number].tone for number in running} == {"unknown"}
+    assert explorer.lines.tones == [line.tone for line in explorer.lines]
+    opened: Any = explorer.answer(_task({"type": "open", "line": running[0]}))
+    assert opened.card.status == "Running"
+    append(path, lines[answer])
+    reply = ask(explorer, 0)
+    assert running[0] in reply.changed
+    assert explorer.lines[running[0]].right != "running"
+
+
+def test_nothing_runs_in_an_old_log(tmp_path: Path) -> None:
+    lines = lines_of(CLAUDE)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(lines[: next(n for n, line in enumerate(lines) if b'"tool_result"' in line and n > 100)]))
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    explorer = nbtools.open_trace(path)
+    assert not explorer.view().fresh
+    assert "no answer recorded" in {line.right for line in explorer.lines}
+    assert "running" not in {line.right for line in explorer.lines}
+
+
+def without_its_agent(folder: Path) -> tuple[Explorer, Callable[[], object]]:
+    """Returns the explorer of a log that ends with "And now?", and what adds the steps of a sub-agent above that."""
+    shutil.copytree(sample(WITH_AGENTS).parent, folder / "project")
+    path = folder / "project" / sample(WITH_AGENTS).name
+    agent = next(path.parent.rglob("agent-*.jsonl"))
+    content = agent.read_bytes()
+    agent.unlink()
+    after = {
+        "type": "user",
+        "uuid": "after",
+        "parentUuid": None,
+        "sessionId": path.stem,
+        "message": {"role": "user", "content": "And now?"},
+    }
+    append(path, json.dumps(after).encode() + b"\n")
+    return nbtools.open_trace(path), lambda: agent.write_bytes(content)
+
+
+def test_steps_of_a_sub_agent_move_the_lines_below(tmp_path: Path) -> None:
+    explorer, add_agent = without_its_agent(tmp_path)
+    below = [line.subject for line in explorer.lines].index("And now?")
+    add_agent()
+    reply = ask(explorer, 0)
+    new = new_lines(reply)
+    assert new
+    assert min(new) <= below < max(new) + 1
+    to = next(move.to + below - move.first for move in reply.moves if move.first <= below < move.first + move.count)
+    assert explorer.lines[to].subject == "And now?"
+    assert to == below + len(new)
+
+
+def test_lines_that_are_gone_have_no_place() -> None:
+    rows = nbtools.open_trace(sample(WITH_AGENTS)).lines.rows
+    moves, changed = line_moves(rows, [rows[0], *rows[2:]])
+    assert [(move.first, move.to, move.count) for move in moves] == [(0, 0, 1), (2, 1, len(rows) - 2)]
+    assert changed == ()
+
+
+def _task(task: dict[str, Any]) -> Any:
+    from nbtools.traces.explorer.model import TraceRequest
+
+    return TraceRequest.model_validate({"id": 1, "explorer": "", "task": task}).task
+
+
+def test_a_log_that_is_rewritten_keeps_its_lines(tmp_path: Path) -> None:
+    document = json.loads(sample("gemini-cli/session-2025-12-30T06-53-7bc58f7d.json").read_text())
+    path = tmp_path / "session-1.json"
+    path.write_text(json.dumps({**document, "messages": document["messages"][:-2]}))
+    explorer = nbtools.open_trace(path)
+    count = len(explorer.lines)
+    path.write_text(json.dumps(document, indent=1))
+    reply = ask(explorer, 0)
+    assert [(move.first, move.to, move.count) for move in reply.moves] == [(0, 0, count)]
+    assert reply.changed == ()
+    assert new_lines(reply) == list(range(count, len(explorer.lines)))
+
+
+def review(explorer: Explorer, action: str, **task: Any) -> TraceReview:
+    EXPLORERS.add(explorer)
+    answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": action, **task}})
+    assert isinstance(answer.reply, TraceReview), answer.reply
+    return answer.reply
+
+
+def test_a_label_on_a_line_of_an_earlier_version_is_on_the_same_step(tmp_path: Path) -> None:
+    explorer, add_agent = without_its_agent(tmp_path)
+    below = [line.subject for line in explorer.lines].index("And now?")
+    add_agent()
+    version = ask(explorer, 0).version
+    now = review(explorer, "note", line=below, version=0, value="Here.")
+    assert now.version == version == 1
+    (label,) = now.labels
+    assert label.line is not None
+    assert label.line > below
+    assert explorer.lines[label.line].subject == "And now?"
+    refused = EXPLORERS.respond(
+        {"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": "note", "line": 0, "version": 99, "value": "Where?"}}
+    )
+    assert isinstance(refused.reply, TraceProblem)
+    assert len(explorer.trace.labels) == 1
+
+
+def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(codex: tuple[Path, list[bytes]], monkeypatch: Any) -> None:
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    signal = Signal(session="s", kind="repeated_call", seqs=(1,), explanation="Twice.")
+    runs: list[int] = []
+    monkeypatch.setattr("nbtools.traces.review.review.signals_of", lambda trace: (runs.append(len(trace.calls)), [signal])[1])
+    while not review(explorer, "read").complete:
+        pass
+    search = explorer._signals
+    assert search
+    assert list(search.signals) == [signal]
+    search._not_before = float("inf")
+    append(path, b"".join(rest))
+    ask(explorer, explorer.view().version)
+    assert not review(explorer, "read").complete
+    assert list(search.signals) == [signal]
+    search._not_before = 0.0
+    while not review(explorer, "read").complete:
+        pass
+    assert runs == sorted(set(runs))
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"type": "page", "filter": {}, "first": 0, "count": 50},
+        {"type": "page", "filter": {"text": "test"}, "first": 0, "count": 50},
+        {"type": "page", "filter": {"order": "tokens"}, "first": 0, "count": 50},
+        {"type": "place", "filter": {"chips": ["kind:shell"]}, "line": 3},
+        {"type": "open", "line": 3},
+        {"type": "raw", "line": 3},
+        {"type": "strip", "mode": "time"},
+        {"type": "strip", "mode": "tokens"},
+        {"type": "usage"},
+        {"type": "changes"},
+        {"type": "review", "action": "read"},
+    ],
+    ids=lambda task: "-".join(map(str, (task["type"], *task.get("filter", {}), task.get("mode", "")))).strip("-"),
+)
+def test_data_of_the_shorter_log_is_freed_without_a_garbage_collection(codex: tuple[Path, list[bytes]], task: dict[str, Any]) -> None:
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    version = explorer.view().version
+    freed = Event()
+    weakref.finalize(explorer.lines, freed.set)
+    with gc_paused():
+        EXPLORERS.add(explorer)
+        while isinstance(reply := EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": task}).reply, TracePending):
+            pass
+        assert not isinstance(reply, TraceProblem)
+        append(path, b"".join(rest))
+        assert ask(explorer, version).view
+        assert freed.wait(30)

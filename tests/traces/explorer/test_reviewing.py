@@ -1,0 +1,198 @@
+"""Reviews as an explorer's page requests them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtools.core.errors import TraceError
+from nbtools.traces import load, load_many
+from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.model import PageTask, TraceFilter, TracePage
+from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.explorer.reviewing.model import ReviewTask, TraceReview
+from tests.traces.explorer.samples import LOGS, sample
+from tests.traces.review.logs import Log, session
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NBTOOLS_REVIEWER", "ana")
+
+
+@pytest.fixture
+def explorer(tmp_path: Path) -> Explorer:
+    """Lines 0 to 5: a question, four commands, an answer."""
+    return Explorer(load(session(commands=["ls", "make", "git status", "make test"]).write(tmp_path / "log.jsonl")))
+
+
+def ask(explorer: Explorer, action: str, line: int | None = None, **fields: Any) -> TraceReview:
+    reply = explorer.answer(ReviewTask.model_validate({"action": action, "line": line, **fields}))
+    assert isinstance(reply, TraceReview)
+    return reply
+
+
+def marks(review: TraceReview) -> list[tuple[int, str, str]]:
+    return [(mark.line, mark.tone, mark.text) for mark in review.marks]
+
+
+def test_a_step_a_range_and_the_session(explorer: Explorer) -> None:
+    first = ask(explorer, "read")
+    assert (first.labels, first.marks, first.reviewer, first.done, first.total) == ((), (), "ana", 0, 4)
+    assert ask(explorer, "verdict", 1, value="pass").message == "Step 2: pass."
+    assert ask(explorer, "label", 2, last=3, value="loop", span="make").message == "Steps 3–4: label “loop”."
+    assert ask(explorer, "note", 5, value="Not\ntrue").message == "Step 6: note “Not ⏎ true”."
+    review = ask(explorer, "verdict", value="fail")
+    assert review.message == "The session: fail."
+    assert marks(review) == [(1, "pass", "pass"), (2, "label", "loop"), (3, "label", "loop"), (5, "note", "note")]
+    assert [(one.step, one.line, one.last, one.span) for one in review.labels] == [
+        ("2", 1, 1, ""), ("3–4", 2, 3, "make"), ("6", 5, 5, ""), ("", None, None, ""),
+    ]  # fmt: skip
+    assert (review.done, review.total, review.sessions) == (1, 4, False)
+
+
+def test_a_label_is_switched(explorer: Explorer) -> None:
+    assert marks(ask(explorer, "label", 1, value="loop")) == [(1, "label", "loop")]
+    assert marks(ask(explorer, "label", 2, value="loop", reviewer="ben")) == [(1, "label", "loop"), (2, "label", "loop")]
+    assert marks(ask(explorer, "label", 1, value="loop")) == [(2, "label", "loop")]
+    assert [one.mine for one in ask(explorer, "read").labels] == [False]
+
+
+def test_undo_withdraw_and_sort(explorer: Explorer) -> None:
+    note = ask(explorer, "note", 1, value="Why?").labels[0]
+    assert ask(explorer, "sort", label=note.id, value="loop").labels[0].code == "loop"
+    assert marks(ask(explorer, "read")) == [(1, "note", "note"), (1, "label", "loop")]
+    assert ask(explorer, "undo").labels[0].code == ""
+    ask(explorer, "verdict", 2, value="pass")
+    assert [one.kind for one in ask(explorer, "withdraw", label=note.id).labels] == ["verdict"]
+    assert ask(explorer, "undo").labels == ()
+    assert ask(explorer, "undo").message == "There is nothing of yours to take back."
+
+
+def test_the_queue(explorer: Explorer) -> None:
+    assert ask(explorer, "read", order="recorded").following == 1
+    assert ask(explorer, "verdict", 1, value="pass", order="recorded").following == 2
+    assert ask(explorer, "read", 3, order="recorded").following == 4
+    order = [ask(explorer, "read", seed=3).following]
+    for _ in range(3):
+        order.append(ask(explorer, "verdict", order[-1], value="fail", seed=3).following)
+    assert sorted(set(order) - {None}) == [2, 3, 4]
+    assert ask(explorer, "read").done == 4
+
+
+def test_agreement_with_a_second_reader(explorer: Explorer) -> None:
+    for line, (a, b) in enumerate([("pass", "pass"), ("fail", "fail"), ("pass", "fail"), ("fail", "fail")], 1):
+        ask(explorer, "verdict", line, value=a)
+        review = ask(explorer, "verdict", line, value=b, reviewer="ben")
+    (agreement,) = review.agreements
+    assert (agreement.reviewer, agreement.items, agreement.kappa) == ("ana", 4, 0.5)
+
+
+def test_signals_are_marked_with_their_definition(tmp_path: Path) -> None:
+    explorer = Explorer(load(Log().person("go").bash("cargo build", failed=True).agent("All tests pass.").write(tmp_path / "log.jsonl")))
+    review = ask(explorer, "read")
+    while not review.complete:
+        review = ask(explorer, "read")
+    assert marks(review) == [(1, "signal", "failure not retried"), (2, "signal", "tests claimed, not run")]
+    assert "no later command" in review.marks[0].title
+
+
+def page(explorer: Explorer, *chips: str) -> TracePage:
+    reply = explorer.answer(PageTask(filter=TraceFilter(chips=chips), first=0, count=100))
+    assert isinstance(reply, TracePage)
+    return reply
+
+
+def choices(explorer: Explorer, facet: str) -> dict[str, int]:
+    return {one.label: one.count for found in page(explorer).facets if found.name == facet for one in found.choices}
+
+
+def test_the_list_is_filtered_by_the_review(explorer: Explorer) -> None:
+    assert choices(explorer, "review") == {}
+    ask(explorer, "read")
+    assert choices(explorer, "review") == {}
+    ask(explorer, "verdict", 1, value="fail")
+    ask(explorer, "label", 2, last=3, value="loop")
+    ask(explorer, "note", 5, value="Not true")
+    assert choices(explorer, "review") == {"fail": 1, "loop": 2, "note": 1, "unreviewed": 3}
+    assert [line.line for line in page(explorer, "review:loop", "review:note").lines] == [2, 3, 5]
+    assert [line.line for line in page(explorer, "review:loop", "kind:said").lines] == []
+    ask(explorer, "label", 2, last=3, value="loop")
+    assert [line.line for line in page(explorer, "review:loop", "review:note").lines] == [5]
+    assert [line.line for line in page(explorer, "review:unreviewed").lines] == [2, 3, 4]
+
+
+def test_the_list_is_filtered_by_signals(tmp_path: Path) -> None:
+    explorer = Explorer(load(Log().person("go").bash("cargo build", failed=True).agent("All tests pass.").write(tmp_path / "log.jsonl")))
+    while not ask(explorer, "read").complete:
+        pass
+    assert choices(explorer, "signal") == {"failure not retried": 1, "tests claimed, not run": 1}
+    assert [line.line for line in page(explorer, "signal:failure not retried").lines] == [1]
+
+
+def test_a_review_follows_a_log_that_grows(tmp_path: Path) -> None:
+    log = session(commands=["ls", "make"])
+    lines, log.lines = log.lines, log.lines[:4]
+    path = log.write(tmp_path / "log.jsonl")
+    explorer = Explorer(load(path))
+    assert marks(ask(explorer, "verdict", 1, value="pass")) == [(1, "pass", "pass")]
+    log.lines = lines
+    log.write(path)
+    assert explorer.update()
+    review = ask(explorer, "verdict", 2, value="fail")
+    assert marks(review) == [(1, "pass", "pass"), (2, "fail", "fail")]
+    assert [line.line for line in page(explorer, "review:fail").lines] == [2]
+
+
+def test_several_sessions_are_reviewed_as_sessions(tmp_path: Path) -> None:
+    paths = [session(f"{number:08}-0000-4000-8000-000000000000").write(tmp_path / f"{number}.jsonl") for number in range(3)]
+    explorer = Explorer(load_many(paths))
+    review = ask(explorer, "read", order="recorded")
+    assert (review.sessions, review.total, review.following) == (True, 3, 0)
+    review = ask(explorer, "verdict", 0, value="pass", order="recorded")
+    assert (review.done, marks(review)[0]) == (1, (0, "pass", "pass"))
+    with pytest.raises(TraceError):
+        ask(explorer, "verdict", 0, last=2, value="pass")
+    with pytest.raises(TraceError):
+        ask(explorer, "verdict", 1, last=6, value="pass")  # steps of two sessions
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"action": "verdict", "line": 99, "value": "pass"},
+        {"action": "verdict", "line": -1, "value": "pass"},
+        {"action": "verdict", "line": 1, "value": "perfect"},
+        {"action": "label", "line": 1, "value": "no such code"},
+        {"action": "note", "line": 1, "value": " "},
+        {"action": "sort", "label": "nothing", "value": "loop"},
+        {"action": "withdraw", "label": "nothing"},
+        {"action": "note", "line": 1, "value": "x" * 20_001},
+        {"action": "delete", "line": 1},
+        {"action": "verdict", "line": 1, "value": "pass", "reviewer": "x" * 201},
+        {"action": "read", "seed": -1},
+    ],
+)
+def test_requests_that_cannot_be_carried_out(explorer: Explorer, fields: dict[str, Any]) -> None:
+    EXPLORERS.add(explorer)
+    answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": {"type": "review", **fields}})
+    assert answer.reply is not None
+    assert answer.reply.type == "problem"
+    assert explorer.trace.labels == []
+
+
+def test_hostile_labels_are_plain_text(explorer: Explorer) -> None:
+    review = ask(explorer, "note", 1, value="<b>\u202e\x1b[31m</b>", reviewer="\u202eana")
+    label = review.labels[0]
+    assert not set("\u202e\x1b") & set(label.value + label.reviewer + review.marks[0].title)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_every_kind_of_line_of_real_logs(name: str) -> None:
+    explorer = Explorer(load(sample(name)))
+    for line in range(0, explorer.size, max(1, explorer.size // 12)):
+        review = ask(explorer, "verdict", line, value="pass")
+        assert (line, "pass", "pass") in marks(review)

@@ -1,0 +1,136 @@
+"""The overviews of time and tokens, the breakdown, and the order of the list."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from nbtools import traces
+from nbtools.traces.explorer.explorer import Explorer, open_trace
+from nbtools.traces.explorer.model import (
+    OpenTask,
+    PageTask,
+    PositionTask,
+    TraceFilter,
+    TraceOpened,
+    TracePage,
+    TracePending,
+    TracePosition,
+)
+from nbtools.traces.explorer.usage import background
+from nbtools.traces.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
+from nbtools.traces.explorer.usage.strips import AXIS, MAX_BARS
+from tests.browser.long_log import write_long_log
+from tests.traces.recorded import LOGS, SAMPLES
+
+
+def opened(name: str) -> Explorer:
+    return Explorer(traces.load(SAMPLES / name))
+
+
+def strip(explorer: Explorer, mode: str) -> TraceStrip:
+    reply = explorer.answer(StripTask(mode=mode))  # type: ignore[arg-type]
+    assert isinstance(reply, TraceStrip)
+    return reply
+
+
+@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("mode", ["time", "tokens"])
+def test_bars_are_on_the_axis_and_stand_for_lines(name: str, mode: str) -> None:
+    explorer = opened(name)
+    found = strip(explorer, mode)
+    assert found.bars or found.note
+    for bar in found.bars:
+        assert 0 <= bar.start <= bar.end <= AXIS
+        assert 0 <= bar.first <= bar.last < explorer.size
+        assert 0 <= bar.lane < found.lanes
+        assert all(0 <= part <= 1000 for part in bar.parts)
+        assert sum(bar.parts) <= 1003
+    assert all(sum(bar.lane == lane for bar in found.bars) <= 2 * MAX_BARS for lane in range(found.lanes))
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_every_log_has_a_breakdown_or_nothing(name: str) -> None:
+    explorer = opened(name)
+    usage = explorer.answer(UsageTask())
+    assert isinstance(usage, TraceUsage)
+    for table in usage.tables:
+        assert table.rows
+        assert all(len(row.cells) == len(table.columns) and 0 <= row.share <= 100 for row in table.rows)
+        assert all(row.line is None or 0 <= row.line < explorer.size for row in table.rows)
+
+
+@pytest.mark.parametrize("name", ["claude-code/skills--35ea950f-b370-4441-934d-e6a994c53fd3.jsonl", "pi/made--tree.jsonl"])
+def test_rows_of_the_breakdown_list_steps(name: str) -> None:
+    explorer = opened(name)
+    usage = explorer.answer(UsageTask())
+    assert isinstance(usage, TraceUsage)
+    listed = 0
+    for row in (row for table in usage.tables for row in table.rows if row.chip):
+        page = explorer.answer(PageTask(filter=TraceFilter(chips=(row.chip,)), first=0, count=5))
+        assert isinstance(page, TracePage)
+        assert page.total
+        listed += 1
+    assert listed > 2
+
+
+def test_a_long_wait_is_shortened_and_says_so() -> None:
+    found = strip(opened("codex/external-agents--019dc116-c183-74f3-8f98-b4e5bd8eddfa.jsonl"), "time")
+    (wait,) = [bar for bar in found.bars if bar.mark == "waiting"]
+    assert wait.label == "waiting for the person: 36 min 48 s"
+    assert wait.end - wait.start < AXIS * 0.12
+    assert found.note == "1 long wait shortened"
+    assert found.names[:2] == ("turns", "calls")
+
+
+def test_the_list_is_ordered_by_tokens_and_by_duration() -> None:
+    explorer = opened("openhands/openhands_trajectory.json")
+    for order in ("tokens", "duration"):
+        query = TraceFilter(order=order)
+        page = explorer.answer(PageTask(filter=query, first=0, count=500))
+        assert isinstance(page, TracePage)
+        assert sorted(line.line for line in page.lines) == list(range(explorer.size))
+        for place, line in enumerate(page.lines):
+            found = explorer.answer(PositionTask(filter=query, line=line.line))
+            assert isinstance(found, TracePosition)
+            assert found.number == place
+    tokens = explorer.answer(PageTask(filter=TraceFilter(order="tokens"), first=0, count=2))
+    assert isinstance(tokens, TracePage)
+    assert [line.right.partition(" · ")[0] for line in tokens.lines] == ["5.9 k in, 1.0 k out", "6.0 k in (5.6 k cached), 44 out"]
+
+
+def test_a_step_names_the_tokens_of_its_request() -> None:
+    explorer = opened("pi/made--tree.jsonl")
+    (line,) = [line for line, row in enumerate(explorer.lines.rows) if getattr(row, "name", "") == "bash"]
+    step = explorer.answer(OpenTask(line=line))
+    assert isinstance(step, TraceOpened)
+    assert step.foot.endswith("request: 1.3 k in (1.0 k cached), 50 out")
+
+
+def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path) -> None:
+    explorer = open_trace(write_long_log(tmp_path / "long.jsonl", 2 * background.SHORT))
+    busy = Event()
+    other = background._THREAD.submit(busy.wait)  # as while another log is added up
+    try:
+        assert isinstance(explorer.answer(StripTask(mode="time")), TracePending)
+        assert isinstance(explorer.answer(UsageTask()), TracePending)
+        assert isinstance(explorer.answer(PageTask(filter=TraceFilter(), first=0, count=5)), TracePage)
+    finally:
+        busy.set()
+    assert other.result()
+    while isinstance(found := explorer.answer(StripTask(mode="time")), TracePending):
+        pass
+    assert found == explorer.answer(StripTask(mode="time"))
+    assert sum(bar.mark == "" for bar in found.bars) > MAX_BARS
+
+
+def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_is_opened(tmp_path: Path) -> None:
+    log = write_long_log(tmp_path / "long.jsonl", 2 * background.SHORT)
+    os.utime(log, (0, 0))
+    explorer = open_trace(log)
+    assert isinstance(explorer.answer(OpenTask(line=0)), TraceOpened)
+    background._THREAD.submit(bool).result()  # comes after what was begun before
+    assert isinstance(explorer.answer(StripTask(mode="time")), TraceStrip)
