@@ -1,4 +1,4 @@
-"""What the words of a command mean that name logs: a pattern, the latest session, several logs to compare.
+"""Parses the names of logs on a command line: patterns, the latest session, several logs to compare.
 
 Both ``%trace`` and ``nbtools trace`` use it; it loads no reader of logs.
 """

@@ -30,7 +30,7 @@ from tests.waiting import eventually
 WIDGET = "application/vnd.jupyter.widget-view+json"
 TRACE = "application/vnd.nbtools.trace.v1+json"
 OPEN = "%load_ext nbtools\n%trace session.jsonl"
-FORGET = "EXPLORERS = __import__('nbtools').notebook.explorer.registry.EXPLORERS\nEXPLORERS._known.clear(); EXPLORERS._recent.clear()"
+FORGET = "EXPLORERS = __import__('nbtools').traces.explorer.registry.EXPLORERS\nEXPLORERS._known.clear(); EXPLORERS._recent.clear()"
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -15,6 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.traces.recorded import LOGS, SAMPLES
+
 ROOT = Path(__file__).parents[2]
 SHARED = "data/share/jupyter/labextensions/nbtools-agent/"
 SITE = Path(sysconfig.get_path("purelib"))
@@ -109,9 +111,14 @@ def test_the_wheel_holds_the_built_front_end_once(built):
 
 def test_the_wheel_holds_the_widgets(built):
     """Anywidget sends these files to front ends without the extension."""
-    sources = {f"nbtools/notebook/static/{path.stem}.js" for path in (ROOT / "labextension" / "src" / "widgets").glob("*.ts")}
-    assert sources
-    assert sources | {"nbtools/notebook/static/explorer.css", "nbtools/notebook/static/question.css"} <= set(names_in(built[1]))
+    names = {path.stem for path in (ROOT / "labextension" / "src" / "widgets").glob("*.ts")} - {"shared_page"}
+    assert names
+    assert {f"nbtools/notebook/static/{name}.{kind}" for name in names for kind in ("js", "css")} <= set(names_in(built[1]))
+
+
+def test_the_wheel_holds_the_page_to_share(built):
+    """It is written into the files that people share, and needs no notebook."""
+    assert {f"nbtools/traces/sharing/static/shared_page.{kind}" for kind in ("js", "css")} <= set(names_in(built[1]))
 
 
 def test_the_wheel_holds_no_sources_of_the_front_end(built):
@@ -145,3 +152,67 @@ def test_the_package_imports_and_its_command_answers(scripts):
     where = run(scripts / "python", "-c", "import nbtools; print(nbtools.__file__)", scripts=scripts, cwd=scripts)
     assert str(scripts.parent) in where
     assert "usage" in run(scripts / "nbtools", "--help", scripts=scripts, cwd=scripts).lower()
+
+
+PRODUCT = ("core", "storage", "diff", "shell", "cards", "traces")
+"""The packages of the product that reads and explores logs."""
+ELSEWHERE = ("IPython", "ipykernel", "ipywidgets", "anywidget", "comm", "greenback", "jupyter_client", "mcp", "pydantic_ai")
+"""Packages of the other products, which are not there."""
+READ_ALL = f"""
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {ELSEWHERE!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+site, samples, out, *logs = sys.argv[1:]
+sys.path.insert(0, site)
+import json
+import nbtools
+from nbtools import traces
+from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.model import Call
+
+assert nbtools.__file__.startswith(site), nbtools.__file__
+facts = json.load(open(f"{{samples}}/facts.json"))
+for number, log in enumerate(logs):
+    explorer = nbtools.open_trace(f"{{samples}}/{{log}}")
+    shown = explorer.bundle()
+    assert sorted(shown) == ["application/vnd.nbtools.trace.v1+json", "text/html", "text/plain"], sorted(shown)
+    assert log not in facts or explorer.trace.facts() == facts[log], log
+    calls = [line for line, row in enumerate(explorer.lines.rows) if isinstance(row, Call)]
+    for line in calls[:20]:
+        answer = EXPLORERS.respond({{"id": 1, "explorer": explorer.id, "task": {{"type": "open", "line": line}}}})
+        assert answer.reply.type == "opened", answer
+        assert not answer.reply.tool and not answer.reply.replay
+        assert "no tools" in answer.reply.obstacle
+    page = explorer.trace.to_html(f"{{out}}/{{number}}.html").read_text()
+    assert page[:15].lower() == "<!doctype html>" and len(page) > 100_000, page[:100]
+traces.compare(*[f"{{samples}}/{{log}}" for log in logs[:2]])._repr_mimebundle_()
+assert not [name for name in sys.modules if name.partition(".")[0] in {ELSEWHERE!r}]
+print("read", len(logs))
+"""
+
+
+def test_the_product_for_logs_reads_and_shares_every_sample_without_the_other_products(built, tmp_path):
+    """A wheel with only its packages, in a Python that has neither Jupyter nor the libraries of the tools."""
+    small, site = tmp_path / built[1].name, tmp_path / "site"
+    with ZipFile(built[1]) as whole, ZipFile(small, "w") as part:
+        kept = [name for name in whole.namelist() if is_in_product(name) and not name.endswith("/RECORD")]
+        for name in kept:
+            part.writestr(name, whole.read(name))
+        (folder,) = {name.partition("/")[0] for name in kept if ".dist-info/" in name}
+        part.writestr(f"{folder}/RECORD", "".join(f"{name},,\n" for name in (*kept, f"{folder}/RECORD")))
+    install = (sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", site, small)
+    run(*install, scripts=tmp_path, cwd=tmp_path)
+    (tmp_path / "read_all.py").write_text(READ_ALL)
+    printed = run(sys.executable, "-P", "read_all.py", site, SAMPLES, tmp_path, *LOGS, scripts=tmp_path, cwd=tmp_path)
+    assert f"read {len(LOGS)}" in printed
+    assert len(list(tmp_path.glob("*.html"))) == len(LOGS)
+
+
+def is_in_product(name: str) -> bool:
+    """Whether a file of the wheel belongs to the product: its packages, the names that nbtools exports, and the metadata."""
+    return name.startswith(tuple(f"nbtools/{package}/" for package in PRODUCT)) or name == "nbtools/__init__.py" or ".dist-info/" in name

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtools.storage import state_folder
 from nbtools.traces.comparison.steps import _text_similarity, text_similarity
 from nbtools.traces.review.store import label_file
-from nbtools.storage import state_folder
 
 ROOT = Path(__file__).parents[2]
 LOG = ROOT / "tests" / "traces" / "samples" / "claude-code" / "cctrace--main.jsonl"

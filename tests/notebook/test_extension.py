@@ -133,10 +133,10 @@ def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(cold):
     traces = {name.split(".")[2] for name in loaded if name.startswith("nbtools.traces.")}
     assert "nbtools.traces.recording.session_logs" in loaded, "the call is recorded"
     assert traces <= recorder
-    others = ("replay", "lesson", "agents", "mcp", "notebook.explorer", "notebook.comparison", "notebook.sessions")
+    others = ("replay", "lesson", "agents", "mcp", "notebook.traces")
     assert [name for name in loaded if name.startswith(tuple(f"nbtools.{other}" for other in others))] == []
     tools = {name.removeprefix("nbtools.tools.") for name in loaded if name.startswith("nbtools.tools.")}
-    assert tools == {"grep", "result_data"}
+    assert tools == {"grep"}
     late = ("processes.terminal", "processes.sandbox", "history.snapshots", "history.undo", "shell.analysis", "approval.widget")
     assert [name for name in loaded if name.endswith(late)] == []
     assert len(loaded) <= 140

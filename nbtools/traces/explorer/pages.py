@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Pages(Protocol):
-    """What a notebook supplies."""
+    """The notebook's part of the connection."""
 
     def connect(self) -> None:
         """Lets the pages of this kernel send requests to the explorers in the registry."""

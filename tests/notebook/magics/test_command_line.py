@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.cards.magic_source import is_plain_line, magic_line, quoted
+from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.magics.command_line import format_line, parse, words
 from nbtools.notebook.magics.flags import grammar_from, grammar_of
 from nbtools.tools.ask import AskTool
