@@ -18,7 +18,7 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
-JOBS ?= 3 # processes for the tests; two of them have a browser, which mostly waits
+JOBS ?= 4 # processes for the tests, which often wait: for a browser, a kernel, a timeout
 BIN := $(VENV)/bin
 DONE := .make
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --nbval-lax --durations=20
