@@ -31,8 +31,9 @@ from nbtools.cards.model import (
     TodoBlock,
     TodoEntry,
 )
-from nbtools.cards.phrases import counted, size
+from nbtools.cards.phrases import size
 from nbtools.core import terminal_text
+from nbtools.core.message import counted
 from nbtools.core.result import (
     CellPlace,
     CommandOutput,

@@ -29,7 +29,6 @@ from nbtools.cards.phrases import (
     SKIPPED,
     TRACEBACK,
     UNKNOWN_FAILURE,
-    counted,
     elapsed,
 )
 from nbtools.cards.question_blocks import IN_WORKSPACE, answered_blocks, fold_name, question_blocks, question_subject
@@ -50,6 +49,7 @@ from nbtools.core.call import (
 )
 from nbtools.core.confirmation import ToolAskConfirmationDetails
 from nbtools.core.errors import ErrorCode, Raised, ToolFailure
+from nbtools.core.message import counted
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, Media, ToolResult, ToolResultDisplay
 from nbtools.core.result_data import Diagnostics, ShellBackgroundData, ShellData, TerminalRunData, TerminalState, UndoData
 from nbtools.core.tool import Icon, Kind, ToolLocation

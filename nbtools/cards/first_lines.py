@@ -19,7 +19,7 @@ from nbtools.cards.model import (
     TextBlock,
     TodoBlock,
 )
-from nbtools.cards.phrases import counted
+from nbtools.core.message import counted
 
 PREVIEW_LINES = 16
 """Lines of a block that are shown at first."""

@@ -19,10 +19,11 @@ from nbtools.cards.diff_rows import UnifiedLine, file_action, number_width, one_
 from nbtools.cards.first_lines import entry_name, preview
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.cards.model import Card, ListingBlock, Span, TextBlock
-from nbtools.cards.phrases import TODO_MARKS, counted, size
+from nbtools.cards.phrases import TODO_MARKS, size
 from nbtools.cards.style import MARKS, STYLES, span_style, tint
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.html_templates import HtmlTemplates
+from nbtools.core.message import counted
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

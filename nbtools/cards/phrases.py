@@ -103,11 +103,6 @@ def clock(at: float) -> str:
     return time.strftime("%H:%M", time.localtime(at))
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Formats a number with its noun: ``1 line``, ``1,204 lines``."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
 def size(count: int) -> str:
     """Formats a number of bytes: ``812 B``, ``14.2 kB``, ``3.1 MB``."""
     if count < 1000:

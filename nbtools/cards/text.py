@@ -27,7 +27,8 @@ from nbtools.cards.model import (
     TodoBlock,
     TodoEntry,
 )
-from nbtools.cards.phrases import TODO_MARKS, counted, size
+from nbtools.cards.phrases import TODO_MARKS, size
+from nbtools.core.message import counted
 
 _SGR = {
     "bold": "1",

@@ -232,3 +232,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if close:
         return f" Did you mean {' or '.join(close)}?"
     return f" Use {' or '.join(names)}." if 0 < len(names) <= _FEW else ""
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Formats a number with its noun: ``1 line``, ``1,204 lines``."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.extension_points import NEW_TOOL, notify
+from nbtools.core.message import counted
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import Asks, BaseToolInvocation, Kind, ToolInvocation, ToolLocation, UpdateOutput
 from nbtools.plugins.shown_values import number_text, shown_value
@@ -214,7 +215,7 @@ def _as_result(value: Any) -> ToolResult:
         return shown
     text = _to_text(value)
     return ToolResult(
-        text, _readable(text), None, _counted(len(value), "item") if isinstance(value, _COLLECTIONS) else _summary(text), value
+        text, _readable(text), None, counted(len(value), "item") if isinstance(value, _COLLECTIONS) else _summary(text), value
     )
 
 
@@ -233,12 +234,8 @@ def _summary(text: str) -> str:
     """Returns a short text itself, or the size of a long one."""
     text = text.strip()
     if "\n" in text:
-        return _counted(text.count("\n") + 1, "line")
+        return counted(text.count("\n") + 1, "line")
     return text if len(text) <= _SUMMARY else _short(text)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _to_text(value: Any) -> str:

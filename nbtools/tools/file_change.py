@@ -284,8 +284,4 @@ def line_counts(diffs: Sequence[FileDiff]) -> str:
     return f"+{added:,} \u2212{removed:,}"
 
 
-def count_noun(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 __all__ = ["NotRead"]

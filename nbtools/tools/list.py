@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
-from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
+from nbtools.core.message import Advice, Message, Parameter, ToolName, counted, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
@@ -291,7 +291,7 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
         more = self._more(len(nodes), root.displayed + sum(node.displayed for _, node in nodes))
         lines = [_tree_line(entry) for entry in entries] or ["(the folder is empty)"]
         text = joined("\n", (f"{printable_path(relative)}/", *lines, *filter(None, (in_brackets(more),))))
-        summary = f"{_counted(folders, 'folder')}, {_counted(len(nodes) - folders, 'file')}"
+        summary = f"{counted(folders, 'folder')}, {counted(len(nodes) - folders, 'file')}"
         hidden = root.hidden + sum(node.hidden for _, node in nodes)
         by_policy = read_filter.hidden_count_note(hidden) if hidden else ""
         data = TreeData(relative, folders, len(nodes) - folders, closed, hidden)
@@ -302,7 +302,7 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
     def _more(self, total: int, count: int) -> str:
         if count == total:
             return ""
-        levels = f" in {_counted(self.params.depth, 'level')}" if self.params.depth else ""
+        levels = f" in {counted(self.params.depth, 'level')}" if self.params.depth else ""
         higher = Advice(", or a higher ", Parameter("limit"), ",")
         return Message.of(f"{count:,} of {total:,} entries{levels} are displayed; give the path of a folder", higher, " to see more")
 
@@ -348,7 +348,3 @@ def _note(node: Node) -> str:
     if not node.open:
         return f"(not opened, {node.count:,} {'entry' if node.count == 1 else 'entries'})"
     return ""
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

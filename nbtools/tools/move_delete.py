@@ -14,11 +14,10 @@ from pydantic import ConfigDict, Field
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
-from nbtools.core.message import Advice, Message, Parameter, SameCall, joined
+from nbtools.core.message import Advice, Message, Parameter, SameCall, counted, joined
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
-from nbtools.tools.file_change import count_noun
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.copy_move import already_exists, entry_path, entry_spellings, is_same_entry, with_folder_slash
 from nbtools.workspace.files.encoding import decode
@@ -336,5 +335,5 @@ def _entry_line(name: str, size: int) -> str:
 
 
 def _counted(found: ContentCounts) -> str:
-    folders = f" and {count_noun(found.folders, 'folder')}" if found.folders else ""
-    return f"{count_noun(found.files, 'file')}{folders}, {found.bytes:,} bytes"
+    folders = f" and {counted(found.folders, 'folder')}" if found.folders else ""
+    return f"{counted(found.files, 'file')}{folders}, {found.bytes:,} bytes"

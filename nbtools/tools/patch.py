@@ -14,13 +14,13 @@ from pydantic import ConfigDict, Field
 from nbtools.core.confirmation import FileChoice, ToolEditConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Message, joined
+from nbtools.core.message import Message, counted, joined
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import PatchHunk, file_diff_with_hunks
 from nbtools.diff.patch_model import Patch, Update
-from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
+from nbtools.tools.file_change import diffs_confirmation, diffs_display, line_counts, truncated_diffs
 from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.text.file_edit import FileChanged
@@ -185,7 +185,7 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         )
         text = "\n".join([*_action_sentences(planned), *(f"{note.rstrip('.')}." for note in notes)])
         edits = [diff for file, diff in zip(planned.files, diffs, strict=True) if file.before is not None and file.after is not None]
-        summary = f"{count_noun(len(planned.files), 'file')}, {line_counts(diffs)}"
+        summary = f"{counted(len(planned.files), 'file')}, {line_counts(diffs)}"
         return ToolResult(joined("\n", filter(None, (text, truncated_diffs(edits)))), diffs_display(diffs), summary=summary, data=data)
 
     def _made_for(self, file: PatchedFile, folders: tuple[Path, ...]) -> tuple[str, ...]:

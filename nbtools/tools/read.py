@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Advice, CalledTool, Message, Parameter, SameCall, ToolName, in_brackets, joined
+from nbtools.core.message import Advice, CalledTool, Message, Parameter, SameCall, ToolName, counted, in_brackets, joined
 from nbtools.core.result import FileText, Media, PagePicture, Part, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
@@ -81,7 +81,7 @@ class Window:
     def summary(self) -> str:
         read = self.read
         if read.whole and read.total:
-            return line_count(read.total)
+            return counted(read.total, "line")
         return f"lines {read.start}–{read.end} of {read.total}" if read.total else "empty"
 
     def text_with_notes(self, *notes: str) -> str:
@@ -130,10 +130,6 @@ def cut_window(path: str, text: str, start: int, total: int, *, width: int, most
 
 def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="replace"))
-
-
-def line_count(lines: int) -> str:
-    return f"{lines} line{'' if lines == 1 else 's'}"
 
 
 def _shortened(line: str, width: int) -> str:
@@ -362,7 +358,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
             empty = LinesRead(self._relative(), first, first - 1, total)
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, _past_the_end(self.subject, first, total), empty)
         if end is not None and end < first:
-            from_end = Message.of(f"{self.subject} has {line_count(total)}, so ", Parameter("start"), f" {start} is line {first}")
+            from_end = Message.of(f"{self.subject} has {counted(total, 'line')}, so ", Parameter("start"), f" {start} is line {first}")
             message = Message.of(from_end, ", after ", Parameter("end"), f" ({end}).")
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return first
@@ -453,6 +449,6 @@ def shortened_output(text: str) -> str:
 
 
 def _past_the_end(subject: str, start: int, total: int) -> str:
-    lines = line_count(total) if total else "no lines"
+    lines = counted(total, "line") if total else "no lines"
     most = Advice(" Give a ", Parameter("start"), f" of at most {max(total, 1)}.")
     return Message.of(f"Line {start} does not exist: {subject} has {lines}.", most)

@@ -10,12 +10,12 @@ from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, in_brackets, joined
+from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, counted, in_brackets, joined
 from nbtools.core.result import LlmContent, Part, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import split_lines
-from nbtools.tools.read import MediaRead, cut_window, decode_text, line_count, media_parts
+from nbtools.tools.read import MediaRead, cut_window, decode_text, media_parts
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files import media, read_filter
 from nbtools.workspace.files.media import MAX_MEDIA_BYTES, identify_picture, media_type
@@ -242,7 +242,7 @@ class _Collector:
     def _add_text(self, path: str, data: bytes, subject: str) -> None:
         lines = split_lines(decode_text(data, subject).text)
         if self.characters_left <= 0:
-            self.skipped.append(Skipped(path, f"over the size limit of this call ({line_count(len(lines))}); read it separately"))
+            self.skipped.append(Skipped(path, f"over the size limit of this call ({counted(len(lines), 'line')}); read it separately"))
             return
         text = "".join(lines[: self.tool.lines])
         found = cut_window(path, text, 1, len(lines), width=self.tool.width, most=self.characters_left)

@@ -14,13 +14,13 @@ from pydantic import ConfigDict, Field
 from nbtools.core.confirmation import FileChoice, FileParts, ToolEditConfirmationDetails, takes_nothing
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Message, Parameter
+from nbtools.core.message import Message, Parameter, counted
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.result_data import FileCount, ReplaceInFilesData
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
-from nbtools.tools.file_change import count_noun, diffs_confirmation, diffs_display, line_counts, truncated_diffs
+from nbtools.tools.file_change import diffs_confirmation, diffs_display, line_counts, truncated_diffs
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files.copy_move import with_folder_slash
 from nbtools.workspace.files.encoding import decode, encode
@@ -196,7 +196,7 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         changes = await run_in_thread(lambda halt: self._changes(hits, halt, with_all=False))
         omitted = (*_omitted_files(hits), *await self._ignored_files(hits))
         limit = self.params.limit
-        over = f"over the limit of {count_noun(limit, 'file')}; raise limit to apply the change" if len(hits.files) > limit else ""
+        over = f"over the limit of {counted(limit, 'file')}; raise limit to apply the change" if len(hits.files) > limit else ""
         notes = [note for note in (*omitted, over, self._literal_escapes()) if note]
         counts = tuple(FileCount(name, count_hits(lines)) for name, lines in hits.files.items())
         preview = f"{_summary(counts)} would be replaced; nothing was changed. Call again with apply to replace."
@@ -258,7 +258,7 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
             why = f"Nothing to replace: no match for {printable_path(self.params.pattern)}{omitted}. Nothing was changed."
             raise ToolFailure(ErrorCode.EDIT_NO_OCCURRENCE_FOUND, f"{why} Find the text with grep first.")
         if len(hits.files) > limit:
-            why = f"{count_noun(len(hits.files), 'file')} would change, more than the limit of {limit:,}. Nothing was changed."
+            why = f"{counted(len(hits.files), 'file')} would change, more than the limit of {limit:,}. Nothing was changed."
             raise ToolFailure(ErrorCode.EDIT_PREPARATION_FAILURE, f"{why} Narrow the search with path, glob or type, or raise limit.")
         return hits
 
@@ -303,12 +303,12 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         if found is None:
             return ("git-ignored and hidden files are omitted; there are too many to count",)
         ignored = len(found - hits.files.keys() - hits.same)
-        return (f"{count_noun(ignored, 'file')} with matches omitted: ignored by git, or hidden",) if ignored else ()
+        return (f"{counted(ignored, 'file')} with matches omitted: ignored by git, or hidden",) if ignored else ()
 
     def _result(self, message: str, counts: tuple[FileCount, ...], changes: Sequence[_Change], notes: Sequence[str]) -> ToolResult:
         diffs = [change.diff for change in changes if change.diff]
         rest = len(counts) - len(diffs)
-        notes = [*([f"the diffs of {count_noun(rest, 'more file')} are omitted"] if rest else []), *notes]
+        notes = [*([f"the diffs of {counted(rest, 'more file')} are omitted"] if rest else []), *notes]
         text = "\n".join([message, *_file_counts(counts), *(f"[{note}]" for note in notes)])
         more = f", {line_counts(diffs)}" if diffs and not rest else ""
         hidden = (f"[{NOT_SEARCHED}]",) if self.tool.workspace.read_filter else ()
@@ -379,15 +379,15 @@ def _summary(counts: Sequence[FileCount]) -> str:
 
 
 def _places(places: int, files: int) -> str:
-    return f"{count_noun(places, 'place')} in {count_noun(files, 'file')}"
+    return f"{counted(places, 'place')} in {counted(files, 'file')}"
 
 
 def _omitted_files(hits: Hits) -> Iterator[str]:
     if hits.binary:
-        yield f"{count_noun(hits.binary, 'binary file')} with matches omitted"
+        yield f"{counted(hits.binary, 'binary file')} with matches omitted"
     if hits.unreadable:
         more = "; …" if len(hits.unreadable) > 3 else ""
-        yield f"{count_noun(len(hits.unreadable), 'file')} could not be read: {'; '.join(hits.unreadable[:3])}{more}"
+        yield f"{counted(len(hits.unreadable), 'file')} could not be read: {'; '.join(hits.unreadable[:3])}{more}"
 
 
 def _file_counts(counts: Sequence[FileCount]) -> Iterator[str]:

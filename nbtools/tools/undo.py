@@ -15,12 +15,13 @@ from pydantic import ConfigDict
 from nbtools.core.call import CURRENT_CALL
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.message import counted
 from nbtools.core.result import FileDiff, FileDiffs, ToolResult, failed
 from nbtools.core.result_data import UndoData
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
-from nbtools.tools.file_change import count_noun, diffs_display
+from nbtools.tools.file_change import diffs_display
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.history.changes import make_changes
@@ -74,7 +75,7 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
 
     def get_description(self) -> str:
         paths = _paths(self.entries)
-        return self._name(paths[0]) if len(paths) == 1 else count_noun(len(paths), "file")
+        return self._name(paths[0]) if len(paths) == 1 else counted(len(paths), "file")
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return tuple(ToolLocation(str(path)) for path in _paths(self.entries))
@@ -167,8 +168,8 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
 
 
 def _summary(restored: int, merged: int) -> str:
-    parts = [f"{count_noun(restored, 'file')} restored"] if restored or not merged else []
-    return ", ".join([*parts, *([f"{count_noun(merged, 'file')} merged"] if merged else [])])
+    parts = [f"{counted(restored, 'file')} restored"] if restored or not merged else []
+    return ", ".join([*parts, *([f"{counted(merged, 'file')} merged"] if merged else [])])
 
 
 def _paths(entries: Sequence[Entry]) -> tuple[Path, ...]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nbtools.core.errors import TraceError
     from nbtools.traces.comparison.comparison import compare
     from nbtools.traces.corpus import Corpus
+    from nbtools.traces.explorer.facets import Facet
     from nbtools.traces.following.follow import follow
     from nbtools.traces.model import Call, ContextPart, Detail, Event, FileChange, Problem, Ref, RequestUsage, Session, Tokens
     from nbtools.traces.recording.recorder import Recorder
@@ -25,6 +26,7 @@ _MODULES = {
     "nbtools.core.errors": "TraceError",
     "nbtools.traces.comparison.comparison": "compare",
     "nbtools.traces.corpus": "Corpus",
+    "nbtools.traces.explorer.facets": "Facet",
     "nbtools.traces.following.follow": "follow",
     "nbtools.traces.model": "Call ContextPart Detail Event FileChange Problem Ref RequestUsage Session Tokens",
     "nbtools.traces.recording.recorder": "Recorder",
@@ -41,6 +43,7 @@ __all__ = [
     "Corpus",
     "Detail",
     "Event",
+    "Facet",
     "FileChange",
     "LoggedSession",
     "Problem",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nbtools.cards.phrases import counted, elapsed, size
+from nbtools.cards.phrases import elapsed, size
+from nbtools.core.message import counted
 
 
 @pytest.mark.parametrize(

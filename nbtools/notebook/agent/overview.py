@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.agents.usage import Limits, Usage
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import counted, elapsed
+from nbtools.cards.phrases import elapsed
 from nbtools.cards.tables import Sheet
+from nbtools.core.message import counted
 
 if TYPE_CHECKING:
     from nbtools.notebook.agent.handle import NotebookAgent

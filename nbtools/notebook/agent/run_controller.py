@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from nbtools.agents.events import Answer
 from nbtools.agents.usage import Limits, Usage
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import counted
 from nbtools.core.errors import AgentError
+from nbtools.core.message import counted
 from nbtools.notebook.agent.handle import RunError
 from nbtools.notebook.agent.model import RunAction
 from nbtools.notebook.agent.run_view import ACTIONS, STOPPING, RunDisplay

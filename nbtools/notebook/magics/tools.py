@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbtools.cards.decision_text import decided_by
-from nbtools.cards.phrases import clock, counted, elapsed
+from nbtools.cards.phrases import clock, elapsed
 from nbtools.cards.tables import Sheet
 from nbtools.core.call import AwaitingApprovalCall, CancelledCall, ErroredCall, FinishedCall, LiveCall, ValidatingCall
 from nbtools.core.errors import ErrorCode
-from nbtools.core.message import did_you_mean
+from nbtools.core.message import counted, did_you_mean
 from nbtools.dialects import dialect_names
 from nbtools.notebook.display_target import AnswerMethod
 from nbtools.notebook.magics.command_line import words

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import clock, counted
+from nbtools.cards.phrases import clock
 from nbtools.cards.tables import Sheet
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
+from nbtools.core.message import counted
 from nbtools.notebook.display_target import AnswerMethod, DisplayTarget, Screen
 from nbtools.notebook.grouped_screen import GroupedScreen
 from nbtools.notebook.live_display import LiveDisplay

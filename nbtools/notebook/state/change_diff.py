@@ -10,8 +10,9 @@ from nbtools.cards.blocks import MAX_DIFFS, diff_blocks, text_block
 from nbtools.cards.card import changed_lines
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.cards.model import Block, Card
-from nbtools.cards.phrases import UNDONE, clock, counted
+from nbtools.cards.phrases import UNDONE, clock
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.message import counted
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import FileDiff, FileDiffs
 from nbtools.core.secret_variables import secret_variables

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import clock, counted
+from nbtools.cards.phrases import clock
 from nbtools.core.errors import ErrorCode, NbtoolsError, ToolFailure
+from nbtools.core.message import counted
 from nbtools.core.result_data import UndoData
 from nbtools.mcp.config.catalog import start_summary
 from nbtools.notebook.state.change_diff import change_card

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.phrases import counted
+from nbtools.core.message import counted
 from nbtools.notebook.traces.notebook_export import Cell, Exporter, markdown_cell
 from nbtools.traces.explorer.export.safe_markdown import code_block, plain, sanitize_markdown
 from nbtools.traces.model import Call, Event, Session

@@ -14,9 +14,9 @@ import msgspec
 from nbtools.cards.card import bundle
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.cards.model import Card
-from nbtools.cards.phrases import counted
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
+from nbtools.core.message import counted
 from nbtools.notebook.frontend import Kernel
 from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.traces.call_cells import cell_source

@@ -8,8 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import FAILED, counted
+from nbtools.cards.phrases import FAILED
 from nbtools.cards.style import AMBER, BLUE, GREEN, GREY, RED
+from nbtools.core.message import counted
 from nbtools.core.result import CommandOutput
 from nbtools.notebook.html import render
 from nbtools.replay.replay import Replayed

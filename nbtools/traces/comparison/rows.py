@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import counted, elapsed
+from nbtools.cards.phrases import elapsed
+from nbtools.core.message import counted
 from nbtools.traces.comparison.comparison import Comparison, Step
 from nbtools.traces.comparison.model import (
     ComparedCall,

@@ -12,8 +12,8 @@ from nbtools.cards.blocks import text_block
 from nbtools.cards.diff_rows import diff_block
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.model import Block, Card
-from nbtools.cards.phrases import counted
 from nbtools.core.errors import TraceError
+from nbtools.core.message import counted
 from nbtools.core.result import FileDiff
 from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.explorer.model import TraceChangedFile, TraceChanges, TraceContext, TraceLink, TraceOpened

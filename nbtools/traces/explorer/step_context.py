@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import counted
+from nbtools.core.message import counted
 from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.model import TraceContext, TraceLink
 from nbtools.traces.explorer.recorded_card import outcome_of

@@ -6,30 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import counted, elapsed
+from nbtools.cards.phrases import elapsed
+from nbtools.core.message import counted
 from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.explorer.recorded_card import CHANGE_OPS, tone_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.model import Call, SampleResult, Session
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.repeated_records import REPEATS
+from nbtools.traces.session_index.places import label_of
 from nbtools.traces.trace import Trace
 
-_AGENTS = {
-    "claude-code": "Claude Code",
-    "cline": "Cline",
-    "codex": "Codex",
-    "copilot-cli": "Copilot CLI",
-    "gemini-cli": "Gemini CLI",
-    "inspect_ai": "Inspect",
-    "mini-swe-agent": "mini-SWE-agent",
-    "opencode": "opencode",
-    "openhands": "OpenHands",
-    "pi": "Pi",
-    "qwen-code": "Qwen Code",
-    "swe-agent": "SWE-agent",
-    "vscode-copilot": "Copilot in VS Code",
-}
 _MAX_MODELS = 2
 _MAX_SCORES = 6
 _MAX_TITLE = 120
@@ -95,7 +82,7 @@ def _facts(trace: Trace, changed: int) -> Iterator[Fact]:
 
 def _agents_and_models(sessions: Iterable[Session]) -> Iterator[str]:
     """Yields the agents with their versions, then the models."""
-    named = (f"{_AGENTS.get(one.agent, one.agent)} {one.agent_version}".strip() for one in sessions if one.agent)
+    named = (f"{label_of(one.agent)} {one.agent_version}".strip() for one in sessions if one.agent)
     yield from dict.fromkeys(one_line(name, _MAX_AGENT) for name in named)
     models = list(dict.fromkeys(model for session in sessions for model in session.models))
     if models:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import overload
 
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.phrases import counted
+from nbtools.core.message import counted
 from nbtools.traces.explorer.nesting import CallKey, LineRow, step_tree
 from nbtools.traces.explorer.recorded_card import Tone, duration_of, icon_of, outcome_of, relative_path, tone_of
 from nbtools.traces.explorer.redaction import redacted

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-from nbtools.cards.phrases import counted
 from nbtools.cards.tables import Sheet
+from nbtools.core.message import counted
 from nbtools.traces.sessions.model import SessionRow, SessionsPage
 
 _HEAD = ("", "Session", "Agent", "Model", "Project", "Age", "Duration", "Calls", "Failed", "Edits", "Tokens")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbtools.cards.phrases import counted, size
+from nbtools.cards.phrases import size
+from nbtools.core.message import counted
 from nbtools.traces.sharing.wire_texts import Spans
 
 _MEDIA_LIMIT = 10

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nbtools.cards.hidden_characters import seen
-from nbtools.cards.phrases import counted
 from nbtools.cards.style import AMBER, BLUE, GREEN, GREY, RED
+from nbtools.core.message import counted
 from nbtools.traces.explorer.html import render
 from nbtools.traces.explorer.recorded_card import Tone
 from nbtools.traces.explorer.summary import Fact, Summary

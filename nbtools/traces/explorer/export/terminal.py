@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.phrases import counted
 from nbtools.core.errors import TraceError
+from nbtools.core.message import counted
 from nbtools.traces import load
 from nbtools.traces.explorer.explorer import Explorer, open_trace
 from nbtools.traces.explorer.export.static_html import line_text, text_lines

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
-from nbtools.cards.phrases import counted, elapsed
+from nbtools.cards.phrases import elapsed
+from nbtools.core.message import counted
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.explorer.usage.model import StripBar, StripTick, TraceStrip
