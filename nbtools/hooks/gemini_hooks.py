@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.hooks import After, AfterCall, Ask, Before, Block, Fault, Note, Stop, Withhold
-from nbtools.plugins.command_hooks import HookContract, TranslatedCall, change_verdict, process_fault
+from nbtools.hooks.command_hooks import HookContract, TranslatedCall, change_verdict, process_fault
 from nbtools.workspace.processes.capture import CaptureResult
 
 _WARNING = 1

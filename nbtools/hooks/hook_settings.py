@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import SessionError, ToolFailure
 from nbtools.core.hooks import Hook
-from nbtools.plugins.command_hooks import HookTranslator, command_after, command_before
+from nbtools.hooks.command_hooks import HookTranslator, command_after, command_before
 from nbtools.workspace.files.read import read_bytes
 
 

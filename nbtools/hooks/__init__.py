@@ -41,9 +41,9 @@ from nbtools.core.hooks import (
 from nbtools.core.tool import Kind
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, dialect, dialect_names
-from nbtools.plugins.command_hooks import CLAUDE_CONTRACT, TranslatedCall, command_after, command_before
-from nbtools.plugins.gemini_hooks import GEMINI_CONTRACT
-from nbtools.plugins.hook_settings import read_hook_settings
+from nbtools.hooks.command_hooks import CLAUDE_CONTRACT, TranslatedCall, command_after, command_before
+from nbtools.hooks.gemini_hooks import GEMINI_CONTRACT
+from nbtools.hooks.hook_settings import read_hook_settings
 from nbtools.workspace.paths import expand_home
 
 __all__ = [
@@ -107,7 +107,7 @@ def command_hook(
     """Returns a hook that runs a command line with ``sh``: JSON on stdin, a verdict by exit code and by JSON on stdout.
 
     ``event``: before calls, after successful calls, or after failed calls.  ``speaks`` is the dialect of its JSON and of ``matcher``.  With
-    ``gemini`` the contract is Gemini CLI's (``nbtools.plugins.gemini_hooks``): *after* includes failed calls, and a matcher that occurs in
+    ``gemini`` the contract is Gemini CLI's (``nbtools.hooks.gemini_hooks``): *after* includes failed calls, and a matcher that occurs in
     a tool's name matches.  With any other dialect it is Claude Code's: exit code 2 blocks.
     """
     translator, contract = DialectTranslator(dialect(speaks)), CLAUDE_CONTRACT
