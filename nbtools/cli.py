@@ -128,7 +128,7 @@ def _doctor(_: argparse.Namespace) -> int:
 def _trace(options: argparse.Namespace) -> int:
     from nbtools.traces.comparison.terminal import compared, is_comparison  # noqa: PLC0415 - only this command reads logs
     from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - as above
-    from nbtools.traces.sessions.terminal import add_folder, resolve, session_table  # noqa: PLC0415 - as above
+    from nbtools.traces.session_list.terminal import add_folder, resolve, session_table  # noqa: PLC0415 - as above
 
     try:
         if options.add:

@@ -41,6 +41,13 @@ def test_public_modules_need_no_import_of_their_own() -> None:
     assert set(names) <= set(dir(nbtools))
 
 
+def test_no_module_has_the_name_of_something_else_that_its_package_exports() -> None:
+    """Importing a module sets the attribute of its package, which would then be the module."""
+    for package in (nbtools, nbtools.traces):
+        modules = {path.stem for path in Path(package.__path__[0]).iterdir() if path.suffix == ".py" or path.is_dir()}
+        assert modules.isdisjoint(package.__all__), package.__name__
+
+
 def test_importing_does_nothing() -> None:
     code = "import sys; before = set(sys.modules); import nbtools; new = {name.split('.')[0] for name in set(sys.modules) - before}"
     code += "; print(sorted(new - sys.stdlib_module_names))"

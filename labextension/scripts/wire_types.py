@@ -31,7 +31,7 @@ from nbtools.notebook.traces.comm import TRACE_TARGET
 from nbtools.notebook.traces.log_tabs import LOG_TARGET
 from nbtools.traces.comparison import model as comparison
 from nbtools.traces.explorer import model as trace
-from nbtools.traces.sessions import model as sessions
+from nbtools.traces.session_list import model as sessions
 from nbtools.traces.sharing.model import SharedLog
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,7 +207,7 @@ FORMATS = (
         frozenset((*schemas(CALLS), *schemas((*SESSIONS, *SESSION_TASKS)), *schemas((*COMPARISONS, *COMPARISON_TASKS)))),
     ),
     Format(
-        "nbtools/traces/sessions/model.py",
+        "nbtools/traces/session_list/model.py",
         "labextension/src/sessions/model.ts",
         SESSIONS,
         SESSION_TASKS,

@@ -12,8 +12,8 @@ from playwright.async_api import expect
 
 from nbtools import open_trace, traces
 from nbtools.traces.comparison.view import ComparisonDisplay
-from nbtools.traces.sessions.model import SessionFilter
-from nbtools.traces.sessions.session_list import SessionList, session_catalog
+from nbtools.traces.session_list.model import SessionFilter
+from nbtools.traces.session_list.view import SessionList, session_catalog
 from tests.browser.accessibility import cut_buttons, is_accessible
 from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs
 from tests.waiting import eventually

@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from nbtools.traces.sessions.model import SessionFilter
-from nbtools.traces.sessions.session_list import SessionList, session_catalog
+from nbtools.traces.session_list.model import SessionFilter
+from nbtools.traces.session_list.view import SessionList, session_catalog
 from tests.browser.accessibility import is_accessible
 from tests.browser.conftest import SHOTS
 from tests.browser.long_log import write_cart_log

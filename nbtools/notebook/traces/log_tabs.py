@@ -57,7 +57,7 @@ def _path(folder: Path, log: str) -> Path:
     Raises ``TraceError`` for a path that leaves the server's folder, and for an id that is not listed.
     """
     if log.startswith(SESSION_PREFIX):
-        from nbtools.traces.sessions.session_list import listed_log  # noqa: PLC0415 - as below
+        from nbtools.traces.session_list.view import listed_log  # noqa: PLC0415 - as below
 
         return listed_log(log.removeprefix(SESSION_PREFIX))
     path = PurePosixPath(log)
@@ -77,7 +77,7 @@ def _open(log: Path, step: str) -> LogAnswer:
 
 def _list() -> LogAnswer:
     from nbtools.traces.explorer.registry import EXPLORERS  # noqa: PLC0415 - as above
-    from nbtools.traces.sessions.session_list import SessionList  # noqa: PLC0415 - as above
+    from nbtools.traces.session_list.view import SessionList  # noqa: PLC0415 - as above
 
     sessions = SessionList()
     EXPLORERS.add(sessions)

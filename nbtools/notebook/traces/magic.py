@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbtools.replay.replay import Replayed
     from nbtools.traces.comparison.comparison import Comparison
     from nbtools.traces.explorer.explorer import Explorer
-    from nbtools.traces.sessions.session_list import SessionList
+    from nbtools.traces.session_list.view import SessionList
     from nbtools.traces.trace import Trace
 
 T = TypeVar("T")
@@ -102,8 +102,8 @@ class TraceMagics(Magics):
 
 
 def _list_sessions(command: ListSessions) -> SessionList:
-    from nbtools.traces.sessions.model import SessionFilter  # noqa: PLC0415 - as above
-    from nbtools.traces.sessions.session_list import SessionList  # noqa: PLC0415 - as above
+    from nbtools.traces.session_list.model import SessionFilter  # noqa: PLC0415 - as above
+    from nbtools.traces.session_list.view import SessionList  # noqa: PLC0415 - as above
 
     return SessionList(SessionFilter(project=command.project))
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.traces.widget import ExplorerWidget
     from nbtools.traces.comparison.model import ComparisonView
     from nbtools.traces.explorer.model import TraceView
-    from nbtools.traces.sessions.model import SessionsView
+    from nbtools.traces.session_list.model import SessionsView
 
 connect = register_in_kernel
 needs_widget = needs_widgets

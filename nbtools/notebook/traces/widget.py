@@ -12,7 +12,7 @@ from nbtools.notebook.subshells import answer_on_subshell
 from nbtools.traces.comparison.model import ComparisonView
 from nbtools.traces.explorer.model import OpenedLogs, TraceView
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.sessions.model import SessionsView
+from nbtools.traces.session_list.model import SessionsView
 
 _STATIC = Path(__file__).parents[1] / "static"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nbtools.traces.comparison.model import CompareWithTask
 from nbtools.traces.explorer.model import OpenedLogs
-from nbtools.traces.sessions.model import SessionsPage, SessionsTask
-from nbtools.traces.sessions.session_list import SessionList, open_sessions
+from nbtools.traces.session_list.model import SessionsPage, SessionsTask
+from nbtools.traces.session_list.view import SessionList, open_sessions
 from nbtools.traces.trace import Trace
 
 

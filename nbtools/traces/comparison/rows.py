@@ -31,7 +31,7 @@ from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import short_number
 from nbtools.traces.model import Call
 from nbtools.traces.review.statistics import Rate
-from nbtools.traces.sessions.rows import home_relative
+from nbtools.traces.session_list.rows import home_relative
 
 MAX_ROWS = 500
 """Largest number of rows in one reply."""

@@ -27,7 +27,7 @@ from nbtools.traces.explorer.timeline import Bar, Timeline, bars, timeline
 from nbtools.traces.model import Call, Event
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.reader import LogFile
-from nbtools.traces.sessions.model import SessionsPage, SessionsTask
+from nbtools.traces.session_list.model import SessionsPage, SessionsTask
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from nbtools.traces.explorer.recorded_card import Tone
 from nbtools.traces.explorer.reviewing.model import ReviewTask, TraceReview
 from nbtools.traces.explorer.saved_filters.model import SavedFilters, SavedFiltersTask
 from nbtools.traces.explorer.usage.model import SamplesTask, StripTask, TraceStrip, TraceUsage, UsageTask
-from nbtools.traces.sessions.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
+from nbtools.traces.session_list.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
 
 TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
 

@@ -12,7 +12,7 @@ from nbtools.core.extension_points import extension_or_none
 if TYPE_CHECKING:
     from nbtools.traces.comparison.model import ComparisonView
     from nbtools.traces.explorer.model import TraceView
-    from nbtools.traces.sessions.model import SessionsView
+    from nbtools.traces.session_list.model import SessionsView
 
 
 class Pages(Protocol):

@@ -11,7 +11,7 @@ from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import short_number
 from nbtools.traces.session_index.listing import LoggedSession
 from nbtools.traces.session_index.places import label_of
-from nbtools.traces.sessions.model import SessionRow
+from nbtools.traces.session_list.model import SessionRow
 
 _PLACEHOLDER = "This version of the agent recorded placeholders instead of the number of output tokens."
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400

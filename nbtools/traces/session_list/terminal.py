@@ -12,10 +12,10 @@ import msgspec
 from nbtools.traces.log_arguments import LATEST
 from nbtools.traces.session_index.listing import SessionQuery
 from nbtools.traces.session_index.places import add_log_folder
-from nbtools.traces.sessions.model import SessionFilter, SessionsTask
-from nbtools.traces.sessions.selection import latest_log, project_named
-from nbtools.traces.sessions.session_list import SessionList, session_catalog
-from nbtools.traces.sessions.text import sessions_text
+from nbtools.traces.session_list.model import SessionFilter, SessionsTask
+from nbtools.traces.session_list.selection import latest_log, project_named
+from nbtools.traces.session_list.text import sessions_text
+from nbtools.traces.session_list.view import SessionList, session_catalog
 
 _ROWS = 40
 _READING = 2.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nbtools.core.errors import TraceError
 from nbtools.traces.session_index.listing import SessionQuery
 from nbtools.traces.session_index.places import agent_named, agents
-from nbtools.traces.sessions.session_list import session_catalog
+from nbtools.traces.session_list.view import session_catalog
 
 
 def latest_log(words: Sequence[str]) -> str:

@@ -9,11 +9,11 @@ import pytest
 from nbtools.notebook.traces.log_tabs import answer
 from nbtools.notebook.traces.widget import ExplorerWidget
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.sessions import session_list
-from nbtools.traces.sessions.model import SessionFilter, SessionsTask
-from nbtools.traces.sessions.rows import age
-from nbtools.traces.sessions.session_list import SessionList
-from nbtools.traces.sessions.text import cell_width, sessions_text
+from nbtools.traces.session_list import view as session_list
+from nbtools.traces.session_list.model import SessionFilter, SessionsTask
+from nbtools.traces.session_list.rows import age
+from nbtools.traces.session_list.text import cell_width, sessions_text
+from nbtools.traces.session_list.view import SessionList
 from tests.traces.session_index.conftest import empty_home, home  # noqa: F401 - fixtures
 from tests.traces.session_index.home import BY_AGENT, CLAUDE
 from tests.traces.session_index.test_hostile import TITLE, user

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nbtools.cards.tables import Sheet
 from nbtools.core.message import counted
-from nbtools.traces.sessions.model import SessionRow, SessionsPage
+from nbtools.traces.session_list.model import SessionRow, SessionsPage
 
 _HEAD = ("", "Session", "Agent", "Model", "Project", "Age", "Duration", "Calls", "Failed", "Edits", "Tokens")
 _SHARES = {"Session": 30, "Model": 20, "Project": 18}
