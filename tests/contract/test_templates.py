@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from nbtools.cards.html import block_html, body_html, card_html, head_html
-from nbtools.cards.markup import render
 from nbtools.cards.model import Block, Card, CardAction, CardPlace, TextBlock
 from nbtools.cards.tables import Sheet
 from nbtools.mcp.auth import oauth_callback
 from nbtools.notebook.agent.model import RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.representations import html_of
+from nbtools.notebook.html import render as render_notebook
 from nbtools.notebook.mcp.login import LoginPage
 from nbtools.traces.comparison.html import MARKS
 from nbtools.traces.comparison.model import (
@@ -38,6 +38,7 @@ from nbtools.traces.comparison.model import (
 )
 from nbtools.traces.corpus.corpus import Ingested
 from nbtools.traces.explorer.export.static_html import trace_html
+from nbtools.traces.explorer.html import render as render_explorer
 from nbtools.traces.explorer.summary import Fact, Summary
 from nbtools.traces.explorer.timeline import Bar
 from nbtools.traces.explorer.timeline import Line as Step
@@ -133,8 +134,8 @@ def comparison(text: str) -> str:
     other = ComparedCall(run=1, text=text, ending=text)
     marks = {"numbers": (text, ""), "marks": ("failed", "alike"), "others": (other,), "parts": text}
     row = ComparedRow(index=0, name=text, subject=text, ending=text, note=text, **marks)
-    return render(
-        "explorer/comparison",
+    return render_explorer(
+        "comparison",
         view=view,
         outcomes=outcomes,
         totals=[(0, total)],
@@ -160,7 +161,7 @@ def trace(text: str) -> str:
 def steps(text: str) -> str:
     rows = [SimpleNamespace(number=text, icon=text, name=text, subject=text, state="same", ends=text, why=text)] * 14
     shared = {"colours": {"same": "#123456"}, "icons": {}, "words": {"same": text}}
-    return render("explorer/steps", title=text, facts=text, runs=[rows, rows[:3]], actions=[(text, text)], **shared)
+    return render_notebook("steps", title=text, facts=text, runs=[rows, rows[:3]], actions=[(text, text)], **shared)
 
 
 def ingested(text: str) -> str:
@@ -178,25 +179,23 @@ SAMPLES: dict[str, Callable[[str], str]] = {
     ),
     "notebook/templates/agent/head": lambda text: html_of(RunHead(run=text, model=text, state="success", status=text, figures=(text,))),
     "notebook/templates/agent/message": lambda text: html_of(RunMessage(block=TextBlock(text="*a*", markdown=True), thought=text)),
-    "notebook/templates/cards/body": lambda text: body_html(card(text, *blocks(text))),
-    "notebook/templates/cards/card": whole_card,
-    "notebook/templates/cards/foot": whole_card,
-    "notebook/templates/cards/head": lambda text: head_html(card(text)),
-    "notebook/templates/cards/sheet": lambda text: Sheet(
-        title=f"{text}\n{text}", rows=((text, text),) * 2, lines=(text,), head=(text, text)
-    ).html(),
-    "notebook/templates/cards/blocks/diff": diff,
+    "cards/templates/body": lambda text: body_html(card(text, *blocks(text))),
+    "cards/templates/card": whole_card,
+    "cards/templates/foot": whole_card,
+    "cards/templates/head": lambda text: head_html(card(text)),
+    "cards/templates/sheet": lambda text: Sheet(title=f"{text}\n{text}", rows=((text, text),) * 2, lines=(text,), head=(text, text)).html(),
+    "cards/templates/blocks/diff": diff,
     **{
-        f"notebook/templates/cards/blocks/{kind}": blocks_of(kind)
+        f"cards/templates/blocks/{kind}": blocks_of(kind)
         for kind in ("audio", "code", "command", "image", "listing", "matches", "output", "pages", "question", "text", "todo")
     },
-    "notebook/templates/elements": whole_card,
-    "notebook/templates/explorer/comparison": comparison,
-    "notebook/templates/explorer/shared_page": lambda text: render(
-        "explorer/shared_page", title=text, script="1", style="", script_hash="sha256-x", style_hash="sha256-y", data="eA=="
+    "cards/templates/elements": whole_card,
+    "traces/explorer/templates/comparison": comparison,
+    "traces/explorer/templates/shared_page": lambda text: render_explorer(
+        "shared_page", title=text, script="1", style="", script_hash="sha256-x", style_hash="sha256-y", data="eA=="
     ),
-    "notebook/templates/explorer/steps": steps,
-    "notebook/templates/explorer/trace": trace,
+    "notebook/templates/steps": steps,
+    "traces/explorer/templates/trace": trace,
     "notebook/templates/mcp/login": lambda text: LoginPage(server=text, page=text).html(),
     "traces/templates/corpus": corpus,
     "traces/templates/elements": corpus,
@@ -257,7 +256,7 @@ def test_no_blank_line_is_written(template: str) -> None:
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_dollar_signs_in_an_output_are_not_formulas(template: str) -> None:
     """Jupyter typesets what is between two dollar signs, such as the variables of a command."""
-    is_part = re.search(r"cards/(blocks/|body|head)", template)
+    is_part = re.search(r"cards/templates/(blocks/|body|head)", template)
     is_page = SAMPLES[template]("plain").startswith("<!doctype html>")
     assert is_part or is_page or re.match(r"<\w+ class=[^>]*mathjax_ignore", SAMPLES[template]("plain"))
 
