@@ -3,7 +3,7 @@ window.kernel = new Kernel('', '', {});
 window.unanswered = 0;
 window.kernel.post = async (_channel, _type, { comm_id, data }) => {
   window.unanswered += 1;
-  const replies = await window.sendToTests(comm_id, data);
+  const replies = await window.sendToTests(comm_id, data, performance.now() / 1000);
   replies.forEach(reply => window.kernel.onComm(comm_id, reply));
   window.unanswered -= 1;
 };

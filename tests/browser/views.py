@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -60,7 +59,7 @@ class SentRequest(NamedTuple):
     """A request of the page."""
 
     at: float
-    """In seconds, by a clock that is never set back."""
+    """When the page sent it, in seconds: it may arrive later."""
     task: dict[str, Any]
 
 
@@ -158,8 +157,8 @@ class Views:
     async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
         await take_pictures(self, name, *where, themes=themes)
 
-    async def answer(self, comm_id: str, data: dict[str, Any]) -> list[dict[str, Any]]:
-        self.asked.append(SentRequest(time.monotonic(), data["content"]["request"]["task"]))
+    async def answer(self, comm_id: str, data: dict[str, Any], at: float) -> list[dict[str, Any]]:
+        self.asked.append(SentRequest(at, data["content"]["request"]["task"]))
         await self._answers.wait()
         _, comm = self._widgets[comm_id]
         return await asyncio.get_running_loop().run_in_executor(self._kernel, comm.answer, data)

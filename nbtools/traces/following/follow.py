@@ -10,7 +10,7 @@ from threading import Event as Signal
 from nbtools.core.errors import TraceError
 from nbtools.traces.following.growing_log import GrowingLog, in_reading_order
 from nbtools.traces.model import Row
-from nbtools.traces.reader import HEAD_BYTES, open_log
+from nbtools.traces.reader import HEAD_BYTES, LogFile, open_log
 
 _BUSY_INTERVAL = 0.2
 _IDLE_INTERVAL = 0.5
@@ -36,7 +36,8 @@ def _changes(path: Path, stop: Signal, quiet: float | None) -> Iterator[list[Row
         rows: list[Row] = []
         if log is not None:
             rows = log.update()
-        elif (log := _opened(path)) is not None:
+        elif (opened := open_begun_log(path)) is not None:
+            log = GrowingLog(opened)
             rows = in_reading_order(log.rows)
         if rows:
             last = time.monotonic()
@@ -46,17 +47,18 @@ def _changes(path: Path, stop: Signal, quiet: float | None) -> Iterator[list[Row
             return
 
 
-def _opened(path: Path) -> GrowingLog | None:
-    """Returns the log; None while it has no complete line."""
+def open_begun_log(path: Path) -> LogFile | None:
+    """Returns the log; None while it has no complete line.  Raises ``TraceError``."""
+    has_begun = _has_only_begun(path)  # looked at before: its first line may be completed while the log is opened
     try:
-        return GrowingLog(open_log(path))
+        return open_log(path)
     except TraceError:
-        if has_only_begun(path):
+        if has_begun:
             return None
         raise
 
 
-def has_only_begun(path: Path) -> bool:
+def _has_only_begun(path: Path) -> bool:
     """Returns whether the file is empty, or only has the beginning of a first line of JSON."""
     if not path.is_file():
         return False

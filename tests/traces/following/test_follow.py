@@ -16,7 +16,9 @@ import pytest
 
 from nbtools import traces
 from nbtools.core.errors import TraceError
+from nbtools.traces.following import follow
 from nbtools.traces.model import Call, Event, Row, Session
+from nbtools.traces.reader import LogFile, open_log
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, lines_of
 
 WRITER = Path(__file__).parent / "writer.py"
@@ -94,6 +96,20 @@ def test_a_log_that_has_only_begun_is_waited_for(tmp_path: Path) -> None:
     path.write_bytes(CODEX.read_bytes())
     thread.join()
     assert found
+
+
+def test_a_log_whose_first_line_is_completed_while_it_is_opened_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b'{"timestamp": "20')
+
+    def open_too_early(log: Path) -> LogFile:
+        try:
+            return open_log(log)
+        finally:
+            log.write_bytes(CODEX.read_bytes())
+
+    monkeypatch.setattr(follow, "open_log", open_too_early)
+    assert next(traces.follow(path))
 
 
 def test_a_file_that_is_not_a_log_is_an_error_at_once(tmp_path: Path) -> None:

@@ -15,9 +15,8 @@ from nbtools.traces.explorer.explorer import Explorer, open_trace
 from nbtools.traces.explorer.export.static_html import line_text, text_lines
 from nbtools.traces.explorer.following import line_moves
 from nbtools.traces.explorer.timeline import Timeline
-from nbtools.traces.following.follow import has_only_begun
+from nbtools.traces.following.follow import open_begun_log
 from nbtools.traces.model import Call
-from nbtools.traces.reader import open_log
 from nbtools.traces.sharing.page import options_of, write_html
 from nbtools.traces.trace import Trace
 
@@ -65,11 +64,9 @@ def followed_steps(log: str, is_wanted: Callable[[], bool]) -> Iterator[str]:
 def _opened(log: str, is_wanted: Callable[[], bool]) -> Explorer | None:
     """Returns the explorer; waits for the first line of a log that has only begun."""
     while True:
-        try:
-            return Explorer(Trace([open_log(Path(log).expanduser())]), log=log)
-        except TraceError:
-            if not has_only_begun(Path(log).expanduser()):
-                raise
+        opened = open_begun_log(Path(log).expanduser())
+        if opened is not None:
+            return Explorer(Trace([opened]), log=log)
         if not is_wanted():
             return None
         time.sleep(_MAX_INTERVAL)
