@@ -37,7 +37,7 @@ def extension_or_none(name: str) -> Any:
     try:
         found = import_module(module) if module else None
     except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("nbtools."):
+        if not f"{module}.".startswith(f"{error.name}."):  # something that it imports is missing
             raise
         return None
     return getattr(found, function) if function else found

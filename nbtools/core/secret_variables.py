@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 
 from nbtools.core.redaction import secret_kind
 
@@ -32,7 +32,7 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def _is_plain(value: str) -> bool:
-    return bool(_SWITCH.fullmatch(value)) or Path(value).exists()
+    return bool(_SWITCH.fullmatch(value)) or os.path.exists(value)  # noqa: PTH110 - Path.exists raises for a value that is too long for a path
 
 
 _GIT = ("GIT_CONFIG_", "GIT_AUTHOR_", "GIT_COMMITTER_")

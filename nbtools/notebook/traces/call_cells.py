@@ -10,6 +10,7 @@ from typing import Any
 from nbtools.core.browser import IN_BROWSER, NO_TOOLS
 from nbtools.core.errors import TraceError
 from nbtools.core.tool import AnyToolBuilder
+from nbtools.dialects import dialect, dialect_names
 from nbtools.notebook.magics.cell_source import call_source
 from nbtools.notebook.magics.flags import Grammar, grammar_of
 from nbtools.replay import CanonicalCall, WorkingDirectory, canonical_call, working_directory_of
@@ -63,6 +64,12 @@ class _Tools:
 
 
 _TOOLS = _Tools()
+
+
+def load_dialects() -> None:
+    """Loads all dialects with the tools that they name, which ``runnable_call`` would do with the first call of a log."""
+    for name in dialect_names():
+        dialect(name)
 
 
 def runnable_call(call: Call, detail: Detail, sessions: Mapping[str, Session] | None) -> RunnableCall:

@@ -41,8 +41,11 @@ def _on_open(comm: Any, message: Any) -> None:
 
 
 def _warm_up() -> None:
-    """Loads all tools, which takes about a second and is needed when the first step is opened."""
+    """Loads what the first opened step needs: the dialects and their tools, which takes some tenths of a second."""
+    from nbtools.notebook.traces.call_cells import load_dialects  # noqa: PLC0415 - loaded in the background
     from nbtools.traces.explorer import step_detail  # noqa: F401, PLC0415 - imported to load it
+
+    load_dialects()
 
 
 def _on_message(comm: Any, message: Any) -> None:

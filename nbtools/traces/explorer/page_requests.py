@@ -167,6 +167,6 @@ class PageResponder:
 
     @cached_property
     def _opener(self) -> DetailBuilder:
-        from nbtools.traces.explorer.step_detail import DetailBuilder  # noqa: PLC0415 - imports all tools, so only when a step is opened
+        from nbtools.traces.explorer.step_detail import DetailBuilder  # noqa: PLC0415 - loaded when a step is opened
 
         return DetailBuilder(self._lines, self._facets, self._records, self._cells)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension_or_none
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def connect_page(view: TraceView | SessionsView | ComparisonView) -> dict[str, A
 
 
 def widget_of(view: TraceView | SessionsView | ComparisonView) -> Any:
-    """Returns the view as an anywidget.  Raises ``RuntimeError`` without ``nbtools.notebook``."""
+    """Returns the view as an anywidget.  Raises ``TraceError`` without ``nbtools.notebook``."""
     pages: Pages | None = extension_or_none("traces.pages")
     if pages is None:
-        raise RuntimeError("A widget needs the package nbtools.notebook, which is not installed.")
+        raise TraceError("A widget needs the package nbtools.notebook, which is not installed.")
     return pages.widget(view)

@@ -84,7 +84,7 @@ def agents() -> Mapping[str, Agent]:
 
 def label_of(agent: str) -> str:
     """Returns the name that people know an agent by."""
-    known = agents().get(agent_named(agent))
+    known = agents().get(agent)
     return known.label if known else agent
 
 

@@ -16,7 +16,7 @@ _MAX_PLACES = 6
 def share(trace: Trace, task: ShareTask, target: Path) -> TraceShare:
     """Returns what would be removed; with ``task.write`` after writing the file.  Raises ``TraceError``."""
     from nbtools.traces.sharing.notes import shared_labels  # noqa: PLC0415 - loads the review
-    from nbtools.traces.sharing.page import ShareOptions, shared_page, write_page  # noqa: PLC0415 - loads all tools
+    from nbtools.traces.sharing.page import ShareOptions, shared_page, write_page  # noqa: PLC0415 - loaded on first use
 
     page, secrets = shared_page(trace, ShareOptions(task.patterns, task.keep, task.home, task.notes))
     path = str(write_page(page, target)) if task.write else ""

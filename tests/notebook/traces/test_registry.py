@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -62,3 +64,28 @@ def test_the_target_goes_with_the_extension(lab: Any) -> None:
     assert lab.run(known).text == "True"
     lab.run("%unload_ext nbtools")
     assert lab.run(known).text == "False"
+
+
+OPEN_FIRST_CALL = f"""
+import sys
+import nbtools
+from nbtools.notebook.traces import comm
+from nbtools.traces.explorer.registry import EXPLORERS
+from nbtools.traces.model import Call
+
+comm._warm_up()
+loaded = set(sys.modules)
+explorer = nbtools.open_trace({str(sample(CLAUDE))!r})
+explorer.bundle()
+line = next(line for line, row in enumerate(explorer.lines.rows) if isinstance(row, Call) and row.op == "edit")
+answer = EXPLORERS.respond({{"id": 1, "explorer": explorer.id, "task": {{"type": "open", "line": line}}}})
+assert answer.reply.tool, answer
+slow = ("nbtools.tools", "nbtools.replay", "nbtools.workspace", "nbtools.cards")
+print(sorted(name for name in set(sys.modules) - loaded if name.startswith(slow)))
+"""
+
+
+def test_the_first_opened_step_loads_no_tool_after_a_page_has_connected() -> None:
+    """Above all the dialects with their tools: with their import, the first step took ten times as long."""
+    done = subprocess.run([sys.executable, "-c", OPEN_FIRST_CALL], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stdout + done.stderr

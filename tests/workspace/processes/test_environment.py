@@ -70,6 +70,14 @@ PLAIN = [
 ]
 
 
+def test_a_value_that_no_path_can_have_is_a_secret_and_no_error(tmp_path: Path) -> None:
+    """A value of a few thousand characters is longer than a path may be; one below a file is no path."""
+    file = tmp_path / "file"
+    file.write_text("")
+    for value in ("x" * 5_000, f"{file}/below"):
+        assert is_secret("SIGNING_CERT", value)
+
+
 @pytest.mark.parametrize(("name", "value"), SECRET)
 def test_looks_like_a_secret(name: str, value: str) -> None:
     assert is_secret(name, value)
