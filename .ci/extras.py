@@ -1,8 +1,10 @@
-"""Check that the bare package and each extra work with what they install: ``python .ci/extras.py .make/extras``.
+"""Check that the bare package and each extra work with what they install:
+``python .ci/extras.py .make/extras``.
 
-Builds the wheel, makes an environment for each of them in the folder, installs the wheel with this one extra, and runs its smoke test
-of ``tests/extras/smoke.py`` there. So whatever works only because the tests bring a package fails here. Environments are kept and
-updated by the next run. Prints a line for each; exits 1 where one fails.
+Builds the wheel, makes an environment for each of them in the folder, installs the wheel with this one extra,
+and runs its smoke test of ``tests/extras/smoke.py`` there. So whatever works only because the tests bring a
+package fails here. Environments are kept and updated by the next run. Prints a line for each; exits 1 where
+one fails.
 """
 
 from __future__ import annotations
@@ -30,11 +32,15 @@ UV = str(Path(sys.executable).with_name("uv"))
 def uv(*arguments: str) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
     settings = subprocess.run(pip, capture_output=True, text=True, check=False).stdout
-    subprocess.run([UV, *arguments, "--quiet"], check=True, env={**os.environ, **uv_environment(settings)}, cwd=ROOT)
+    subprocess.run(
+        [UV, *arguments, "--quiet"], check=True, env={**os.environ, **uv_environment(settings)}, cwd=ROOT
+    )
 
 
 def check(extra: str, wheel: Path, folder: Path, store: str) -> tuple[str, str, float]:
-    """Installs and tests one extra; returns its name, what failed (or nothing) and the seconds that it took."""
+    """Installs and tests one extra; returns its name,
+    what failed (or nothing) and the seconds that it took.
+    """
     start = time.monotonic()
     venv = folder / extra
     python = venv / "bin" / "python"
@@ -70,7 +76,13 @@ def check(extra: str, wheel: Path, folder: Path, store: str) -> tuple[str, str, 
         command = [str(python), "-P", str(SMOKE), extra, str(SAMPLES)]
         try:
             done = subprocess.run(
-                command, cwd=Path(home) / "work", env=environment, capture_output=True, text=True, check=False, timeout=300
+                command,
+                cwd=Path(home) / "work",
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=300,
             )
             failure = "" if done.returncode == 0 else done.stdout[-2000:] + done.stderr[-4000:]
         except subprocess.TimeoutExpired:
@@ -87,7 +99,9 @@ def main() -> int:
         server.create_bucket("smoke")
         uv("build", "--wheel", "--out-dir", built)
         [wheel] = Path(built).glob("*.whl")
-        for extra, failure, seconds in pool.map(lambda extra: check(extra, wheel, folder, server.endpoint), extras):
+        for extra, failure, seconds in pool.map(
+            lambda extra: check(extra, wheel, folder, server.endpoint), extras
+        ):
             print(f"{extra}: {'failed' if failure else 'works'} ({seconds:.0f} s)", flush=True)
             if failure:
                 print(failure, flush=True)

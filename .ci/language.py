@@ -2,7 +2,7 @@
 
 Prints one line for each finding and exits 1 when there is one:
 
-- a docstring whose first line is a fragment, has no closing punctuation, or uses discouraged wording;
+- a docstring whose first paragraph is a fragment, has no closing punctuation, or uses discouraged wording;
 - a test whose name, read as a sentence, is a fragment or uses discouraged wording;
 - a class, function, parameter or module with a discouraged name;
 - a comment, or the id of a test's parameter, with discouraged wording;
@@ -34,13 +34,16 @@ CHECKED = (
 )
 OURS = {".py", ".ts", ".tsx", ".toml"}
 NOT_OURS = {"node_modules", "__pycache__", "build"}
-FRAGMENT = re.compile(r"(Of|To|With|Without|As|That|Those|Whose|What|Where|Who|Whoever|Which|How|The same|Beside|For)\b")
+FRAGMENT = re.compile(
+    r"(Of|To|With|Without|As|That|Those|Whose|What|Where|Who|Whoever|Which|How|The same|Beside|For)\b"
+)
 TEST_FRAGMENT = re.compile(r"(Of|As|That|Those|Whose|What|Where|Who|Whoever|Which|How|Beside)\b")
 """Beginnings of a test's name; a condition (`without a model one line says …`) may precede its subject."""
 WORDING = re.compile(
     r"\b(anew|whoever|of whom|(?:is|are|was|were) (?:told|said)(?! apart)|is asked for|held against|"
     r"what is (?:not )?known|cannot be missed|"
-    r"nobody wants|stands? there|lies? (?:there|whole)|is no \w+ of|(?:this|the \w+) room|the door (?:to|of)|deeds?|errands?|lanterns?)\b",
+    r"nobody wants|stands? there|lies? (?:there|whole)|is no \w+ of|(?:this|the \w+) room|the door"
+    r" (?:to|of)|deeds?|errands?|lanterns?)\b",
     re.IGNORECASE,
 )
 TEST_WORDING = re.compile(
@@ -48,14 +51,17 @@ TEST_WORDING = re.compile(
     r"\bwhat (?:is|was|cannot|may|has)\b(?! wrong)",
     re.IGNORECASE,
 )
-"""Further wording that a test's name avoids: it says which call, file or line it is about, and what happens to it."""
+"""Further wording that a test's name avoids:
+it says which call, file or line it is about, and what happens to it.
+"""
 NAMES = re.compile(
     r"_?(told|said|asked|given|kept|shown|wish|deed|errand|desk|lantern|stand|spot|stage|having|telling|standing|playing|happenings?|halting|"
     r"reckoning|loose|familiar|recalled|mending|uncollected|again|around|alone|nearby|meanwhile|tongue|accent|landing|guest)s?",
     re.IGNORECASE,
 )
 PUBLIC_NAMES = {
-    # `steps.again(…)` runs the last step again, with other arguments: a public method, in both the Python and the notebook API.
+    # `steps.again(…)` runs the last step again, with other arguments:
+    # a public method, in both the Python and the notebook API.
     ("nbtools/replay/steps.py", "again"),
     ("nbtools/notebook/traces/stepping.py", "again"),
 }
@@ -71,9 +77,15 @@ MODULE = re.compile(r"nbtools(?:\.\w+)+")
 
 def levels() -> dict[str, int]:
     """The packages by level, lowest 0, as the layers contract in pyproject.toml lists them."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    return {name: level for level, layer in enumerate(reversed(layers)) for name in re.findall(r"nbtools[\w.]*", layer)}
+    return {
+        name: level
+        for level, layer in enumerate(reversed(layers))
+        for name in re.findall(r"nbtools[\w.]*", layer)
+    }
 
 
 def level_of(module: str, known: dict[str, int]) -> int | None:
@@ -97,7 +109,9 @@ def findings(path: Path, known: dict[str, int]) -> Iterator[str]:
     """Yields one line for each finding in a file."""
     name = path.relative_to(ROOT).as_posix()
     text = path.read_text(encoding="utf-8")
-    problems = python_problems(text, name, known) if path.suffix == ".py" else other_problems(text, path.suffix)
+    problems = (
+        python_problems(text, name, known) if path.suffix == ".py" else other_problems(text, path.suffix)
+    )
     yield from (f"{name}:{line}: {problem}" for line, problem in problems if problem)
 
 
@@ -111,9 +125,18 @@ def python_problems(text: str, name: str, known: dict[str, int]) -> Iterator[tup
         if not isinstance(node, NODES):
             continue
         line = getattr(node, "lineno", 1)
-        for problem in (docstring_problem(node), name_problem(node, name), id_problem(node), layer_problem(node, ours, known)):
+        for problem in (
+            docstring_problem(node),
+            name_problem(node, name),
+            id_problem(node),
+            layer_problem(node, ours, known),
+        ):
             yield line, problem
-    if not any(wording_problem(after) for _, hash_sign, after in (line.partition("#") for line in text.splitlines()) if hash_sign):
+    if not any(
+        wording_problem(after)
+        for _, hash_sign, after in (line.partition("#") for line in text.splitlines())
+        if hash_sign
+    ):
         return  # reading the tokens of every file takes ten seconds
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
@@ -121,7 +144,9 @@ def python_problems(text: str, name: str, known: dict[str, int]) -> Iterator[tup
 
 
 def other_problems(text: str, suffix: str) -> Iterator[tuple[int, str]]:
-    """Yields the same for a TypeScript file: comments and the titles of tests; or a TOML file: comments and titles."""
+    """Yields the same for a TypeScript file: comments and the titles of tests;
+    or a TOML file: comments and titles.
+    """
     for number, line in enumerate(text.splitlines(), 1):
         if comment := (TOML_PROSE if suffix == ".toml" else TYPESCRIPT_COMMENT).search(line):
             yield number, wording_problem(comment[0])
@@ -130,14 +155,14 @@ def other_problems(text: str, suffix: str) -> Iterator[tuple[int, str]]:
 
 
 def docstring_problem(node: ast.AST) -> str:
-    """Returns what is wrong with the first line of a docstring; empty where nothing is."""
+    """Returns what is wrong with the first paragraph of a docstring; empty where nothing is."""
     if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         return ""
-    first = (ast.get_docstring(node) or "").split("\n")[0]
+    first = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
     if FRAGMENT.match(first):
         return f"docstring starts with a fragment: {first[:100]}"
     if first and first[-1] not in ".:?!`":
-        return f"the docstring's first line is not a sentence: {first[:100]}"
+        return f"the docstring's first paragraph is not a sentence: {first[:100]}"
     return wording_problem(first)
 
 
@@ -160,7 +185,11 @@ def id_problem(node: ast.AST) -> str:
     """Returns that an id of a test's parameter uses discouraged wording; empty where it does not."""
     if not (isinstance(node, ast.keyword) and node.arg in {"id", "ids"}):
         return ""
-    texts = (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    texts = (
+        part.value
+        for part in ast.walk(node.value)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    )
     return next(filter(None, map(wording_problem, texts)), "")
 
 
@@ -169,7 +198,11 @@ def name_problem(node: ast.AST, file: str) -> str:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
         return test_problem(node.name)
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        return f"discouraged name {node.name}" if NAMES.fullmatch(node.name) and (file, node.name) not in PUBLIC_NAMES else ""
+        return (
+            f"discouraged name {node.name}"
+            if NAMES.fullmatch(node.name) and (file, node.name) not in PUBLIC_NAMES
+            else ""
+        )
     if isinstance(node, ast.arg) and NAMES.fullmatch(node.arg):
         return f"discouraged parameter name {node.arg}"
     return ""

@@ -1,4 +1,5 @@
-"""Measures a step of an agent: a scripted model and a no-op tool, against bare pydantic-ai with a plain function.
+"""Measures a step of an agent: a scripted model and a no-op tool,
+against bare pydantic-ai with a plain function.
 
 python bench/agent.py
 """
@@ -22,12 +23,18 @@ STEPS, ROUNDS = 20, 7
 WORDS = ("I ", "look ", "at ", "it. ") * 3
 
 
-async def _steps(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | dict[int, DeltaToolCall]]:
+async def _steps(
+    messages: list[ModelMessage], info: AgentInfo
+) -> AsyncIterator[str | dict[int, DeltaToolCall]]:
     """Some words and a call, until it has made enough of them."""
     for word in WORDS:
         yield word
     if len(messages) < 2 * STEPS:
-        yield {1: DeltaToolCall("noop", '{"path": "src", "pattern": "x", "limit": 3}', tool_call_id=str(len(messages)))}
+        yield {
+            1: DeltaToolCall(
+                "noop", '{"path": "src", "pattern": "x", "limit": 3}', tool_call_id=str(len(messages))
+            )
+        }
 
 
 MODEL = FunctionModel(stream_function=_steps)
@@ -41,7 +48,9 @@ def noop(path: str, pattern: str, limit: int) -> str:
 async def bare(tools: list[Callable[..., str]], toolsets: list[SessionToolset]) -> None:
     """Streams a run as pydantic-ai's documentation does."""
     agent = pydantic_ai.Agent(MODEL, tools=tools, toolsets=toolsets)
-    async with agent.run_stream_events("go", usage_limits=pydantic_ai.UsageLimits(request_limit=None)) as events:
+    async with agent.run_stream_events(
+        "go", usage_limits=pydantic_ai.UsageLimits(request_limit=None)
+    ) as events:
         async for _ in events:
             pass
 

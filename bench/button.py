@@ -59,7 +59,9 @@ async def measure(tab: Tab) -> dict[str, list[float]]:
         await tab.cell(2).get_by_role("button", name="bare").click()
         while int(await tab.value("len(floor)")) <= done:
             continue
-    taken = {"a bare anywidget, one custom message": json.loads(await tab.value("__import__('json').dumps(floor)"))}
+    taken = {
+        "a bare anywidget, one custom message": json.loads(await tab.value("__import__('json').dumps(floor)"))
+    }
     seen = 0
     for name, cell in (("Approve once, a blocking cell", 3), ("Approve once, an awaiting cell", 4)):
         await tab.start(cell)
@@ -91,7 +93,10 @@ async def run() -> dict[str, list[float]]:
 def main() -> None:
     taken = asyncio.run(run())
     bars = {name: "≤ 50 ms" for name in taken if name.startswith("Approve")}
-    table(f"click → start: ms, {ROUNDS} rounds", [Figure(name, values, "ms", bars.get(name, "")) for name, values in taken.items()])
+    table(
+        f"click → start: ms, {ROUNDS} rounds",
+        [Figure(name, values, "ms", bars.get(name, "")) for name, values in taken.items()],
+    )
 
 
 if __name__ == "__main__":

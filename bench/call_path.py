@@ -1,7 +1,9 @@
-"""Follows one approved edit through the code: the modules and functions that it enters, and how often it changes between modules.
+"""Follows one approved edit through the code:
+the modules and functions that it enters, and how often it changes between modules.
 
-A transition is a call from a function of one module into a function of another one.  Calls are followed in all threads; a package is
-the first name below ``nbtools``.  One call of the same kind runs before, so that what is loaded lazily is loaded.
+A transition is a call from a function of one module into a function of another one.  Calls are followed in
+all threads; a package is the first name below ``nbtools``.  One call of the same kind runs before, so that
+what is loaded lazily is loaded.
 
 python bench/call_path.py [trace | modules]
 """
@@ -118,7 +120,9 @@ def main() -> None:
             Figure("modules", [len(path.modules)], "modules", "≤ 30 modules"),
             Figure("functions", [len(path.functions)], "functions"),
             Figure("calls", [sum(path.functions.values())], "calls"),
-            Figure("transitions between modules", [len(path.transitions)], "transitions", "≤ 120 transitions"),
+            Figure(
+                "transitions between modules", [len(path.transitions)], "transitions", "≤ 120 transitions"
+            ),
             Figure("… that create a record", [path.constructions()], "transitions"),
             Figure("… between packages", [path.between_packages()], "transitions"),
         ],

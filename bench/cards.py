@@ -1,4 +1,5 @@
-"""Measures the making of a card's HTML: the first one of a process, which loads and compiles the templates, and the largest ones.
+"""Measures the making of a card's HTML: the first one of a process, which loads and compiles the templates,
+and the largest ones.
 
 python bench/cards.py
 """
@@ -34,7 +35,9 @@ print(time.perf_counter() - start)
 
 
 def card(block: Block) -> Card:
-    return Card(id="1", state="success", tool="edit", icon="pencil", subject="a.py", status="Done", blocks=(block,))
+    return Card(
+        id="1", state="success", tool="edit", icon="pencil", subject="a.py", status="Done", blocks=(block,)
+    )
 
 
 def diff() -> Card:
@@ -63,8 +66,14 @@ def taken(draw: Callable[[], object]) -> Callable[[], float]:
 
 def main() -> None:
     long_diff, short = diff(), card(ListingBlock(entries=(ListingEntry(path="a.py"),)))
-    listing = card(ListingBlock(entries=tuple(ListingEntry(path=f"src/file{n}.py", size=n) for n in range(1000))))
-    sheet = Sheet(title="Tools", head=("name", "does"), rows=tuple((f"tool{n}", "Reads a file of the workspace.") for n in range(400)))
+    listing = card(
+        ListingBlock(entries=tuple(ListingEntry(path=f"src/file{n}.py", size=n) for n in range(1000)))
+    )
+    sheet = Sheet(
+        title="Tools",
+        head=("name", "does"),
+        rows=tuple((f"tool{n}", "Reads a file of the workspace.") for n in range(400)),
+    )
     drawn = alternate(
         ROUNDS,
         split=taken(lambda: card_html(long_diff)),
@@ -82,7 +91,10 @@ def main() -> None:
         "short": "listing of 1 file",
         "first": "the first card of a process",
     }
-    table(f"HTML of a card, {ROUNDS} rounds", [Figure(names[name], values, "ms") for name, values in drawn.items()])
+    table(
+        f"HTML of a card, {ROUNDS} rounds",
+        [Figure(names[name], values, "ms") for name, values in drawn.items()],
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Compares 20 runs of 1,000 steps: how long until the page is drawn, against loading the logs; and what hostile logs cost."""
+"""Compares 20 runs of 1,000 steps: how long until the page is drawn, against loading the logs;
+and what hostile logs cost.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ HOSTILE = 20_000
 
 
 def calls(run: int) -> Iterator[Made]:
-    """A tenth is shared by all; then each run does most of what the others do, and edits, tests and looks about by itself."""
+    """A tenth is shared by all; then each run does most of what the others do, and edits,
+    tests and looks about by itself.
+    """
     own = random.Random(run)
     for number in range(STEPS):
         kind = own.random() if number > STEPS // 10 else 1.0
@@ -61,7 +65,9 @@ def hostile() -> list[tuple[str, ...]]:
 
 
 def _call(at: int, what: str) -> ComparableCall:
-    return ComparableCall(Call("s", str(at), at, "shell", "shell", None, subject=what, status="ok"), "shell", what, ())  # type: ignore[arg-type]
+    return ComparableCall(
+        Call("s", str(at), at, "shell", "shell", None, subject=what, status="ok"), "shell", what, ()
+    )  # type: ignore[arg-type]
 
 
 def main() -> None:
@@ -70,13 +76,21 @@ def main() -> None:
         loading, traces = timed(lambda: [load(log) for log in logs])
         comparing, display = timed(lambda: ComparisonDisplay(compare(*traces)))  # type: ignore[misc]
         drawing, bundle = timed(display.bundle)  # type: ignore[attr-defined]
-        paging, _ = timed(lambda: display.answer(ComparedTask(baseline=display.comparison.baseline, first=0, count=200)))  # type: ignore[attr-defined]
-        checking, _ = timed(lambda: display.comparison.outcomes("tests", "command grep", "file part1.py contains x"))  # type: ignore[attr-defined]
+        paging, _ = timed(
+            lambda: display.answer(ComparedTask(baseline=display.comparison.baseline, first=0, count=200))
+        )  # type: ignore[attr-defined]
+        checking, _ = timed(
+            lambda: display.comparison.outcomes("tests", "command grep", "file part1.py contains x")
+        )  # type: ignore[attr-defined]
     size = f"{len(bundle['text/html']) / 1e3:.0f} kB of HTML"  # type: ignore[index]
     rows = [
         (f"load {RUNS} logs of {STEPS:,} steps", f"{loading:.2f} s", "1"),
         ("describe the runs", f"{comparing:.2f} s", f"{comparing / loading:.2f}"),
-        ("align, outcomes, first view, HTML and text", f"{drawing:.2f} s", f"{drawing / loading:.2f}, {size}"),
+        (
+            "align, outcomes, first view, HTML and text",
+            f"{drawing:.2f} s",
+            f"{drawing / loading:.2f}, {size}",
+        ),
         ("a page of 200 rows", f"{paging * 1e3:.1f} ms", ""),
         ("three checks", f"{checking:.2f} s", f"{checking / loading:.2f}"),
         *hostile(),

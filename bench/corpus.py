@@ -1,8 +1,10 @@
-"""Measures a corpus and how its cost grows: ingest, ingest again with nothing new, SQL and search on copies of real logs.
+"""Measures a corpus and how its cost grows:
+ingest, ingest again with nothing new, SQL and search on copies of real logs.
 
 python bench/corpus.py [megabytes ...] [--logs folder]
 
-Logs are real ones of that folder, copied under other names until there are so many bytes; without a folder, those of the tests.
+Logs are real ones of that folder, copied under other names until there are so many bytes;
+without a folder, those of the tests.
 """
 
 from __future__ import annotations
@@ -155,10 +157,18 @@ def measured(folder: Path, megabytes: int, logs: Path, answers: Any) -> None:
         Row("search on disk", "MB", _size(corpus.folder, "parts/*/index.sqlite")),
         Row("first query", "ms", timed(lambda: opened.sql("select count(*) from calls")) * 1e3),
     ]
-    rows += [Row(f"SQL: {name}", "ms", _often(lambda query=query: opened.sql(query))) for name, query in QUERIES.items()]
+    rows += [
+        Row(f"SQL: {name}", "ms", _often(lambda query=query: opened.sql(query)))
+        for name, query in QUERIES.items()
+    ]
     for name, text in SEARCHES.items():
         rows.append(
-            Row(f"search: {name} ({len(opened.search(text))} found)", "ms", _often(lambda text=text: opened.search(text)), "≤ 10 ms")
+            Row(
+                f"search: {name} ({len(opened.search(text))} found)",
+                "ms",
+                _often(lambda text=text: opened.search(text)),
+                "≤ 10 ms",
+            )
         )
     answers.put(rows)
 
@@ -175,21 +185,33 @@ def _size(folder: Path, pattern: str) -> float:
 def alone_and_together(folder: Path, megabytes: int, logs: Path) -> None:
     """Measures the same work in one process and in as many as there are processors, in turn.
 
-    The process that ingests does its part alone: from its share of all processor time follows what more workers can gain.
+    The process that ingests does its part alone:
+    from its share of all processor time follows what more workers can gain.
     """
     plant(folder / "logs", megabytes, logs)
     ratios, shares = [], []
     for number in range(3):
         (one, all_work), (several, alone) = (
-            timed_with_processor(lambda name=name, client=client: Corpus(folder / name).ingest(f"{folder}/logs/*", client, progress=False))
+            timed_with_processor(
+                lambda name=name, client=client: Corpus(folder / name).ingest(
+                    f"{folder}/logs/*", client, progress=False
+                )
+            )
             for name, client in ((f"one{number}", Here()), (f"two{number}", None))
         )
         ratios.append(one / several)
         shares.append(alone / all_work)
-        print(f"  one process {one:6.1f} s   {processors()} workers {several:6.1f} s   {ratios[-1]:.2f} x", flush=True)
+        print(
+            f"  one process {one:6.1f} s   {processors()} workers {several:6.1f} s   {ratios[-1]:.2f} x",
+            flush=True,
+        )
     bound = 1 / (median(shares) + (1 - median(shares)) / 4)
-    print(f"  median {median(ratios):.2f} x (bar {0.8 * processors():.1f} where {processors()} processors are free)")
-    print(f"  not divided among workers: {median(shares):.1%} of the processor time, so four gain at most {bound:.2f} x (bar 3.2)")
+    print(
+        f"  median {median(ratios):.2f} x (bar {0.8 * processors():.1f} where {processors()} processors are free)"
+    )
+    print(
+        f"  not divided among workers: {median(shares):.1%} of the processor time, so four gain at most {bound:.2f} x (bar 3.2)"
+    )
 
 
 def timed_with_processor(run: Callable[[], object]) -> tuple[float, float]:
@@ -213,7 +235,10 @@ def main() -> None:
             columns.append(answers.get())
             process.join()
     for megabytes, rows in zip(given.megabytes, columns, strict=True):
-        table(f"a corpus of {megabytes:,} MB", [Figure(row.name, [row.value], row.unit, row.bar) for row in rows])
+        table(
+            f"a corpus of {megabytes:,} MB",
+            [Figure(row.name, [row.value], row.unit, row.bar) for row in rows],
+        )
     print("\nworkers")
     with tempfile.TemporaryDirectory(prefix="nbtools-corpus-") as folder:
         alone_and_together(Path(folder), min(given.megabytes), given.logs)

@@ -1,8 +1,10 @@
-"""Measures a decision of the policy: by the number of rules, and by the number of parts of a command that was never seen before.
+"""Measures a decision of the policy: by the number of rules,
+and by the number of parts of a command that was never seen before.
 
-The judges are a session's own, so where the paths in a command lead is looked up on the disk, where any rule needs to know.  Times
-are the processor's, and as machines change their clock each is also given as a multiple of splitting the same simple command with shlex,
-which is Python all through; the least of many rounds is what it costs, the rest is the machine.
+The judges are a session's own, so where the paths in a command lead is looked up on the disk, where any rule
+needs to know.  Times are the processor's, and as machines change their clock each is also given as a multiple
+of splitting the same simple command with shlex, which is Python all through; the least of many rounds is what
+it costs, the rest is the machine.
 
 python bench/decide.py
 """
@@ -34,10 +36,17 @@ def policy(rules: int) -> Policy:
     listed = [
         f"{kind}({what.format(n)})"
         for n in range(rules // 4 + 1)
-        for kind, what in (("shell", "tool{} run:*"), ("shell", "program{} *"), ("edit", "src{}/**"), ("read", "*.kept{}"))
+        for kind, what in (
+            ("shell", "tool{} run:*"),
+            ("shell", "program{} *"),
+            ("edit", "src{}/**"),
+            ("read", "*.kept{}"),
+        )
     ]
     allow, rest = ["shell(git log:*)", "edit(src/**)", *listed[: rules // 2 - 2]], listed[rules // 2 :]
-    return Policy(allow=tuple(allow), ask=tuple(rest[: rules // 8]), deny=tuple(rest[rules // 8 : rules - rules // 2]))
+    return Policy(
+        allow=tuple(allow), ask=tuple(rest[: rules // 8]), deny=tuple(rest[rules // 8 : rules - rules // 2])
+    )
 
 
 class Bench:
@@ -48,16 +57,22 @@ class Bench:
         self._session = session
 
     def judge(self, policy: Policy) -> PolicyEngine:
-        return PolicyState(self._session.workspace.root, policy, (), self._session.tool_named, lambda _: None).judge
+        return PolicyState(
+            self._session.workspace.root, policy, (), self._session.tool_named, lambda _: None
+        ).judge
 
-    def cost(self, rules: int, tool: str, arguments: Callable[[int], Mapping[str, Any]], *, calls: int = CALLS) -> Callable[[], float]:
+    def cost(
+        self, rules: int, tool: str, arguments: Callable[[int], Mapping[str, Any]], *, calls: int = CALLS
+    ) -> Callable[[], float]:
         """µs a decision, each on a call that is new."""
         builder = self.tools[tool]
         judge = self.judge(policy(rules))
         judge.decide(builder, builder.build(arguments(next(_NUMBERS))))
 
         def run() -> float:
-            made: Iterable[AnyToolInvocation] = [builder.build(arguments(next(_NUMBERS))) for _ in range(calls)]
+            made: Iterable[AnyToolInvocation] = [
+                builder.build(arguments(next(_NUMBERS))) for _ in range(calls)
+            ]
             start = time.thread_time()
             for invocation in made:
                 judge.decide(builder, invocation)
@@ -119,15 +134,27 @@ def by_rules(bench: Bench) -> None:
     ):
         contenders = {str(rules): bench.cost(rules, tool, arguments) for rules in (10, 100, 1_000, 10_000)}
         taken = alternate(ROUNDS, floor=floor, **contenders)
-        rows = [Figure(f"{int(rules):,} rules", taken[rules], "µs", bar if rules == "100" else "") for rules in contenders]
-        table(f"decide: {title}, µs a decision on a call that is new", [Figure(FLOOR, taken["floor"], "µs"), *rows])
+        rows = [
+            Figure(f"{int(rules):,} rules", taken[rules], "µs", bar if rules == "100" else "")
+            for rules in contenders
+        ]
+        table(
+            f"decide: {title}, µs a decision on a call that is new",
+            [Figure(FLOOR, taken["floor"], "µs"), *rows],
+        )
 
 
 def by_parts(bench: Bench) -> None:
-    contenders = {str(count): bench.cost(100, "shell", parts(count), calls=max(2, CALLS // count)) for count in (1, 2, 5, 20, 50, 200)}
+    contenders = {
+        str(count): bench.cost(100, "shell", parts(count), calls=max(2, CALLS // count))
+        for count in (1, 2, 5, 20, 50, 200)
+    }
     taken = alternate(ROUNDS // 3, floor=floor, **contenders)
     rows = [Figure(f"{count} part{'s' * (count != '1')}", taken[count], "µs") for count in contenders]
-    table("decide: commands of many parts, 100 rules, µs a decision", [Figure(FLOOR, taken["floor"], "µs"), *rows])
+    table(
+        "decide: commands of many parts, 100 rules, µs a decision",
+        [Figure(FLOOR, taken["floor"], "µs"), *rows],
+    )
 
 
 def loading(bench: Bench) -> None:

@@ -1,4 +1,5 @@
-"""Measures a call: a no-op tool with three validated parameters, against validating and calling in plain pydantic.
+"""Measures a call: a no-op tool with three validated parameters,
+against validating and calling in plain pydantic.
 
 python bench/dispatch.py
 """
@@ -87,7 +88,12 @@ class Watcher:
 def main() -> None:
     loop, noop = asyncio.new_event_loop(), NoOpTool()
     bare = Session(".", tools=[noop])
-    ruled = Session(".", tools=[noop], policy=Policy(allow=("noop",), ask=("edit(src/**)",), deny=("shell(rm:*)",)), observers=[Watcher()])
+    ruled = Session(
+        ".",
+        tools=[noop],
+        policy=Policy(allow=("noop",), ask=("edit(src/**)",), deny=("shell(rm:*)",)),
+        observers=[Watcher()],
+    )
     with tempfile.TemporaryDirectory() as top, Session(".", tools=[noop]).sync() as blocking:
         folder = Path(top, *DEEP)
         folder.mkdir(parents=True)

@@ -1,4 +1,5 @@
-"""Measures an edit: the edit tool on small and large files, against reading the file, ``bytes.replace`` and an atomic write.
+"""Measures an edit: the edit tool on small and large files, against reading the file,
+``bytes.replace`` and an atomic write.
 
 python bench/edit.py [megabytes …]
 """
@@ -37,7 +38,10 @@ def plant(path: Path, megabytes: int) -> int:
 def steps(count: int, lines: int) -> list[dict[str, Any]]:
     """Replacements of single lines, spread over the file."""
     numbers = [number * (lines // count) + 1 for number in range(count)]
-    return [{"old": LINE.format(number), "new": LINE.format(number).replace("other", "another")} for number in numbers]
+    return [
+        {"old": LINE.format(number), "new": LINE.format(number).replace("other", "another")}
+        for number in numbers
+    ]
 
 
 def arguments(kind: str, count: int, lines: int) -> Mapping[str, Any]:
@@ -52,11 +56,17 @@ def arguments(kind: str, count: int, lines: int) -> Mapping[str, Any]:
         case "close":
             return {"path": "f", "old": there.replace("compute", "comptue"), "new": "    new = 1\n"}
         case _:
-            return {"path": "f", "old": there.replace("compute", "something_else_entirely"), "new": "    new = 1\n"}
+            return {
+                "path": "f",
+                "old": there.replace("compute", "something_else_entirely"),
+                "new": "    new = 1\n",
+            }
 
 
 def floor(path: Path, old: bytes, new: bytes) -> Callable[[], float]:
-    """Seconds to read the file, replace one text, write the result beside it, safe on the disk, and rename it."""
+    """Seconds to read the file, replace one text, write the result beside it, safe on the disk,
+    and rename it.
+    """
 
     def run() -> float:
         start = time.perf_counter()
@@ -87,7 +97,9 @@ def ours(folder: Path, parameters: Mapping[str, Any], *, fails: bool = False) ->
 
 
 def peak(folder: Path, kind: str, count: int, lines: int) -> float:
-    """Peak memory of the edit in a process of its own, in multiples of the file: what it had before is taken off."""
+    """Peak memory of the edit in a process of its own, in multiples of the file:
+    what it had before is taken off.
+    """
     (folder / "f").write_bytes((folder / "source").read_bytes())
     command = [sys.executable, __file__, "measure", str(folder), kind, str(count), str(lines)]
     extra = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -95,7 +107,9 @@ def peak(folder: Path, kind: str, count: int, lines: int) -> float:
 
 
 def measure(folder: str, kind: str, count: str, lines: str) -> None:
-    """Prints the bytes by which the peak of this process rises with the edit.  Small files: what is loaded lazily is loaded before."""
+    """Prints the bytes by which the peak of this process rises with the edit.
+    Small files: what is loaded lazily is loaded before.
+    """
     given = arguments(kind, int(count), int(lines))
     warm = Path(folder, "warm")
     warm.write_text(LINE.format(1) + LINE.format(2))
@@ -121,14 +135,25 @@ def main() -> None:
             (folder / "g").write_bytes((folder / "source").read_bytes())
             counts = [count for count in STEPS if count <= lines]
             runs = {f"{count:,} edits": ours(folder, arguments("edits", count, lines)) for count in counts}
-            runs |= {kind: ours(folder, arguments(kind, 1, lines)) for kind in ("every line", "indentation", "close")}
+            runs |= {
+                kind: ours(folder, arguments(kind, 1, lines))
+                for kind in ("every line", "indentation", "close")
+            }
             runs["nothing like it"] = ours(folder, arguments("none", 1, lines), fails=True)
             taken = alternate(ROUNDS, floor=floor(folder / "g", b"other", b"other"), **runs)
             table(
                 f"edit, {size} MB, {lines:,} lines: s, {ROUNDS} rounds",
-                [Figure("read, bytes.replace, atomic write" if kind == "floor" else kind, values, "s") for kind, values in taken.items()],
+                [
+                    Figure("read, bytes.replace, atomic write" if kind == "floor" else kind, values, "s")
+                    for kind, values in taken.items()
+                ],
             )
-            wanted = [("edits", count) for count in counts] + [("every line", 1), ("indentation", 1), ("close", 1), ("none", 1)]
+            wanted = [("edits", count) for count in counts] + [
+                ("every line", 1),
+                ("indentation", 1),
+                ("close", 1),
+                ("none", 1),
+            ]
             table(
                 f"edit, {size} MB: peak memory, in multiples of the file",
                 [

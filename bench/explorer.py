@@ -2,8 +2,9 @@
 
 python bench/explorer.py [calls]
 
-In the kernel: from the rows to the picture, then what a page asks.  Bars: lines and picture in 500 ms, a page or a step in 50 ms, a
-search for words in 50 ms, for a part of a word in 300 ms, the index in 10 s.  bench/explorer_page.py measures the browser.
+In the kernel: from the rows to the picture, then what a page asks.  Bars: lines and picture in 500 ms, a page
+or a step in 50 ms, a search for words in 50 ms, for a part of a word in 300 ms, the index in 10 s.
+bench/explorer_page.py measures the browser.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ def cut(value: Any) -> Any:
 def copies() -> Iterator[bytes]:
     """The sessions again and again, each time under a name of its own."""
     texts = [path.read_text(encoding="utf-8").splitlines() for path in sorted(SAMPLES.glob("*.jsonl"))]
-    sessions = [[cut(json.loads(line)) for line in lines if line.startswith("{") and line.endswith("}")] for lines in texts]
+    sessions = [
+        [cut(json.loads(line)) for line in lines if line.startswith("{") and line.endswith("}")]
+        for lines in texts
+    ]
     number = 0
     while True:
         for records in sessions:
@@ -62,8 +66,21 @@ def _renamed(value: Any, ending: str) -> Any:
         return [_renamed(item, ending) for item in value]
     if not isinstance(value, dict):
         return value
-    named = {"id", "uuid", "parentUuid", "sessionId", "tool_use_id", "requestId", "sourceToolAssistantUUID", "messageId", "leafUuid"}
-    return {key: item + ending if key in named and isinstance(item, str) else _renamed(item, ending) for key, item in value.items()}
+    named = {
+        "id",
+        "uuid",
+        "parentUuid",
+        "sessionId",
+        "tool_use_id",
+        "requestId",
+        "sourceToolAssistantUUID",
+        "messageId",
+        "leafUuid",
+    }
+    return {
+        key: item + ending if key in named and isinstance(item, str) else _renamed(item, ending)
+        for key, item in value.items()
+    }
 
 
 def planted(path: Path) -> Path:
@@ -92,9 +109,14 @@ def asking(explorer: Explorer, **task: Any) -> Callable[[], object]:
 
 
 def pages(explorer: Explorer, **wanted: Any) -> list[float]:
-    """Returns the milliseconds of pages of 200 lines, from all over the filtered log; the first includes the filtering."""
+    """Returns the milliseconds of pages of 200 lines, from all over the filtered log;
+    the first includes the filtering.
+    """
     last = len(explorer.lines)
-    return [milliseconds(asking(explorer, type="page", filter=wanted, first=last * n // 20, count=200)) for n in range(10)]
+    return [
+        milliseconds(asking(explorer, type="page", filter=wanted, first=last * n // 20, count=200))
+        for n in range(10)
+    ]
 
 
 def opened(explorer: Explorer) -> list[float]:
@@ -125,7 +147,10 @@ def in_kernel(log: Path) -> Explorer:
             Figure("lines and picture", pictures, "ms", "≤ 500 ms"),
             *(Figure(f"page: {name}", taken, "ms", "≤ 50 ms") for name, taken in listed.items()),
             Figure("step opened", steps, "ms", "≤ 50 ms"),
-            *(Figure(f"search: {text}", searched(explorer, text), "ms", "≤ 50 ms") for text in (COMMON, RARE)),
+            *(
+                Figure(f"search: {text}", searched(explorer, text), "ms", "≤ 50 ms")
+                for text in (COMMON, RARE)
+            ),
             *(Figure(f"search: {text}", searched(explorer, text), "ms", "≤ 300 ms") for text in (CODE, PART)),
             *(Figure(f"{name}, once", [taken], "ms") for name, taken in added.items()),
             Figure("log loaded, once", [loaded], "ms"),

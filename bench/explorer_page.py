@@ -1,4 +1,5 @@
-"""Measures the explorer of 100,000 calls in the browser: from running the cell to its rows, and frames while the list scrolls.
+"""Measures the explorer of 100,000 calls in the browser:
+from running the cell to its rows, and frames while the list scrolls.
 
 python bench/explorer_page.py      (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 """
@@ -147,7 +148,9 @@ class Frames:
 
 @dataclass
 class Taken:
-    """The measurements; ``opened`` are milliseconds until painted, until arrived, from arrival until painted."""
+    """The measurements; ``opened`` are milliseconds until painted, until arrived,
+    from arrival until painted.
+    """
 
     opened: list[list[float]] = field(default_factory=list)
     dragged: Frames = field(default_factory=Frames)
@@ -171,8 +174,16 @@ async def measure(tab: Tab) -> Taken:
 
 
 async def switch(trace: Explorer, taken: Taken) -> None:
-    """Chooses the overviews, the first time as soon as the rows are there, opens the usage, and moves by keys."""
-    for name, kind in (("Time", "first"), ("Tokens", "first"), ("Steps", "later"), ("Time", "later"), ("Tokens", "later")):
+    """Chooses the overviews, the first time as soon as the rows are there, opens the usage,
+    and moves by keys.
+    """
+    for name, kind in (
+        ("Time", "first"),
+        ("Tokens", "first"),
+        ("Steps", "later"),
+        ("Time", "later"),
+        ("Tokens", "later"),
+    ):
         taken.switched[f"{name}, {kind}"].append(await trace.node.evaluate(SWITCH, name))
     for kind in ("first", "later"):
         taken.switched[f"Usage, {kind}"].append(await trace.node.evaluate(USAGE))
@@ -234,7 +245,10 @@ def main() -> None:
     table(
         "its overviews, usage and keys: ms until painted",
         [
-            *(Figure(name, times, "ms", "≤ 100 ms" if "later" in name else "") for name, times in taken.switched.items()),
+            *(
+                Figure(name, times, "ms", "≤ 100 ms" if "later" in name else "")
+                for name, times in taken.switched.items()
+            ),
             Figure("j to the marked row", marked, "ms", "≤ 100 ms"),
             Figure("j to the opened step", opened, "ms"),
         ],

@@ -2,7 +2,8 @@
 
 python bench/first_five_minutes.py     (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 
-Times are seconds from the user's last key or click until the thing is on the page.  Reading and typing take no time here.
+Times are seconds from the user's last key or click until the thing is on the page.
+Reading and typing take no time here.
 """
 
 from __future__ import annotations
@@ -53,8 +54,13 @@ async def search_palette(walk: Walk, text: str) -> None:
     await page.locator(PALETTE).first.fill(text)
     walk.start()
     await page.wait_for_timeout(500)
-    items = await page.locator(f'.lm-CommandPalette-item[data-command^="{text}"] .lm-CommandPalette-itemLabel').all_inner_texts()
-    print(f"        palette, “{text}”: {len(items)} commands of ours{': ' if items else ''}{'; '.join(items)}", flush=True)
+    items = await page.locator(
+        f'.lm-CommandPalette-item[data-command^="{text}"] .lm-CommandPalette-itemLabel'
+    ).all_inner_texts()
+    print(
+        f"        palette, “{text}”: {len(items)} commands of ours{': ' if items else ''}{'; '.join(items)}",
+        flush=True,
+    )
     await page.keyboard.press("Escape")
 
 
@@ -91,7 +97,10 @@ async def walk_through(walk: Walk, tab: Tab) -> None:
     approve = tab.cell(3).get_by_role("button", name="Approve once")
     await walk.see("%tool edit: its question", approve)
     buttons = await tab.cell(3).locator(".nbtools-asking button").all_inner_texts()
-    print(f"        its buttons: {', '.join(button.strip() for button in buttons if button.strip())}", flush=True)
+    print(
+        f"        its buttons: {', '.join(button.strip() for button in buttons if button.strip())}",
+        flush=True,
+    )
     walk.start()
     await approve.click()
     await walk.see("Approve once: the card", tab.status(3).filter(has_text="Done"))

@@ -1,4 +1,5 @@
-"""Measures following: processor time while nothing happens, from an appended line to its row, and memory over the rows that it keeps.
+"""Measures following: processor time while nothing happens, from an appended line to its row,
+and memory over the rows that it keeps.
 
 ``python bench/follow.py [MEGABYTES]`` makes a log of that size (default 200) and appends to it.
 """
@@ -44,7 +45,9 @@ def main(megabytes: int) -> None:
         started = time.perf_counter()
         assert trace.update(), "the first update read nothing"
         first = time.perf_counter() - started
-        print(f"log of {path.stat().st_size >> 20} MB, {len(trace.calls):,} calls: loaded in {loading:.1f} s, first update {first:.1f} s")
+        print(
+            f"log of {path.stat().st_size >> 20} MB, {len(trace.calls):,} calls: loaded in {loading:.1f} s, first update {first:.1f} s"
+        )
         time.sleep(3 * first)  # the rest after reading a log as a whole
         grow(trace, path, lines, process)
         idle(path, process)
@@ -64,7 +67,9 @@ def grow(trace: traces.Trace, path: Path, lines: object, process: psutil.Process
     kept = len(trace.calls) - calls
     assert kept == APPENDED
     grown = (process.memory_info().rss - before) / (1 << 20)
-    print(f"{kept:,} calls appended one by one: {1e3 * median(costs):.1f} ms an update, memory {grown:+.1f} MB")
+    print(
+        f"{kept:,} calls appended one by one: {1e3 * median(costs):.1f} ms an update, memory {grown:+.1f} MB"
+    )
 
 
 def idle(path: Path, process: psutil.Process) -> None:

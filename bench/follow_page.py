@@ -1,7 +1,9 @@
-"""Measures an open explorer that follows: processor time while nothing is written, and the kernel's memory as the log grows.
+"""Measures an open explorer that follows:
+processor time while nothing is written, and the kernel's memory as the log grows.
 
-``python bench/follow_page.py [MEGABYTES] [CALLS]`` opens a log of that size (default 200) and appends as many calls (default 3,600, one a
-second for an hour), thirty at a time, as soon as the page shows the last ones.  NBTOOLS_BROWSER names the browser.
+``python bench/follow_page.py [MEGABYTES] [CALLS]`` opens a log of that size (default 200) and appends as many
+calls (default 3,600, one a second for an hour), thirty at a time, as soon as the page shows the last ones.
+NBTOOLS_BROWSER names the browser.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ async def grow(trace: Explorer, log: Path, lines: Iterator[bytes], calls: int) -
 async def idle(state: str, kernel: psutil.Process, meter: IdleMeter) -> None:
     before = processor(kernel)
     page = await meter.percent(SECONDS)
-    print(f"nothing is written, {state}: kernel {100 * (processor(kernel) - before) / SECONDS:.2f} %, page {page:.2f} % of a processor")
+    print(
+        f"nothing is written, {state}: kernel {100 * (processor(kernel) - before) / SECONDS:.2f} %, page {page:.2f} % of a processor"
+    )
 
 
 def append(log: Path, lines: Iterator[bytes]) -> None:

@@ -1,11 +1,13 @@
-"""Measures the reading of each format: every row of a log made by repeating real ones, against decoding the same bytes with orjson.
+"""Measures the reading of each format: every row of a log made by repeating real ones,
+against decoding the same bytes with orjson.
 
 python bench/formats.py [megabytes per format] [format ...]
 
-Ids are renamed from copy to copy: what is repeated under its id would be told to be.  Formats of which there is no large real log with
-calls (messages, Gemini's log of changes, Claude's stream, OTLP, ATIF, Inspect, our own) are made of the messages and calls of a real
-session.  The floor decodes record by record, of documents too: one large document takes orjson several times as long, and would flatter
-the reader.  A log without a call is an error: it would not measure what reading is about.
+Ids are renamed from copy to copy: what is repeated under its id would be told to be.  Formats of which there
+is no large real log with calls (messages, Gemini's log of changes, Claude's stream, OTLP, ATIF, Inspect, our
+own) are made of the messages and calls of a real session.  The floor decodes record by record, of documents
+too: one large document takes orjson several times as long, and would flatter the reader.  A log without a
+call is an error: it would not measure what reading is about.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ ROUNDS = 5
 IDENTITY = re.compile(
     rb"((?<=\")(?:toolu|msg|req|call)_[0-9A-Za-z]{4}|(?<=-)[0-9a-f]{12}(?=[^0-9a-f])|(?<=Id\":\")[0-9a-f]{8}|(?<=\"id\":)\d+|(?<=\"cause\":)\d+)"
 )
-"""What is another's in another copy: ids of providers, the last part of a UUID, a span's, numbers of events."""
+"""What is another's in another copy: ids of providers, the last part of a UUID, a span's,
+numbers of events.
+"""
 
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -55,12 +59,16 @@ BARS = {
     "inspect json": 0.05,
     "messages": 0.055,
 }
-"""The least rates, as parts of orjson's: what is asked of Claude Code, OTLP, Gemini CLI and mini-swe-agent, and what others reach."""
+"""The least rates, as parts of orjson's:
+what is asked of Claude Code, OTLP, Gemini CLI and mini-swe-agent, and what others reach.
+"""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A log: ``head``, then ``pieces`` again and again with ``between`` them, then ``tail``.  ``lines``: each is a document by itself."""
+    """A log: ``head``, then ``pieces`` again and again with ``between`` them, then ``tail``.
+    ``lines``: each is a document by itself.
+    """
 
     name: str
     pieces: tuple[bytes, ...]
@@ -110,7 +118,11 @@ def _renamed(identity: bytes, number: int) -> bytes:
     if identity.isdigit() and len(identity) < 8:
         return b"%d" % (int(identity) + 1_000_000 * number)
     head, mark, tail = identity.partition(b"_")
-    return b"%s_%dx%s" % (head, number, tail) if mark else b"%0*x" % (len(identity), (int(identity, 16) + number) % 16 ** len(identity))
+    return (
+        b"%s_%dx%s" % (head, number, tail)
+        if mark
+        else b"%0*x" % (len(identity), (int(identity, 16) + number) % 16 ** len(identity))
+    )
 
 
 def lines(name: str, pattern: str) -> Shape:
@@ -136,12 +148,18 @@ def _frame(whole: object, field: str) -> tuple[bytes, bytes, bytes]:
 
 def gemini_lines() -> Shape:
     made = document("gemini-cli jsonl", "gemini-cli/session-*.json", "messages")
-    return Shape(made.name, made.pieces, head=b'{"sessionId":"s","projectHash":"p","startTime":"2026-01-01T00:00:00Z","kind":"main"}\n')
+    return Shape(
+        made.name,
+        made.pieces,
+        head=b'{"sessionId":"s","projectHash":"p","startTime":"2026-01-01T00:00:00Z","kind":"main"}\n',
+    )
 
 
 def _calls() -> list[tuple[Call, Detail]]:
     """The calls of a real session."""
-    return [(call, call.detail) for call in traces.load(SAMPLES / "claude-code" / "cctrace--main.jsonl").calls]
+    return [
+        (call, call.detail) for call in traces.load(SAMPLES / "claude-code" / "cctrace--main.jsonl").calls
+    ]
 
 
 def inspect() -> Shape:
@@ -150,19 +168,41 @@ def inspect() -> Shape:
     with zipfile.ZipFile(found) as archive:
         header = orjson.loads(archive.read("header.json"))
     calls = _calls()
-    samples = [_sample(number, calls[start : start + 20]) for number, start in enumerate(range(0, len(calls), 20))]
+    samples = [
+        _sample(number, calls[start : start + 20]) for number, start in enumerate(range(0, len(calls), 20))
+    ]
     return Shape("inspect json", tuple(map(orjson.dumps, samples)), *_frame(header, "samples"))
 
 
 def _sample(number: int, calls: Sequence[tuple[Call, Detail]]) -> dict[str, object]:
-    events: list[dict[str, object]] = [{"event": "sample_init", "timestamp": AT, "sample": {"input": "Repair it."}}]
+    events: list[dict[str, object]] = [
+        {"event": "sample_init", "timestamp": AT, "sample": {"input": "Repair it."}}
+    ]
     for call, detail in calls:
         asked = {"id": call.native_id, "function": call.name, "arguments": dict(detail.args)}
-        message = {"role": "assistant", "content": f"I use {call.name} on {call.subject}.", "tool_calls": [asked]}
-        output = {"model": "m", "choices": [{"message": message}], "usage": {"input_tokens": 100, "output_tokens": 10}}
+        message = {
+            "role": "assistant",
+            "content": f"I use {call.name} on {call.subject}.",
+            "tool_calls": [asked],
+        }
+        output = {
+            "model": "m",
+            "choices": [{"message": message}],
+            "usage": {"input_tokens": 100, "output_tokens": 10},
+        }
         events.append({"event": "model", "timestamp": AT, "model": "m", "output": output})
-        events.append({"event": "tool", "timestamp": AT, "type": "function", **asked, "result": detail.result})
-    return {"id": number, "epoch": 1, "input": "Repair it.", "target": "", "messages": [], "events": events, "attachments": {}}
+        events.append(
+            {"event": "tool", "timestamp": AT, "type": "function", **asked, "result": detail.result}
+        )
+    return {
+        "id": number,
+        "epoch": 1,
+        "input": "Repair it.",
+        "target": "",
+        "messages": [],
+        "events": events,
+        "attachments": {},
+    }
 
 
 def atif() -> Shape:
@@ -173,7 +213,9 @@ def atif() -> Shape:
             "timestamp": AT,
             "source": "agent",
             "message": f"I use {call.name} on {call.subject}.",
-            "tool_calls": [{"tool_call_id": call.native_id, "function_name": call.name, "arguments": dict(detail.args)}],
+            "tool_calls": [
+                {"tool_call_id": call.native_id, "function_name": call.name, "arguments": dict(detail.args)}
+            ],
             "observation": {"results": [{"source_call_id": call.native_id, "content": detail.result}]},
             "metrics": {"prompt_tokens": 100, "completion_tokens": 10},
         }
@@ -184,20 +226,33 @@ def atif() -> Shape:
 
 
 def otlp() -> Shape:
-    """Exports of ten calls each, as the collector's file exporter writes them: a span for the model's answer, one for the tool."""
+    """Exports of ten calls each, as the collector's file exporter writes them:
+    a span for the model's answer, one for the tool.
+    """
     calls = _calls()
-    return Shape("otlp", tuple(orjson.dumps(_export(calls[start : start + 10])) for start in range(0, len(calls), 10)))
+    return Shape(
+        "otlp", tuple(orjson.dumps(_export(calls[start : start + 10])) for start in range(0, len(calls), 10))
+    )
 
 
 def _export(calls: Sequence[tuple[Call, Detail]]) -> dict[str, object]:
     spans = [span for call, detail in calls for span in _spans(call, detail)]
     resource = {"attributes": _attributes({"service.name": "bench", "service.version": "1"})}
-    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "bench"}, "spans": spans}]}]}
+    return {
+        "resourceSpans": [
+            {"resource": resource, "scopeSpans": [{"scope": {"name": "bench"}, "spans": spans}]}
+        ]
+    }
 
 
 def _spans(call: Call, detail: Detail) -> Iterator[dict[str, object]]:
     asked = {"type": "tool_call", "id": call.native_id, "name": call.name, "arguments": dict(detail.args)}
-    answer = [{"role": "assistant", "parts": [{"type": "text", "content": f"I use {call.name} on {call.subject}."}, asked]}]
+    answer = [
+        {
+            "role": "assistant",
+            "parts": [{"type": "text", "content": f"I use {call.name} on {call.subject}."}, asked],
+        }
+    ]
     model = {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "m",
@@ -212,10 +267,24 @@ def _spans(call: Call, detail: Detail) -> Iterator[dict[str, object]]:
         "gen_ai.tool.call.arguments": orjson.dumps(dict(detail.args)).decode(),
         "gen_ai.tool.call.result": detail.result,
     }
-    for name, fields, start in ((f"chat {call.seq}", model, 2 * call.seq), (f"execute_tool {call.name}", tool, 2 * call.seq + 1)):
-        times = {"startTimeUnixNano": f"{NANOSECONDS + start * 10**9}", "endTimeUnixNano": f"{NANOSECONDS + (start + 1) * 10**9}"}
+    for name, fields, start in (
+        (f"chat {call.seq}", model, 2 * call.seq),
+        (f"execute_tool {call.name}", tool, 2 * call.seq + 1),
+    ):
+        times = {
+            "startTimeUnixNano": f"{NANOSECONDS + start * 10**9}",
+            "endTimeUnixNano": f"{NANOSECONDS + (start + 1) * 10**9}",
+        }
         span = f"0{'01'[name.startswith('e')]}{call.seq:02x}0000000000{call.seq:02x}"
-        yield {"traceId": "a" * 32, "spanId": span, "name": name, "kind": 1, **times, "attributes": _attributes(fields), "status": {}}
+        yield {
+            "traceId": "a" * 32,
+            "spanId": span,
+            "name": name,
+            "kind": 1,
+            **times,
+            "attributes": _attributes(fields),
+            "status": {},
+        }
 
 
 def _attributes(fields: Mapping[str, object]) -> list[dict[str, object]]:
@@ -231,21 +300,33 @@ def _claude() -> Iterator[dict[str, object]]:
 
 
 def messages() -> Shape:
-    return Shape("messages", tuple(orjson.dumps(record["message"]) for record in _claude()), b'{"messages":[', b",", b"]}")
+    return Shape(
+        "messages",
+        tuple(orjson.dumps(record["message"]) for record in _claude()),
+        b'{"messages":[',
+        b",",
+        b"]}",
+    )
 
 
 def stream() -> Shape:
     kept = ("type", "message", "uuid", "session_id", "parent_tool_use_id", "tool_use_result")
-    said = ({**record, "session_id": "s", "tool_use_result": record.get("toolUseResult")} for record in _claude())
+    said = (
+        {**record, "session_id": "s", "tool_use_result": record.get("toolUseResult")} for record in _claude()
+    )
     pieces = tuple(orjson.dumps({key: one[key] for key in kept if key in one}) for one in said)
-    return Shape("claude-stream-json", pieces, head=b'{"type":"system","subtype":"init","session_id":"s","cwd":"/w"}\n')
+    return Shape(
+        "claude-stream-json", pieces, head=b'{"type":"system","subtype":"init","session_id":"s","cwd":"/w"}\n'
+    )
 
 
 def ours() -> Shape:
     """Calls as they are recorded: those of a real session."""
     head = SessionRecord(format="nbtools", version=1, id="s", at=1.0, workspace="/w")
     return Shape(
-        "nbtools", tuple(msgspec.json.encode(_recorded(call, detail)) for call, detail in _calls()), head=msgspec.json.encode(head) + b"\n"
+        "nbtools",
+        tuple(msgspec.json.encode(_recorded(call, detail)) for call, detail in _calls()),
+        head=msgspec.json.encode(head) + b"\n",
     )
 
 
@@ -262,7 +343,9 @@ def _recorded(call: Call, detail: Detail) -> CallRecord:
         ended=2.0,
         state="success",
         size=call.result_size,
-        changes=tuple(ChangeRecord(path=one.file_name, kind="modify", added=1, removed=1) for one in detail.changes),
+        changes=tuple(
+            ChangeRecord(path=one.file_name, kind="modify", added=1, removed=1) for one in detail.changes
+        ),
         arguments=msgspec.Raw(msgspec.json.encode(detail.args)),
         content=msgspec.Raw(msgspec.json.encode(detail.result)),
         display=msgspec.Raw(msgspec.json.encode({"type": "str", "text": detail.result})),
@@ -298,14 +381,20 @@ def measure(shape: Shape, path: Path) -> None:
         raise SystemExit(f"{shape.name}: {calls} calls were found, read as {known}.")
     rates = alternate(ROUNDS, orjson=rate(shape.decoded(path), size), rows=rate(lambda: extract(path), size))
     decoded = Figure("orjson.loads only", rates["orjson"], "MB/s")
-    table(f"{shape.name}: {size:.0f} MB, {calls:,} calls", [decoded, Figure("all rows", rates["rows"], "MB/s", f"≥ {BARS[shape.name]} x")])
+    table(
+        f"{shape.name}: {size:.0f} MB, {calls:,} calls",
+        [decoded, Figure("all rows", rates["rows"], "MB/s", f"≥ {BARS[shape.name]} x")],
+    )
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for shape in shapes():
             if not ONLY or any(one in shape.name for one in ONLY):
-                measure(shape, shape.write(Path(folder, "log.jsonl" if shape.lines else "log.json"), MEGABYTES * 1e6))
+                measure(
+                    shape,
+                    shape.write(Path(folder, "log.jsonl" if shape.lines else "log.json"), MEGABYTES * 1e6),
+                )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Measures the front end: its size, its work while nothing happens, and the time until a notebook of 200 cards is seen.
+"""Measures the front end: its size, its work while nothing happens,
+and the time until a notebook of 200 cards is seen.
 
 python bench/front_end.py     (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 
@@ -48,13 +49,21 @@ def write(path: Path) -> None:
     drawn = [card for card in cards() if card.state == "success"]
     for n in range(CARDS):
         output = nbformat.v4.new_output("display_data", bundle(drawn[n % len(drawn)]))  # type: ignore[no-untyped-call]
-        made.cells.append(nbformat.v4.new_code_cell(f"%tool read {n}", outputs=[output], execution_count=n + 1))  # type: ignore[no-untyped-call]
-    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+        made.cells.append(
+            nbformat.v4.new_code_cell(f"%tool read {n}", outputs=[output], execution_count=n + 1)
+        )  # type: ignore[no-untyped-call]
+    made.metadata.kernelspec = {
+        "name": "python3",
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+    }
     nbformat.write(made, path)  # type: ignore[no-untyped-call]
 
 
 async def measure(browser: Browser, *, extension: bool) -> tuple[list[float], float]:
-    """Milliseconds to the first card, opening by opening, and the percent of a processor that the idle page takes."""
+    """Milliseconds to the first card, opening by opening,
+    and the percent of a processor that the idle page takes.
+    """
     with tempfile.TemporaryDirectory() as served, tempfile.TemporaryDirectory() as home:
         write(Path(served, "cards.ipynb"))
         if not extension:
@@ -65,7 +74,11 @@ async def measure(browser: Browser, *, extension: bool) -> tuple[list[float], fl
             tab = Tab(page, Path(served, "cards.ipynb"), Path(served))
             times = []
             for _ in range(OPENINGS):
-                times.append(await page.evaluate(PAINTED, ["cards.ipynb", ".nbtools-card" if extension else ".nbtools-html"]))
+                times.append(
+                    await page.evaluate(
+                        PAINTED, ["cards.ipynb", ".nbtools-card" if extension else ".nbtools-html"]
+                    )
+                )
                 await tab.ready()
                 await tab.close()
             await tab.command("docmanager:open", path="cards.ipynb")
@@ -86,8 +99,13 @@ async def main() -> None:
     limits = {"explorer": 130, "editor": 30}
     sizes = dict.fromkeys(("every page", *limits), 0)
     for file in BUILT.glob("*.js"):
-        sizes[next((name for name in limits if file.name.startswith(name)), "every page")] += file.stat().st_size
-    table("size", [Figure(name, [size / 1000], "kB", f"≤ {limits.get(name, 218)} kB") for name, size in sizes.items()])
+        sizes[next((name for name in limits if file.name.startswith(name)), "every page")] += (
+            file.stat().st_size
+        )
+    table(
+        "size",
+        [Figure(name, [size / 1000], "kB", f"≤ {limits.get(name, 218)} kB") for name, size in sizes.items()],
+    )
     names = ("without the extension, HTML", "with the extension")
     table(
         f"{CARDS} cards, until the first is painted",

@@ -1,6 +1,8 @@
-"""Measures the listing of files: the glob tool through a session, against the bare rg --files on the same tree.
+"""Measures the listing of files: the glob tool through a session,
+against the bare rg --files on the same tree.
 
-By path against rg --files; newest first against rg --files --sortr modified, which looks at every file's time as we must.
+By path against rg --files; newest first against rg --files --sortr modified,
+which looks at every file's time as we must.
 
 python bench/globbing.py [files]
 """
@@ -38,7 +40,9 @@ def bare(root: Path, *arguments: str) -> Callable[[], float]:
 
     def run() -> float:
         start = time.perf_counter()
-        with subprocess.Popen([find_rg(), "--files", *arguments, "."], cwd=root, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [find_rg(), "--files", *arguments, "."], cwd=root, stdout=subprocess.PIPE
+        ) as process:
             assert process.stdout is not None
             while os.read(process.stdout.fileno(), 1 << 17):
                 pass
@@ -75,7 +79,13 @@ def main() -> None:
             }
             taken = alternate(ROUNDS, **runs)
             print(f"\n{pattern}: {found.summary} of {FILES:,}, s, {ROUNDS} rounds")
-            table("by path", [Figure("rg --files", taken["files"], "s"), Figure("glob order=path", taken["path"], "s", "≤ 1.20 x")])
+            table(
+                "by path",
+                [
+                    Figure("rg --files", taken["files"], "s"),
+                    Figure("glob order=path", taken["path"], "s", "≤ 1.20 x"),
+                ],
+            )
             sort = Figure("rg --files --sortr modified", taken["sorted"], "s")
             table("newest first", [sort, Figure("glob order=changed", taken["changed"], "s", "≤ 1.20 x")])
 

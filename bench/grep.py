@@ -47,9 +47,22 @@ def plant_notebooks(root: Path) -> None:
     for number in range(NOTEBOOKS):
         cells = []
         for at in range(40):
-            output = {"output_type": "stream", "name": "stdout", "text": [" ".join(chance.choices(WORDS, k=200))]}
+            output = {
+                "output_type": "stream",
+                "name": "stdout",
+                "text": [" ".join(chance.choices(WORDS, k=200))],
+            }
             source = ["needle = 1" if at == 20 and number % 50 == 0 else " ".join(chance.choices(WORDS, k=7))]
-            cells.append({"cell_type": "code", "id": f"c{at}", "metadata": {}, "execution_count": 1, "outputs": [output], "source": source})
+            cells.append(
+                {
+                    "cell_type": "code",
+                    "id": f"c{at}",
+                    "metadata": {},
+                    "execution_count": 1,
+                    "outputs": [output],
+                    "source": source,
+                }
+            )
         whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
         (root / f"pkg{number % 40}" / f"analysis{number}.ipynb").write_text(json.dumps(whole, indent=1))
 
@@ -92,15 +105,25 @@ def main() -> None:
 
 
 def compare(root: Path, loop: asyncio.AbstractEventLoop, session: Session, also: str) -> None:
-    """Prints what searches cost.  With notebooks the tool decodes their cells, where ``rg`` searches the JSON."""
-    for name, pattern in (("few", "needle"), ("some", "^return return"), ("many", "return"), ("none", "nowhere at all")):
+    """Prints what searches cost.  With notebooks the tool decodes their cells,
+    where ``rg`` searches the JSON.
+    """
+    for name, pattern in (
+        ("few", "needle"),
+        ("some", "^return return"),
+        ("many", "return"),
+        ("none", "nowhere at all"),
+    ):
         runs = {"rg": bare(root, pattern), "tool": ours(loop, session, pattern)}
         found = loop.run_until_complete(session.call("grep", {"pattern": pattern}))
         runs["rg"]()
         taken = alternate(ROUNDS, **runs)
         table(
             f"grep, {name} matches ({found.summary}) in {FILES:,} files{also}: s, {ROUNDS} rounds",
-            [Figure("rg -n", taken["rg"], "s"), Figure("session.call('grep')", taken["tool"], "s", "" if also else "≤ 1.05 x")],
+            [
+                Figure("rg -n", taken["rg"], "s"),
+                Figure("session.call('grep')", taken["tool"], "s", "" if also else "≤ 1.05 x"),
+            ],
         )
 
 

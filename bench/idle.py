@@ -1,4 +1,5 @@
-"""Measures what a page costs while nothing happens: the processor time of the browser's renderer processes, as the system counts it.
+"""Measures what a page costs while nothing happens:
+the processor time of the browser's renderer processes, as the system counts it.
 
 Only one page may be open in the browser.
 """
@@ -30,10 +31,14 @@ class IdleMeter:
     async def seconds(self) -> float:
         """Processor time so far, in seconds."""
         found = await self._session.send("SystemInfo.getProcessInfo")
-        return sum(float(process["cpuTime"]) for process in found["processInfo"] if process["type"] == "renderer")
+        return sum(
+            float(process["cpuTime"]) for process in found["processInfo"] if process["type"] == "renderer"
+        )
 
     async def settle(self) -> None:
-        """Waits until requests and drawing have ended: until the page was quiet for several seconds in a row."""
+        """Waits until requests and drawing have ended:
+        until the page was quiet for several seconds in a row.
+        """
         quiet = 0
         async with asyncio.timeout(_PATIENCE):
             while quiet < _QUIET_SECONDS:

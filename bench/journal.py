@@ -1,4 +1,5 @@
-"""Measures the journal: an edit with and without it, against the bare atomic write, and a command's snapshot of the workspace.
+"""Measures the journal: an edit with and without it, against the bare atomic write,
+and a command's snapshot of the workspace.
 
 python bench/journal.py
 """
@@ -59,10 +60,15 @@ def writes(folder: Path, size: int) -> None:
     taken = alternate(
         ROUNDS,
         bare=timed(lambda before, after: replace_content(bare, after, before, "bare"), one, other),
-        journal=timed(lambda before, after: make_change(journal, Write(kept, "kept", before, after)), one, other),
+        journal=timed(
+            lambda before, after: make_change(journal, Write(kept, "kept", before, after)), one, other
+        ),
     )
     journal.close()
-    figures = [Figure("atomic write", taken["bare"], "ms"), Figure("the same with the journal", taken["journal"], "ms", "≤ 2 x")]
+    figures = [
+        Figure("atomic write", taken["bare"], "ms"),
+        Figure("the same with the journal", taken["journal"], "ms", "≤ 2 x"),
+    ]
     table(f"a file of {name} changed in one place: ms, {ROUNDS} rounds", figures)
 
 
@@ -73,7 +79,9 @@ async def edits(folder: Path) -> None:
 
     async def once(session: Session) -> float:
         start = time.perf_counter()
-        result = await session.call("edit", {"path": "f.py", "old": f"value_7, {words[0]}", "new": f"value_7, {words[1]}"})
+        result = await session.call(
+            "edit", {"path": "f.py", "old": f"value_7, {words[0]}", "new": f"value_7, {words[1]}"}
+        )
         taken = time.perf_counter() - start
         if not result.ok:
             raise RuntimeError(result)
@@ -82,12 +90,16 @@ async def edits(folder: Path) -> None:
 
     plain: list[float] = []
     kept: list[float] = []
-    async with Session(folder, policy=YOLO, settings=Settings(journal=False)) as without, Session(folder, policy=YOLO) as session:
+    async with (
+        Session(folder, policy=YOLO, settings=Settings(journal=False)) as without,
+        Session(folder, policy=YOLO) as session,
+    ):
         for _ in range(ROUNDS):
             plain.append(await once(without))
             kept.append(await once(session))
     table(
-        f"session.call('edit') on 100 kB: ms, {ROUNDS} rounds", [Figure("without the journal", plain, "ms"), Figure("with it", kept, "ms")]
+        f"session.call('edit') on 100 kB: ms, {ROUNDS} rounds",
+        [Figure("without the journal", plain, "ms"), Figure("with it", kept, "ms")],
     )
 
 
@@ -118,7 +130,11 @@ async def commands(files: int) -> None:
                 start = time.perf_counter()
                 await session.call("shell", {"command": f"echo {round_} > d1/f1.py"})
                 without.append((time.perf_counter() - start) * 1e3)
-    figures = [Figure("without the journal", without, "ms"), Figure("later", later, "ms"), Figure("the first", first, "ms")]
+    figures = [
+        Figure("without the journal", without, "ms"),
+        Figure("later", later, "ms"),
+        Figure("the first", first, "ms"),
+    ]
     table(f"session.call('shell') in a workspace of {files:,} files of 5 kB: ms", figures)
 
 

@@ -1,10 +1,12 @@
-"""Measures the reading of logs: every row of 200 MB of sessions made from real ones, against decoding the same lines and no more.
+"""Measures the reading of logs: every row of 200 MB of sessions made from real ones,
+against decoding the same lines and no more.
 
 python bench/load.py [megabytes] [largest file in megabytes]
 
-Bars: extraction in one process at 0.75 of orjson's rate, with two at 1.7 of that; at most 300 MB for one file of any size.  With two,
-each process counts the rows of its files (what a corpus does, which writes them where they are read).  ``load_many`` starts a second
-process each time and gets its rows: with two at 1.7 of one process that keeps all rows.
+Bars: extraction in one process at 0.75 of orjson's rate, with two at 1.7 of that; at most 300 MB for one file
+of any size.  With two, each process counts the rows of its files (what a corpus does, which writes them where
+they are read).  ``load_many`` starts a second process each time and gets its rows: with two at 1.7 of one
+process that keeps all rows.
 """
 
 from __future__ import annotations
@@ -111,7 +113,9 @@ def main() -> None:
             ],
         )
         scale = paired(rates["rows_two"], rates["rows"])
-        print(f"  two processes are {scale:.2f} x one; load_many with two is {paired(rates['sent'], rates['rows_kept']):.2f} x load (1.7)")
+        print(
+            f"  two processes are {scale:.2f} x one; load_many with two is {paired(rates['sent'], rates['rows_kept']):.2f} x load (1.7)"
+        )
         spawning = multiprocessing.get_context("spawn")
         for megabytes in sorted({LARGEST // 10, LARGEST}):
             large = plant(Path(folder, "large.jsonl"), megabytes * 1e6, source)

@@ -1,4 +1,5 @@
-"""Measures a call of an MCP server's tool through a session, against the bare SDK; and the time to connect twenty servers.
+"""Measures a call of an MCP server's tool through a session, against the bare SDK;
+and the time to connect twenty servers.
 
 python bench/mcp_call.py
 """
@@ -53,7 +54,9 @@ def in_memory() -> Iterator[None]:
     opened = mcp_client.open_client
 
     @asynccontextmanager
-    async def beside(server: Any, folder: Any, listener: Any, callbacks: dict[str, Any]) -> AsyncIterator[Client]:
+    async def beside(
+        server: Any, folder: Any, listener: Any, callbacks: dict[str, Any]
+    ) -> AsyncIterator[Client]:
         async with Client(echo(), **callbacks) as client:
             mcp_client.bound_output_validation(client)
             yield client
@@ -67,12 +70,16 @@ def in_memory() -> Iterator[None]:
 
 async def session_with(servers: int, argv: list[str]) -> Session:
     session = Session(".", policy=Policy(mode="yolo"))
-    session.mcp.add([parse_server(f"echo{n}", {"command": argv[0], "args": argv[1:]}, {}) for n in range(servers)])
+    session.mcp.add(
+        [parse_server(f"echo{n}", {"command": argv[0], "args": argv[1:]}, {}) for n in range(servers)]
+    )
     return session
 
 
 @asynccontextmanager
-async def calls(bare: Any, argv: list[str], loop: asyncio.AbstractEventLoop) -> AsyncIterator[dict[str, Callable[[], float]]]:
+async def calls(
+    bare: Any, argv: list[str], loop: asyncio.AbstractEventLoop
+) -> AsyncIterator[dict[str, Callable[[], float]]]:
     session = await session_with(1, argv)
     await session.mcp.connect()
     connection = session.mcp.get("echo0")
@@ -173,7 +180,12 @@ def main() -> None:
     """Prints both tables; with the argument ``call`` or ``connect`` only that one."""
     wanted = sys.argv[1:] or ["call", "connect"]
     program = [sys.executable, __file__, "serve"]
-    light = [sys.executable, "-S", str(Path(__file__).parents[1] / "tests" / "mcp_servers" / "bad.py"), "steady"]
+    light = [
+        sys.executable,
+        "-S",
+        str(Path(__file__).parents[1] / "tests" / "mcp_servers" / "bad.py"),
+        "steady",
+    ]
     if "call" in wanted:
         with in_memory():
             call_table("in memory", echo(), program)

@@ -1,6 +1,8 @@
-"""The panel *Agents*: from the click on *Approve once*, with another notebook in front, to the tool's start; and the cost of idling.
+"""The panel *Agents*: from the click on *Approve once*, with another notebook in front, to the tool's start;
+and the cost of idling.
 
-Idle are two open notebooks: without the extension and with bare kernels, and with the panel open and nbtools loaded in one of them.
+Idle are two open notebooks: without the extension and with bare kernels,
+and with the panel open and nbtools loaded in one of them.
 
 python bench/panel.py     (NBTOOLS_BROWSER names the browser; the front end must be built: make lab)
 """
@@ -52,7 +54,10 @@ async def clicks(page: Page, tab: Tab, front: Tab) -> list[float]:
     await front.command("docmanager:open", path=tab.path.name)
     await tab.done(1)
     starts = json.loads(await tab.value(STARTS))
-    return [(start - click) * 1e3 for start, click in zip(starts, await page.evaluate("window.clicks"), strict=True)]
+    return [
+        (start - click) * 1e3
+        for start, click in zip(starts, await page.evaluate("window.clicks"), strict=True)
+    ]
 
 
 async def idle(browser: Browser, kernel: psutil.Process) -> tuple[float, float]:
@@ -66,7 +71,9 @@ async def idle(browser: Browser, kernel: psutil.Process) -> tuple[float, float]:
 
 
 async def measure(playwright: Playwright, *, extension: bool) -> tuple[list[float], tuple[float, float]]:
-    """Milliseconds from click to start, none without the extension; percent of a processor of page and kernel."""
+    """Milliseconds from click to start, none without the extension;
+    percent of a processor of page and kernel.
+    """
     with tempfile.TemporaryDirectory() as served, tempfile.TemporaryDirectory() as home:
         folder = make_project(Path(served))
         (folder / "notes.txt").write_text("line 0\n", encoding="utf-8")

@@ -1,4 +1,5 @@
-"""Measures the reading of a window at the end of a very large file: the read tool through a session, against tail and wc on the same file.
+"""Measures the reading of a window at the end of a very large file:
+the read tool through a session, against tail and wc on the same file.
 
 python bench/read.py [gigabytes]
 """
@@ -25,7 +26,8 @@ GIGABYTES = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
 ROUNDS = 5
 WINDOW = 2_000
 BLOCK = b"".join(
-    b"%07d the quick brown fox jumps over the lazy dog, and over the next line, and again over that one\n" % n for n in range(20_000)
+    b"%07d the quick brown fox jumps over the lazy dog, and over the next line, and again over that one\n" % n
+    for n in range(20_000)
 )
 
 

@@ -1,4 +1,5 @@
-"""Measures a replacement in many files: preview and apply of replace_in_files, against rg -l | xargs sed -i on the same tree.
+"""Measures a replacement in many files: preview and apply of replace_in_files,
+against rg -l | xargs sed -i on the same tree.
 
 python bench/replace.py [files]
 """
@@ -46,7 +47,9 @@ def bare_search(root: Path) -> float:
 
 def bare_replacement(root: Path, old: str, new: str) -> float:
     start = time.perf_counter()
-    subprocess.run(f"{find_rg()} -l0 {old} . | xargs -0 sed -i s/{old}/{new}/g", shell=True, cwd=root, check=True)
+    subprocess.run(
+        f"{find_rg()} -l0 {old} . | xargs -0 sed -i s/{old}/{new}/g", shell=True, cwd=root, check=True
+    )
     return time.perf_counter() - start
 
 
@@ -67,7 +70,10 @@ def to_and_fro(run: Callable[[str, str], float]) -> Callable[[], float]:
 
 def main() -> None:
     loop = asyncio.new_event_loop()
-    with tempfile.TemporaryDirectory(prefix="nbtools-replace-") as one, tempfile.TemporaryDirectory(prefix="nbtools-replace-") as other:
+    with (
+        tempfile.TemporaryDirectory(prefix="nbtools-replace-") as one,
+        tempfile.TemporaryDirectory(prefix="nbtools-replace-") as other,
+    ):
         bare, root = Path(one), Path(other)
         plant(bare)
         plant(root)
@@ -88,7 +94,10 @@ def main() -> None:
         )
         table(
             f"replace_in_files, {2 * FILES:,} places in {FILES:,} files replaced: s, {ROUNDS} rounds",
-            [Figure("rg -l | xargs sed -i", taken["sed"], "s"), Figure("replace_in_files apply", taken["apply"], "s")],
+            [
+                Figure("rg -l | xargs sed -i", taken["sed"], "s"),
+                Figure("replace_in_files apply", taken["apply"], "s"),
+            ],
         )
 
 

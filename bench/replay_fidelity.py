@@ -1,11 +1,13 @@
-"""Replays every recorded call in the sample logs: how many give the recorded text, files and error, per agent, and why the others do not.
+"""Replays every recorded call in the sample logs:
+how many give the recorded text, files and error, per agent, and why the others do not.
 
 python bench/replay_fidelity.py [agent ...]
 
-The recorded projects are not here.  Each call runs in a folder with what the log says about the project's files before the call: texts
-before an edit, lines that a tool returned, names that it listed; other lines of such a file say that they are not recorded.  Commands run
-only where the policy allows them without a question, in a sandbox.  Of Codex's texts, the lines that docs/dialects.md leaves out on
-purpose are not compared.
+The recorded projects are not here.  Each call runs in a folder with what the log says about the project's
+files before the call: texts before an edit, lines that a tool returned, names that it listed; other lines of
+such a file say that they are not recorded.  Commands run only where the policy allows them without a
+question, in a sandbox.  Of Codex's texts, the lines that docs/dialects.md leaves out on purpose are not
+compared.
 """
 
 from __future__ import annotations
@@ -41,8 +43,28 @@ SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"
 JSON_OUTPUT = re.compile(r'\A\{"output":')
 VIEW = re.compile(r"(?:sed -n '(?P<first>\d+),\d+p'|cat) (?P<path>[\w./@-]+)")
 UNRECORDED = "(line {} is not recorded)"
-READING = ("ls", "cat", "head", "tail", "nl", "wc", "grep", "rg", "pwd", "echo", "printf", "sort", "uniq", "cut", "mkdir", "true", "which")
-POLICY = Policy(mode=Mode.AUTO_EDIT, allow=[*(f"shell({program}:*)" for program in READING), "shell(sed -n:*)"])
+READING = (
+    "ls",
+    "cat",
+    "head",
+    "tail",
+    "nl",
+    "wc",
+    "grep",
+    "rg",
+    "pwd",
+    "echo",
+    "printf",
+    "sort",
+    "uniq",
+    "cut",
+    "mkdir",
+    "true",
+    "which",
+)
+POLICY = Policy(
+    mode=Mode.AUTO_EDIT, allow=[*(f"shell({program}:*)" for program in READING), "shell(sed -n:*)"]
+)
 """Commands that only read, or make folders in the copy."""
 NO_RESULT = {"unanswered", "denied", "cancelled", "interrupted"}
 WORDING: Mapping[str, Sequence[tuple[str, str]]] = {
@@ -51,7 +73,10 @@ WORDING: Mapping[str, Sequence[tuple[str, str]]] = {
         (r"(?m)^ *(\d+)(?:→|\t)", r"\1 "),
         (r"\n\d+ \s*\Z", ""),
         (r" \(file state is current in your context — no need to Read it back\)", ""),
-        (r"has been updated\. Here's the result of running `cat -n`[\s\S]*", "has been updated successfully."),
+        (
+            r"has been updated\. Here's the result of running `cat -n`[\s\S]*",
+            "has been updated successfully.",
+        ),
         (r"\(Bash completed with no output\)", ""),
         (r"\n\((?:[^()]|\([^()]*\))*Nothing was changed\.[^)]*\)(?=</tool_use_error>)", ""),
     ),
@@ -64,7 +89,9 @@ WORDING: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "codex": ((r"\A(?:Command: .*\n)?(?:Chunk ID: \w+\n)?", ""),),
 }
-"""What versions of an agent word otherwise, or a dialect on purpose: replaced in both texts before the second comparison."""
+"""What versions of an agent word otherwise, or a dialect on purpose:
+replaced in both texts before the second comparison.
+"""
 REASONS = {
     "confirmation_required": "not run: a command that may change something, on a machine and a project that are not here",
     "policy_violation": "not run: denied by the policy",
@@ -73,7 +100,9 @@ REASONS = {
 
 @dataclass
 class KnownFile:
-    """The content of a file as far as a log tells it: all of its text, or some lines by number, and how many there are."""
+    """The content of a file as far as a log tells it:
+    all of its text, or some lines by number, and how many there are.
+    """
 
     text: str | None = None
     lines: dict[int, str] = field(default_factory=dict)
@@ -83,10 +112,14 @@ class KnownFile:
         if self.text is not None:
             return self.text
         last = max([self.total, *self.lines])
-        return "".join(f"{self.lines.get(number, UNRECORDED.format(number))}\n" for number in range(1, last + 1))
+        return "".join(
+            f"{self.lines.get(number, UNRECORDED.format(number))}\n" for number in range(1, last + 1)
+        )
 
     def add(self, start: int, lines: Sequence[str], total: int = 0) -> None:
-        """Adds lines; where they differ from a known text, something that is not recorded has changed the file."""
+        """Adds lines; where they differ from a known text,
+        something that is not recorded has changed the file.
+        """
         found = dict(enumerate(lines, start))
         if self.text is not None:
             known = dict(enumerate(self.text.removesuffix("\n").split("\n"), 1))
@@ -97,10 +130,23 @@ class KnownFile:
         self.total = max(self.total, total)
 
     def align(self, hunk: Sequence[str], anchors: Mapping[int, str]) -> None:
-        """Adds the old lines of a hunk of unknown position, where they agree with most of the ``anchors``, lines of known position."""
-        starts = {number - offset for number, line in anchors.items() for offset, old in enumerate(hunk) if line == old}
-        overlaps = {start: [(line, anchors[n]) for n, line in enumerate(hunk, start) if n in anchors] for start in starts if start > 0}
-        fitting = {start: len(pairs) for start, pairs in overlaps.items() if all(line == old for line, old in pairs)}
+        """Adds the old lines of a hunk of unknown position, where they agree with most of the ``anchors``,
+        lines of known position.
+        """
+        starts = {
+            number - offset
+            for number, line in anchors.items()
+            for offset, old in enumerate(hunk)
+            if line == old
+        }
+        overlaps = {
+            start: [(line, anchors[n]) for n, line in enumerate(hunk, start) if n in anchors]
+            for start in starts
+            if start > 0
+        }
+        fitting = {
+            start: len(pairs) for start, pairs in overlaps.items() if all(line == old for line, old in pairs)
+        }
         if fitting:
             self.add(max(fitting, key=lambda start: fitting[start]), hunk)
 
@@ -135,22 +181,33 @@ class Project:
         match detail.display:
             case FileText() as text:
                 # Old versions of Claude Code count an empty line after the last newline.
-                counts_end = re.search(rf"(?m)^ *{text.total}(?:→|\t)\s*$", detail.result) is not None and len(text.lines) < text.total
-                self._read(text.path or (call.paths or ("",))[0], text.start, text.lines, text.total - counts_end)
+                counts_end = (
+                    re.search(rf"(?m)^ *{text.total}(?:→|\t)\s*$", detail.result) is not None
+                    and len(text.lines) < text.total
+                )
+                self._read(
+                    text.path or (call.paths or ("",))[0], text.start, text.lines, text.total - counts_end
+                )
             case Matches() as found:
                 for match in found.matches:
                     self._read(match.path, match.line, [match.text], 0)
             case Listing() as listing:
                 self._listed(listing, (call.paths or (".",))[0])
-            case CommandOutput() if not failed and not detail.truncated and (view := VIEW.fullmatch(detail.command.strip())):
-                lines = (detail.result.partition("Output:\n")[2] or detail.stdout).removesuffix("\n").split("\n")
+            case CommandOutput() if (
+                not failed and not detail.truncated and (view := VIEW.fullmatch(detail.command.strip()))
+            ):
+                lines = (
+                    (detail.result.partition("Output:\n")[2] or detail.stdout).removesuffix("\n").split("\n")
+                )
                 self._read(view["path"], int(view["first"] or 1), lines if lines != [""] else [], 0)
 
     def _read(self, path: str, start: int, lines: Sequence[str], total: int) -> None:
         if (file := self._file(path)) is not None:
             file.add(start, lines, total)
 
-    def _before_change(self, file: KnownFile, change: FileDiff, anchors: dict[int, str], *, failed: bool) -> None:
+    def _before_change(
+        self, file: KnownFile, change: FileDiff, anchors: dict[int, str], *, failed: bool
+    ) -> None:
         if change.original_content:
             file.text = change.original_content
         elif change.original_content is None:
@@ -232,7 +289,9 @@ def patched_lines(detail: Detail) -> Iterator[tuple[str, list[str]]]:
 
 def folder_of(calls: Sequence[Call]) -> str:
     """Returns the folder of all absolute paths of the calls, for a log that does not record the session's."""
-    paths = [dirname(path) for call in calls for path in call.paths if path.startswith("/") and call.status == "ok"]
+    paths = [
+        dirname(path) for call in calls for path in call.paths if path.startswith("/") and call.status == "ok"
+    ]
     return commonpath(paths) if paths else ""
 
 
@@ -289,9 +348,18 @@ async def replay_one(call: Call, detail: Detail, project: Project, agent: Tally)
     try:
         root = room.path / (Path(project.ground.cwd).name or "root")
         root.mkdir()
-        created = {project.ground.relative(change.file_name) for change in detail.changes if change.original_content is None}
+        created = {
+            project.ground.relative(change.file_name)
+            for change in detail.changes
+            if change.original_content is None
+        }
         project.write(root, created)
-        copy = Copy(root, "the files in the log", room, ((project.ground.cwd, str(root)), (project.ground.cwd, str(root))))
+        copy = Copy(
+            root,
+            "the files in the log",
+            room,
+            ((project.ground.cwd, str(root)), (project.ground.cwd, str(root))),
+        )
         ground = project.ground.in_copy(copy)
         async with open_session(copy, POLICY, None) as session:
             replayed = await replay_in_copy(call, ground, copy, session, detail=detail)
@@ -302,7 +370,9 @@ async def replay_one(call: Call, detail: Detail, project: Project, agent: Tally)
         room.close()
 
 
-def judge(call: Call, detail: Detail, replayed: Replayed, ground: WorkingDirectory, root: Path, agent: Tally) -> None:
+def judge(
+    call: Call, detail: Detail, replayed: Replayed, ground: WorkingDirectory, root: Path, agent: Tally
+) -> None:
     result = replayed.meaning.word_result(replayed.result)
     if not replayed.ran:
         agent.reasons[REASONS[str(replayed.result.error.code)]] += 1  # type: ignore[union-attr]
@@ -335,10 +405,18 @@ def failed(call: Call, result: ToolResult) -> bool:
 
 
 def why_other_files(replayed: Replayed) -> str:
-    changed = [line[1:] for line in replayed.difference.file_diff.splitlines() if line[:2] in {"--", "-+"} and line[:3] != "---"]
+    changed = [
+        line[1:]
+        for line in replayed.difference.file_diff.splitlines()
+        if line[:2] in {"--", "-+"} and line[:3] != "---"
+    ]
     added = {line[1:] for line in changed if line[0] == "+"}
     only_newline = replayed.result.error is None and changed and all(line[1:] in added for line in changed)
-    return ": the agent adds a newline at the end of a file, nbtools does not on purpose" if only_newline else ", refused on purpose"
+    return (
+        ": the agent adds a newline at the end of a file, nbtools does not on purpose"
+        if only_newline
+        else ", refused on purpose"
+    )
 
 
 def same_file(change: FileDiff, ground: WorkingDirectory, root: Path, replayed: Replayed) -> bool:
@@ -349,15 +427,21 @@ def same_file(change: FileDiff, ground: WorkingDirectory, root: Path, replayed: 
     return replayed.same
 
 
-def same_text(recorded: str, new: str, replayed: Replayed, ground: WorkingDirectory, wording: Sequence[tuple[str, str]]) -> bool:
-    """Whether the model reads the same, but for times; of an agent whose wording is not known, whether the result is the same."""
+def same_text(
+    recorded: str, new: str, replayed: Replayed, ground: WorkingDirectory, wording: Sequence[tuple[str, str]]
+) -> bool:
+    """Whether the model reads the same, but for times;
+    of an agent whose wording is not known, whether the result is the same.
+    """
     if not ground.agent:
         return replayed.same
     return any(plain(text, wording) == plain(new, wording) for text in recorded_texts(recorded))
 
 
 def recorded_texts(text: str) -> Iterator[str]:
-    """Yields the recorded text; a JSON reply of Codex also as the model reads it since the free-form patch tool."""
+    """Yields the recorded text; a JSON reply of Codex also as the model reads it since the free-form patch
+    tool.
+    """
     yield text
     if JSON_OUTPUT.match(text):
         reply = orjson.loads(text)
@@ -376,7 +460,11 @@ def why_another(call: Call, replayed: Replayed, new: str, *, same_error: bool) -
         return f"{call.name}: the same result, worded otherwise"
     if call.op == "shell":
         missing = "code 127" in new or "command not found" in new
-        return "a command's program is not on this machine" if missing else "a command reads what the log does not record"
+        return (
+            "a command's program is not on this machine"
+            if missing
+            else "a command reads what the log does not record"
+        )
     if call.op in {"search", "list"}:
         return f"{call.name}: depends on files that the log does not record"
     if "is a placeholder" in new:
@@ -390,9 +478,19 @@ def table(tally: Mapping[str, Tally]) -> None:
     head = ("agent", "calls", "counterpart", "run", "text", "+ wording", "files", "error")
     print(("{:16}" + "{:>12}" * 7).format(*head))
     for agent, one in tally.items():
-        counts = (one.calls, one.counterpart, one.run, one.text, one.worded, f"{one.files}/{one.with_files}", f"{one.error}/{one.run}")
+        counts = (
+            one.calls,
+            one.counterpart,
+            one.run,
+            one.text,
+            one.worded,
+            f"{one.files}/{one.with_files}",
+            f"{one.error}/{one.run}",
+        )
         print(f"{agent:16}" + "".join(f"{count:>12}" for count in counts))
-    print("text: what the model reads is the same, but for times.  + wording: but for what the agent's versions word otherwise.")
+    print(
+        "text: what the model reads is the same, but for times.  + wording: but for what the agent's versions word otherwise."
+    )
     for agent, one in tally.items():
         if one.reasons:
             print(f"\n{agent}: why the others do not")

@@ -2,8 +2,8 @@
 
 python bench/review.py [calls]
 
-In the kernel: the first answer of an opened explorer, and verdicts, each on the disk when it is answered.  Bar: 150 ms for a verdict, of
-which the page needs the rest.
+In the kernel: the first answer of an opened explorer, and verdicts, each on the disk when it is answered.
+Bar: 150 ms for a verdict, of which the page needs the rest.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ def main() -> None:
         _ = explorer.trace.signals
         found = [time.perf_counter() - signals]
         step = explorer.size // VERDICTS
-        verdicts = [milliseconds(explorer, ReviewTask(action="verdict", line=line * step, value="fail")) for line in range(VERDICTS)]
+        verdicts = [
+            milliseconds(explorer, ReviewTask(action="verdict", line=line * step, value="fail"))
+            for line in range(VERDICTS)
+        ]
     table(
         f"{CALLS:,} calls, {RECORDS:,} records",
         [

@@ -1,8 +1,9 @@
 """Run the benchmarks and report the bars that are missed: ``python bench/run.py [--record] [script ...]``.
 
-Each script runs as a process of its own; without names, all of them do. Prints a table of missed bars at the end and exits 1 where there
-is one, or where a script fails. With ``--record``, the figures of the scripts that ran replace theirs in ``results.json``, from which
-``docs/scripts/performance.py`` makes the tables of docs/performance.md.
+Each script runs as a process of its own; without names, all of them do. Prints a table of missed bars at the
+end and exits 1 where there is one, or where a script fails. With ``--record``, the figures of the scripts
+that ran replace theirs in ``results.json``, from which ``docs/scripts/performance.py`` makes the tables of
+docs/performance.md.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def run(names: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
         for name in names:
             print(f"\n=== {name}", flush=True)
             environment = {**os.environ, "NBTOOLS_BENCH_RESULTS": str(results)}
-            if subprocess.run([sys.executable, str(HERE / f"{name}.py")], env=environment, check=False).returncode:
+            if subprocess.run(
+                [sys.executable, str(HERE / f"{name}.py")], env=environment, check=False
+            ).returncode:
                 failed.append(name)
         return [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()], failed
 
@@ -43,7 +46,10 @@ def run(names: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
 def record(tables: list[dict[str, Any]], names: list[str]) -> None:
     """Replaces the tables of these scripts in ``results.json``."""
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
-    merged = sorted([table for table in known if table["script"] not in names] + tables, key=lambda table: str(table["script"]))
+    merged = sorted(
+        [table for table in known if table["script"] not in names] + tables,
+        key=lambda table: str(table["script"]),
+    )
     RESULTS.write_text(json.dumps(merged, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
@@ -60,7 +66,9 @@ def main() -> int:
     print(f"\nBars missed: {len(missed)}" if missed else "\nEvery bar is met")
     for table, row in missed:
         ratio = "" if row["ratio"] is None else f" ({row['ratio']:.2f} x the first)"
-        print(f"  {table['script']}: {table['title']}: {row['name']}: {row['median']:.2f} {row['unit']}{ratio}, bar {row['bar']}")
+        print(
+            f"  {table['script']}: {table['title']}: {row['name']}: {row['median']:.2f} {row['unit']}{ratio}, bar {row['bar']}"
+        )
     for name in failed:
         print(f"  {name} failed")
     return bool(missed or failed)

@@ -2,9 +2,10 @@
 
 python bench/sessions.py [logs] [gigabytes]
 
-The logs are beginnings of real ones (Claude Code and Codex, a third of them Codex), each with ids and a prompt of its own, followed by a
-hole up to its size (a sparse file: it takes no room on the disk, and its last bytes are a line) — so the sizes are real and the heads are,
-while a whole reading is measured on complete logs.  Cold: no index.  Warm: nothing has changed.  The files are in the page cache.
+The logs are beginnings of real ones (Claude Code and Codex, a third of them Codex), each with ids and a
+prompt of its own, followed by a hole up to its size (a sparse file: it takes no room on the disk, and its
+last bytes are a line) — so the sizes are real and the heads are, while a whole reading is measured on
+complete logs.  Cold: no index.  Warm: nothing has changed.  The files are in the page cache.
 
 Bars: cold in 3 s, warm in 200 ms, a search in 50 ms, at most 150 MB of memory.
 """
@@ -28,14 +29,33 @@ LOGS = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
 GIGABYTES = float(sys.argv[2]) if len(sys.argv) > 2 else 10
 HEAD = 60_000
 ROUNDS = 5
-WORDS = ["fix", "add", "test", "page", "cache", "search", "login", "price", "table", "chart", "upload", "parser", "retry", "index"]
+WORDS = [
+    "fix",
+    "add",
+    "test",
+    "page",
+    "cache",
+    "search",
+    "login",
+    "price",
+    "table",
+    "chart",
+    "upload",
+    "parser",
+    "retry",
+    "index",
+]
 
 
 def write_logs(home: Path) -> None:
     """Writes the logs of both agents."""
     size = int(GIGABYTES * 1e9 / LOGS)
     samples = {
-        kind: [path.read_bytes()[:HEAD] for path in sorted((SAMPLES / kind).glob("*.jsonl")) if path.stat().st_size > 20_000]
+        kind: [
+            path.read_bytes()[:HEAD]
+            for path in sorted((SAMPLES / kind).glob("*.jsonl"))
+            if path.stat().st_size > 20_000
+        ]
         for kind in ("claude-code", "codex")
     }
     for number in range(LOGS):
@@ -45,7 +65,8 @@ def write_logs(home: Path) -> None:
         path = (
             home / f".codex/sessions/2026/{number % 12 + 1:02}/{number % 28 + 1:02}/rollout-{number:06}.jsonl"
             if kind == "codex"
-            else home / f".claude/projects/-work-project{number % 200}/{number:08}-0000-4000-8000-000000000000.jsonl"
+            else home
+            / f".claude/projects/-work-project{number % 200}/{number:08}-0000-4000-8000-000000000000.jsonl"
         )
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
@@ -86,7 +107,11 @@ def processor(run: Callable[[], object]) -> float:
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="nbtools-bench-") as folder:
         home = Path(folder)
-        os.environ |= {"HOME": folder, "NBTOOLS_STATE": f"{folder}/state", "NBTOOLS_CONFIG": f"{folder}/config"}
+        os.environ |= {
+            "HOME": folder,
+            "NBTOOLS_STATE": f"{folder}/state",
+            "NBTOOLS_CONFIG": f"{folder}/config",
+        }
         for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "INSPECT_LOG_DIR"):
             os.environ.pop(name, None)
         os.chdir(home)
@@ -107,14 +132,24 @@ def main() -> None:
             assert len(catalog.page(SessionQuery(), 0, 100)) == min(100, LOGS)
 
         warm = [seconds(look) * 1000 for _ in range(ROUNDS)]
-        searched = [seconds(lambda text=text: catalog.page(SessionQuery(text), 0, 100)) * 1000 for text in WORDS]
+        searched = [
+            seconds(lambda text=text: catalog.page(SessionQuery(text), 0, 100)) * 1000 for text in WORDS
+        ]
         assert catalog.count(SessionQuery("part 1234")) == (1234 % 3 != 0)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         index = (home / "state" / "sessions.sqlite").stat().st_size / 1e6
         apparent = sum(path.stat().st_size for path in home.rglob("*.jsonl")) / 1e9
-    print(f"{LOGS:,} logs, {apparent:.1f} GB (sparse), index {index:.1f} MB, memory before the first look {before:.0f} MB")
-    table("first look, without an index", [Figure("cold", cold, "s", "≤ 3 s"), Figure("of one processor", work, "s")])
-    table("further looks", [Figure("warm, first 100", warm, "ms", "≤ 200 ms"), Figure("search", searched, "ms", "≤ 50 ms")])
+    print(
+        f"{LOGS:,} logs, {apparent:.1f} GB (sparse), index {index:.1f} MB, memory before the first look {before:.0f} MB"
+    )
+    table(
+        "first look, without an index",
+        [Figure("cold", cold, "s", "≤ 3 s"), Figure("of one processor", work, "s")],
+    )
+    table(
+        "further looks",
+        [Figure("warm, first 100", warm, "ms", "≤ 200 ms"), Figure("search", searched, "ms", "≤ 50 ms")],
+    )
     table("memory", [Figure("peak", [memory], "MB", "≤ 150 MB")])
     print(f"cold {statistics.median(cold):.2f} s")
 

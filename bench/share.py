@@ -1,4 +1,5 @@
-"""Measures `trace.to_html` on a long log: processor time and peak memory of a fresh process, and the size of the page.
+"""Measures `trace.to_html` on a long log:
+processor time and peak memory of a fresh process, and the size of the page.
 
 python bench/share.py [MEGABYTES]     (default 100; the log is made of copies of the sample logs, each text with a number of its own)
 """
@@ -17,7 +18,9 @@ from report import Figure, table
 
 MEGABYTES = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 LONG = 60
-"""Characters from which a text gets the number of its copy: repeated texts would be searched for secrets only once."""
+"""Characters from which a text gets the number of its copy:
+repeated texts would be searched for secrets only once.
+"""
 ROUNDS = 1 if MEGABYTES > 50 else 3
 CODE = """
 import resource, sys, time
@@ -54,7 +57,10 @@ def main() -> None:
         write(log)
         command = [sys.executable, "-c", CODE, str(log), str(Path(folder, "page.html"))]
         runs = [
-            [float(word) for word in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
+            [
+                float(word)
+                for word in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+            ]
             for _ in range(ROUNDS)
         ]
         seconds, memory, sizes, calls = zip(*runs, strict=True)

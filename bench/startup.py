@@ -1,4 +1,5 @@
-"""Measures the start: ``import nbtools`` above pydantic, ``%load_ext nbtools`` and the first call above a cell in a kernel.
+"""Measures the start: ``import nbtools`` above pydantic,
+``%load_ext nbtools`` and the first call above a cell in a kernel.
 
 All modules are compiled before: each kernel is started once without being measured.
 
@@ -25,12 +26,16 @@ PRINT = "\nprint(time.perf_counter() - start)"
 
 def fresh(code: str) -> float:
     """Milliseconds that ``code`` takes in a new process, measured inside it."""
-    done = subprocess.run([sys.executable, "-c", CLOCK + code + PRINT], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CLOCK + code + PRINT], capture_output=True, text=True, check=True
+    )
     return float(done.stdout) * 1e3
 
 
 def in_kernel(code: str, *before: str) -> float:
-    """Milliseconds from sending a cell to its reply, in a new kernel that has run a cell, and the cells ``before``."""
+    """Milliseconds from sending a cell to its reply, in a new kernel that has run a cell,
+    and the cells ``before``.
+    """
     manager = KernelManager()
     manager.start_kernel()
     client = manager.client()
@@ -70,10 +75,16 @@ def main() -> None:
             Figure("… and a Session", imports["session"], "ms"),
         ],
     )
-    table("above pydantic", [Figure("import nbtools", above, "ms", "≤ 60 ms"), Figure("a Session", opened, "ms", "≤ 120 ms")])
+    table(
+        "above pydantic",
+        [Figure("import nbtools", above, "ms", "≤ 60 ms"), Figure("a Session", opened, "ms", "≤ 120 ms")],
+    )
     for name, before in (("bare", ()), ("with pydantic", (PYDANTIC,))):
         in_kernel("%load_ext nbtools", *before)
-        cells = {"bare": partial(in_kernel, "2 + 2", *before), "loaded": partial(in_kernel, "%load_ext nbtools", *before)}
+        cells = {
+            "bare": partial(in_kernel, "2 + 2", *before),
+            "loaded": partial(in_kernel, "%load_ext nbtools", *before),
+        }
         kernel = alternate(ROUNDS, **cells)
         extra = [more - less for more, less in zip(kernel["loaded"], kernel["bare"], strict=True)]
         table(
@@ -90,7 +101,10 @@ def main() -> None:
     )
     table(
         f"{FIRST_CALL} in a kernel that has loaded nbtools, {ROUNDS} new kernels each",
-        [Figure("the second call", calls["second"], "ms"), Figure("the first call", calls["first"], "ms", "≤ 180 ms")],
+        [
+            Figure("the second call", calls["second"], "ms"),
+            Figure("the first call", calls["first"], "ms", "≤ 180 ms"),
+        ],
     )
 
 

@@ -1,4 +1,5 @@
-"""Measures streaming: a command that prints 1,000,000 lines, through the shell tool, against reading the same pipe in plain Python.
+"""Measures streaming: a command that prints 1,000,000 lines, through the shell tool,
+against reading the same pipe in plain Python.
 
 python bench/stream.py
 """
@@ -29,9 +30,13 @@ SLOW = "for i in $(seq 300); do seq 100; sleep 0.01; done"
 
 
 def plain(command: str, keep: str = os.devnull) -> float:
-    """Seconds to read the command's output chunk by chunk, counting lines, and keeping nothing or all of it in a file."""
+    """Seconds to read the command's output chunk by chunk, counting lines,
+    and keeping nothing or all of it in a file.
+    """
     start, lines, kept = time.perf_counter(), 0, os.open(keep, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    with subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        ["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+    ) as process:
         assert process.stdout is not None
         while chunk := os.read(process.stdout.fileno(), 1 << 16):
             lines += chunk.count(b"\n")
@@ -57,8 +62,12 @@ def ours(command: str) -> float:
 
 
 def peak(mode: str, command: str) -> float:
-    """Peak memory, in MB, of a process that has loaded nbtools and then reads the command in one way or the other."""
-    done = subprocess.run([sys.executable, __file__, mode, command], capture_output=True, text=True, check=True)
+    """Peak memory, in MB, of a process that has loaded nbtools and then reads the command in one way or the
+    other.
+    """
+    done = subprocess.run(
+        [sys.executable, __file__, mode, command], capture_output=True, text=True, check=True
+    )
     return float(done.stdout)
 
 
@@ -88,8 +97,12 @@ def updates_a_second() -> float:
 
 
 def _updates_of_cell(client: BlockingKernelClient, code: str) -> float:
-    """Updates a second of the displays of a notebook's cell. Without a cell's id, the kernel takes the front end for a console."""
-    request = client.session.msg("execute_request", {"code": code, "silent": False, "store_history": True, "allow_stdin": False})
+    """Updates a second of the displays of a notebook's cell.
+    Without a cell's id, the kernel takes the front end for a console.
+    """
+    request = client.session.msg(
+        "execute_request", {"code": code, "silent": False, "store_history": True, "allow_stdin": False}
+    )
     request["metadata"] = {"cellId": "benchmark"}
     client.shell_channel.send(request)
     times: list[float] = []
@@ -123,13 +136,24 @@ def main() -> None:
                 Figure("session.call('shell')", taken["ours"], "s", "≤ 1.5 x"),
             ],
         )
-        memory = alternate(3, plain=lambda command=command: peak("plain", command), ours=lambda command=command: peak("ours", command))
+        memory = alternate(
+            3,
+            plain=lambda command=command: peak("plain", command),
+            ours=lambda command=command: peak("ours", command),
+        )
         extra = [more - less for more, less in zip(memory["ours"], memory["plain"], strict=True)]
         table(
             f"peak memory, {name}: MB",
-            [Figure("plain", memory["plain"], "MB"), Figure("tool", memory["ours"], "MB"), Figure("extra", extra, "MB", "≤ 64 MB")],
+            [
+                Figure("plain", memory["plain"], "MB"),
+                Figure("tool", memory["ours"], "MB"),
+                Figure("extra", extra, "MB", "≤ 64 MB"),
+            ],
         )
-    table("display updates in a kernel", [Figure("updates", [updates_a_second() for _ in range(3)], "a second", "≤ 15 a second")])
+    table(
+        "display updates in a kernel",
+        [Figure("updates", [updates_a_second() for _ in range(3)], "a second", "≤ 15 a second")],
+    )
 
 
 if __name__ == "__main__":

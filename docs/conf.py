@@ -1,7 +1,7 @@
 """Configuration of the documentation site: ``make docs`` builds it from the checkout alone.
 
-The source folder is the root of the checkout, so that links between ``docs/`` and ``notebooks/`` lead to the same pages on the site
-and in a browser of the repository.
+The source folder is the root of the checkout, so that links between ``docs/`` and ``notebooks/`` lead to the
+same pages on the site and in a browser of the repository.
 """
 
 import sys
@@ -17,9 +17,30 @@ author = "the nbtools developers"
 copyright = author  # noqa: A001 - Sphinx's name
 html_title = "nbtools"
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "notebooks/*.ipynb", "notebooks/course/*.ipynb", "tests/traces/samples/SOURCES.md"]
-exclude_patterns = [".*", "**/node_modules", "labextension", "nbtools", "bench", "dist", "build", "notebooks/scratch"]
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_design", "sphinx_copybutton", "generated_pages", "gallery"]
+include_patterns = [
+    "docs/**.md",
+    "notebooks/*.ipynb",
+    "notebooks/course/*.ipynb",
+    "tests/traces/samples/SOURCES.md",
+]
+exclude_patterns = [
+    ".*",
+    "**/node_modules",
+    "labextension",
+    "nbtools",
+    "bench",
+    "dist",
+    "build",
+    "notebooks/scratch",
+]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "generated_pages",
+    "gallery",
+]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

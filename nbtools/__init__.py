@@ -96,23 +96,31 @@ _MODULES = {
     "nbtools.agents.usage": "Limits",
     "nbtools.agents.model": "model_named",
     "nbtools.session.sync": "BlockingSession",
-    "nbtools.core.call": "AwaitingApprovalCall CancelledCall ErroredCall ExecutingCall Observer OutputEvent ScheduledCall SuccessfulCall "
-    "ToolCall ToolCallRequest ValidatingCall",
-    "nbtools.core.confirmation": "Answer Choice Confirmation Confirmer Question ToolAskConfirmationDetails "
-    "ToolCallConfirmationDetails ToolConfirmationOutcome ToolConfirmationPayload ToolEditConfirmationDetails "
-    "ToolExecuteConfirmationDetails ToolInfoConfirmationDetails ToolMcpConfirmationDetails",
+    "nbtools.core.call": (
+        "AwaitingApprovalCall CancelledCall ErroredCall ExecutingCall Observer OutputEvent ScheduledCall"
+        " SuccessfulCall ToolCall ToolCallRequest ValidatingCall"
+    ),
+    "nbtools.core.confirmation": (
+        "Answer Choice Confirmation Confirmer Question ToolAskConfirmationDetails ToolCallConfirmationDetails"
+        " ToolConfirmationOutcome ToolConfirmationPayload ToolEditConfirmationDetails"
+        " ToolExecuteConfirmationDetails ToolInfoConfirmationDetails ToolMcpConfirmationDetails"
+    ),
     "nbtools.core.decision": "Action Decision",
     "nbtools.core.declarative": "AnyDeclarativeTool BaseDeclarativeTool DeclarativeTool",
     "nbtools.core.errors": "AgentError ErrorCode NbtoolsError PolicyError SessionError ToolError ToolFailure",
     "nbtools.core.result": "DiffStat FileDiff FileDiffs Media TodoItem TodoList ToolResult ToolResultDisplay",
     "nbtools.core.schema.json_schema": "convert_to_function_response has_cycle_in_schema",
     "nbtools.core.settings": "Settings",
-    "nbtools.core.tool": "AnyToolInvocation BaseToolInvocation Icon Kind ModifiableTool ModifyContext ToolBuilder ToolInvocation "
-    "ToolLocation is_tool",
+    "nbtools.core.tool": (
+        "AnyToolInvocation BaseToolInvocation Icon Kind ModifiableTool ModifyContext ToolBuilder"
+        " ToolInvocation ToolLocation is_tool"
+    ),
     "nbtools.core.toolset": "ToolRegistry Toolset",
     "nbtools.dialects": "Dialect dialect",
     "nbtools.session.policy_state": "policy_layers",
-    "nbtools.notebook.browser_extension" if IN_BROWSER else "nbtools.notebook.extension": "load_ipython_extension unload_ipython_extension",
+    (
+        "nbtools.notebook.browser_extension" if IN_BROWSER else "nbtools.notebook.extension"
+    ): "load_ipython_extension unload_ipython_extension",
     "nbtools.traces.explorer.explorer": "open_trace",
     "nbtools.policy.layers": "Layer Policy",
     "nbtools.policy.rules": "Rule",

@@ -15,7 +15,9 @@ from nbtools.core.errors import TraceError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code: 0 success, 1 failure or something is missing, 2 usage error."""
+    """Runs one command and returns its exit code:
+    0 success, 1 failure or something is missing, 2 usage error.
+    """
     parser = command_line_parser()
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command != "lab":
@@ -27,9 +29,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def command_line_parser() -> argparse.ArgumentParser:
     """Returns the parser of the program ``nbtools``."""
-    parser = argparse.ArgumentParser(prog="nbtools", description="The tools of coding agents for Jupyter notebooks, guarded by a policy.")
+    parser = argparse.ArgumentParser(
+        prog="nbtools", description="The tools of coding agents for Jupyter notebooks, guarded by a policy."
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    lab = commands.add_parser("lab", help="start this environment's JupyterLab; further options are passed on to it", add_help=False)
+    lab = commands.add_parser(
+        "lab", help="start this environment's JupyterLab; further options are passed on to it", add_help=False
+    )
     lab.set_defaults(run=_lab)
     for name, run, summary in _SIMPLE_COMMANDS:
         commands.add_parser(name, help=summary, description=summary).set_defaults(run=run)
@@ -43,37 +49,65 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         "log",
         metavar="LOG",
         nargs="*",
-        help="a session log of any agent, or 2 to 20 to compare; latest, or latest with an agent or a project: the session that changed "
-        "last; a project: its sessions; nothing: all sessions on this machine",
+        help=(
+            "a session log of any agent, or 2 to 20 to compare; latest, or latest with an agent or a project:"
+            " the session that changed last; a project: its sessions; nothing: all sessions on this machine"
+        ),
     )
     output = parser.add_mutually_exclusive_group()
-    output.add_argument("--search", metavar="TEXT", help="only the steps whose text, arguments or output contain TEXT")
+    output.add_argument(
+        "--search", metavar="TEXT", help="only the steps whose text, arguments or output contain TEXT"
+    )
     output.add_argument("--json", action="store_true", help="print counts and totals as JSON")
-    output.add_argument("--notebook", metavar="FILE", help="write the log as a notebook in which each call can be run again")
-    output.add_argument("--follow", action="store_true", help="print the last steps, then each new one as the log is written; Ctrl+C ends")
+    output.add_argument(
+        "--notebook", metavar="FILE", help="write the log as a notebook in which each call can be run again"
+    )
+    output.add_argument(
+        "--follow",
+        action="store_true",
+        help="print the last steps, then each new one as the log is written; Ctrl+C ends",
+    )
     output.add_argument("--add", metavar="FOLDER", help="list the session logs in FOLDER, too, from now on")
-    output.add_argument("--html", metavar="FILE", help="write the session as one HTML file to share, without secrets")
-    parser.add_argument("--redact", metavar="FILE", default="", help="with --html: regular expressions of further secrets, one a line")
+    output.add_argument(
+        "--html", metavar="FILE", help="write the session as one HTML file to share, without secrets"
+    )
+    parser.add_argument(
+        "--redact",
+        metavar="FILE",
+        default="",
+        help="with --html: regular expressions of further secrets, one a line",
+    )
     parser.add_argument(
         "--check",
         metavar="CHECK",
         action="append",
         default=[],
-        help="with several logs: a column of outcomes, such as tests, "
-        "'command pytest', 'label NAME', 'file PATH contains TEXT'; may be given several times",
+        help=(
+            "with several logs: a column of outcomes, such as tests, "
+            "'command pytest', 'label NAME', 'file PATH contains TEXT'; may be given several times"
+        ),
     )
     parser.add_argument(
-        "--baseline", metavar="LETTER", default="", help="with several logs: the one with which the others are aligned, A for the first"
+        "--baseline",
+        metavar="LETTER",
+        default="",
+        help="with several logs: the one with which the others are aligned, A for the first",
     )
     parser.set_defaults(run=_trace)
 
 
 def _add_mcp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--workspace", metavar="FOLDER", default="", help="the workspace (default: the project that contains the current folder)"
+        "--workspace",
+        metavar="FOLDER",
+        default="",
+        help="the workspace (default: the project that contains the current folder)",
     )
     parser.add_argument(
-        "--dialect", metavar="NAME", default="nbtools", help="names and parameters of the tools: nbtools, claude, codex, gemini or void"
+        "--dialect",
+        metavar="NAME",
+        default="nbtools",
+        help="names and parameters of the tools: nbtools, claude, codex, gemini or void",
     )
     parser.add_argument(
         "--http",
@@ -83,22 +117,33 @@ def _add_mcp(parser: argparse.ArgumentParser) -> None:
         const=0,
         help="serve over HTTP, on this machine only, not over stdin and stdout",
     )
-    parser.add_argument("--token", default="", help="the token HTTP clients must send (default: $NBTOOLS_MCP_TOKEN, else a new one)")
+    parser.add_argument(
+        "--token",
+        default="",
+        help="the token HTTP clients must send (default: $NBTOOLS_MCP_TOKEN, else a new one)",
+    )
     parser.set_defaults(run=_mcp)
 
 
 def _lab(options: argparse.Namespace) -> int:
     """Replaces this process with JupyterLab; returns only where it is not installed."""
-    program = shutil.which("jupyter-lab", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    program = shutil.which(
+        "jupyter-lab", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    )
     if program is None:
-        print('JupyterLab is not installed in this environment: pip install "nbtools-agent[lab]"', file=sys.stderr)
+        print(
+            'JupyterLab is not installed in this environment: pip install "nbtools-agent[lab]"',
+            file=sys.stderr,
+        )
         return 1
     print("In a notebook: %load_ext nbtools. For every notebook: nbtools enable.", flush=True)
     return os.execv(program, [program, *options.rest])  # noqa: S606 - the purpose of this command
 
 
 def _enable(_: argparse.Namespace) -> int:
-    from nbtools.notebook.profile import enable  # noqa: PLC0415 - loads IPython, which the MCP server does not need
+    from nbtools.notebook.profile import (  # noqa: PLC0415 - loads IPython, which the MCP server does not need
+        enable,
+    )
 
     path, created = enable()
     print(f"Every new kernel now loads nbtools: {path}" if created else f"Already enabled: {path}")
@@ -126,9 +171,16 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from nbtools.traces.comparison.terminal import compared, is_comparison  # noqa: PLC0415 - only this command reads logs
+    from nbtools.traces.comparison.terminal import (  # noqa: PLC0415 - only this command reads logs
+        compared,
+        is_comparison,
+    )
     from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - as above
-    from nbtools.traces.session_list.terminal import add_folder, resolve, session_table  # noqa: PLC0415 - as above
+    from nbtools.traces.session_list.terminal import (  # noqa: PLC0415 - as above
+        add_folder,
+        resolve,
+        session_table,
+    )
 
     try:
         if options.add:
@@ -168,7 +220,9 @@ def _print_log(log: str, options: argparse.Namespace) -> None:
     elif options.notebook:
         print(terminal.export_notebook(log, options.notebook))
     else:
-        lines = terminal.matching_steps(log, options.search) if options.search else terminal.summary_lines(log)
+        lines = (
+            terminal.matching_steps(log, options.search) if options.search else terminal.summary_lines(log)
+        )
         print("\n".join(lines), flush=True)
 
 
@@ -183,15 +237,18 @@ def _mcp(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("mcp") is None:
         print('The MCP SDK is not installed: pip install "nbtools-agent[mcp]"', file=sys.stderr)
         return 1
-    from nbtools.mcp.server.command import ServeOptions, run  # noqa: PLC0415 - only this command needs the server
+    from nbtools.mcp.server.command import (  # noqa: PLC0415 - only this command needs the server
+        ServeOptions,
+        run,
+    )
 
     return run(ServeOptions(options.workspace, options.dialect, options.http, options.token))
 
 
 _MCP = "offer the tools to any MCP client; a person approves calls in a notebook"
 _MCP_DESCRIPTION = (
-    f"{_MCP[0].upper()}{_MCP[1:]}, the one in which %tools serve was last run for this workspace. Without an open notebook, "
-    "the rules decide, and calls that need approval are denied."
+    f"{_MCP[0].upper()}{_MCP[1:]}, the one in which %tools serve was last run for this workspace. Without an"
+    " open notebook, the rules decide, and calls that need approval are denied."
 )
 _TRACE = "list the sessions of all coding agents on this machine, or print the steps of one"
 _SIMPLE_COMMANDS: tuple[tuple[str, Callable[[argparse.Namespace], int], str], ...] = (

@@ -17,12 +17,18 @@ CANCEL = Answer(ToolConfirmationOutcome.CANCEL, by="the script")
 
 def modify(new_content: str) -> Answer:
     """Returns the answer of a person who edits the proposed text."""
-    return Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(new_content=new_content), by="the script")
+    return Answer(
+        ToolConfirmationOutcome.MODIFY_WITH_EDITOR,
+        ToolConfirmationPayload(new_content=new_content),
+        by="the script",
+    )
 
 
 def answers(*texts: str) -> Answer:
     """Returns the answer to an ``ask`` call: one text per question, in their order."""
-    return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=texts), by="the script")
+    return Answer(
+        ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=texts), by="the script"
+    )
 
 
 class ScriptedConfirmer:

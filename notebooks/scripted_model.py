@@ -1,4 +1,6 @@
-"""A model that follows a script, and the shop that it corrects: for the notebook about agents, which needs no key."""
+"""A model that follows a script, and the shop that it corrects:
+for the notebook about agents, which needs no key.
+"""
 
 import json
 import shutil

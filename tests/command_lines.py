@@ -1,4 +1,6 @@
-"""Command lines in TOML files beside the tests: groups of lines with a name, the decisions on each line, and why."""
+"""Command lines in TOML files beside the tests:
+groups of lines with a name, the decisions on each line, and why.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,23 @@ class CommandLine:
 
 @cache
 def read_lines(path: Path) -> dict[str, Any]:
-    """Returns the data of a file; raises ``ValueError`` for a group that is incomplete, or a name that is used twice."""
+    """Returns the data of a file; raises ``ValueError`` for a group that is incomplete,
+    or a name that is used twice.
+    """
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     names = [group["name"] for group in data["groups"]]
     if len(names) != len(set(names)):
         raise ValueError(f"{path} uses the name of a group twice.")
     for group in data["groups"]:
-        if not (group["why"] and group["decisions"] and group["lines"] and len(group["lines"]) == len(set(group["lines"]))):
-            raise ValueError(f"The group {group['name']!r} of {path} has no reason, no decision or no line, or a line twice.")
+        if not (
+            group["why"]
+            and group["decisions"]
+            and group["lines"]
+            and len(group["lines"]) == len(set(group["lines"]))
+        ):
+            raise ValueError(
+                f"The group {group['name']!r} of {path} has no reason, no decision or no line, or a line twice."
+            )
     return data
 
 
@@ -49,7 +60,9 @@ def lines_of(path: Path, name: str) -> list[str]:
 def command_lines(path: Path) -> list[Any]:
     """Returns a parameter of a test for each line of a file under each policy that its group names."""
     return [
-        pytest.param(CommandLine(line, policy(path, name), expected), id=f"{group['name']}: {line!r} ({name})")
+        pytest.param(
+            CommandLine(line, policy(path, name), expected), id=f"{group['name']}: {line!r} ({name})"
+        )
         for group in read_lines(path)["groups"]
         for name, expected in group["decisions"].items()
         for line in group["lines"]

@@ -16,19 +16,27 @@ from xdist.remote import Producer
 from tests.rerun_failures import RerunFailures
 from tests.scheduling import FileScheduling, Recorder
 
-# Sessions keep their journals, grants and trust here instead of in the person's own folders; kernels and programs inherit it.
+# Sessions keep their journals, grants and trust here instead of in the person's own folders;
+# kernels and programs inherit it.
 os.environ["NBTOOLS_STATE"] = tempfile.mkdtemp(prefix="nbtools-tests-")
 os.environ["NBTOOLS_CONFIG"] = tempfile.mkdtemp(prefix="nbtools-tests-")
-os.environ["CLAUDE_CONFIG_DIR"] = tempfile.mkdtemp(prefix="nbtools-tests-")  # where Claude Code keeps the person's MCP servers
-os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="nbtools-tests-")  # kernels would share the person's configuration and history
-os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"  # workers of a local cluster share their imports
+os.environ["CLAUDE_CONFIG_DIR"] = tempfile.mkdtemp(
+    prefix="nbtools-tests-"
+)  # where Claude Code keeps the person's MCP servers
+os.environ["IPYTHONDIR"] = tempfile.mkdtemp(
+    prefix="nbtools-tests-"
+)  # kernels would share the person's configuration and history
+os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = (
+    "forkserver"  # workers of a local cluster share their imports
+)
 
 # A shell's background job ignores interrupts, and so would all that is started here.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The same examples each time, however slow the machine: a check that fails is the change's own fault.  `make fuzz` looks for others,
-# and for more of them: `tests/examples.py` has the share of a test that names how many it needs.
+# The same examples each time, however slow the machine: a check that fails is the change's own fault.  `make
+# fuzz` looks for others, and for more of them: `tests/examples.py` has the share of a test that names how
+# many it needs.
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("search", derandomize=False, max_examples=100)
 settings.load_profile("same")
@@ -38,8 +46,16 @@ FRONT_END = Path(__file__).parents[1] / "nbtools" / "labextension" / "package.js
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--record-seconds", action="store_true", help="store how long each file takes, by which later runs are scheduled")
-    parser.addoption("--all-rounds", action="store_true", help="kill and repeat as often as `make fuzz` does, not as `make test`")
+    parser.addoption(
+        "--record-seconds",
+        action="store_true",
+        help="store how long each file takes, by which later runs are scheduled",
+    )
+    parser.addoption(
+        "--all-rounds",
+        action="store_true",
+        help="kill and repeat as often as `make fuzz` does, not as `make test`",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,7 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collects without the garbage collector, and keeps what was collected out of its sight: 20,000 tests stay to the end."""
+    """Collects without the garbage collector, and keeps what was collected out of its sight:
+    20,000 tests stay to the end.
+    """
     gc.disable()
     try:
         return (yield)
@@ -62,13 +80,20 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("browser") and not FRONT_END.exists():  # a page would wait for a minute for what never appears
-        pytest.fail("The front end is not built, and this test needs it. Build it: make .make/front-end", pytrace=False)
+    if (
+        item.get_closest_marker("browser") and not FRONT_END.exists()
+    ):  # a page would wait for a minute for what never appears
+        pytest.fail(
+            "The front end is not built, and this test needs it. Build it: make .make/front-end",
+            pytrace=False,
+        )
 
 
 @pytest.fixture(scope="session")
 def all_rounds(request: pytest.FixtureRequest) -> bool:
-    """Whether what is repeated is repeated as often as in ``make fuzz``: the suite has a share of the rounds, in every case."""
+    """Whether what is repeated is repeated as often as in ``make fuzz``:
+    the suite has a share of the rounds, in every case.
+    """
     return bool(request.config.getoption("--all-rounds"))
 
 

@@ -10,4 +10,8 @@ FEWEST = 5
 
 def examples(number: int) -> int:
     """A share of ``number``; with ``--hypothesis-profile=search`` all of it."""
-    return number if settings.get_current_profile_name() == "search" else max(number // SHARE, min(number, FEWEST))
+    return (
+        number
+        if settings.get_current_profile_name() == "search"
+        else max(number // SHARE, min(number, FEWEST))
+    )

@@ -1,7 +1,8 @@
-"""A kernel in a thread of the tests' process: IPython's, with the messages that a page would send it and get, and no sockets.
+"""A kernel in a thread of the tests' process:
+IPython's, with the messages that a page would send it and get, and no sockets.
 
-It costs a hundredth of a second, where a process of its own costs a second or more.  It cannot be interrupted: signals reach the main
-thread only.
+It costs a hundredth of a second, where a process of its own costs a second or more.
+It cannot be interrupted: signals reach the main thread only.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ LIMIT = 60.0
 
 
 class InProcessKernel:
-    """Runs in a thread of its own until it is closed, in this process's folder; ``publish`` takes its messages in that thread.
+    """Runs in a thread of its own until it is closed, in this process's folder;
+    ``publish`` takes its messages in that thread.
 
     There is one at a time, because IPython's shell is one per process.
     """
@@ -54,7 +56,9 @@ class InProcessKernel:
 
     def handle(self, message: Message) -> Future[None]:
         """Has the kernel handle a message of the shell channel; returns at once."""
-        return asyncio.run_coroutine_threadsafe(self._kernel.shell_main(None, {"parent_header": {}, "buffers": [], **message}), self._loop)
+        return asyncio.run_coroutine_threadsafe(
+            self._kernel.shell_main(None, {"parent_header": {}, "buffers": [], **message}), self._loop
+        )
 
     def close(self) -> None:
         """Unloads nbtools, which ends its calls, and ends the thread."""
@@ -105,7 +109,9 @@ class _Kernel(IPythonKernel):
         """Runs the cells that wait after one has failed."""
 
     async def execute_request(self, stream: object, ident: object, parent: Message) -> None:
-        with redirect_stdout(_Stream(lambda text: self.send_response(None, "stream", {"name": "stdout", "text": text}))):  # type: ignore[type-var]
+        with redirect_stdout(
+            _Stream(lambda text: self.send_response(None, "stream", {"name": "stdout", "text": text}))
+        ):  # type: ignore[type-var]
             await super().execute_request(stream, ident, parent)
 
 
@@ -116,7 +122,9 @@ class _Session(Session):
         super().__init__()
         self._publish = publish
 
-    def send(self, stream: object, msg_or_type: Any, content: Any = None, parent: Any = None, *_: Any, **parts: Any) -> Message:
+    def send(
+        self, stream: object, msg_or_type: Any, content: Any = None, parent: Any = None, *_: Any, **parts: Any
+    ) -> Message:
         if isinstance(msg_or_type, dict):
             message = msg_or_type
         else:

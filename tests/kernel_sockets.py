@@ -1,8 +1,9 @@
 """Kernels that listen on sockets of files instead of ports.
 
-A kernel binds the five ports that were free when its launcher looked, a second or more before.  Where several programs start kernels at the
-same time, one of some 240 finds a port taken, and dies.  A file's name is nobody else's.  Importing this module is enough, also as a plugin
-of pytest in a process that starts kernels of its own: ``-p tests.kernel_sockets``.
+A kernel binds the five ports that were free when its launcher looked, a second or more before.  Where several
+programs start kernels at the same time, one of some 240 finds a port taken, and dies.  A file's name is
+nobody else's.  Importing this module is enough, also as a plugin of pytest in a process that starts kernels
+of its own: ``-p tests.kernel_sockets``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ import random
 import socket
 
 PORTS = range(12_000, 32_000)
-"""Below those that systems give to whoever asks for any: a kernel or a connection would take a free one before its server does."""
+"""Below those that systems give to whoever asks for any:
+a kernel or a connection would take a free one before its server does.
+"""
 
 
 def free_port() -> int:

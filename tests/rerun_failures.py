@@ -1,8 +1,10 @@
-"""A test that a race may fail is rerun by itself, after the others; one that passes then is *flaky*, and named.
+"""A test that a race may fail is rerun by itself, after the others;
+one that passes then is *flaky*, and named.
 
-Only tests that drive other processes are rerun: what a browser, a kernel or a server does depends on what else the machine does.  Flaky
-tests are a fault, of the test or of nbtools: the run shows how each failed first, and ends with their names.  A machine that stands still
-for a minute fails a test in every process, so their number alone fails no run; but each of more than ``FEW`` has to pass three times.
+Only tests that drive other processes are rerun: what a browser, a kernel or a server does depends on what
+else the machine does.  Flaky tests are a fault, of the test or of nbtools: the run shows how each failed
+first, and ends with their names.  A machine that stands still for a minute fails a test in every process, so
+their number alone fails no run; but each of more than ``FEW`` has to pass three times.
 """
 
 from __future__ import annotations
@@ -15,7 +17,15 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 WITH_OTHER_PROCESSES = (
-    *("tests/agents/", "tests/browser/", "tests/docs/", "tests/faults/", "tests/mcp/", "tests/notebook/", "tests/test_cli"),
+    *(
+        "tests/agents/",
+        "tests/browser/",
+        "tests/docs/",
+        "tests/faults/",
+        "tests/mcp/",
+        "tests/notebook/",
+        "tests/test_cli",
+    ),
     *("tests/tools/", "tests/traces/corpus/", "tests/workspace/"),
 )
 FEW = 2
@@ -45,7 +55,9 @@ class RerunFailures:
             return
         times = 1 if len(again) <= FEW else TIMES
         flaky = {test for test in again if all(passes(test) for _ in range(times))}
-        reporter.stats["flaky"] = [next(report for report in failed if report.nodeid == test) for test in tests if test in flaky]
+        reporter.stats["flaky"] = [
+            next(report for report in failed if report.nodeid == test) for test in tests if test in flaky
+        ]
         for outcome in ("failed", "error"):
             left = [report for report in reporter.stats.pop(outcome, []) if report.nodeid not in flaky]
             if left:
@@ -57,7 +69,9 @@ class RerunFailures:
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> Generator[None]:
         flaky = terminalreporter.stats.get("flaky", [])
         for report in flaky:
-            terminalreporter.write_sep("_", f"flaky: {report.nodeid} failed, and passed when it was rerun by itself", yellow=True)
+            terminalreporter.write_sep(
+                "_", f"flaky: {report.nodeid} failed, and passed when it was rerun by itself", yellow=True
+            )
             terminalreporter.write_line(report.longreprtext)
         yield
         for report in flaky:
@@ -66,7 +80,9 @@ class RerunFailures:
 
 def reason(report: pytest.TestReport) -> str:
     """Why a test failed, in a few words: the end of what it shows, where it names the error."""
-    lines = [line.removeprefix("E").strip() for line in report.longreprtext.splitlines() if line.startswith("E ")]
+    lines = [
+        line.removeprefix("E").strip() for line in report.longreprtext.splitlines() if line.startswith("E ")
+    ]
     return (lines or report.longreprtext.splitlines()[-1:] or [""])[0][:160]
 
 

@@ -1,4 +1,6 @@
-"""Assigns the files of tests to processes and decides their order: the longest first, by their last recorded seconds."""
+"""Assigns the files of tests to processes and decides their order:
+the longest first, by their last recorded seconds.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ RECORDED = Path(__file__).with_name("seconds.json")
 class FileScheduling(LoadFileScheduling):
     """Gives each file to the next free process, the longest first.
 
-    Those of ``tests/browser`` go to two of them as long as there are others.  Each of the two has a browser and the servers that it opens.
+    Those of ``tests/browser`` go to two of them as long as there are others.
+    Each of the two has a browser and the servers that it opens.
     """
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:

@@ -20,8 +20,14 @@ table("waits", [Figure("floor", [1.0, 2.0], "s"), Figure("twice", [2.0, 4.0], "s
 
 def bars(path: Path) -> list[str]:
     """The bars and notes of a script that are literals."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-    figures = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "Figure" and len(node.args) == 4]
+    calls = [
+        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
+    ]
+    figures = [
+        node
+        for node in calls
+        if isinstance(node.func, ast.Name) and node.func.id == "Figure" and len(node.args) == 4
+    ]
     return [node.args[3].value for node in figures if isinstance(node.args[3], ast.Constant)]
 
 
@@ -30,7 +36,11 @@ def run(folder: Path, bar: str) -> tuple[subprocess.CompletedProcess[str], list[
     script.write_text(SCRIPT.format(bar=bar), encoding="utf-8")
     env = {"PYTHONPATH": str(BENCH), "NBTOOLS_BENCH_RESULTS": str(results), "PYTHONUTF8": "1"}
     done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, check=False)
-    tables = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()] if results.exists() else []
+    tables = (
+        [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+        if results.exists()
+        else []
+    )
     return done, tables
 
 
@@ -71,7 +81,12 @@ def test_every_bar_of_the_benchmarks_can_be_compared() -> None:
         sys.path.remove(str(BENCH))
     written = {path.name: bars(path) for path in sorted(BENCH.glob("[a-z]*.py"))}
     assert sum(map(len, written.values())) > 30
-    wrong = {(name, bar) for name, found in written.items() for bar in found if bar and bar[0] != "(" and not _BAR.fullmatch(bar)}
+    wrong = {
+        (name, bar)
+        for name, found in written.items()
+        for bar in found
+        if bar and bar[0] != "(" and not _BAR.fullmatch(bar)
+    }
     assert wrong == set()
 
 
@@ -82,11 +97,22 @@ def test_the_runner_fails_where_a_bar_is_missed_and_names_it(tmp_path: Path) -> 
     (tmp_path / "slow.py").write_text(SCRIPT.format(bar="≤ 1 x"), encoding="utf-8")
 
     def benches(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, str(tmp_path / "run.py"), *arguments], capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [sys.executable, str(tmp_path / "run.py"), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     assert benches("good").returncode == 0
     done = benches("--record")
-    assert (done.returncode, "Bars missed: 1" in done.stdout, "slow: waits: twice" in done.stdout) == (1, True, True)
-    assert [table["script"] for table in json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))] == ["good", "slow"]
+    assert (done.returncode, "Bars missed: 1" in done.stdout, "slow: waits: twice" in done.stdout) == (
+        1,
+        True,
+        True,
+    )
+    assert [
+        table["script"] for table in json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    ] == ["good", "slow"]
     (tmp_path / "broken.py").write_text("raise SystemExit(3)", encoding="utf-8")
     assert (benches("broken").returncode, "broken failed" in benches("broken").stdout) == (1, True)

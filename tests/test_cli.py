@@ -1,4 +1,6 @@
-"""The command line: what replaces the process, or writes to another one, in a process of its own, and the others in this one."""
+"""The command line: what replaces the process, or writes to another one, in a process of its own,
+and the others in this one.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,16 @@ def program(tmp_path):
 
 
 def kernel_says(nbtools_dir, code):
-    command = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor", "-c", code]
+    command = [
+        sys.executable,
+        "-m",
+        "IPython",
+        "--simple-prompt",
+        "--no-banner",
+        "--colors=NoColor",
+        "-c",
+        code,
+    ]
     environment = {**os.environ, "IPYTHONDIR": str(nbtools_dir / "ipython")}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
 
@@ -100,7 +111,9 @@ def test_lab_becomes_jupyterlab_and_changes_nothing(program, tmp_path):
     assert not (tmp_path / "ipython").exists()
 
 
-@pytest.mark.parametrize("arguments", [(), ("dance",), ("doctor", "now"), ("trace", LOG, "--json", "--search", "go")])
+@pytest.mark.parametrize(
+    "arguments", [(), ("dance",), ("doctor", "now"), ("trace", LOG, "--json", "--search", "go")]
+)
 def test_unknown_arguments_are_refused(nbtools, arguments):
     done = nbtools(*arguments)
     assert done.returncode == 2
@@ -165,15 +178,25 @@ def test_trace_lists_the_sessions_of_this_machine(nbtools, tmp_path, monkeypatch
     assert "~/.claude\n" in nothing
     assert "nbtools trace --add FOLDER" in nothing
     make_home(tmp_path)
-    home = {"HOME": str(tmp_path), "NBTOOLS_STATE": str(tmp_path / "state"), "NBTOOLS_CONFIG": str(tmp_path / "config"), "COLUMNS": "120"}
+    home = {
+        "HOME": str(tmp_path),
+        "NBTOOLS_STATE": str(tmp_path / "state"),
+        "NBTOOLS_CONFIG": str(tmp_path / "config"),
+        "COLUMNS": "120",
+    }
     table = nbtools("trace", **home).stdout.splitlines()
     assert table[0].split()[:2] == ["Session", "Agent"]
     assert max(map(len, table)) <= 120
-    assert next(line for line in table if "upgrade-external-agents" in line).split()[-2:] == ["+1,839", "−203"]
+    assert next(line for line in table if "upgrade-external-agents" in line).split()[-2:] == [
+        "+1,839",
+        "−203",
+    ]
     assert len(nbtools("trace", "external-agents", **home).stdout.splitlines()) == 3
     assert nbtools("trace", "--search", "antigravity", **home).stdout.count("Gemini CLI") == 1
     listed = json.loads(nbtools("trace", "--json", **home).stdout)
-    assert {one["agent"] for one in listed} == BY_AGENT.keys() - {"inspect"}  # its folder is relative to the current one
+    assert {one["agent"] for one in listed} == BY_AGENT.keys() - {
+        "inspect"
+    }  # its folder is relative to the current one
     assert nbtools("trace", "latest", "codex", **home).stdout.startswith("plugins/entire/skills/search")
     assert nbtools("trace", "latest", "nobody", **home).returncode == 1
     compared = nbtools("trace", LOG, LOG, "--check", "command go test", **home).stdout

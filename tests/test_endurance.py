@@ -18,7 +18,9 @@ from nbtools.session import Session
 CALLS, SHARE = 10_000, 4_000
 """Calls of all kinds in ``make fuzz``, and in the suite."""
 WARM = 20
-"""Rounds of a hundred until every module is loaded, every cache filled, and the history of results well under way."""
+"""Rounds of a hundred until every module is loaded, every cache filled,
+and the history of results well under way.
+"""
 
 
 async def ok(session: Session, name: str, **arguments: object) -> ToolResult:
@@ -35,7 +37,13 @@ async def hundred(session: Session, number: int) -> None:
         await ok(session, "ls", path="src")
     half, round_ = number % 2 * 10, number // 2
     for turn in range(half, half + 10):
-        await ok(session, "edit", path=f"src/module_{turn}.py", old=f"number = {round_}", new=f"number = {round_ + 1}")
+        await ok(
+            session,
+            "edit",
+            path=f"src/module_{turn}.py",
+            old=f"number = {round_}",
+            new=f"number = {round_ + 1}",
+        )
     for turn in range(2):
         await ok(session, "glob", pattern=f"**/*_{turn}.py")
     for turn in range(2):
@@ -52,12 +60,19 @@ async def hundred(session: Session, number: int) -> None:
 
 
 def held() -> tuple[int, int, int, int]:
-    """Descriptors, threads, children, and resident bytes, without memory that is free: other tests of this process have left some."""
+    """Descriptors, threads, children, and resident bytes, without memory that is free:
+    other tests of this process have left some.
+    """
     gc.collect()
     if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(0)
     process = psutil.Process()
-    return len(os.listdir("/proc/self/fd")), threading.active_count(), len(process.children()), process.memory_info().rss  # noqa: PTH208
+    return (
+        len(os.listdir("/proc/self/fd")),  # noqa: PTH208
+        threading.active_count(),
+        len(process.children()),
+        process.memory_info().rss,
+    )
 
 
 @pytest.mark.slow
@@ -67,7 +82,9 @@ async def test_thousands_of_calls_leave_nothing_behind(tmp_path: Path, all_round
     calls = CALLS if all_rounds else SHARE
     (tmp_path / "src").mkdir()
     for number in range(20):
-        (tmp_path / "src" / f"module_{number}.py").write_text(f"number = 0\n\n\ndef name_{number}():\n    return {number}\n")
+        (tmp_path / "src" / f"module_{number}.py").write_text(
+            f"number = 0\n\n\ndef name_{number}():\n    return {number}\n"
+        )
     async with Session(tmp_path, settings=Settings(read_first=False)) as session:
         for rule in ("shell", "edit", "write", "todo"):
             session.allow(rule)

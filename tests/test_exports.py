@@ -44,7 +44,11 @@ def test_public_modules_need_no_import_of_their_own() -> None:
 def test_no_module_has_the_name_of_something_else_that_its_package_exports() -> None:
     """Importing a module sets the attribute of its package, which would then be the module."""
     for package in (nbtools, nbtools.traces):
-        modules = {path.stem for path in Path(package.__path__[0]).iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+        modules = {
+            path.stem
+            for path in Path(package.__path__[0]).iterdir()
+            if path.suffix == ".py" or (path / "__init__.py").exists()
+        }
         assert modules.isdisjoint(package.__all__), package.__name__
 
 

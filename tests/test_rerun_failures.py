@@ -53,11 +53,25 @@ def run(folder: Path, *tests: str, where: str = "tests/browser") -> subprocess.C
     file = folder / where / "test_some.py"
     file.parent.mkdir(parents=True)
     file.write_text("from pathlib import Path\n" + "".join(tests), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "1", "--rootdir", str(folder), "-p", "no:cacheprovider", where]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "1",
+        "--rootdir",
+        str(folder),
+        "-p",
+        "no:cacheprovider",
+        where,
+    ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     # Each of the processes would import every plugin that is installed, which takes longer than the tests.
     environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 def named(done: subprocess.CompletedProcess[str]) -> list[str]:

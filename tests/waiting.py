@@ -1,4 +1,6 @@
-"""Waiting for what a task, a thread or another process does: until it holds, and no longer than ``DEADLINE`` seconds."""
+"""Waiting for what a task, a thread or another process does:
+until it holds, and no longer than ``DEADLINE`` seconds.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,12 @@ PAUSE = 0.02
 """Seconds between two looks."""
 
 
-async def eventually(wanted: object, read: Callable[..., object], *arguments: Any, seconds: float = DEADLINE) -> None:
-    """Waits until ``read(*arguments)``, which may be asynchronous, returns what is wanted.  Fails with what it returned last."""
+async def eventually(
+    wanted: object, read: Callable[..., object], *arguments: Any, seconds: float = DEADLINE
+) -> None:
+    """Waits until ``read(*arguments)``, which may be asynchronous, returns what is wanted.
+    Fails with what it returned last.
+    """
     end = time.monotonic() + seconds
     while (found := await value(read, *arguments)) != wanted and time.monotonic() < end:
         await asyncio.sleep(PAUSE)

@@ -1,9 +1,10 @@
 """Kernels for tests that are ready at once: forked from a process that has imported ipykernel and nbtools.
 
-A kernel of Python takes over a second until it answers, and most of another until nbtools has made its first call; nearly all of it is the
-import of modules, the same ones each time.  ``use_warm_kernels`` has every kernel that this process starts forked from one that has them.
-What a kernel is otherwise does not change: a process of its own in a session of its own, with the environment and the folder that it was
-given, ended by the same signals.  Tests of a start from nothing use ``cold_kernels``.
+A kernel of Python takes over a second until it answers, and most of another until nbtools has made its first
+call; nearly all of it is the import of modules, the same ones each time.  ``use_warm_kernels`` has every
+kernel that this process starts forked from one that has them.  What a kernel is otherwise does not change: a
+process of its own in a session of its own, with the environment and the folder that it was given, ended by
+the same signals.  Tests of a start from nothing use ``cold_kernels``.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ START = 90.0
 
 
 def use_warm_kernels() -> None:
-    """Makes warm kernels the default of this process, where the system can fork and has descriptors of processes.
+    """Makes warm kernels the default of this process,
+    where the system can fork and has descriptors of processes.
 
     All kernels of the process, warm or cold, listen on sockets of files: see ``tests/kernel_sockets.py``.
     """
@@ -54,7 +56,9 @@ def use_warm_kernels() -> None:
     if not hasattr(os, "pidfd_open"):
         return
     factory = KernelProvisionerFactory.instance()
-    factory.provisioners[NAME] = EntryPoint(NAME, f"{__name__}:WarmProvisioner", KernelProvisionerFactory.GROUP_NAME)
+    factory.provisioners[NAME] = EntryPoint(
+        NAME, f"{__name__}:WarmProvisioner", KernelProvisionerFactory.GROUP_NAME
+    )
     factory.default_provisioner_name = NAME
 
 
@@ -111,8 +115,12 @@ class WarmProvisioner(LocalProvisioner):
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         known = os.path.realpath(cmd[0]) == os.path.realpath(sys.executable) and tuple(cmd[1:3]) == LAUNCHER
-        streams = {number: kwargs[name] for number, name in enumerate(STREAMS, 1) if kwargs.get(name) is not None}
-        files = all(hasattr(stream, "fileno") for stream in streams.values())  # not a pipe that is still to be made
+        streams = {
+            number: kwargs[name] for number, name in enumerate(STREAMS, 1) if kwargs.get(name) is not None
+        }
+        files = all(
+            hasattr(stream, "fileno") for stream in streams.values()
+        )  # not a pipe that is still to be made
         if not known or not files or kwargs.get("independent"):
             return await super().launch_kernel(cmd, **kwargs)
         folder = str(kwargs.get("cwd") or Path.cwd())
@@ -133,7 +141,9 @@ class ForkServer:
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(START)
         with theirs:
-            self._process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(theirs.fileno())], pass_fds=[theirs.fileno()])
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+            )
         self._asking = threading.Lock()
         atexit.register(self.close)
 
@@ -143,13 +153,25 @@ class ForkServer:
             cls._one = cls()
         return cls._one
 
-    def fork(self, arguments: Sequence[str], environment: Mapping[str, str], folder: str, streams: Mapping[int, int]) -> int:
+    def fork(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: str,
+        streams: Mapping[int, int],
+    ) -> int:
         """Starts a kernel with these arguments of ipykernel; returns its process.
 
-        ``streams``: descriptors for its standard streams, by their numbers; the others are those of the process that forks.
+        ``streams``: descriptors for its standard streams, by their numbers;
+        the others are those of the process that forks.
         """
         with self._asking:
-            kernel = {"arguments": list(arguments), "environment": dict(environment), "folder": folder, "streams": list(streams)}
+            kernel = {
+                "arguments": list(arguments),
+                "environment": dict(environment),
+                "folder": folder,
+                "streams": list(streams),
+            }
             wanted = json.dumps(kernel).encode()
             socket.send_fds(self._socket, [len(wanted).to_bytes(4)], list(streams.values()))
             self._socket.sendall(wanted)
@@ -202,8 +224,12 @@ def serve(connection: socket.socket) -> None:
         connection.sendall(pid.to_bytes(4))
 
 
-def become_kernel(*, arguments: list[str], environment: dict[str, str], folder: str, streams: Mapping[int, int]) -> None:
-    """Is a kernel from here on, as ``python -m ipykernel_launcher`` in ``folder`` would be one, and ends as one."""
+def become_kernel(
+    *, arguments: list[str], environment: dict[str, str], folder: str, streams: Mapping[int, int]
+) -> None:
+    """Is a kernel from here on, as ``python -m ipykernel_launcher`` in ``folder`` would be one,
+    and ends as one.
+    """
     os.setsid()
     os.chdir(folder)
     for number, descriptor in streams.items():

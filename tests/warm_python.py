@@ -1,8 +1,10 @@
-"""A Python for tests that has imported the MCP SDK and nbtools: stands in for ``sys.executable`` where the start is not what is tested.
+"""A Python for tests that has imported the MCP SDK and nbtools:
+stands in for ``sys.executable`` where the start is not what is tested.
 
-The import of the SDK takes almost two seconds of a processor, far more than most tests of a server.  ``warm_python`` is the path of a
-small program that passes its arguments, environment, folder and standard streams to a process that has imported all of it.  That process
-forks, and the fork runs what ``python`` would run.  The small program ends with the fork's exit code; if it is killed, so is the fork.
+The import of the SDK takes almost two seconds of a processor, far more than most tests of a server.
+``warm_python`` is the path of a small program that passes its arguments, environment, folder and standard
+streams to a process that has imported all of it.  That process forks, and the fork runs what ``python`` would
+run.  The small program ends with the fork's exit code; if it is killed, so is the fork.
 """
 
 from __future__ import annotations
@@ -24,7 +26,15 @@ from pathlib import Path
 from tests.warm_kernels import import_modules, read
 
 MODULES = ("mcp.client.stdio", "mcp.server.mcpserver", "mcp.server.stdio", "uvicorn")
-PACKAGES = ("nbtools.core", "nbtools.dialects", "nbtools.mcp", "nbtools.policy", "nbtools.scheduler", "nbtools.session", "nbtools.tools")
+PACKAGES = (
+    "nbtools.core",
+    "nbtools.dialects",
+    "nbtools.mcp",
+    "nbtools.policy",
+    "nbtools.scheduler",
+    "nbtools.session",
+    "nbtools.tools",
+)
 PROGRAM = f"import sys; sys.path[:1] = [{str(Path(__file__).parents[1])!r}]; from {__name__} import main; main(*map(int, sys.argv[1:]))"
 LAUNCHER = f"""#!{sys.executable} -IS
 import json, os, socket, sys
@@ -42,7 +52,9 @@ os._exit(code[0] if code else 1)
 
 @cache
 def warm_python() -> str:
-    """The path of the program.  The process that has the imports starts with the first call, and ends with this process."""
+    """The path of the program.  The process that has the imports starts with the first call,
+    and ends with this process.
+    """
     folder = Path(tempfile.mkdtemp(prefix="nbtools-tests-"))
     launcher = folder / "python"
     launcher.write_text(LAUNCHER)
@@ -53,7 +65,10 @@ def warm_python() -> str:
         listening.listen(100)
         descriptors = (listening.fileno(), theirs.fileno())
         process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *map(str, descriptors)], pass_fds=descriptors, stdin=subprocess.DEVNULL, cwd="/"
+            [sys.executable, "-c", PROGRAM, *map(str, descriptors)],
+            pass_fds=descriptors,
+            stdin=subprocess.DEVNULL,
+            cwd="/",
         )
 
     def end() -> None:
@@ -78,7 +93,9 @@ def serve(listening: socket.socket, parent: socket.socket) -> None:
 
 
 def run_for(connection: socket.socket) -> None:
-    """Runs the program that the launcher wants in one more fork; ends with it, and ends it where the launcher has gone."""
+    """Runs the program that the launcher wants in one more fork;
+    ends with it, and ends it where the launcher has gone.
+    """
     size, streams, _, _ = socket.recv_fds(connection, 4, 3)
     wanted = json.loads(read(connection, int.from_bytes(size)))
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -96,7 +113,9 @@ def run_for(connection: socket.socket) -> None:
     os._exit(0)
 
 
-def become_program(streams: list[int], *, arguments: list[str], environment: dict[str, str], folder: str) -> None:
+def become_program(
+    streams: list[int], *, arguments: list[str], environment: dict[str, str], folder: str
+) -> None:
     """Is ``python`` with these arguments from here on, and ends as it."""
     os.setsid()
     os.chdir(folder)

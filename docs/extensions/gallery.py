@@ -1,4 +1,6 @@
-"""Sphinx extension: the gallery's one-file pages, the site's root page and ``llms.txt``; cards in tutorials without links to files."""
+"""Sphinx extension: the gallery's one-file pages, the site's root page and ``llms.txt``;
+cards in tutorials without links to files.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ SESSIONS = {
     "otlp": ("OpenTelemetry spans", "otlp/otlp-json--agento-module1.json"),
 }
 """Name of each page: the agent, and the sample log, whose licence ``SOURCES.md`` names."""
-_SUMMARY = "The tools of coding agents in a Jupyter notebook, with approvals, diffs and undo, and an explorer for agents' session logs."
+_SUMMARY = (
+    "The tools of coding agents in a Jupyter notebook, with approvals, diffs and undo, and an explorer for"
+    " agents' session logs."
+)
 _ROOT_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>nbtools</title>
 <meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">nbtools</a></html>
 """
@@ -60,7 +65,9 @@ def _fill(_: Sphinx, page: str, source: list[str]) -> None:
 
 
 def _unlink(app: Sphinx, tree: nodes.document) -> None:
-    """Makes the links of saved cards plain text: they lead to files of the project, which the site does not have."""
+    """Makes the links of saved cards plain text:
+    they lead to files of the project, which the site does not have.
+    """
     if app.env.current_document.docname.startswith("notebooks/"):
         for raw in tree.findall(nodes.raw):
             raw[:] = [nodes.Text(_FILE_LINK.sub(r"\1", raw.astext()))]
@@ -96,7 +103,11 @@ def _llms(app: Sphinx) -> Iterator[str]:
     for part, pages in _parts(app).items():
         yield f"## {part}\n"
         for page in pages:
-            text = Path(app.env.doc2path(page)).read_text(encoding="utf-8") if not page.startswith("notebooks/") else ""
+            text = (
+                Path(app.env.doc2path(page)).read_text(encoding="utf-8")
+                if not page.startswith("notebooks/")
+                else ""
+            )
             about = _FIRST_SENTENCE.search(text)
             sentence = f": {_LINK.sub(lambda link: link[1], about[1])}" if about else ""
             yield f"- [{app.env.titles[page].astext()}]({page}.html){sentence}"

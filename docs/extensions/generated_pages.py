@@ -35,10 +35,18 @@ def tools() -> Iterator[str]:
         for tool in blocking.session.tools.values():
             grammar, sheet = grammar_of(tool), help_sheet(tool, blocking.session)
             yield f"## {tool.name}\n\n{_text(tool.description)}\n"
-            yield f"Kind: `{tool.kind.value}`. In mode `default`: {_text(sheet.lines[1].removeprefix('policy: '))}.\n"
-            yield _table(("parameter", "value", ""), ((f"`{name}`", _text(kind), _text(about)) for name, kind, about in sheet.rows))
+            yield (
+                f"Kind: `{tool.kind.value}`. In mode `default`:"
+                f" {_text(sheet.lines[1].removeprefix('policy: '))}.\n"
+            )
+            yield _table(
+                ("parameter", "value", ""),
+                ((f"`{name}`", _text(kind), _text(about)) for name, kind, about in sheet.rows),
+            )
             for example in examples_for(tool, grammar):
-                yield f"{_text(example.about)}\n\n```ipython\n{example_line(grammar, example.arguments)}\n```\n"
+                yield (
+                    f"{_text(example.about)}\n\n```ipython\n{example_line(grammar, example.arguments)}\n```\n"
+                )
 
 
 def magics() -> Iterator[str]:
@@ -48,9 +56,15 @@ def magics() -> Iterator[str]:
     yield _commands("%tools", ToolsCommands(nobody).commands)
     yield "### %tools mcp\n"
     yield _commands("%tools mcp", McpCommands(nobody).words)
-    yield "## %trace\n\n`%trace` alone lists all sessions, `%trace LOG` opens one, `%trace A B …` compares several.\n"
+    yield (
+        "## %trace\n\n`%trace` alone lists all sessions, `%trace LOG` opens one, `%trace A B …` compares"
+        " several.\n"
+    )
     yield _table(("flag", ""), ((f"`--{flag}`", _text(about)) for flag, about in TRACE_FLAGS.items()))
-    yield "## %%agent\n\n`%%agent` lets the model work on the cell's text; `%agent` alone shows and changes settings.\n"
+    yield (
+        "## %%agent\n\n`%%agent` lets the model work on the cell's text; `%agent` alone shows and changes"
+        " settings.\n"
+    )
     yield _table(("flag or word", ""), ((f"`--{flag}`", _text(about)) for flag, about in AGENT_FLAGS.items()))
     yield _table(("word", ""), ((f"`%agent {verb}`", _text(about)) for verb, about in AGENT_VERBS.items()))
 
@@ -67,7 +81,8 @@ def settings() -> Iterator[str]:
     yield "## Of JupyterLab\n\n*Settings → nbtools*. No setting here changes what tools may do.\n"
     schema = json.loads((ROOT / "labextension/schema/plugin.json").read_text(encoding="utf-8"))["properties"]
     yield _table(
-        ("setting", "default", ""), ((_text(one["title"]), f"`{one['default']}`", _text(one["description"])) for one in schema.values())
+        ("setting", "default", ""),
+        ((_text(one["title"]), f"`{one['default']}`", _text(one["description"])) for one in schema.values()),
     )
 
 
@@ -87,13 +102,19 @@ def wire() -> Iterator[str]:
     from wire_types import FORMATS, schemas  # noqa: PLC0415 - a script beside the front end
 
     for one in FORMATS:
-        yield f"## {one.source.removeprefix('nbtools/notebook/').removesuffix('/model.py')}\n\nFrom `{one.source}`.\n"
+        yield (
+            f"## {one.source.removeprefix('nbtools/notebook/').removesuffix('/model.py')}\n\nFrom"
+            f" `{one.source}`.\n"
+        )
         if mime := [value for name, value in one.constants.items() if name.endswith(("MIME", "TARGET"))]:
             yield f"MIME types and comm targets: {', '.join(f'`{value}`' for value in mime)}.\n"
         for name, schema in sorted(schemas((*one.received, *one.sent)).items()):
             if name not in one.known:
                 yield f"### {name}\n\n{_text(schema.get('description', ''))}\n"
-                yield _table(("field", "type"), ((f"`{field}`", f"`{_kind(part)}`") for field, part in schema["properties"].items()))
+                yield _table(
+                    ("field", "type"),
+                    ((f"`{field}`", f"`{_kind(part)}`") for field, part in schema["properties"].items()),
+                )
 
 
 _PAGES: dict[str, Callable[[], Iterable[str]]] = {
@@ -116,7 +137,11 @@ def _fill(_: Sphinx, __: str, source: list[str]) -> None:
 
 def _commands(magic: str, commands: dict[str, Any]) -> str:
     return _table(
-        ("command", ""), ((f"`{' '.join(filter(None, (magic, name, one.takes)))}`", _text(one.says)) for name, one in commands.items())
+        ("command", ""),
+        (
+            (f"`{' '.join(filter(None, (magic, name, one.takes)))}`", _text(one.says))
+            for name, one in commands.items()
+        ),
     )
 
 
@@ -127,9 +152,14 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _text(text: str) -> str:
-    """A docstring's text as one line of Markdown: its code stays, everything else is shown as it is written."""
+    """A docstring's text as one line of Markdown:
+    its code stays, everything else is shown as it is written.
+    """
     parts = re.split(r"(`+[^`]+`+)", " ".join(text.split()))
-    return "".join(f"`{part.strip('`')}`" if at % 2 else re.sub(r"([\\*_<>\[\]{}|$#~])", r"\\\1", part) for at, part in enumerate(parts))
+    return "".join(
+        f"`{part.strip('`')}`" if at % 2 else re.sub(r"([\\*_<>\[\]{}|$#~])", r"\\\1", part)
+        for at, part in enumerate(parts)
+    )
 
 
 def _help(parser: argparse.ArgumentParser) -> str:
@@ -146,5 +176,9 @@ def _kind(schema: dict[str, Any]) -> str:
     if "anyOf" in schema or "oneOf" in schema:
         return " | ".join(_kind(part) for part in schema.get("anyOf") or schema["oneOf"])
     if schema.get("type") == "array":
-        return f"list of {_kind(schema['items'])}" if "items" in schema else f"[{', '.join(map(_kind, schema['prefixItems']))}]"
+        return (
+            f"list of {_kind(schema['items'])}"
+            if "items" in schema
+            else f"[{', '.join(map(_kind, schema['prefixItems']))}]"
+        )
     return str(schema.get("type", "any"))

@@ -1,6 +1,8 @@
-"""Writes the session logs that the course plays, ``notebooks/course/logs/*.jsonl``: nbtools' own agent with a model that follows a script.
+"""Writes the session logs that the course plays, ``notebooks/course/logs/*.jsonl``:
+nbtools' own agent with a model that follows a script.
 
-Each runs in a temporary copy of ``notebooks/course/shop``.  The logs have no path, id or time of the machine that writes them.
+Each runs in a temporary copy of ``notebooks/course/shop``.
+The logs have no path, id or time of the machine that writes them.
 """
 
 from __future__ import annotations
@@ -35,12 +37,17 @@ _SPILL_FILE = re.compile(r"/[\w./-]+/nbtools-\d+/[\w-]+\.txt")
 _INVENTED_SPILL_FILE = "/tmp/nbtools-1000/output.txt"  # noqa: S108 - only a name in a log
 
 TEST = ("shell", {"command": "python3 -B test_cart.py"})
-EDIT = ("edit", {"path": "cart.py", "old": "sum(prices) - discount", "new": "sum(prices) * (100 - discount) / 100"})
+EDIT = (
+    "edit",
+    {"path": "cart.py", "old": "sum(prices) - discount", "new": "sum(prices) * (100 - discount) / 100"},
+)
 
 
 def _plan(*statuses: str) -> tuple[str, Mapping[str, Any]]:
     tasks = ("Run the test", "Find the cause", "Correct cart.py", "Run the test again")
-    return "todo", {"items": [{"text": task, "status": status} for task, status in zip(tasks, statuses, strict=True)]}
+    return "todo", {
+        "items": [{"text": task, "status": status} for task, status in zip(tasks, statuses, strict=True)]
+    }
 
 
 SESSIONS: Mapping[str, tuple[str, Sequence[Turn]]] = {
@@ -61,7 +68,10 @@ SESSIONS: Mapping[str, tuple[str, Sequence[Turn]]] = {
             ("I search for the word.", "grep", {"pattern": "discount", "path": "."}),
             ("The README says what is right.", "read", {"path": "README.md"}),
             ("I run the test to see whether the code agrees.", *TEST),
-            "In `cart.py`, line 6, and it is wrong: the README says percent, but the code subtracts an amount.",
+            (
+                "In `cart.py`, line 6, and it is wrong: the README says percent, but the code subtracts an"
+                " amount."
+            ),
         ),
     ),
     "plan": (
@@ -100,7 +110,11 @@ SESSIONS: Mapping[str, tuple[str, Sequence[Turn]]] = {
         "How many lines of the access log are errors?",
         (
             ("I print the log.", "shell", {"command": "python3 -B access_log.py"}),
-            ("That was long. I count instead.", "shell", {"command": "python3 -B access_log.py | grep -c ' 500 '"}),
+            (
+                "That was long. I count instead.",
+                "shell",
+                {"command": "python3 -B access_log.py | grep -c ' 500 '"},
+            ),
             "40 of the 2,000 lines are errors.",
         ),
     ),
@@ -108,7 +122,9 @@ SESSIONS: Mapping[str, tuple[str, Sequence[Turn]]] = {
 
 
 class Script:
-    """A model that has these turns, whatever it reads.  ``sizes``: the tokens of each request and answer, four characters each."""
+    """A model that has these turns, whatever it reads.
+    ``sizes``: the tokens of each request and answer, four characters each.
+    """
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self.turns = turns
@@ -117,19 +133,30 @@ class Script:
     def model(self) -> FunctionModel:
         return FunctionModel(stream_function=self._stream, model_name="script")
 
-    async def _stream(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+    async def _stream(
+        self, messages: list[ModelMessage], info: AgentInfo
+    ) -> AsyncIterator[str | DeltaToolCalls]:
         turn = self.turns[len(self.sizes)]
         text, arguments = (turn, "") if isinstance(turn, str) else (turn[0], json.dumps(turn[2]))
         self.sizes.append((_characters(messages, info) // 4, (len(text) + len(arguments)) // 4))
         yield text
         if not isinstance(turn, str):
-            yield {0: DeltaToolCall(name=turn[1], json_args=arguments, tool_call_id=f"call-{len(self.sizes)}")}
+            yield {
+                0: DeltaToolCall(name=turn[1], json_args=arguments, tool_call_id=f"call-{len(self.sizes)}")
+            }
 
 
 def _characters(messages: list[ModelMessage], info: AgentInfo) -> int:
     """Returns how many characters a model reads: instructions, definitions of tools, messages."""
-    tools = sum(len(tool.name + (tool.description or "") + json.dumps(tool.parameters_json_schema)) for tool in info.function_tools)
-    parts = [str(getattr(part, "content", None) or getattr(part, "args", "")) for message in messages for part in message.parts]
+    tools = sum(
+        len(tool.name + (tool.description or "") + json.dumps(tool.parameters_json_schema))
+        for tool in info.function_tools
+    )
+    parts = [
+        str(getattr(part, "content", None) or getattr(part, "args", ""))
+        for message in messages
+        for part in message.parts
+    ]
     return len(info.instructions or "") + tools + sum(map(len, parts))
 
 
@@ -141,7 +168,9 @@ async def ask_reader(question: str) -> str:
         question: what it should find out
     """
     async with Session(COURSE / "shop", policy=Policy(mode="plan")) as session:
-        answer = await Agent(session, Script(SESSIONS["reader"][1]).model(), limits=Limits(steps=5), log=False).run(question)
+        answer = await Agent(
+            session, Script(SESSIONS["reader"][1]).model(), limits=Limits(steps=5), log=False
+        ).run(question)
         return answer.text
 
 
@@ -178,7 +207,9 @@ async def _run(name: str, root: Path, model: FunctionModel, prompt: str) -> Path
 
 def _with_texts(line: str, files: Mapping[str, Path]) -> str:
     """Returns a line of a log with the long texts that are in files of their own."""
-    row = json.loads(line, object_hook=lambda value: files[value["$text"]].read_text() if "$text" in value else value)
+    row = json.loads(
+        line, object_hook=lambda value: files[value["$text"]].read_text() if "$text" in value else value
+    )
     return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -1,7 +1,9 @@
-"""Builds JupyterLite with nbtools in it: pages that read session logs in the browser, from files of the site alone.
+"""Builds JupyterLite with nbtools in it:
+pages that read session logs in the browser, from files of the site alone.
 
-``lite.py FOLDER`` writes the static files.  Pyodide (npm), its wheels and its kernel (PyPI) are downloaded once, into
-``docs/lite/node_modules`` and ``build/lite``; ``lite.py`` alone does only that.  When a step fails, exits with its output.
+``lite.py FOLDER`` writes the static files.  Pyodide (npm), its wheels and its kernel (PyPI) are downloaded
+once, into ``docs/lite/node_modules`` and ``build/lite``; ``lite.py`` alone does only that.  When a step
+fails, exits with its output.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ SAMPLES = ROOT / "tests" / "traces" / "samples"
 WORK = ROOT / "build" / "lite"
 KERNEL_PACKAGE = "jupyterlite-pyodide-kernel==0.8.6"
 PACKAGES = WORK / "packages"
-"""Where the kernel's package is: in the environment, JupyterLab would load its extension, which works in JupyterLite alone."""
+"""Where the kernel's package is: in the environment, JupyterLab would load its extension,
+which works in JupyterLite alone.
+"""
 OURS = Path(sys.prefix, "share", "jupyter", "labextensions", "nbtools-agent")
 KERNEL = PACKAGES / "share" / "jupyter" / "labextensions" / "@jupyterlite" / "pyodide-kernel-extension"
 LOGS = {
@@ -44,7 +48,9 @@ CORE = ("pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip
 COMPILED = "markupsafe"
 """Has wheels for other platforms only; without a compiler, its source becomes a wheel for any."""
 OTHER_STUBS = ("jedi/third_party/django-stubs/", "jedi/third_party/typeshed/stubs/")
-"""Types of packages that the page does not have, in nine tenths of jedi's files: Pyodide takes two seconds to unpack them."""
+"""Types of packages that the page does not have, in nine tenths of jedi's files:
+Pyodide takes two seconds to unpack them.
+"""
 _PLATFORM = (
     *("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14"),
     *("--implementation", "cp", "--abi", "cp314", "--abi", "none"),
@@ -61,16 +67,27 @@ _MARKERS = {
 def run(command: Sequence[str | Path], cwd: Path = ROOT, **variables: str) -> None:
     """Runs a step; stays quiet unless it fails."""
     env = {**environment(), **variables}
-    done = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"{done.stdout}\n{' '.join(map(str, command))} failed")
 
 
 def download() -> None:
-    """Fetches Pyodide from npm as it is locked, its kernel and the wheels of ``requirements.txt`` from PyPI, unless they are here."""
-    wheels, listed = WORK / "wheels", f"{KERNEL_PACKAGE}\n{(HERE / 'requirements.txt').read_text(encoding='utf-8')}"
+    """Fetches Pyodide from npm as it is locked, its kernel and the wheels of ``requirements.txt`` from PyPI,
+    unless they are here.
+    """
+    wheels, listed = (
+        WORK / "wheels",
+        f"{KERNEL_PACKAGE}\n{(HERE / 'requirements.txt').read_text(encoding='utf-8')}",
+    )
     stamp = wheels / "requirements.txt"
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == listed and (HERE / "node_modules" / "pyodide").exists():
+    if (
+        stamp.exists()
+        and stamp.read_text(encoding="utf-8") == listed
+        and (HERE / "node_modules" / "pyodide").exists()
+    ):
         return
     print("Downloading Pyodide and its wheels", flush=True)
     for folder in (wheels, PACKAGES):
@@ -83,9 +100,26 @@ def download() -> None:
     with ThreadPoolExecutor(3) as pool:
         for step in (
             pool.submit(run, ("jlpm", "install", "--immutable"), HERE),
-            pool.submit(run, (*pip, "download", "--no-deps", "--only-binary", ":all:", *_PLATFORM, "--dest", wheels, *binary)),
+            pool.submit(
+                run,
+                (
+                    *pip,
+                    "download",
+                    "--no-deps",
+                    "--only-binary",
+                    ":all:",
+                    *_PLATFORM,
+                    "--dest",
+                    wheels,
+                    *binary,
+                ),
+            ),
             pool.submit(run, (*pip, "install", "--no-deps", "--target", PACKAGES, KERNEL_PACKAGE)),
-            pool.submit(run, (*pip, "wheel", "--no-deps", "--no-binary", ":all:", "--wheel-dir", wheels, *source), CC="false"),
+            pool.submit(
+                run,
+                (*pip, "wheel", "--no-deps", "--no-binary", ":all:", "--wheel-dir", wheels, *source),
+                CC="false",
+            ),
         ):
             step.result()
     stamp.write_text(listed, encoding="utf-8")
@@ -108,7 +142,9 @@ def assemble(folder: Path) -> None:
     packages = {package["name"]: package for package in map(locked, sorted(folder.glob("*.whl")))}
     for package in packages.values():
         package["depends"] = [name for name in package["depends"] if name in packages]
-    (folder / "pyodide-lock.json").write_text(json.dumps({"info": info, "packages": packages}, indent=1), encoding="utf-8")
+    (folder / "pyodide-lock.json").write_text(
+        json.dumps({"info": info, "packages": packages}, indent=1), encoding="utf-8"
+    )
 
 
 def copy_jedi(wheel: Path, folder: Path) -> None:
@@ -123,7 +159,9 @@ def locked(wheel: Path) -> dict[str, Any]:
     """Returns the entry of a wheel in Pyodide's lock file, with all that it requires on this platform."""
     with ZipFile(wheel) as archive:
         names = archive.namelist()
-        metadata = message_from_bytes(archive.read(next(name for name in names if name.endswith(".dist-info/METADATA"))))
+        metadata = message_from_bytes(
+            archive.read(next(name for name in names if name.endswith(".dist-info/METADATA")))
+        )
     required = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
     tops = {name.partition("/")[0] for name in names}
     return {
@@ -134,7 +172,13 @@ def locked(wheel: Path) -> dict[str, Any]:
         "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
         "package_type": "package",
         "imports": sorted(top.partition(".")[0] for top in tops if not top.endswith((".dist-info", ".data"))),
-        "depends": sorted({canonicalize_name(one.name) for one in required if one.marker is None or one.marker.evaluate(_MARKERS)}),
+        "depends": sorted(
+            {
+                canonicalize_name(one.name)
+                for one in required
+                if one.marker is None or one.marker.evaluate(_MARKERS)
+            }
+        ),
         "unvendored_tests": False,
     }
 
@@ -156,7 +200,14 @@ def build(target: Path) -> None:
         shutil.copy2(HERE / name, WORK)
     shutil.rmtree(target, ignore_errors=True)
     (WORK / ".jupyterlite.doit.db").unlink(missing_ok=True)
-    options = ("--apps", "lab", "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive", "--ignore-sys-prefix")
+    options = (
+        "--apps",
+        "lab",
+        "--no-sourcemaps",
+        "--no-unused-shared-packages",
+        "--no-libarchive",
+        "--ignore-sys-prefix",
+    )
     extensions = [f"--LiteBuildConfig.federated_extensions={path}" for path in (OURS, KERNEL)]
     command = [str(Path(sys.executable).with_name("jupyter-lite")), "build", *options, *extensions]
     run((*command, "--lite-dir", WORK, "--output-dir", target), WORK, PYTHONPATH=str(PACKAGES))

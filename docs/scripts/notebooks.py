@@ -1,7 +1,9 @@
-"""Runs the tutorials and stores their outputs in them: ``make notebooks``.  ``--check`` names those whose outputs are out of date.
+"""Runs the tutorials and stores their outputs in them: ``make notebooks``.
+``--check`` names those whose outputs are out of date.
 
-They run in a copy of the checkout's files with a home folder of its own, so that outputs do not depend on the machine.  Stored are HTML,
-text and pictures, as a notebook shows them without the extension; and the hash of the sources that the outputs belong to.
+They run in a copy of the checkout's files with a home folder of its own, so that outputs do not depend on the
+machine.  Stored are HTML, text and pictures, as a notebook shows them without the extension; and the hash of
+the sources that the outputs belong to.
 """
 
 from __future__ import annotations
@@ -30,13 +32,17 @@ _TEMPORARY = re.compile(r"((?:/var)?/tmp/nbtools-)[\w-]+")
 def notebooks() -> list[Path]:
     """Returns the notebooks of the checkout."""
     return sorted(
-        path for path in (ROOT / "notebooks").rglob("*.ipynb") if "scratch" not in path.parts and ".ipynb_checkpoints" not in path.parts
+        path
+        for path in (ROOT / "notebooks").rglob("*.ipynb")
+        if "scratch" not in path.parts and ".ipynb_checkpoints" not in path.parts
     )
 
 
 def sources_hash(notebook: Any) -> str:
     """Returns a hash of the notebook's cells without their outputs."""
-    return hashlib.sha256(json.dumps([[cell["cell_type"], cell["source"]] for cell in notebook["cells"]]).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        json.dumps([[cell["cell_type"], cell["source"]] for cell in notebook["cells"]]).encode()
+    ).hexdigest()[:16]
 
 
 def is_current(path: Path) -> bool:
@@ -59,7 +65,9 @@ def run(paths: list[Path]) -> None:
 
 def _copy_checkout(target: Path) -> Path:
     """Copies the files that git knows, notebooks without their outputs."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout
     for name in filter(None, listed.split("\0")):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target / name, follow_symlinks=False)
@@ -74,9 +82,18 @@ def _copy_checkout(target: Path) -> Path:
 
 
 def _execute(notebook: Any, folder: Path, home: Path) -> None:
-    kernel = {**os.environ, "HOME": str(home), "NBTOOLS_STATE": str(home / ".state"), "NBTOOLS_CONFIG": str(home / ".config")}
+    kernel = {
+        **os.environ,
+        "HOME": str(home),
+        "NBTOOLS_STATE": str(home / ".state"),
+        "NBTOOLS_CONFIG": str(home / ".config"),
+    }
     client = NotebookClient(
-        notebook, timeout=_SECONDS, kernel_name="python3", resources={"metadata": {"path": str(folder)}}, coalesce_streams=True
+        notebook,
+        timeout=_SECONDS,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+        coalesce_streams=True,
     )
     client.execute(env=kernel)
 
@@ -96,20 +113,30 @@ def _stored(output: Any, home: str) -> Any:
     text = json.dumps(output).replace(home, "~").replace(sys.prefix, "~/nbtools/.venv")
     plain = json.loads(_TEMPORARY.sub(r"\1…", text))
     if "data" in plain:
-        plain |= {"data": {mime: value for mime, value in plain["data"].items() if mime in _MIME_TYPES}, "metadata": {}}
+        plain |= {
+            "data": {mime: value for mime, value in plain["data"].items() if mime in _MIME_TYPES},
+            "metadata": {},
+        }
     return nbformat.from_dict(plain)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="run nothing; exit with 1 if outputs are out of date")
-    parser.add_argument("--all", action="store_true", help="also run those whose outputs belong to their sources")
+    parser.add_argument(
+        "--check", action="store_true", help="run nothing; exit with 1 if outputs are out of date"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="also run those whose outputs belong to their sources"
+    )
     parser.add_argument("notebooks", nargs="*", type=Path, help="run these, whatever their outputs belong to")
     options = parser.parse_args()
     stale = [path for path in notebooks() if options.all or not is_current(path)]
     if options.check:
         for path in stale:
-            print(f"{path.relative_to(ROOT)}: its outputs are not those of its sources: run `make notebooks`", file=sys.stderr)
+            print(
+                f"{path.relative_to(ROOT)}: its outputs are not those of its sources: run `make notebooks`",
+                file=sys.stderr,
+            )
         return int(bool(stale))
     run([path.resolve() for path in options.notebooks] or stale)
     return 0

@@ -1,7 +1,9 @@
-"""Create the virtual environment and install nbtools into it for development: ``environment.py .venv all,build``.
+"""Create the virtual environment and install nbtools into it for development:
+``environment.py .venv all,build``.
 
-Runs with the machine's Python.  Installs with uv, which is installed into the environment first; with pip where uv fails.
-Exits with one line that says what to install when the machine cannot create a virtual environment.
+Runs with the machine's Python.  Installs with uv, which is installed into the environment first; with pip
+where uv fails.  Exits with one line that says what to install when the machine cannot create a virtual
+environment.
 """
 
 from __future__ import annotations
@@ -36,11 +38,15 @@ def add_venv_package() -> None:
     package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
     if os.geteuid() == 0 and shutil.which("apt-get"):
         for step in (["update"], ["install", "-y", package]):
-            subprocess.run(["apt-get", "-q", *step], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+            subprocess.run(
+                ["apt-get", "-q", *step], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
+            )
 
 
 def uv_environment(pip_settings: str) -> dict[str, str]:
-    """The environment for uv that corresponds to pip's settings, as ``pip config list`` prints them (``global.index-url='…'``)."""
+    """The environment for uv that corresponds to pip's settings,
+    as ``pip config list`` prints them (``global.index-url='…'``).
+    """
     found: dict[str, str] = {}
     for line in pip_settings.splitlines():
         name, separator, value = line.partition("=")
@@ -60,18 +66,32 @@ def install(venv: Path, extras: str) -> int:
         subprocess.run([*pip, "install", "--quiet", "uv"], capture_output=True, check=False)
     if (venv / "bin" / "uv").exists():
         print(f"Installing nbtools[{extras}] and its packages into {venv}", flush=True)
-        settings = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False).stdout
+        settings = subprocess.run(
+            [*pip, "config", "list"], capture_output=True, text=True, check=False
+        ).stdout
         command = [str(venv / "bin" / "uv"), "pip", "install", "--quiet", "--python", python]
-        # As pip does, take the best version that any of the indexes has, and compile what is installed: where Python is configured
-        # not to write bytecode (PYTHONDONTWRITEBYTECODE), every process would compile every module it imports.
+        # As pip does, take the best version that any of the indexes has, and compile what is installed: where
+        # Python is configured not to write bytecode (PYTHONDONTWRITEBYTECODE), every process would compile
+        # every module it imports.
         command += ["--index-strategy", "unsafe-best-match", "--compile-bytecode"]
         done = subprocess.run(
-            [*command, *target], env={**os.environ, **uv_environment(settings)}, capture_output=True, text=True, check=False
+            [*command, *target],
+            env={**os.environ, **uv_environment(settings)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode == 0:
             return 0
-        print(f"uv failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}", file=sys.stderr, flush=True)
-    print(f"Installing nbtools[{extras}] and its packages into {venv} with pip (this takes a few minutes)", flush=True)
+        print(
+            f"uv failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}",
+            file=sys.stderr,
+            flush=True,
+        )
+    print(
+        f"Installing nbtools[{extras}] and its packages into {venv} with pip (this takes a few minutes)",
+        flush=True,
+    )
     return subprocess.run([*pip, "install", "--quiet", *target], check=False).returncode
 
 
@@ -81,7 +101,8 @@ def main() -> int:
         add_venv_package()
     if not create(venv):
         print(
-            f"{sys.executable} cannot create a virtual environment: install python3-venv (on Debian and Ubuntu) and try again",
+            f"{sys.executable} cannot create a virtual environment: install python3-venv (on Debian and"
+            " Ubuntu) and try again",
             file=sys.stderr,
         )
         return 1

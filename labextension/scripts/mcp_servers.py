@@ -1,4 +1,5 @@
-"""Install what tests take from npm, as it is locked: the MCP project's own servers, and its conformance suite.
+"""Install what tests take from npm, as it is locked:
+the MCP project's own servers, and its conformance suite.
 
 Exits with one line when that fails.
 """
@@ -20,9 +21,13 @@ def main() -> int:
     env = {**os.environ, "PATH": os.pathsep.join([scripts, node_folder(), os.environ["PATH"]])}
     print("Installing the MCP servers that tests use", flush=True)
     command = ["jlpm", "install", "--immutable"]
-    done = subprocess.run(command, cwd=HERE, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=HERE, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     if done.returncode:
-        raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed in {HERE}: tests of MCP servers cannot run")
+        raise SystemExit(
+            f"{done.stdout}\n{' '.join(command)} failed in {HERE}: tests of MCP servers cannot run"
+        )
     return 0
 
 

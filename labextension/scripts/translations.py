@@ -1,8 +1,10 @@
-"""Update the translations of the front end: strings of `labextension/src` → `nbtools_agent.pot` → each `.po` → JupyterLab's JSON.
+"""Update the translations of the front end:
+strings of `labextension/src` → `nbtools_agent.pot` → each `.po` → JupyterLab's JSON.
 
-New strings get an empty entry in every `nbtools/locale/*/LC_MESSAGES/nbtools_agent.po`, for a person to fill in; strings that the sources
-no longer have are removed.  Run it again after filling in.  With ``--check``, writes nothing and exits 1 when a file is not current or a
-string has no translation.  Needs Node with the packages of `labextension/node_modules`, and Babel.
+New strings get an empty entry in every `nbtools/locale/*/LC_MESSAGES/nbtools_agent.po`, for a person to fill
+in; strings that the sources no longer have are removed.  Run it again after filling in.  With ``--check``,
+writes nothing and exits 1 when a file is not current or a string has no translation.  Needs Node with the
+packages of `labextension/node_modules`, and Babel.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def extract() -> list[dict[str, Any]]:
 
 
 def template(strings: list[dict[str, Any]]) -> Catalog:
-    """A catalog of these strings without translations.  Places have no lines, so that edits elsewhere change nothing."""
+    """A catalog of these strings without translations.
+    Places have no lines, so that edits elsewhere change nothing.
+    """
     catalog = Catalog(domain=DOMAIN, project="nbtools", header_comment=HEADER, fuzzy=False)
     for one in strings:
         name = (one["id"], one["plural"]) if one["plural"] else one["id"]
@@ -57,7 +61,11 @@ def text_of(catalog: Catalog) -> str:
     target = io.BytesIO()
     write_po(target, catalog, width=120, omit_header=False, ignore_obsolete=True)
     lines = target.getvalue().decode().splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith(('"POT-Creation-Date', '"PO-Revision-Date', '"Generated-By')))
+    return "".join(
+        line
+        for line in lines
+        if not line.startswith(('"POT-Creation-Date', '"PO-Revision-Date', '"Generated-By'))
+    )
 
 
 def read(path: Path) -> Catalog:
@@ -91,9 +99,16 @@ def problems(catalog: Catalog) -> Iterator[str]:
 
 
 def lab_json(catalog: Catalog) -> str:
-    """A catalog as JupyterLab reads it: string → its forms; the context of a string that has one stands before it, with U+0004 between."""
+    """A catalog as JupyterLab reads it: string → its forms;
+    the context of a string that has one stands before it, with U+0004 between.
+    """
     content: dict[str, Any] = {
-        "": {"domain": DOMAIN, "language": str(catalog.locale).replace("_", "-"), "plural_forms": catalog.plural_forms, "version": "0.1.0"},
+        "": {
+            "domain": DOMAIN,
+            "language": str(catalog.locale).replace("_", "-"),
+            "plural_forms": catalog.plural_forms,
+            "version": "0.1.0",
+        },
     }
     for message in catalog:
         if message.id:
@@ -120,7 +135,11 @@ def stale() -> list[str]:
         for path, wanted in files()
         if not path.is_file() or path.read_text(encoding="utf-8") != wanted
     ]
-    return found + [problem for path in sorted(LOCALES.glob(f"*/LC_MESSAGES/{DOMAIN}.po")) for problem in problems(read(path))]
+    return found + [
+        problem
+        for path in sorted(LOCALES.glob(f"*/LC_MESSAGES/{DOMAIN}.po"))
+        for problem in problems(read(path))
+    ]
 
 
 def main() -> int:

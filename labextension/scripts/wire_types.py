@@ -1,7 +1,8 @@
-"""Write `model.ts` of `cards`, `approval`, `explorer`, `sessions` and others in `labextension/src` from the models in `nbtools/notebook`.
+"""Write `model.ts` of `cards`, `approval`, `explorer`,
+`sessions` and others in `labextension/src` from the models in `nbtools/notebook`.
 
-Each model becomes an interface, and, if the kernel sends it, a parser that proves unknown JSON to be one.  Exits 1 with one line when
-a file on disk is not what would be written.  Needs nbtools, no Node.
+Each model becomes an interface, and, if the kernel sends it, a parser that proves unknown JSON to be one.
+Exits 1 with one line when a file on disk is not what would be written.  Needs nbtools, no Node.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def translate(schema: Schema) -> tuple[str, str]:
     """A schema's TypeScript type and the expression of its parser."""
     if "default" in schema:
         kind, parser = translate({key: value for key, value in schema.items() if key != "default"})
-        return kind, parser if "const" in schema else f"parse.otherwise({parser}, {literal(schema['default'])})"
+        return (
+            kind,
+            parser if "const" in schema else f"parse.otherwise({parser}, {literal(schema['default'])})",
+        )
     if "$ref" in schema:
         name = name_of(schema["$ref"])
         return name, f"parse{name}"
@@ -83,7 +87,10 @@ def translate_container(schema: Schema) -> tuple[str, str]:
     if "discriminator" in schema:
         names = {tag: name_of(reference) for tag, reference in schema["discriminator"]["mapping"].items()}
         kind = " | ".join(names.values())
-        return kind, f"parse.tagged<{kind}>({{ {', '.join(f'{tag}: parse{name}' for tag, name in names.items())} }})"
+        return (
+            kind,
+            f"parse.tagged<{kind}>({{ {', '.join(f'{tag}: parse{name}' for tag, name in names.items())} }})",
+        )
     if "anyOf" in schema:
         (some,) = [part for part in schema["anyOf"] if part != NULL]
         kind, parser = translate(some)
@@ -111,10 +118,15 @@ def reachable(schemas: Mapping[str, Schema], names: Iterable[str]) -> set[str]:
     return found
 
 
+def _paragraphs(docstring: str) -> str:
+    """Returns a docstring with each paragraph on one line."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(docstring).split("\n\n"))
+
+
 def interface(name: str, schema: Schema, *, received: bool) -> str:
     """The interface of one model, and its parser if the page receives it."""
     fields = {field: translate(part) for field, part in schema["properties"].items()}
-    doc = f"/** {inspect.cleandoc(schema['description'])} */\n" if "description" in schema else ""
+    doc = f"/** {_paragraphs(schema['description'])} */\n" if "description" in schema else ""
     members = "".join(f"  readonly {field}: {kind};\n" for field, (kind, _) in fields.items())
     checks = "".join(f"  {field}: {check},\n" for field, (_, check) in fields.items())
     parser = f"export const parse{name}: parse.Parser<{name}> = parse.record<{name}>({{\n{checks}}});\n"
@@ -125,7 +137,8 @@ def interface(name: str, schema: Schema, *, received: bool) -> str:
 class Format:
     """A module of models and the file made from it.
 
-    ``received`` come from the kernel, ``sent`` are only sent to it; ``known`` are the models that another file has.
+    ``received`` come from the kernel, ``sent`` are only sent to it;
+    ``known`` are the models that another file has.
     """
 
     source: str
@@ -140,15 +153,23 @@ class Format:
         """The whole file."""
         models = schemas((*self.received, *self.sent))
         parsed = reachable(models, (model.__name__ for model in self.received))
-        order = TopologicalSorter({name: sorted(references(models[name])) for name in sorted(models)}).static_order()
-        body = [interface(name, models[name], received=name in parsed) for name in order if name not in self.known]
-        constants = "".join(f"export const {name} = {literal(value)};\n" for name, value in self.constants.items())
+        order = TopologicalSorter(
+            {name: sorted(references(models[name])) for name in sorted(models)}
+        ).static_order()
+        body = [
+            interface(name, models[name], received=name in parsed) for name in order if name not in self.known
+        ]
+        constants = "".join(
+            f"export const {name} = {literal(value)};\n" for name, value in self.constants.items()
+        )
         return HEADER.format(source=self.source) + "\n".join([self.prologue, constants, *body])
 
 
 def schemas(roots: Iterable[type[BaseModel]]) -> dict[str, Schema]:
     """Returns the schemas of the models and of all models in their fields, by name."""
-    whole: list[tuple[type[BaseModel], Literal["serialization"]]] = [(model, "serialization") for model in roots]
+    whole: list[tuple[type[BaseModel], Literal["serialization"]]] = [
+        (model, "serialization") for model in roots
+    ]
     _, top = models_json_schema(whole, ref_template="#/$defs/{model}")
     models: dict[str, Schema] = top["$defs"]
     return models
@@ -179,7 +200,12 @@ FORMATS = (
         "labextension/src/cards/model.ts",
         CALLS,
         (call.NotebookAnswer,),
-        {"MIME": call.MIME, "GROUP_MIME": call.GROUP_MIME, "NOTEBOOKS_TARGET": call.NOTEBOOKS_TARGET, "ICON_PATHS": ICON_PATHS},
+        {
+            "MIME": call.MIME,
+            "GROUP_MIME": call.GROUP_MIME,
+            "NOTEBOOKS_TARGET": call.NOTEBOOKS_TARGET,
+            "ICON_PATHS": ICON_PATHS,
+        },
         SPAN,
     ),
     Format(
@@ -198,13 +224,19 @@ FORMATS = (
         TRACES,
         (trace.TraceRequest, trace.LogRequest),
         {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
-        "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from '../cards/model.js';\n"
-        "import { parseSessionsPage, parseSessionsView, type OpenSessionsTask, "
-        "type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';\n"
-        "import { parseComparedOutcomes, parseComparedPage, parseComparisonView, type BaselineTask, type ComparedOutcomes, "
-        "type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } "
-        "from '../comparison/model.js';\n",
-        frozenset((*schemas(CALLS), *schemas((*SESSIONS, *SESSION_TASKS)), *schemas((*COMPARISONS, *COMPARISON_TASKS)))),
+        "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
+        " '../cards/model.js';\nimport { parseSessionsPage, parseSessionsView, type OpenSessionsTask, type"
+        " SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';\nimport {"
+        " parseComparedOutcomes, parseComparedPage, parseComparisonView, type BaselineTask, type"
+        " ComparedOutcomes, type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView,"
+        " type OpenRunTask, type OutcomesTask } from '../comparison/model.js';\n",
+        frozenset(
+            (
+                *schemas(CALLS),
+                *schemas((*SESSIONS, *SESSION_TASKS)),
+                *schemas((*COMPARISONS, *COMPARISON_TASKS)),
+            )
+        ),
     ),
     Format(
         "nbtools/traces/session_list/model.py",
@@ -228,9 +260,8 @@ FORMATS = (
         (SharedLog,),
         (),
         {},
-        "import * as parse from '../shared/parse.js';\n"
-        "import { parseTraceLine, parseTraceOpened, parseTraceView, type TraceLine, type TraceOpened, type TraceView } "
-        "from './model.js';\n",
+        "import * as parse from '../shared/parse.js';\nimport { parseTraceLine, parseTraceOpened,"
+        " parseTraceView, type TraceLine, type TraceOpened, type TraceView } from './model.js';\n",
         frozenset((*schemas(CALLS), *schemas(TRACES))),
     ),
     Format(
@@ -247,8 +278,8 @@ FORMATS = (
         (agent.RunView,),
         (),
         {"AGENT_MIME": agent.AGENT_MIME},
-        "import * as parse from '../shared/parse.js';\n"
-        "import { parseCardAction, parseTextBlock, type CardAction, type TextBlock } from '../cards/model.js';\n",
+        "import * as parse from '../shared/parse.js';\nimport { parseCardAction, parseTextBlock, type"
+        " CardAction, type TextBlock } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
     ),
     Format(

@@ -28,15 +28,23 @@ _CONNECT_SECONDS = 10.0
 
 
 async def connect_servers(session: Session, ending: asyncio.Event) -> None:
-    """Connects the session's MCP servers.  Returns when all have connected or failed, when ``ending`` is set, or after a timeout."""
+    """Connects the session's MCP servers.
+    Returns when all have connected or failed, when ``ending`` is set, or after a timeout.
+    """
     servers = session.mcp
-    names = [name for name, one in servers.connections.items() if one.state == "disconnected" and not one.server.disabled]
+    names = [
+        name
+        for name, one in servers.connections.items()
+        if one.state == "disconnected" and not one.server.disabled
+    ]
     if not names:
         return
     connecting = asyncio.ensure_future(servers.connect(*names))
     stopped = asyncio.ensure_future(ending.wait())
     try:
-        await asyncio.wait({connecting, stopped}, timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {connecting, stopped}, timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
     finally:
         stopped.cancel()
 
@@ -55,16 +63,23 @@ def _do_nothing() -> None:
 class Agent:
     """Runs a model with a session's tools.
 
-    ``model`` is a name of pydantic-ai (``openai:gpt-5``, ``test``) or a ``Model``, or a recorded session (``recorded:session.jsonl``);
-    ``instructions`` precede those of nbtools.  Every tool call is decided, approved and recorded by the session.  ``messages`` is the
-    history of all runs and ``usage`` their sum; ``limits`` apply to each run; ``logs`` says whether runs are recorded.  The latter two may
-    be changed between runs.
+    ``model`` is a name of pydantic-ai (``openai:gpt-5``, ``test``) or a ``Model``, or a recorded session
+    (``recorded:session.jsonl``); ``instructions`` precede those of nbtools.  Every tool call is decided,
+    approved and recorded by the session.  ``messages`` is the history of all runs and ``usage`` their sum;
+    ``limits`` apply to each run; ``logs`` says whether runs are recorded.  The latter two may be changed
+    between runs.
     """
 
     # pydantic-ai takes seconds to load: the first run loads it, in a thread.
 
     def __init__(
-        self, session: Session, model: str | Model | Playback, *, instructions: str = "", limits: Limits = _LIMITS, log: bool = True
+        self,
+        session: Session,
+        model: str | Model | Playback,
+        *,
+        instructions: str = "",
+        limits: Limits = _LIMITS,
+        log: bool = True,
     ) -> None:
         self.session = session
         self.model = model
@@ -88,14 +103,18 @@ class Agent:
 
     @property
     def log(self) -> Path | None:
-        """The log of its runs (``nbtools.traces.load`` reads it); None before the first run or without logging."""
+        """The log of its runs (``nbtools.traces.load`` reads it);
+        None before the first run or without logging.
+        """
         return None if self._log is None else self._log.path
 
     async def run(self, prompt: str, *, heard: Callable[[AgentEvent], None] = ignore_event) -> Answer:
-        """Runs until the model gives its answer, is stopped or reaches a limit; await it in the session's event loop.
+        """Runs until the model gives its answer, is stopped or reaches a limit;
+        await it in the session's event loop.
 
-        ``heard`` is called with all events in order, a ``Called`` before the call's first event.  Raises ``AgentError`` if the model cannot
-        be used; what was done until then stays in the history.  Cancelling the awaiting task ends the run and propagates.
+        ``heard`` is called with all events in order, a ``Called`` before the call's first event.  Raises
+        ``AgentError`` if the model cannot be used; what was done until then stays in the history.  Cancelling
+        the awaiting task ends the run and propagates.
         """
         if self._running:
             raise AgentError("This agent is already running. Stop it first, or wait until it has finished.")
@@ -111,7 +130,9 @@ class Agent:
             self._running, self._cancel = False, _do_nothing
 
     def stop(self, why: str = "you stopped it") -> None:
-        """Stops the current run, from any thread: cancels the model request and the tool calls; completed changes stay."""
+        """Stops the current run, from any thread: cancels the model request and the tool calls;
+        completed changes stay.
+        """
         if self._running:
             self._stopped = self._stopped or why
             self._cancel()
@@ -123,7 +144,8 @@ class Agent:
             playback.rewind()
 
     async def open(self) -> Session:
-        """Returns the session in which the calls run: its own or, of a recorded session, one in a temporary copy.
+        """Returns the session in which the calls run:
+        its own or, of a recorded session, one in a temporary copy.
 
         ``run`` does the same.  Raises ``AgentError`` if the recorded session cannot be played.
         """
@@ -156,7 +178,9 @@ class Agent:
             log.write_end(answer.stopped)
         return answer
 
-    async def _run(self, session: Session, prompt: str, heard: Callable[[AgentEvent], None], log: AgentLog | None) -> Answer:
+    async def _run(
+        self, session: Session, prompt: str, heard: Callable[[AgentEvent], None], log: AgentLog | None
+    ) -> Answer:
         run, teller = await asyncio.to_thread(self._new_run, session, heard, log)
         self._cancel = run.token.cancel
         if self._stopped:
@@ -176,7 +200,9 @@ class Agent:
         self._cancel = end
         await connect_servers(self.session, ending)
 
-    def _new_run(self, session: Session, heard: Callable[[AgentEvent], None], log: AgentLog | None) -> tuple[Run, EventEmitter]:
+    def _new_run(
+        self, session: Session, heard: Callable[[AgentEvent], None], log: AgentLog | None
+    ) -> tuple[Run, EventEmitter]:
         from nbtools.agents.events import EventEmitter  # noqa: PLC0415 - as above
         from nbtools.agents.run import Run  # noqa: PLC0415 - pydantic-ai takes seconds to load
         from nbtools.agents.toolset import SessionToolset  # noqa: PLC0415 - as above
@@ -184,7 +210,10 @@ class Agent:
         emitter, playback = EventEmitter(heard, log), self._playback()
         model = self._resolve() if playback is None else playback.model()
         tools = (SessionToolset if playback is None else playback.toolset)(session, on_call=emitter.add_call)
-        return Run(tools, model, lambda: instructions_for(session, self.instructions), self.limits, emitter), emitter
+        return (
+            Run(tools, model, lambda: instructions_for(session, self.instructions), self.limits, emitter),
+            emitter,
+        )
 
     def _resolve(self) -> Model:
         """Returns the model object for a name; the same one as long as the name stays."""
@@ -213,7 +242,9 @@ class Agent:
         if not self.logs:
             return None
         if self._log is None:
-            from nbtools.traces.recording.agent_log import AgentLog  # noqa: PLC0415 - loaded with the first run
+            from nbtools.traces.recording.agent_log import (  # noqa: PLC0415 - loaded with the first run
+                AgentLog,
+            )
 
             workspace, limit = self.session.workspace, self.session.settings.record_bytes
             self._log = AgentLog(workspace.root, workspace.journal.session, self.session.dialect.name, limit)

@@ -15,7 +15,9 @@ from nbtools.traces.recording.agent_log import AgentLog
 
 @dataclass(frozen=True, slots=True)
 class TextReceived:
-    """A piece of streamed text; with ``thinking``, of the model's reasoning.  ``step`` counts model requests from 1."""
+    """A piece of streamed text; with ``thinking``, of the model's reasoning.
+    ``step`` counts model requests from 1.
+    """
 
     step: int
     text: str
@@ -41,7 +43,9 @@ class StepFinished:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about the run that neither the model nor a tool says; ``about`` is an object that shows more in a notebook, if any."""
+    """Something about the run that neither the model nor a tool says;
+    ``about`` is an object that shows more in a notebook, if any.
+    """
 
     text: str
     about: object = None
@@ -52,7 +56,9 @@ AgentEvent: TypeAlias = TextReceived | CallStarted | StepFinished | Remark
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a run.  ``text`` is the model's last text; ``stopped`` is why the run ended before an answer, or empty."""
+    """The result of a run.  ``text`` is the model's last text;
+    ``stopped`` is why the run ended before an answer, or empty.
+    """
 
     text: str
     usage: Usage
@@ -125,5 +131,7 @@ class EventEmitter:
     def flush(self) -> None:
         """Records the text written since the last flush."""
         if self._pieces and self._log is not None:
-            self._log.write_message("thinking" if self._thinking else "assistant_text", "".join(self._pieces), self.step)
+            self._log.write_message(
+                "thinking" if self._thinking else "assistant_text", "".join(self._pieces), self.step
+            )
         self._pieces.clear()

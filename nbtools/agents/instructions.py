@@ -12,12 +12,14 @@ _MOST_CHARACTERS = 8_000
 
 
 def instructions_for(session: Session, own: str) -> str:
-    """Returns the instructions, beginning with ``own``.  Deterministic for the same tools and servers, so that providers can cache it."""
+    """Returns the instructions, beginning with ``own``.
+    Deterministic for the same tools and servers, so that providers can cache it.
+    """
     names = ", ".join(name for name in session.tools.names() if not name.startswith("mcp__"))
     general = (
-        f"You work in the folder {session.workspace.root}; relative paths begin there. Your tools: {names}. "
-        "A person watches. A call may be denied, with a reason, or changed before it runs; its result says so. "
-        "Accept a denial: do not try to achieve the same in another way."
+        f"You work in the folder {session.workspace.root}; relative paths begin there. Your tools: {names}. A"
+        " person watches. A call may be denied, with a reason, or changed before it runs; its result says"
+        " so. Accept a denial: do not try to achieve the same in another way."
     )
     return "\n\n".join(part for part in (own.strip(), general, *_server_instructions(session)) if part)
 

@@ -47,15 +47,23 @@ class _PydanticModel:
             response = await model_request(model, messages, model_settings=settings)
         if response.finish_reason == "content_filter" and not response.text:
             raise refusal_failure(self.name)
-        return GeneratedText(response.text or "", response.model_name or model.model_name, response.finish_reason == "length")
+        return GeneratedText(
+            response.text or "", response.model_name or model.model_name, response.finish_reason == "length"
+        )
 
     def _prepare(self, request: TextRequest) -> tuple[Model, list[ModelMessage], ModelSettings]:
         from pydantic_ai.models import infer_model
 
         self._model, name = infer_model(self._model), self.name
         if not any(turn.role == "user" for turn in request.turns):
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The request to the model {name} has no user turn.")
-        return self._model, [_message(turn, request.instructions) for turn in request.turns], _settings(request)
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, f"The request to the model {name} has no user turn."
+            )
+        return (
+            self._model,
+            [_message(turn, request.instructions) for turn in request.turns],
+            _settings(request),
+        )
 
 
 def _settings(request: TextRequest) -> ModelSettings:
@@ -78,7 +86,11 @@ def _message(turn: Turn, instructions: str) -> ModelMessage:
 def _user_message(content: LlmContent, instructions: str) -> ModelRequest:
     from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-    prompt = content if isinstance(content, str) else [str(part["text"]) if "text" in part else _binary(part) for part in content]
+    prompt = (
+        content
+        if isinstance(content, str)
+        else [str(part["text"]) if "text" in part else _binary(part) for part in content]
+    )
     return ModelRequest(parts=[UserPromptPart(prompt)], instructions=instructions or None)
 
 
@@ -87,7 +99,9 @@ def _model_message(content: LlmContent) -> ModelResponse:
 
     if isinstance(content, str):
         return ModelResponse(parts=[TextPart(content)])
-    return ModelResponse(parts=[TextPart(str(part["text"])) if "text" in part else FilePart(_binary(part)) for part in content])
+    return ModelResponse(
+        parts=[TextPart(str(part["text"])) if "text" in part else FilePart(_binary(part)) for part in content]
+    )
 
 
 def _binary(part: Part) -> BinaryContent:

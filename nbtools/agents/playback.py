@@ -23,8 +23,9 @@ PREFIX = "recorded:"
 class Playback(ABC):
     """A model whose turns are fixed.
 
-    ``name`` is what people read.  ``project`` is copied, by default the recorded folder.  ``pace`` is the number of seconds before each
-    step, or ``step``.  ``equip`` is called with a new session in the copy, to give it other approvals.
+    ``name`` is what people read.  ``project`` is copied, by default the recorded folder.  ``pace`` is the
+    number of seconds before each step, or ``step``.  ``equip`` is called with a new session in the copy, to
+    give it other approvals.
     """
 
     name: str
@@ -51,7 +52,9 @@ class Playback(ABC):
 
     @abstractmethod
     def begin(self, prompt: str, heard: Callable[[AgentEvent], None]) -> str:
-        """Begins a run: says what is played, and returns the prompt.  Raises ``AgentError`` if nothing is left."""
+        """Begins a run: says what is played, and returns the prompt.
+        Raises ``AgentError`` if nothing is left.
+        """
 
     @abstractmethod
     def model(self) -> Model:
@@ -71,7 +74,9 @@ class Playback(ABC):
 
 
 def playback_of(model: object) -> Playback | None:
-    """Returns the playback that a model is or names; None for other models.  Nothing is read or checked here."""
+    """Returns the playback that a model is or names; None for other models.
+    Nothing is read or checked here.
+    """
     if isinstance(model, str) and model.startswith(PREFIX):
         found: Playback = extension("agents.recorded_model")(model.removeprefix(PREFIX))
         return found

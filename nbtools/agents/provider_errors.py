@@ -17,7 +17,9 @@ _LONGEST = 300
 
 @contextmanager
 def provider_failures(name: str) -> Iterator[None]:
-    """Translates pydantic-ai's errors for the model ``name`` to ``ToolFailure``; other exceptions pass through."""
+    """Translates pydantic-ai's errors for the model ``name`` to ``ToolFailure``;
+    other exceptions pass through.
+    """
     try:
         yield
     except Exception as error:
@@ -46,10 +48,22 @@ def provider_failure(error: Exception, name: str) -> ToolFailure | None:
             ErrorCode.EXECUTION_FAILED,
             "its provider does not know this model. Check the name and the server's address",
         ),
-        (exceptions.ModelContextWindowExceededError, ErrorCode.EXECUTION_FAILED, "the conversation is too long for it"),
+        (
+            exceptions.ModelContextWindowExceededError,
+            ErrorCode.EXECUTION_FAILED,
+            "the conversation is too long for it",
+        ),
         (exceptions.ModelQuotaExceededError, ErrorCode.EXECUTION_FAILED, "the account's quota is used up"),
-        (exceptions.ModelRateLimitError, ErrorCode.EXECUTION_FAILED, "its provider's rate limit is reached. Wait, then try again"),
-        (exceptions.ModelUnavailableError, ErrorCode.EXECUTION_FAILED, "its provider is overloaded. Wait, then try again"),
+        (
+            exceptions.ModelRateLimitError,
+            ErrorCode.EXECUTION_FAILED,
+            "its provider's rate limit is reached. Wait, then try again",
+        ),
+        (
+            exceptions.ModelUnavailableError,
+            ErrorCode.EXECUTION_FAILED,
+            "its provider is overloaded. Wait, then try again",
+        ),
         (exceptions.ModelTimeoutError, ErrorCode.TIMEOUT, "its provider did not answer in time"),
         (exceptions.ModelRequestTimeout, ErrorCode.TIMEOUT, "its provider did not answer in time"),
         (
@@ -61,7 +75,14 @@ def provider_failure(error: Exception, name: str) -> ToolFailure | None:
         (exceptions.AgentRunError, ErrorCode.EXECUTION_FAILED, "it gave no answer"),
         (exceptions.FallbackExceptionGroup, ErrorCode.EXECUTION_FAILED, "none of its models gave an answer"),
     )
-    return next((ToolFailure(code, _text(name, text, error)) for kind, code, text in table if isinstance(error, kind)), None)
+    return next(
+        (
+            ToolFailure(code, _text(name, text, error))
+            for kind, code, text in table
+            if isinstance(error, kind)
+        ),
+        None,
+    )
 
 
 def refusal_failure(name: str) -> ToolFailure:
@@ -72,16 +93,26 @@ def _not_installed(error: ImportError, name: str) -> str:
     if (error.name or "").partition(".")[0] == "pydantic_ai":
         return 'Models need pydantic-ai: pip install "nbtools-agent[agents]".'
     pip = _PIP.search(str(error))
-    return f"The model {name} needs a package that is not installed: {f'pip install {pip[1]}' if pip else _first_line(str(error))}."
+    return (
+        f"The model {name} needs a package that is not installed:"
+        f" {f'pip install {pip[1]}' if pip else _first_line(str(error))}."
+    )
 
 
 def _not_set_up(error: Exception, name: str) -> str:
     variable = _VARIABLE.search(str(error))
     if variable:
-        return f"The model {name} needs the environment variable {variable[1]}, which is not set (a key, or a server's address)."
+        return (
+            f"The model {name} needs the environment variable {variable[1]}, which is not set (a key, or a"
+            " server's address)."
+        )
     if str(error).startswith("Unknown model"):
         suggestion = _SUGGESTION.search(str(error))
-        advice = f"Did you mean {suggestion[1]}?" if suggestion else "Name it with its provider, such as openai:gpt-5."
+        advice = (
+            f"Did you mean {suggestion[1]}?"
+            if suggestion
+            else "Name it with its provider, such as openai:gpt-5."
+        )
         return f"The model {name!r} does not exist. {advice}"
     return f"The model {name}: {_first_line(str(error))}"
 

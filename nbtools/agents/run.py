@@ -38,16 +38,27 @@ model_of = infer_model
 
 
 class Run:
-    """One run.  ``messages`` is the history including the run; after any end of the run it can be continued."""
+    """One run.  ``messages`` is the history including the run;
+    after any end of the run it can be continued.
+    """
 
-    def __init__(self, tools: SessionToolset, model: Model, instructions: Callable[[], str], limits: Limits, teller: EventEmitter) -> None:
+    def __init__(
+        self,
+        tools: SessionToolset,
+        model: Model,
+        instructions: Callable[[], str],
+        limits: Limits,
+        teller: EventEmitter,
+    ) -> None:
         self.messages: list[ModelMessage] = []
         self.token = CancellationToken()
         self._limits = limits
         self._teller = teller
         self._model = model
         self._tools = tools
-        self._loop = Loop(model, instructions=instructions, toolsets=[self._tools], retries=_MOST_RETRIES, name="nbtools")
+        self._loop = Loop(
+            model, instructions=instructions, toolsets=[self._tools], retries=_MOST_RETRIES, name="nbtools"
+        )
         self._run: AgentRun[Any, str] | None = None
 
     @property
@@ -56,11 +67,15 @@ class Run:
         return Usage() if self._run is None else _usage(self._run.usage, self._teller.calls)
 
     async def execute(self, prompt: str, history: Sequence[ModelMessage]) -> str:
-        """Runs the loop; returns why it ended before an answer, or empty.  Raises what pydantic-ai and models raise."""
+        """Runs the loop; returns why it ended before an answer, or empty.
+        Raises what pydantic-ai and models raise.
+        """
         self.messages = list(history)
         with capture_run_messages() as captured:
             try:
-                async with self._loop.iter(prompt, message_history=history, usage_limits=_UNLIMITED, cancellation_token=self.token) as run:
+                async with self._loop.iter(
+                    prompt, message_history=history, usage_limits=_UNLIMITED, cancellation_token=self.token
+                ) as run:
                     self._run = run
                     return await self._follow(run, captured)
             except RunCancelled as stopped:
@@ -105,8 +120,14 @@ class Run:
 
 
 def _new_history(captured: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
-    """Returns the captured messages, or the old history if the model did not respond, because the prompt will be repeated."""
-    return captured if any(isinstance(message, ModelResponse) and message.parts for message in captured[len(history) :]) else history
+    """Returns the captured messages, or the old history if the model did not respond,
+    because the prompt will be repeated.
+    """
+    return (
+        captured
+        if any(isinstance(message, ModelResponse) and message.parts for message in captured[len(history) :])
+        else history
+    )
 
 
 def _streams(model: Model) -> bool:
@@ -117,4 +138,6 @@ def _streams(model: Model) -> bool:
 def _usage(used: RunUsage, calls: int) -> Usage:
     fresh = used.input_tokens - used.cache_read_tokens - used.cache_write_tokens
     cost = None if used.cost is None else float(used.cost)
-    return Usage(used.requests, calls, fresh, used.cache_read_tokens, used.cache_write_tokens, used.output_tokens, cost)
+    return Usage(
+        used.requests, calls, fresh, used.cache_read_tokens, used.cache_write_tokens, used.output_tokens, cost
+    )

@@ -26,11 +26,13 @@ def _ignore(_id: str, _name: str) -> None:
 
 
 class SessionToolset(AbstractToolset[Any]):
-    """A session's tools for pydantic-ai agents.  The session validates, decides, approves and records each call.
+    """A session's tools for pydantic-ai agents.
+    The session validates, decides, approves and records each call.
 
-    Denials, with the person's reason, and failures are returned to the model as failed calls.  With ``defer``, calls that need approval
-    end the run with pydantic-ai's deferred requests; once approved there, they run without another question.  ``told`` is called with
-    the id and name of each call before its first event.
+    Denials, with the person's reason, and failures are returned to the model as failed calls.  With
+    ``defer``, calls that need approval end the run with pydantic-ai's deferred requests; once approved there,
+    they run without another question.  ``told`` is called with the id and name of each call before its first
+    event.
     """
 
     def __init__(
@@ -70,7 +72,9 @@ class SessionToolset(AbstractToolset[Any]):
             for tool in self._session.tools.values()
         }
 
-    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
         if self._defer and not ctx.tool_call_approved and self._session.tools.require(name).asks != "always":
             decision = self._session.decide(name, tool_args)
             if decision.action is Action.ASK:
@@ -78,7 +82,9 @@ class SessionToolset(AbstractToolset[Any]):
         call_id = self._session.new_id()
         self._on_call(call_id, name)
         approved = self._defer and ctx.tool_call_approved
-        result = await self._session.call(name, tool_args, id=call_id, approved=approved, batch=self._batch_of(ctx))
+        result = await self._session.call(
+            name, tool_args, id=call_id, approved=approved, batch=self._batch_of(ctx)
+        )
         if result.error is not None and result.error.code is ErrorCode.STOP_EXECUTION:
             self.stopped = self.stopped or result.error.message
         return content_of(result, recordings=ctx.model.system.startswith("google"))
@@ -107,7 +113,11 @@ def content_of(result: ToolResult, *, recordings: bool = False) -> Any:
 def _content(part: Part, *, recordings: bool) -> str | BinaryContent:
     if "text" in part:
         return str(part["text"])
-    return _binary(part["inline_data"]) if recordings or not is_recording(part) else describe_media(part["inline_data"])
+    return (
+        _binary(part["inline_data"])
+        if recordings or not is_recording(part)
+        else describe_media(part["inline_data"])
+    )
 
 
 def _binary(data: dict[str, str]) -> BinaryContent:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Requests, tool calls and tokens; ``input`` excludes cached tokens.  ``cost`` is in US dollars, None if the price is unknown."""
+    """Requests, tool calls and tokens; ``input`` excludes cached tokens.
+    ``cost`` is in US dollars, None if the price is unknown.
+    """
 
     requests: int = 0
     calls: int = 0
@@ -40,7 +42,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits at which a run stops.  ``steps`` are model requests, ``cost`` is in US dollars; None means no limit."""
+    """Limits at which a run stops.  ``steps`` are model requests, ``cost`` is in US dollars;
+    None means no limit.
+    """
 
     steps: int = 50
     tokens: int | None = None
@@ -56,4 +60,8 @@ class Limits:
             return ""
         if used.cost is None:
             return "the price of this model is unknown, so the cost limit cannot be enforced"
-        return f"it reached its limit of ${self.cost:g} (${used.cost:.4f} used)" if used.cost >= self.cost else ""
+        return (
+            f"it reached its limit of ${self.cost:g} (${used.cost:.4f} used)"
+            if used.cost >= self.cost
+            else ""
+        )

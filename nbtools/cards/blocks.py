@@ -60,7 +60,9 @@ MAX_LINES = 400
 MAX_TEXT = 40_000
 """Characters of plain text that a card shows."""
 MAX_IMAGE = 1_500_000
-"""Bytes of an image or a sound that a card shows; every display of the card sends them again, and the notebook stores them."""
+"""Bytes of an image or a sound that a card shows;
+every display of the card sends them again, and the notebook stores them.
+"""
 MAX_MEDIA = 6_000_000
 """Bytes of all images and sounds of one result that a card shows."""
 MAX_SHOWN = 40
@@ -70,7 +72,9 @@ MAX_DIFFS = 20
 
 
 def blocks_of(display: ToolResultDisplay, path: str = "", *, markdown: bool = False) -> tuple[Block, ...]:
-    """Returns the blocks that show ``display``.  ``path`` is the file of the call; with ``markdown``, text is rendered as Markdown."""
+    """Returns the blocks that show ``display``.
+    ``path`` is the file of the call; with ``markdown``, text is rendered as Markdown.
+    """
     if isinstance(display, str):
         return (text_block(display, markdown=markdown),) if display.strip() else ()
     if isinstance(display, FileDiff):
@@ -80,7 +84,9 @@ def blocks_of(display: ToolResultDisplay, path: str = "", *, markdown: bool = Fa
 
 
 def changed_file(path: str, name: str) -> str:
-    """Returns the path of the file that a diff changes: ``path``, or ``name`` where ``path`` is empty or the file's folder."""
+    """Returns the path of the file that a diff changes:
+    ``path``, or ``name`` where ``path`` is empty or the file's folder.
+    """
     return name if path in {"", "."} or name.startswith(f"{path}/") else path
 
 
@@ -104,7 +110,10 @@ def _(display: FileDiffs) -> tuple[Block, ...]:
 
 def diff_blocks(files: Sequence[FileDiff]) -> tuple[Block, ...]:
     """Returns the diffs of several files that were changed together, each with its path as title."""
-    diffs = (diff_block(one.file_name, one.original_content, one.new_content, titled=True) for one in files[:MAX_DIFFS])
+    diffs = (
+        diff_block(one.file_name, one.original_content, one.new_content, titled=True)
+        for one in files[:MAX_DIFFS]
+    )
     missing = len(files) - MAX_DIFFS
     rest = (text_block(f"⋯ {counted(missing, 'more file')} changed", tone="quiet"),) if missing > 0 else ()
     return (*diffs, *rest)
@@ -121,11 +130,17 @@ def _(display: Media) -> tuple[Block, ...]:
     data = base64.b64encode(display.data).decode("ascii")
     if sound:
         return (AudioBlock(mime_type=sound, data=data, note=seen(note)),)
-    return (ImageBlock(path=seen(display.path), mime_type=picture, data=data, note=seen(note)),) if picture else ()
+    return (
+        (ImageBlock(path=seen(display.path), mime_type=picture, data=data, note=seen(note)),)
+        if picture
+        else ()
+    )
 
 
 def _pages(display: Media) -> tuple[Block, ...]:
-    pages = tuple(Page(number=page.number, data=base64.b64encode(page.data).decode("ascii")) for page in display.pages)
+    pages = tuple(
+        Page(number=page.number, data=base64.b64encode(page.data).decode("ascii")) for page in display.pages
+    )
     return (PagesBlock(path=seen(display.path), pages=pages),) if pages else ()
 
 
@@ -158,7 +173,9 @@ def _(display: Several) -> tuple[Block, ...]:
         bytes_left -= len(one.data) if isinstance(one, Media) else 0
         blocks += blocks_of(one) if bytes_left >= 0 or not isinstance(one, Media) else (_caption(one),)
     missing = len(display.shown) - MAX_SHOWN
-    rest = (text_block(f"⋯ {counted(missing, 'more part')} in the result", tone="quiet"),) if missing > 0 else ()
+    rest = (
+        (text_block(f"⋯ {counted(missing, 'more part')} in the result", tone="quiet"),) if missing > 0 else ()
+    )
     return (*blocks, *rest)
 
 
@@ -181,7 +198,9 @@ def _match_group(path: str, cell: CellPlace | None, found: Iterable[Match]) -> M
     lines = tuple(map(_match, found))
     if cell is None:
         return MatchGroup(path=seen(path), lines=lines)
-    return MatchGroup(path=seen(path), part=str(cell), cell="" if cell.id.startswith("#") else seen(cell.id), lines=lines)
+    return MatchGroup(
+        path=seen(path), part=str(cell), cell="" if cell.id.startswith("#") else seen(cell.id), lines=lines
+    )
 
 
 def _match(match: Match) -> MatchLine:
@@ -193,7 +212,13 @@ def _match(match: Match) -> MatchLine:
 def _(display: Listing) -> tuple[Block, ...]:
     listed = display.entries[:MAX_LINES]
     entries = tuple(
-        ListingEntry(path=seen(entry.path), branch=entry.branch, folder=entry.folder, size=entry.size, note=seen(entry.note))
+        ListingEntry(
+            path=seen(entry.path),
+            branch=entry.branch,
+            folder=entry.folder,
+            size=entry.size,
+            note=seen(entry.note),
+        )
         for entry in listed
     )
     more = _more(len(display.entries) - len(listed), "entry", display.more)
@@ -204,7 +229,13 @@ def _(display: Listing) -> tuple[Block, ...]:
 def _(display: FileText) -> tuple[Block, ...]:
     listed = display.lines[:MAX_LINES]
     lines = tuple(line_spans(spans) for spans in coloured(display.path, list(listed)))
-    block = CodeBlock(path=seen(display.path), start=display.start, lines=lines, total=display.total, more=seen(display.more))
+    block = CodeBlock(
+        path=seen(display.path),
+        start=display.start,
+        lines=lines,
+        total=display.total,
+        more=seen(display.more),
+    )
     return (block,) if lines or display.more else ()
 
 

@@ -31,7 +31,13 @@ from nbtools.cards.phrases import (
     UNKNOWN_FAILURE,
     elapsed,
 )
-from nbtools.cards.question_blocks import IN_WORKSPACE, answered_blocks, fold_name, question_blocks, question_subject
+from nbtools.cards.question_blocks import (
+    IN_WORKSPACE,
+    answered_blocks,
+    fold_name,
+    question_blocks,
+    question_subject,
+)
 from nbtools.cards.text import card_text
 from nbtools.core.call import (
     Approval,
@@ -51,7 +57,14 @@ from nbtools.core.confirmation import ToolAskConfirmationDetails
 from nbtools.core.errors import ErrorCode, Raised, ToolFailure
 from nbtools.core.message import counted
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, Media, ToolResult, ToolResultDisplay
-from nbtools.core.result_data import Diagnostics, ShellBackgroundData, ShellData, TerminalRunData, TerminalState, UndoData
+from nbtools.core.result_data import (
+    Diagnostics,
+    ShellBackgroundData,
+    ShellData,
+    TerminalRunData,
+    TerminalState,
+    UndoData,
+)
 from nbtools.core.tool import Icon, Kind, ToolLocation
 
 _ABOUT_FOLDERS = frozenset({Kind.EXECUTE, Kind.SEARCH})
@@ -64,7 +77,12 @@ _OBJECTS = ("command", "pattern", "path")
 def head_of(call: ToolCall, root: str) -> dict[str, Any]:
     """Returns the fields that every state of a card has: id, tool, subject, places."""
     last = last_of(call)
-    common = {"id": call.request.id, "state": call.state, "tool": one_line(call.request.spoken or call.request.name, 100), "root": root}
+    common = {
+        "id": call.request.id,
+        "state": call.state,
+        "tool": one_line(call.request.spoken or call.request.name, 100),
+        "root": root,
+    }
     if isinstance(last, ValidatingCall):
         return {**common, "icon": Icon.HAMMER.value, "subject": _first_argument(call)}
     return {
@@ -72,7 +90,11 @@ def head_of(call: ToolCall, root: str) -> dict[str, Any]:
         **({"tool": "redo"} if isinstance(call, FinishedCall) and _is_redo(call.result) else {}),
         "icon": last.plan.tool.icon.value,
         "subject": one_line(last.plan.invocation.get_description()),
-        "places": () if last.plan.tool.kind in _ABOUT_FOLDERS else _head_places(last.plan.invocation.tool_locations(), root),
+        "places": (
+            ()
+            if last.plan.tool.kind in _ABOUT_FOLDERS
+            else _head_places(last.plan.invocation.tool_locations(), root)
+        ),
     }
 
 
@@ -89,7 +111,9 @@ def _first_argument(call: ToolCall) -> str:
 
 def _head_places(locations: Sequence[ToolLocation], root: str) -> tuple[CardPlace, ...]:
     base = workspace_path(root)
-    places = (CardPlace(path=seen(_relative(location.path, base)), line=location.line) for location in locations)
+    places = (
+        CardPlace(path=seen(_relative(location.path, base)), line=location.line) for location in locations
+    )
     return tuple(place for place in places if place.path != ".")
 
 
@@ -117,10 +141,15 @@ def file_of(call: ToolCall, root: str) -> str:
 def confined_by(call: FinishedCall) -> str:
     """Returns how a command was sandboxed, or why it was not.
 
-    Empty where no sandbox was configured, where the output says it already, and for calls that are not commands.
+    Empty where no sandbox was configured, where the output says it already,
+    and for calls that are not commands.
     """
     data, display = call.result.data, call.result.return_display
-    sandbox = data.sandbox if isinstance(data, ShellData | ShellBackgroundData | TerminalState | TerminalRunData) else ""
+    sandbox = (
+        data.sandbox
+        if isinstance(data, ShellData | ShellBackgroundData | TerminalState | TerminalRunData)
+        else ""
+    )
     if isinstance(display, CommandOutput) and sandbox in display.note:
         return ""
     return one_line(f"{sandbox[:1].lower()}{sandbox[1:]}")
@@ -129,7 +158,8 @@ def confined_by(call: FinishedCall) -> str:
 def card_of(event: ToolCall | OutputEvent, *, root: str = ".", now: float | None = None) -> Card:
     """Returns the card of a call's state, or of a running call with its output so far.
 
-    ``root`` is the workspace relative to the notebook's folder, ``now`` the time up to which a running call's seconds are counted.
+    ``root`` is the workspace relative to the notebook's folder,
+    ``now`` the time up to which a running call's seconds are counted.
     """
     match event:
         case OutputEvent():
@@ -146,16 +176,24 @@ def card_of(event: ToolCall | OutputEvent, *, root: str = ".", now: float | None
 
 
 def in_place(card: Card, place: str) -> Card:
-    """Returns the card of a question with the place where the call would work; an empty ``place`` means the notebook's workspace."""
+    """Returns the card of a question with the place where the call would work;
+    an empty ``place`` means the notebook's workspace.
+    """
     if not place or card.state != AwaitingApprovalCall.state:
         return card
     named = card.subject.startswith(IN_WORKSPACE)
-    subject = card.subject.replace(IN_WORKSPACE, place, 1) if named else " · ".join(filter(None, [card.subject, place]))
+    subject = (
+        card.subject.replace(IN_WORKSPACE, place, 1)
+        if named
+        else " · ".join(filter(None, [card.subject, place]))
+    )
     return card.model_copy(update={"subject": subject})
 
 
 def with_caller(card: Card, caller: str) -> Card:
-    """Returns the card with the name of the program that made the call; an empty ``caller`` means this notebook."""
+    """Returns the card with the name of the program that made the call;
+    an empty ``caller`` means this notebook.
+    """
     if not caller:
         return card
     if card.state == AwaitingApprovalCall.state:
@@ -164,7 +202,9 @@ def with_caller(card: Card, caller: str) -> Card:
 
 
 def _finished(call: FinishedCall, root: str) -> Card:
-    """Returns the card of a finished call; its record has a command's sandbox, and what an undo may not have restored."""
+    """Returns the card of a finished call;
+    its record has a command's sandbox, and what an undo may not have restored.
+    """
     card, more = _ended(call, root), confined_by(call)
     if isinstance(call, SuccessfulCall) and isinstance(call.result.data, UndoData):
         more = not_undone(call.result.data.unsaved)
@@ -188,7 +228,11 @@ def _running(call: ExecutingCall, display: ToolResultDisplay | None, root: str, 
         **head_of(call, root),
         status=RUNNING,
         detail=" · ".join([*parts, *([counted(lines, "line")] if lines else [])]),
-        blocks=() if display is None else blocks_of(display, file_of(call, root), markdown=call.plan.tool.is_output_markdown),
+        blocks=(
+            ()
+            if display is None
+            else blocks_of(display, file_of(call, root), markdown=call.plan.tool.is_output_markdown)
+        ),
         record=record_of(call),
         note=_timeout_note(call) or note_of(call),
         cancellable=True,
@@ -198,7 +242,11 @@ def _running(call: ExecutingCall, display: ToolResultDisplay | None, root: str, 
 def _timeout_note(call: ExecutingCall) -> str:
     """Returns when the call will time out; all our tools call that parameter ``timeout`` (seconds)."""
     timeout = getattr(call.plan.invocation.params, "timeout", None)
-    return f"ends after {timeout:g} s" if isinstance(timeout, int | float) and not isinstance(timeout, bool) else ""
+    return (
+        f"ends after {timeout:g} s"
+        if isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        else ""
+    )
 
 
 def _awaiting_approval(call: AwaitingApprovalCall, root: str) -> Card:
@@ -207,7 +255,13 @@ def _awaiting_approval(call: AwaitingApprovalCall, root: str) -> Card:
     head = head_of(call, root)
     head["subject"] = question_subject(details, head["subject"])
     blocks = tuple(_titled(block, head["subject"]) for block in blocks)
-    return Card(**head, **changed_lines(blocks), status=NEEDS_ANSWER, blocks=blocks, note=approval_reason(call.confirmation))
+    return Card(
+        **head,
+        **changed_lines(blocks),
+        status=NEEDS_ANSWER,
+        blocks=blocks,
+        note=approval_reason(call.confirmation),
+    )
 
 
 def _titled(block: Block, subject: str) -> Block:
@@ -226,7 +280,9 @@ def _done(call: SuccessfulCall, root: str) -> Card:
     display = call.result.return_display
     answers = _answers(call.last.approval)
     status = ANSWERED if answers else _success_status(call)
-    blocks = answers or blocks_of(display, file_of(call, root), markdown=call.last.plan.tool.is_output_markdown)
+    blocks = answers or blocks_of(
+        display, file_of(call, root), markdown=call.last.plan.tool.is_output_markdown
+    )
     blocks = tuple(block for block in blocks if not _repeats(block, status))
     unfold = unfolding(blocks, had_approval=call.last.approval is not None)
     head = _head_when_done(call, root)
@@ -265,8 +321,12 @@ def _head_when_done(call: SuccessfulCall, root: str) -> dict[str, Any]:
     return head
 
 
-def _remaining_places(display: ToolResultDisplay, places: tuple[CardPlace, ...], kind: Kind) -> tuple[CardPlace, ...]:
-    """Returns the places that can be opened: changed files, not their folder, and nothing that was deleted or moved away."""
+def _remaining_places(
+    display: ToolResultDisplay, places: tuple[CardPlace, ...], kind: Kind
+) -> tuple[CardPlace, ...]:
+    """Returns the places that can be opened:
+    changed files, not their folder, and nothing that was deleted or moved away.
+    """
     match display:
         case FileDiffs():
             return tuple(CardPlace(path=seen(one.file_name)) for one in display.files if one.new_content)
@@ -280,17 +340,28 @@ def _answers(approval: Approval | None) -> tuple[Block, ...]:
     """Returns the questions with their answers, for a call whose purpose was to ask them."""
     details = approval.confirmation.details if approval else None
     payload = approval.answer.payload if approval else None
-    return answered_blocks(details, payload.answers) if isinstance(details, ToolAskConfirmationDetails) and payload else ()
+    return (
+        answered_blocks(details, payload.answers)
+        if isinstance(details, ToolAskConfirmationDetails) and payload
+        else ()
+    )
 
 
 def _success_status(call: SuccessfulCall) -> str:
-    """Returns the tool's summary or a command's exit status; ``Done`` where the blocks show the result themselves."""
+    """Returns the tool's summary or a command's exit status;
+    ``Done`` where the blocks show the result themselves.
+    """
     if isinstance(call.result.data, UndoData):
         return MERGED if any(file.outcome == "merged" for file in call.result.data.files) else RESTORED
     display, summary, kind = call.result.return_display, _uncounted(call.result), call.last.plan.kind
     match display:
         case CommandOutput():
-            return display.status or exit_status(display.exit_code) or summary[:1].upper() + summary[1:] or "Ended"
+            return (
+                display.status
+                or exit_status(display.exit_code)
+                or summary[:1].upper() + summary[1:]
+                or "Ended"
+            )
         case str() if kind not in _CHANGES:
             return DONE if "\n" in display.strip() and kind not in _LOOKS else summary or DONE
         case Media() | str():
@@ -300,7 +371,9 @@ def _success_status(call: SuccessfulCall) -> str:
 
 
 def _not_applied_first(summary: str) -> str:
-    """Moves "not applied" to the start, ``Not applied: 3 places in 2 files``, because narrow cards cut the end of a status."""
+    """Moves "not applied" to the start, ``Not applied: 3 places in 2 files``,
+    because narrow cards cut the end of a status.
+    """
     rest = summary.removesuffix(", not applied")
     return summary if rest == summary else f"Not applied: {rest}"
 
@@ -331,14 +404,18 @@ def _duration(call: FinishedCall) -> str:
     return elapsed(seconds) if isinstance(call.last, ExecutingCall) and seconds >= 0.01 else ""
 
 
-_NOTHING_TO_OPEN = frozenset({ErrorCode.FILE_NOT_FOUND, ErrorCode.TARGET_IS_DIRECTORY, ErrorCode.PATH_NOT_IN_WORKSPACE})
+_NOTHING_TO_OPEN = frozenset(
+    {ErrorCode.FILE_NOT_FOUND, ErrorCode.TARGET_IS_DIRECTORY, ErrorCode.PATH_NOT_IN_WORKSPACE}
+)
 """Failures after which there is no file to open."""
 
 
 def _failed(call: ErroredCall, root: str) -> Card:
     error = call.result.error
     head = head_of(call, root)
-    if error and (error.code in _NOTHING_TO_OPEN or (error.code is ErrorCode.POLICY_VIOLATION and _is_reading(call))):
+    if error and (
+        error.code in _NOTHING_TO_OPEN or (error.code is ErrorCode.POLICY_VIOLATION and _is_reading(call))
+    ):
         head["places"] = ()
     return Card(
         **head,
@@ -365,9 +442,15 @@ def _unanswered_question(call: ErroredCall, root: str) -> tuple[Block, ...]:
 
 
 def _cancelled(call: CancelledCall, root: str) -> Card:
-    """Returns the card of a cancelled call: folded with its question if it never ran, else with the message and its output."""
+    """Returns the card of a cancelled call:
+    folded with its question if it never ran, else with the message and its output.
+    """
     question = call.last.confirmation.details if isinstance(call.last, AwaitingApprovalCall) else None
-    blocks = question_blocks(question, workspace_path(root), file_of(call, root)) if question is not None else _failed_blocks(call, root)
+    blocks = (
+        question_blocks(question, workspace_path(root), file_of(call, root))
+        if question is not None
+        else _failed_blocks(call, root)
+    )
     head = head_of(call, root)
     if call.answer is not None and _is_reading(call):
         head["places"] = ()
@@ -391,7 +474,9 @@ def _failed_blocks(call: ErroredCall | CancelledCall, root: str) -> tuple[Block,
     return _failure(call.result, tone=tone, path=file_of(call, root), markdown=markdown)
 
 
-def _failure(result: ToolResult, *, tone: Literal["error", "quiet"] = "error", path: str = "", markdown: bool = False) -> tuple[Block, ...]:
+def _failure(
+    result: ToolResult, *, tone: Literal["error", "quiet"] = "error", path: str = "", markdown: bool = False
+) -> tuple[Block, ...]:
     """Returns the error message, the traceback of an exception, and what the call displayed."""
     message = result.error.message if result.error else ""
     reason = (text_block(message, tone=tone),) if message.strip() else ()
@@ -412,7 +497,15 @@ def result_html(result: ToolResult) -> str:
     else:
         blocks = _failure(result)
     return card_html(
-        Card(id="", state="success" if error is None else "error", tool="result", icon="hammer", subject="", status=status, blocks=blocks),
+        Card(
+            id="",
+            state="success" if error is None else "error",
+            tool="result",
+            icon="hammer",
+            subject="",
+            status=status,
+            blocks=blocks,
+        ),
         view="unified",
     )
 
@@ -421,11 +514,23 @@ def refusal_card(name: str, rest: str, failure: ToolFailure) -> Card:
     """Returns an error card for a line that could not be turned into a call."""
     block = TextBlock(text=failure.message, tone="error")
     return Card(
-        id="", state="error", tool=name[:100], icon="hammer", subject=rest.strip()[:200], status=FAILED[failure.code], blocks=(block,)
+        id="",
+        state="error",
+        tool=name[:100],
+        icon="hammer",
+        subject=rest.strip()[:200],
+        status=FAILED[failure.code],
+        blocks=(block,),
     )
 
 
 def bundle(card: Card) -> dict[str, object]:
-    """Returns a MIME bundle: the card for our renderer, HTML for other frontends and saved notebooks, and plain text."""
+    """Returns a MIME bundle: the card for our renderer, HTML for other frontends and saved notebooks,
+    and plain text.
+    """
     # Unified diffs stay readable on pages that drop styles, and in narrow columns.
-    return {MIME: card.packed(), "text/html": card_html(card, view="unified"), "text/plain": card_text(card, brief=True)}
+    return {
+        MIME: card.packed(),
+        "text/html": card_html(card, view="unified"),
+        "text/plain": card_text(card, brief=True),
+    }

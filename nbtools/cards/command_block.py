@@ -1,4 +1,6 @@
-"""Splits a command line into the parts that a card shows: simple commands, operators, effects and the programs they start."""
+"""Splits a command line into the parts that a card shows:
+simple commands, operators, effects and the programs they start.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ MAX_STARTED = 30
 
 
 def with_acts(parts: Sequence[CommandPart], acts: Sequence[AnalysedCommand]) -> Iterator[CommandPart]:
-    """Yields the parts of a command, each followed by the programs it starts.  Acts and parts are in the order of the text."""
+    """Yields the parts of a command, each followed by the programs it starts.
+    Acts and parts are in the order of the text.
+    """
     groups = _grouped(acts)
     for part in parts:
         group = next((group for group in groups if _is_same_command(group[0], part)), None)
@@ -67,9 +71,16 @@ def _started_parts(group: Sequence[AnalysedCommand]) -> Iterator[CommandPart]:
     for act in started[:MAX_STARTED]:
         notes = [f"started by {seen(', '.join(act.via))}", *_notes(act)]
         warning = bool(act.risk or act.critical or act.warn)
-        yield CommandPart(operator=STARTED, spans=tuple(reveal(act.text, keep="\t\n")), note=", ".join(notes), warning=warning)
+        yield CommandPart(
+            operator=STARTED,
+            spans=tuple(reveal(act.text, keep="\t\n")),
+            note=", ".join(notes),
+            warning=warning,
+        )
     if len(started) > MAX_STARTED:
-        yield CommandPart(operator=STARTED, spans=(), note=f"and {len(started) - MAX_STARTED:,} more", warning=True)
+        yield CommandPart(
+            operator=STARTED, spans=(), note=f"and {len(started) - MAX_STARTED:,} more", warning=True
+        )
 
 
 def _notes(act: AnalysedCommand) -> Iterator[str]:
@@ -84,22 +95,34 @@ MAX_PARTS = 60
 _KEEP = "\t\n"
 
 
-def command_blocks(command: str, directory: str = ".", root: str = "/", *, sandbox: str = "") -> tuple[CommandBlock | CodeBlock, ...]:
-    """Returns the parts of ``command``, which would run in ``directory`` (relative to ``root``, the workspace's absolute path).
+def command_blocks(
+    command: str, directory: str = ".", root: str = "/", *, sandbox: str = ""
+) -> tuple[CommandBlock | CodeBlock, ...]:
+    """Returns the parts of ``command``, which would run in ``directory`` (relative to ``root``,
+    the workspace's absolute path).
 
-    ``sandbox`` describes the sandbox.  Here-documents with code follow as blocks of their own.  Nothing is left out: where the parts and
-    these do not add up to the whole command (loops, other here-documents, comments), the whole command precedes the parts.
+    ``sandbox`` describes the sandbox.  Here-documents with code follow as blocks of their own.  Nothing is
+    left out: where the parts and these do not add up to the whole command (loops, other here-documents,
+    comments), the whole command precedes the parts.
     """
     parsed, acts = parse_shell(command), analyse(command)
     strictly = parse_strictly(command)
     if not strictly.problem:
         parsed = replace(parsed, commands=strictly.commands, parse_error="")
     if parsed.parse_error:
-        return (CommandBlock(parts=(_whole(command, seen(parsed.parse_error), warning=True),), sandbox=seen(sandbox)),)
+        return (
+            CommandBlock(
+                parts=(_whole(command, seen(parsed.parse_error), warning=True),), sandbox=seen(sandbox)
+            ),
+        )
     documents = here_documents(parsed, acts)
     text = without(command, documents)
     parts = list(_parts(parsed, directory, root))
-    head = () if _complete(parsed, text, documents) and len(parts) == len(parsed.commands) else (_whole(text, _list_heading(parsed)),)
+    head = (
+        ()
+        if _complete(parsed, text, documents) and len(parts) == len(parsed.commands)
+        else (_whole(text, _list_heading(parsed)),)
+    )
     problem = acts.doubt or (f"could not be fully analysed: {acts.unverified}" if acts.unverified else "")
     doubt = (_whole("", seen(problem), warning=True),) if problem else ()
     block = CommandBlock(parts=(*doubt, *head, *with_acts(parts, acts.commands)), sandbox=seen(sandbox))
@@ -119,18 +142,25 @@ def _list_heading(parsed: ShellCommand) -> str:
 
 
 def _complete(parsed: ShellCommand, text: str, documents: Sequence[HereDocument]) -> bool:
-    """Whether the parts add up to ``text``, the command without the here-documents that are shown as code, ignoring blanks.
+    """Whether the parts add up to ``text``, the command without the here-documents that are shown as code,
+    ignoring blanks.
 
-    The line of a delimiter belongs to its here-document, and the command on the next line follows without an operator.
+    The line of a delimiter belongs to its here-document,
+    and the command on the next line follows without an operator.
     """
     for end in reversed(_delimiter_lines(text, documents)):
         text = text[: end[0]] + ";" + text[end[1] :]
     joined = "".join(f"{command.operator}{command.text}" for command in parsed.commands)
-    return _without_blanks(joined) == _without_blanks(text).rstrip(";" if documents else "") and "\n" not in text.strip()
+    return (
+        _without_blanks(joined) == _without_blanks(text).rstrip(";" if documents else "")
+        and "\n" not in text.strip()
+    )
 
 
 def _delimiter_lines(text: str, documents: Sequence[HereDocument]) -> list[tuple[int, int]]:
-    """Returns where the delimiters of the removed here-documents are in ``text``: from the line end before them to their own."""
+    """Returns where the delimiters of the removed here-documents are in ``text``:
+    from the line end before them to their own.
+    """
     lines, removed = [], 0
     for document in documents:
         begin = document.begin - removed
@@ -154,7 +184,9 @@ def _parts(parsed: ShellCommand, directory: str, root: str) -> Iterator[CommandP
 
 
 def written_by(command: SimpleCommand) -> Iterator[str]:
-    """Yields the files that are certainly written: by redirections, ``tee``, and the last operand of ``cp`` and ``mv``."""
+    """Yields the files that are certainly written:
+    by redirections, ``tee``, and the last operand of ``cp`` and ``mv``.
+    """
     yield from (redirect.target for redirect in command.redirects if redirect.writes)
     program, *words = command.argv or ("",)
     files = [word for word in words if not word.startswith("-")]
@@ -179,16 +211,26 @@ class Folder:
         self.root = root
 
     def after(self, command: SimpleCommand) -> Folder:
-        """Returns the working directory of the next command: another one after ``cd``, unknown if its target is."""
+        """Returns the working directory of the next command:
+        another one after ``cd``, unknown if its target is.
+        """
         if not command.argv or command.argv[0] not in ("cd", "pushd", "popd"):
             return self
-        is_literal = len(command.argv) == 2 and not command.dynamic and not command.nested and command.argv[1] != "-"
+        is_literal = (
+            len(command.argv) == 2 and not command.dynamic and not command.nested and command.argv[1] != "-"
+        )
         return Folder(self._joined(command.argv[1]) if is_literal else None, self.root)
 
     def _joined(self, target: str) -> str | None:
         if target.startswith("~"):
             return "/" + target
-        return target if target.startswith("/") else None if self.path is None else posixpath.join(self.path, target)
+        return (
+            target
+            if target.startswith("/")
+            else None
+            if self.path is None
+            else posixpath.join(self.path, target)
+        )
 
     def outside(self, target: str) -> bool:
         """Whether ``target`` is certainly outside the workspace; symbolic links are not followed."""
@@ -217,7 +259,9 @@ def _marked(command: SimpleCommand, folder: Folder) -> tuple[Span, ...]:
         return _spans(command.text)
     pattern = "|".join(re.escape(target) for target in sorted(outside, key=len, reverse=True))
     pieces = re.split(f"({pattern})", command.text)
-    return tuple(span for piece in pieces for span in reveal(piece, "warn" if piece in outside else "", keep=_KEEP))
+    return tuple(
+        span for piece in pieces for span in reveal(piece, "warn" if piece in outside else "", keep=_KEEP)
+    )
 
 
 def _spans(text: str) -> tuple[Span, ...]:

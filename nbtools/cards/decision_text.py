@@ -1,6 +1,7 @@
 """Texts about a call's decision and its undo state, as cards and the history show them.
 
-The record names who decided, when and by which rule.  The undo texts say whether the call's changes can be undone or were undone.
+The record names who decided, when and by which rule.
+The undo texts say whether the call's changes can be undone or were undone.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ from nbtools.core.result_data import UndoData
 
 
 def approval_reason(confirmation: Confirmation) -> str:
-    """Returns why approval is required, for the foot of the question: ``Approval required: edits ask (mode default)``."""
+    """Returns why approval is required, for the foot of the question:
+    ``Approval required: edits ask (mode default)``.
+    """
     return one_line(f"Approval required: {confirmation.decision.reason}")
 
 
@@ -47,7 +50,9 @@ def last_of(call: ToolCall) -> LiveCall:
 
 
 def record_of(call: ToolCall) -> str:
-    """Returns the record of a call; empty before the decision, and where only the note (``note_of``) mentions it."""
+    """Returns the record of a call; empty before the decision,
+    and where only the note (``note_of``) mentions it.
+    """
     if isinstance(call, CancelledCall) and call.answer is not None:
         return _denied_by_person(call, call.answer)
     if isinstance(call, CancelledCall) and isinstance(call.last, AwaitingApprovalCall):
@@ -55,23 +60,39 @@ def record_of(call: ToolCall) -> str:
     last = last_of(call)
     if isinstance(last, ScheduledCall | ExecutingCall) and last.approval is not None:
         return _approved(last.approval)
-    return "" if isinstance(last, ValidatingCall) else _decided(last.plan.decision, harmless=last.plan.kind.changes_nothing)
+    return (
+        ""
+        if isinstance(last, ValidatingCall)
+        else _decided(last.plan.decision, harmless=last.plan.kind.changes_nothing)
+    )
 
 
 def decided_by(call: FinishedCall) -> str:
-    """Returns who answered and why approval was required, else the rule or mode that decided; for the history."""
+    """Returns who answered and why approval was required, else the rule or mode that decided;
+    for the history.
+    """
     last = call.last
     if isinstance(call, CancelledCall) and call.answer is not None:
-        required = f"; {_required(last.confirmation.decision)}" if isinstance(last, AwaitingApprovalCall) else ""
+        required = (
+            f"; {_required(last.confirmation.decision)}" if isinstance(last, AwaitingApprovalCall) else ""
+        )
         return one_line(f"{call.answer.by}{required}")
     if isinstance(last, ScheduledCall | ExecutingCall) and last.approval is not None:
         return one_line(f"{last.approval.answer.by}; {_required(last.approval.confirmation.decision)}")
-    return "" if isinstance(last, ValidatingCall) else one_line(f"{_why(last.plan.decision)}{_table_entry(last.plan.decision)}")
+    return (
+        ""
+        if isinstance(last, ValidatingCall)
+        else one_line(f"{_why(last.plan.decision)}{_table_entry(last.plan.decision)}")
+    )
 
 
 def _table_entry(decision: Decision) -> str:
     """Names the entries of the table of programs that allowed a command."""
-    return f" (in the table of programs: {decision.entry})" if decision.action is Action.ALLOW and decision.entry else ""
+    return (
+        f" (in the table of programs: {decision.entry})"
+        if decision.action is Action.ALLOW and decision.entry
+        else ""
+    )
 
 
 def note_of(call: ToolCall) -> str:
@@ -90,7 +111,10 @@ def _approved(approval: Approval) -> str:
     changed = isinstance(details, ToolEditConfirmationDetails) and (
         details.is_modifying or payload.new_content not in (None, details.new_content)
     )
-    parts = [f"✓ {OUTCOMES[answer.outcome].format(answer.by)}, {clock(approval.at)}", _required(question.decision)]
+    parts = [
+        f"✓ {OUTCOMES[answer.outcome].format(answer.by)}, {clock(approval.at)}",
+        _required(question.decision),
+    ]
     if changed:
         parts.insert(1, "with your changes")
     elif payload.files is not None:
@@ -111,7 +135,9 @@ def _denied_by_person(call: CancelledCall, answer: Answer) -> str:
 
 
 def _withdrawn(call: CancelledCall, last: AwaitingApprovalCall) -> str:
-    return one_line(f"✕ Cancelled before anybody answered, {clock(call.at)} · {_required(last.confirmation.decision)}")
+    return one_line(
+        f"✕ Cancelled before anybody answered, {clock(call.at)} · {_required(last.confirmation.decision)}"
+    )
 
 
 def _decided(decision: Decision, *, harmless: bool) -> str:
@@ -120,14 +146,20 @@ def _decided(decision: Decision, *, harmless: bool) -> str:
         case Action.ALLOW if by_rule or not harmless:
             return one_line(f"Allowed by {_why(decision)}" if by_rule else f"Allowed: {_why(decision)}")
         case Action.DENY:
-            return one_line(f"✕ Denied by {_why(decision)}" if by_rule else f"✕ Denied: {decision.reason}{_source(decision)}")
+            return one_line(
+                f"✕ Denied by {_why(decision)}"
+                if by_rule
+                else f"✕ Denied: {decision.reason}{_source(decision)}"
+            )
         case _:
             return ""
 
 
 def is_skipped(call: CancelledCall) -> bool:
     """Whether the call was a question to the person, who gave no answer."""
-    return isinstance(call.last, AwaitingApprovalCall) and isinstance(call.last.confirmation.details, ToolAskConfirmationDetails)
+    return isinstance(call.last, AwaitingApprovalCall) and isinstance(
+        call.last.confirmation.details, ToolAskConfirmationDetails
+    )
 
 
 def _required(decision: Decision) -> str:
@@ -136,7 +168,9 @@ def _required(decision: Decision) -> str:
 
 
 def _why(decision: Decision) -> str:
-    """Returns what decided: ``rule shell(git *) of the project, for git push``, or the reason of a built-in decision."""
+    """Returns what decided: ``rule shell(git *) of the project, for git push``,
+    or the reason of a built-in decision.
+    """
     part = f", for {one_line(decision.part, _MAX_PART)}" if decision.part else ""
     if decision.source in _GRANTS:
         return f"{_GRANTS[decision.source]} {decision.rule}{part}"
@@ -146,7 +180,9 @@ def _why(decision: Decision) -> str:
 
 
 def _source(decision: Decision) -> str:
-    """Returns the policy layers that have the rule, such as `` of this session``; unknown layers are named as they are."""
+    """Returns the policy layers that have the rule, such as `` of this session``;
+    unknown layers are named as they are.
+    """
     layers = [_LAYERS.get(layer, layer) for layer in decision.source.split(", ") if layer]
     return f" of {' and '.join(layers)}" if layers else ""
 
@@ -164,7 +200,9 @@ _LAYERS = {
 
 
 def is_rule(text: str) -> bool:
-    """Whether ``text`` is a rule as written, such as ``shell(git *)``, and not the name of a built-in decision, such as ``edits ask``."""
+    """Whether ``text`` is a rule as written, such as ``shell(git *)``,
+    and not the name of a built-in decision, such as ``edits ask``.
+    """
     return bool(text) and " " not in text.split("(", 1)[0]
 
 
@@ -187,41 +225,71 @@ def undoable(card: Card) -> Card:
 
 def undone(card: Card, undoing: Undoing) -> Card:
     """Returns the card of a call that was undone: greyed, folded, and with a redo action."""
-    record = " · ".join(filter(None, [card.record, f"undone, {clock(undoing.at)}", not_undone(undoing.unsaved)]))
+    record = " · ".join(
+        filter(None, [card.record, f"undone, {clock(undoing.at)}", not_undone(undoing.unsaved)])
+    )
     folded = {"folded": True, "unfold": card.unfold or "show"} if card.blocks else {}
     actions = (_card_action("undo", undoing.by, "redo"),)
-    return card.model_copy(update={"state": "cancelled", "failed": False, "status": UNDONE, "record": record, "deeds": actions, **folded})
+    return card.model_copy(
+        update={
+            "state": "cancelled",
+            "failed": False,
+            "status": UNDONE,
+            "record": record,
+            "deeds": actions,
+            **folded,
+        }
+    )
 
 
 def not_undone(unsaved: str) -> str:
     """Returns that a command may have changed more than was undone, if so."""
-    return f"the command may have changed more, which is not undone: {one_line(unsaved, 300)}" if unsaved else ""
+    return (
+        f"the command may have changed more, which is not undone: {one_line(unsaved, 300)}" if unsaved else ""
+    )
 
 
 def superseded(card: Card, undoing: Undoing) -> Card:
     """Returns the card of a refused undo after its call was undone: without a way to try again."""
     record = f"The call was undone since, {clock(undoing.at)}."
     folded = {"folded": True, "unfold": card.unfold or "show"} if card.blocks else {}
-    return card.model_copy(update={"state": "cancelled", "failed": False, "status": SUPERSEDED, "record": record, "deeds": (), **folded})
+    return card.model_copy(
+        update={
+            "state": "cancelled",
+            "failed": False,
+            "status": SUPERSEDED,
+            "record": record,
+            "deeds": (),
+            **folded,
+        }
+    )
 
 
 def mergeable(call: FinishedCall, card: Card) -> Card:
-    """Returns the card of a refused undo with the actions that resolve it, where the undo and the changes made since can be combined."""
+    """Returns the card of a refused undo with the actions that resolve it,
+    where the undo and the changes made since can be combined.
+    """
     data = call.result.data
     if not isinstance(call, ErroredCall) or not isinstance(data, UndoData) or not _is_conflict(call):
         return card
     changed_since = data.hindered
     if data.has_same_lines:
-        actions = (_card_action("keep", data.call, "Keep mine"), _card_action("take_back", data.call, "Take back"))
+        actions = (
+            _card_action("keep", data.call, "Keep mine"),
+            _card_action("take_back", data.call, "Take back"),
+        )
         record = (
-            "The same lines have changed since, as shown. Keep mine leaves them as they are now, Take back restores them as they were "
-            "before the call; both undo the call elsewhere and keep other changes. Or open the file and edit it."
+            "The same lines have changed since, as shown. Keep mine leaves them as they are now, Take back"
+            " restores them as they were before the call; both undo the call elsewhere and keep other"
+            " changes. Or open the file and edit it."
         )
         return card.model_copy(update={"record": record, "deeds": actions})
     if not changed_since or any(file.outcome == "conflict" for file in changed_since):
         return card
     action = _card_action("merge", data.call, "Merge")
-    record = "The file has changed since. Merge undoes the call's own changes, as shown, and keeps the later ones."
+    record = (
+        "The file has changed since. Merge undoes the call's own changes, as shown, and keeps the later ones."
+    )
     return card.model_copy(update={"record": record, "deeds": (action,)})
 
 

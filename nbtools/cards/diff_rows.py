@@ -1,4 +1,6 @@
-"""Builds the rows of a diff: paired lines with the differences inside them, folded unchanged lines, and the same as unified lines."""
+"""Builds the rows of a diff: paired lines with the differences inside them, folded unchanged lines,
+and the same as unified lines.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,36 @@ from nbtools.diff.line_diff import Op, changed_spans, opcodes
 CONTEXT = 3
 """Unchanged lines shown on each side of a change."""
 FOLD_SENT = 30
-"""Longest folded hunk whose lines are part of the card and can be unfolded; of longer ones only the number of lines is."""
+"""Longest folded hunk whose lines are part of the card and can be unfolded;
+of longer ones only the number of lines is.
+"""
 MAX_ROWS = 400
 """Rows of one diff that a card shows."""
 _PAIRING = 900
-"""Old times new lines of a change up to which similar lines are paired; beyond that, lines are paired in order."""
+"""Old times new lines of a change up to which similar lines are paired;
+beyond that, lines are paired in order.
+"""
 
 Place: TypeAlias = tuple[int | None, int | None]
 """A row by the indices of its lines on the old and the new side."""
 
 
-def diff_block(path: str, old: str | None, new: str, *, titled: bool = False, language: str = "") -> DiffBlock:
+def diff_block(
+    path: str, old: str | None, new: str, *, titled: bool = False, language: str = ""
+) -> DiffBlock:
     """Returns the diff from ``old`` (None: there was no file) to ``new``, in at most ``MAX_ROWS`` rows.
 
-    ``language`` says that the texts are parts of a file in that language, so that a missing line end at their end is no difference.
+    ``language`` says that the texts are parts of a file in that language,
+    so that a missing line end at their end is no difference.
     """
     sides = Sides(path, _lines(old or "", language), _lines(new, language), language)
     ops = opcodes(sides.old, sides.new)
     added = sum(op.j2 - op.j1 for op in ops if op.tag != "equal")
     removed = sum(op.i2 - op.i1 for op in ops if op.tag != "equal")
     hunks = tuple(_limited(_hunks(ops, sides), sides))
-    return DiffBlock(path=seen(path), added=added, removed=removed, hunks=hunks, created=old is None, titled=titled)
+    return DiffBlock(
+        path=seen(path), added=added, removed=removed, hunks=hunks, created=old is None, titled=titled
+    )
 
 
 def _lines(text: str, language: str) -> list[str]:
@@ -45,13 +56,17 @@ def _lines(text: str, language: str) -> list[str]:
 
 
 def split(text: str) -> list[str]:
-    r"""Splits ``text`` into lines with their ``\n``, so that a missing one at the end counts as a difference."""
+    r"""Splits ``text`` into lines with their ``\n``,
+    so that a missing one at the end counts as a difference.
+    """
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
 def _hunks(ops: Sequence[Op], sides: Sides) -> Iterator[tuple[list[Place], bool]]:
-    """Yields hunks, each with whether it is folded: changes with their context, and the unchanged lines between them."""
+    """Yields hunks, each with whether it is folded:
+    changes with their context, and the unchanged lines between them.
+    """
     current: list[Place] = []
     for number, op in enumerate(ops):
         if op.tag != "equal":
@@ -78,7 +93,11 @@ def _limited(hunks: Iterator[tuple[list[Place], bool]], sides: Sides) -> Iterato
         if omitted or (not folded and rows_left <= 0):
             omitted += len(places)
         elif folded:
-            yield Hunk(rows=sides.rows(places), folded=True) if len(places) <= FOLD_SENT else Hunk(rows=(), folded=True, hidden=len(places))
+            yield (
+                Hunk(rows=sides.rows(places), folded=True)
+                if len(places) <= FOLD_SENT
+                else Hunk(rows=(), folded=True, hidden=len(places))
+            )
         else:
             yield Hunk(rows=sides.rows(places[:rows_left]))
             omitted = max(0, len(places) - rows_left)
@@ -137,10 +156,14 @@ class Sides:
         bodies = [line.rstrip("\r\n") for line in lines[first : indices[-1] + 1]]
         return dict(enumerate(coloured(self.path, bodies, self.language), first))
 
-    def _row(self, i: int | None, j: int | None, old: dict[int, list[Span]], new: dict[int, list[Span]]) -> Row:
+    def _row(
+        self, i: int | None, j: int | None, old: dict[int, list[Span]], new: dict[int, list[Span]]
+    ) -> Row:
         if i is not None and j is not None and self.old[i] == self.new[j]:
             spans = line_spans(new[j])
-            return Row(old=Line(number=i + 1, spans=spans), new=Line(number=j + 1, spans=spans), changed=False)
+            return Row(
+                old=Line(number=i + 1, spans=spans), new=Line(number=j + 1, spans=spans), changed=False
+            )
         marks: tuple[Sequence[Range], Sequence[Range]] = ((), ())
         if i is not None and j is not None:
             marks = changed_spans(self.old[i].rstrip("\r\n"), self.new[j].rstrip("\r\n"))
@@ -151,7 +174,9 @@ class Sides:
         )
 
     def _line(self, lines: list[str], index: int, spans: list[Span], marks: Sequence[Range]) -> Line:
-        """Returns one side of a changed row.  Unusual line ends are shown, because they may be the only difference."""
+        """Returns one side of a changed row.
+        Unusual line ends are shown, because they may be the only difference.
+        """
         return Line(number=index + 1, spans=(*line_spans(spans, marks), *self._end(lines[index])))
 
     def _end(self, line: str) -> tuple[Span, ...]:
@@ -208,7 +233,13 @@ def one_sided(block: DiffBlock) -> bool:
 
 def number_width(block: DiffBlock) -> int:
     """Returns the width of the longest line number, in characters."""
-    numbers = [line.number for hunk in block.hunks for row in hunk.rows for line in (row.old, row.new) if line is not None]
+    numbers = [
+        line.number
+        for hunk in block.hunks
+        for row in hunk.rows
+        for line in (row.old, row.new)
+        if line is not None
+    ]
     return len(str(max(numbers, default=0)))
 
 
@@ -235,5 +266,13 @@ def unified_lines(rows: Iterable[Row], width: int) -> Iterator[UnifiedLine]:
                 if row.old and row.new
             )
             continue
-        yield from (UnifiedLine(f"{row.old.number:>{width}} {blank}", "removed", row.old.spans) for row in adjacent if row.old)
-        yield from (UnifiedLine(f"{blank} {row.new.number:>{width}}", "added", row.new.spans) for row in adjacent if row.new)
+        yield from (
+            UnifiedLine(f"{row.old.number:>{width}} {blank}", "removed", row.old.spans)
+            for row in adjacent
+            if row.old
+        )
+        yield from (
+            UnifiedLine(f"{blank} {row.new.number:>{width}}", "added", row.new.spans)
+            for row in adjacent
+            if row.new
+        )

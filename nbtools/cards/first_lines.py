@@ -37,7 +37,9 @@ T = TypeVar("T")
 
 @singledispatch
 def preview(block: Block) -> Block:
-    """Returns the block with the lines that are shown at first; ``more`` says what is shown, loaded and existing."""
+    """Returns the block with the lines that are shown at first;
+    ``more`` says what is shown, loaded and existing.
+    """
     return block
 
 
@@ -54,7 +56,9 @@ def first(lines: Sequence[T]) -> Sequence[T]:
 
 @preview.register
 def _(block: CodeBlock) -> Block:
-    return _code(block, len(block.lines) if block.title else len(first(block.lines)))  # who approves code sees all of it
+    return _code(
+        block, len(block.lines) if block.title else len(first(block.lines))
+    )  # who approves code sees all of it
 
 
 @whole.register
@@ -66,7 +70,9 @@ def _code(block: CodeBlock, count: int) -> CodeBlock:
     last, total = block.start - 1 + count, max(block.total, block.start - 1 + len(block.lines))
     is_part = count < len(block.lines) or (block.total > 0 and count < total)
     extent = f"Lines {block.start:,}–{last:,} of {total:,}" if is_part and count else ""
-    return block.model_copy(update={"lines": block.lines[:count], "more": ". ".join(filter(None, (extent, block.more)))})
+    return block.model_copy(
+        update={"lines": block.lines[:count], "more": ". ".join(filter(None, (extent, block.more)))}
+    )
 
 
 @preview.register
@@ -85,11 +91,15 @@ def _(block: MatchesBlock) -> Block:
         if left > 0:
             groups.append(group.model_copy(update={"lines": group.lines[:left]}))
             left -= len(group.lines)
-    return block.model_copy(update={"groups": tuple(groups), "more": extent(limit, total, "lines", block.more)})
+    return block.model_copy(
+        update={"groups": tuple(groups), "more": extent(limit, total, "lines", block.more)}
+    )
 
 
 def extent(count: int, loaded: int, noun: str, more: str) -> str:
-    """Returns one sentence on what is shown and loaded, and what the tool says of the rest (``1–100 of 560 matching lines``)."""
+    """Returns one sentence on what is shown and loaded,
+    and what the tool says of the rest (``1–100 of 560 matching lines``).
+    """
     if count == loaded:
         return more
     if more[:1].isdigit():
@@ -101,16 +111,25 @@ def extent(count: int, loaded: int, noun: str, more: str) -> str:
 def _(block: OutputBlock) -> Block:
     """Keeps the last lines, which say how a command ended."""
     shown = len(first(block.lines))
-    return block.model_copy(update={"lines": block.lines[len(block.lines) - shown :], "earlier": block.earlier + len(block.lines) - shown})
+    return block.model_copy(
+        update={
+            "lines": block.lines[len(block.lines) - shown :],
+            "earlier": block.earlier + len(block.lines) - shown,
+        }
+    )
 
 
 @preview.register
 def _(block: TextBlock) -> Block:
     lines = block.text.split("\n")
     shown = text_lines(lines)
-    if block.markdown or block.title or shown == len(lines):  # a cut would open lists and code; what is folded takes no room
+    if (
+        block.markdown or block.title or shown == len(lines)
+    ):  # a cut would open lists and code; what is folded takes no room
         return block
-    return block.model_copy(update={"text": "\n".join([*lines[:shown], f"⋯ {counted(len(lines) - shown, 'more line')}"])})
+    return block.model_copy(
+        update={"text": "\n".join([*lines[:shown], f"⋯ {counted(len(lines) - shown, 'more line')}"])}
+    )
 
 
 def text_lines(lines: Sequence[str]) -> int:
@@ -128,13 +147,17 @@ def text_lines(lines: Sequence[str]) -> int:
 @preview.register
 def _(block: PagesBlock) -> Block:
     shown = block.pages[:FIRST_PAGES]
-    return block.model_copy(update={"pages": shown, "more": extent(len(shown), len(block.pages), "pages", "")})
+    return block.model_copy(
+        update={"pages": shown, "more": extent(len(shown), len(block.pages), "pages", "")}
+    )
 
 
 @preview.register
 def _(block: TodoBlock) -> Block:
     shown = first(block.items)
-    return block.model_copy(update={"items": shown, "more": extent(len(shown), len(block.items), "items", "")})
+    return block.model_copy(
+        update={"items": shown, "more": extent(len(shown), len(block.items), "items", "")}
+    )
 
 
 @preview.register

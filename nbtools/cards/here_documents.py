@@ -1,4 +1,6 @@
-"""Finds the here-documents of a command line that a card shows as code of their language, below the command."""
+"""Finds the here-documents of a command line that a card shows as code of their language,
+below the command.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,11 @@ _OWN_INPUT = frozenset({"xargs", "parallel"})
 
 
 class HereDocument(NamedTuple):
-    """The text between the line of ``<<`` and the delimiter, from ``begin`` to ``end`` in the command line, and what it is.
+    """The text between the line of ``<<`` and the delimiter, from ``begin`` to ``end`` in the command line,
+    and what it is.
 
-    ``language`` is set for code that ``program`` runs, ``path`` for a file that is written.  ``expands``: the shell expands variables in
-    it, so that the text that the program gets is not known.
+    ``language`` is set for code that ``program`` runs, ``path`` for a file that is written.  ``expands``: the
+    shell expands variables in it, so that the text that the program gets is not known.
     """
 
     begin: int
@@ -38,7 +41,8 @@ class HereDocument(NamedTuple):
 def here_documents(parsed: ShellCommand, analysis: CommandAnalysis) -> tuple[HereDocument, ...]:
     """Returns the here-documents that are code, in the order of the text.
 
-    Only those whose end all shells find at the same line: the delimiter is a plain word, and no substitution may contain it.
+    Only those whose end all shells find at the same line:
+    the delimiter is a plain word, and no substitution may contain it.
     """
     found: list[HereDocument] = []
     position = 0
@@ -59,7 +63,9 @@ def here_documents(parsed: ShellCommand, analysis: CommandAnalysis) -> tuple[Her
                 language, program, path = purpose
                 text = parsed.text[begin:end]
                 text = re.sub(r"(?m)^\t+", "", text) if redirect.operator == "<<-" else text
-                found.append(HereDocument(begin, end, text, language, program, path, "$" in text and redirect.expands))
+                found.append(
+                    HereDocument(begin, end, text, language, program, path, "$" in text and redirect.expands)
+                )
     return tuple(found)
 
 
@@ -88,8 +94,12 @@ def _without_tabs(text: str) -> str:
     return re.sub(r"(?m)^\t+", "", text)
 
 
-def _purpose(command: SimpleCommand, follower: SimpleCommand | None, acts: Sequence[AnalysedCommand]) -> tuple[str, str, str] | None:
-    """Returns the language, the program that runs the text, and the file that gets it; None where it is neither code nor a file."""
+def _purpose(
+    command: SimpleCommand, follower: SimpleCommand | None, acts: Sequence[AnalysedCommand]
+) -> tuple[str, str, str] | None:
+    """Returns the language, the program that runs the text, and the file that gets it;
+    None where it is neither code nor a file.
+    """
     if found := _interpreter(command, acts):
         return found
     if command.argv != ("cat",):
@@ -97,13 +107,19 @@ def _purpose(command: SimpleCommand, follower: SimpleCommand | None, acts: Seque
     written = [redirect.target for redirect in command.redirects if redirect.writes and not redirect.dynamic]
     if len(written) == 1:
         return "", "", written[0]
-    if follower is not None and follower.operator == "|" and not any(one.operator[0] == "<" for one in follower.redirects):
+    if (
+        follower is not None
+        and follower.operator == "|"
+        and not any(one.operator[0] == "<" for one in follower.redirects)
+    ):
         return _interpreter(follower, acts)
     return None
 
 
 def _interpreter(command: SimpleCommand, acts: Sequence[AnalysedCommand]) -> tuple[str, str, str] | None:
-    """Returns the language and the name of the program that runs the command's input as code, started directly or by wrappers."""
+    """Returns the language and the name of the program that runs the command's input as code,
+    started directly or by wrappers.
+    """
     at = next((at for at, act in enumerate(acts) if not act.via and act.text == command.text), None)
     if at is None:
         return None
@@ -127,8 +143,17 @@ def code_blocks(documents: Sequence[HereDocument]) -> Iterator[CodeBlock]:
     for document in documents:
         lines = document.text.removesuffix("\n").split("\n") if document.text else []
         coloured_lines = coloured(document.path, lines, document.language)
-        spans = tuple(tuple(span for text, style in line for span in reveal(text, style, keep="\t")) for line in coloured_lines)
-        yield CodeBlock(path="", start=1, lines=spans, title=seen(_title(document)), more=_EXPANDS if document.expands else "")
+        spans = tuple(
+            tuple(span for text, style in line for span in reveal(text, style, keep="\t"))
+            for line in coloured_lines
+        )
+        yield CodeBlock(
+            path="",
+            start=1,
+            lines=spans,
+            title=seen(_title(document)),
+            more=_EXPANDS if document.expands else "",
+        )
 
 
 _EXPANDS = "The shell replaces the variables ($…) in this text first"

@@ -1,7 +1,8 @@
-"""Makes invisible characters visible: control, bidirectional, zero-width and blank characters become ``‹U+202E›``.
+"""Makes invisible characters visible: control, bidirectional,
+zero-width and blank characters become ``‹U+202E›``.
 
-Long runs of combining accents are replaced by their number.  All texts of a card are processed here, so that the text a person approves
-cannot differ from what will happen.
+Long runs of combining accents are replaced by their number.  All texts of a card are processed here, so that
+the text a person approves cannot differ from what will happen.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _UNUSUAL = re.compile(r"[^ -~]")
 """All that can be invisible; the rest of ASCII is not looked at one by one."""
 _BREAK = re.compile(r"\s*\r?\n\s*")
 _PICTURES = frozenset({"So", "Sk"})
-_ACCENT_RUN = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]{7,}")
+_ACCENT_RUN = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]{7,}"
+)
 """More combining accents than any language uses on one letter; they would cover the lines above."""
 
 
@@ -33,14 +36,18 @@ def seen(text: str, keep: str = "\t") -> str:
 
 
 def one_line(text: str, limit: int = 500) -> str:
-    """Returns ``text`` as one line of at most ``limit`` characters, with hidden characters visible and line breaks as ⏎."""
+    """Returns ``text`` as one line of at most ``limit`` characters,
+    with hidden characters visible and line breaks as ⏎.
+    """
     short = text[: limit + 1].strip("\r\n")
     line = seen(_BREAK.sub(" ⏎ ", short) if "\n" in short else short)
     return line if len(text) <= limit else line[:limit] + "…"
 
 
 def reveal(text: str, style: str = "", keep: str = "\t") -> list[Span]:
-    """Returns ``text`` as spans with ``style``; hidden characters are spans ``‹U+…›`` with the style word ``hidden`` added."""
+    """Returns ``text`` as spans with ``style``;
+    hidden characters are spans ``‹U+…›`` with the style word ``hidden`` added.
+    """
     if _is_visible(text, keep):
         return [(text, style)] if text else []
     text = _ACCENT_RUN.sub(_accent_count, text)
@@ -77,7 +84,9 @@ def _is_invisible(character: str, before: str, keep: str) -> bool:
 
 
 def _joins_picture(character: str, before: str) -> bool:
-    """Whether the character only modifies the emoji before it (coloured ``⚠``, a family of three), which is legitimate."""
+    """Whether the character only modifies the emoji before it (coloured ``⚠``, a family of three),
+    which is legitimate.
+    """
     if character == "\u200d":
         before = before.removesuffix("\ufe0f")
     return character in "\ufe0e\ufe0f\u200d" and before != "" and category(before[-1]) in _PICTURES

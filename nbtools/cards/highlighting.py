@@ -71,7 +71,9 @@ _LANGUAGES = {
     }.items()
     for suffix in suffixes.split()
 }
-"""File suffix → pygments language.  pygments' own search by file name takes 0.4 s, because it looks for plugins."""
+"""File suffix → pygments language.  pygments' own search by file name takes 0.4 s,
+because it looks for plugins.
+"""
 LANGUAGES = frozenset(_LANGUAGES.values())
 
 
@@ -82,7 +84,8 @@ def known_language(name: str) -> str:
 
 
 def coloured(path: str, lines: list[str], language: str = "") -> list[list[Span]]:
-    """Highlights consecutive ``lines`` of the file ``path`` (without line ends); they stay plain where the language is unknown.
+    """Highlights consecutive ``lines`` of the file ``path`` (without line ends);
+    they stay plain where the language is unknown.
 
     ``language`` overrides the file's suffix; it is one of pygments' names or ``text``.
     """
@@ -93,7 +96,9 @@ def coloured(path: str, lines: list[str], language: str = "") -> list[list[Span]
     text = "".join(f"{line}\n" for line in lines)  # pygments needs the line ends, for example of headings
     tokens = [(_word(kind), value) for _, kind, value in lexer.get_tokens_unprocessed(text)]
     result = _by_line(tokens)[:-1]
-    return result if len(result) == len(lines) and sum(len(value) for _, value in tokens) == len(text) else plain
+    return (
+        result if len(result) == len(lines) and sum(len(value) for _, value in tokens) == len(text) else plain
+    )
 
 
 def _by_line(tokens: list[tuple[str, str]]) -> list[list[Span]]:
@@ -147,7 +152,9 @@ def text_of(spans: Iterable[Span]) -> str:
 
 
 def line_spans(spans: Sequence[Span], ranges: Sequence[Range] = (), word: str = "mark") -> tuple[Span, ...]:
-    """Returns a line for display: ``word`` added to the character ``ranges``, shortened around the first, hidden characters visible."""
+    """Returns a line for display: ``word`` added to the character ``ranges``, shortened around the first,
+    hidden characters visible.
+    """
     marked = overlay(spans, ranges, word) if ranges else spans
     first = min((start for start, _ in ranges), default=0)
     return tuple(span for text, style in _window(marked, first) for span in reveal(text, style))

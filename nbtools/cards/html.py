@@ -13,7 +13,9 @@ View: TypeAlias = Literal["split", "unified"]
 
 
 def card_html(card: Card, *, view: View = "split") -> str:
-    """Returns the card with the first lines of its blocks.  A click on the foot unfolds its body, wherever ``<details>`` is kept."""
+    """Returns the card with the first lines of its blocks.
+    A click on the foot unfolds its body, wherever ``<details>`` is kept.
+    """
     return _render("card", card, view=view, brief=True)
 
 
@@ -37,7 +39,9 @@ def _render(template: str, card: Card, **values: object) -> str:
 
 
 def _only_file(card: Card) -> str:
-    """Returns a link to the file that the call is about; empty where there are several, or the body links its files itself."""
+    """Returns a link to the file that the call is about;
+    empty where there are several, or the body links its files itself.
+    """
     if len(card.places) != 1 or any(block.type in ("matches", "listing", "command") for block in card.blocks):
         return ""
     return file_link(card.places[0].path, card, card.places[0].line)
@@ -48,8 +52,12 @@ OPEN_ROWS = 40
 
 
 def unfolding(blocks: Sequence[Block], *, had_approval: bool) -> str:
-    """Returns the link that unfolds the body; empty where it is shown.  Approved and long diffs are folded."""
-    is_folded = any(isinstance(block, DiffBlock) and (had_approval or _rows(block) > OPEN_ROWS) for block in blocks)
+    """Returns the link that unfolds the body; empty where it is shown.
+    Approved and long diffs are folded.
+    """
+    is_folded = any(
+        isinstance(block, DiffBlock) and (had_approval or _rows(block) > OPEN_ROWS) for block in blocks
+    )
     return "show diff" if is_folded else ""
 
 

@@ -1,4 +1,6 @@
-"""Renders the templates of cards, and supplies their filters: inline styles, highlighted lines, links, Markdown."""
+"""Renders the templates of cards, and supplies their filters:
+inline styles, highlighted lines, links, Markdown.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +48,15 @@ def styled(part: str, *extra: str) -> Markup:
 def icon(name: str, colour: str) -> Markup:
     """Returns an icon as SVG in the given colour; unknown names get a hammer."""
     return Markup(
-        "<svg width=14 height=14 viewBox='0 0 16 16' fill=none stroke=currentColor stroke-width=1.3 style='flex:none;{}'>"
-        "<path d='{}' /></svg>"
+        "<svg width=14 height=14 viewBox='0 0 16 16' fill=none stroke=currentColor stroke-width=1.3"
+        " style='flex:none;{}'><path d='{}' /></svg>"
     ).format(tint(colour), ICON_PATHS.get(name, ICON_PATHS["hammer"]))
 
 
 def spans_html(spans: Iterable[Span], side: str = "") -> Markup:
-    """Returns a line as HTML.  ``side`` (``added`` or ``removed``) colours its marks, which stay recognisable without styles."""
+    """Returns a line as HTML.  ``side`` (``added`` or ``removed``) colours its marks,
+    which stay recognisable without styles.
+    """
     # Not a template: a large diff has thousands of lines, and a template would take three times as long.
     pieces: list[str] = []
     for text, words in spans:
@@ -71,12 +75,22 @@ def _tags(words: str, side: str) -> tuple[str, str]:
     style = span_style(words)
     if "mark" in listed:
         style = f"{style};{MARKS.get(side, '')}"
-    name = "u" if "mark" in listed else "b" if listed & {"hit", "bold", "k"} else "i" if listed & {"c", "italic"} else "span"
+    name = (
+        "u"
+        if "mark" in listed
+        else "b"
+        if listed & {"hit", "bold", "k"}
+        else "i"
+        if listed & {"c", "italic"}
+        else "span"
+    )
     return (f"<{name} style={_attribute(style)}>", f"</{name}>") if style else ("", "")
 
 
 def _attribute(value: str) -> str:
-    """Returns an attribute's value, quoted only where it must be: a notebook's JSON has the HTML of thousands of spans."""
+    """Returns an attribute's value, quoted only where it must be:
+    a notebook's JSON has the HTML of thousands of spans.
+    """
     return escape(value) if re.fullmatch(r"[\w:;,.()#%-]+", value) else f"'{escape(value)}'"
 
 
@@ -93,14 +107,34 @@ _ADDRESS = re.compile(r"(https?://[^\s<>\"'‹›]+[^\s<>\"'‹›.,;:!?)\]}])")
 
 
 def file_link(path: str, card: Card, line: int | None = None) -> str:
-    """Returns a relative link to a file of the workspace, at a line; empty where it is outside and no relative link can reach it."""
+    """Returns a relative link to a file of the workspace, at a line;
+    empty where it is outside and no relative link can reach it.
+    """
     if card.root.startswith("/") or path.startswith(("/", "~")) or "‹" in path or not path:
         return ""
     return quote(normpath(join(card.root, path))) + (f"#line={line - 1}" if line else "")
 
 
 _TAGS = {f"h{level}" for level in range(1, 7)} | {
-    *("a", "b", "blockquote", "br", "code", "del", "em", "hr", "i", "li", "ol", "p", "pre", "s", "strong", "sub", "sup"),
+    *(
+        "a",
+        "b",
+        "blockquote",
+        "br",
+        "code",
+        "del",
+        "em",
+        "hr",
+        "i",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "strong",
+        "sub",
+        "sup",
+    ),
     *("table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 
@@ -130,7 +164,11 @@ def markdown_html(text: str) -> Markup:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
-    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"]).disable("image")
+    return (
+        MarkdownIt("commonmark", {"html": False, "linkify": False})
+        .enable(["table", "strikethrough"])
+        .disable("image")
+    )
 
 
 def _is_markdown(block: TextBlock) -> bool:

@@ -1,7 +1,9 @@
-"""Data model of a card, serialised as ``application/vnd.nbtools.call.v1+json``, and of requests to open notebooks.
+"""Data model of a card, serialised as ``application/vnd.nbtools.call.v1+json``,
+and of requests to open notebooks.
 
-One frozen model per block; all renderers (the JupyterLab extension, the script-free HTML, the plain text) only draw these.
-``labextension/src/cards/model.ts`` is generated from this file.  Lines are 1-based, paths relative to the workspace, times in seconds.
+One frozen model per block; all renderers (the JupyterLab extension, the script-free HTML, the plain text)
+only draw these.  ``labextension/src/cards/model.ts`` is generated from this file.  Lines are 1-based, paths
+relative to the workspace, times in seconds.
 """
 
 from __future__ import annotations
@@ -20,16 +22,18 @@ GROUP_MIME = "application/vnd.nbtools.group.v1+json"
 Span = tuple[str, str]
 """Text and its space-separated style words.
 
-Syntax: ``k`` keyword, ``s`` string, ``c`` comment, ``n`` number, ``d`` definition, ``b`` builtin.  Changes inside a line: ``mark``.
-A search hit: ``hit``.  A hidden or bidirectional character made visible: ``hidden``.  Something dangerous: ``warn``.
-Terminal: ``bold dim italic underline strike``, ``fg0`` … ``fg15`` and ``bg0`` … ``bg15``, ``fg#rrggbb``, ``bg#rrggbb``.
+Syntax: ``k`` keyword, ``s`` string, ``c`` comment, ``n`` number, ``d`` definition, ``b`` builtin.  Changes
+inside a line: ``mark``.  A search hit: ``hit``.  A hidden or bidirectional character made visible:
+``hidden``.  Something dangerous: ``warn``.  Terminal: ``bold dim italic underline strike``, ``fg0`` …
+``fg15`` and ``bg0`` … ``bg15``, ``fg#rrggbb``, ``bg#rrggbb``.
 """
 
 State = Literal["validating", "scheduled", "awaiting_approval", "executing", "success", "error", "cancelled"]
 
 
 class Wire(BaseModel):
-    # A model's validator is built when it is first used: a card needs few of these, and building all takes as long as a short call.
+    # A model's validator is built when it is first used:
+    # a card needs few of these, and building all takes as long as a short call.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
@@ -41,7 +45,9 @@ class Line(Wire):
 
 
 class Row(Wire):
-    """One row of a side-by-side diff.  Both sides and not changed: context.  One side only: added or removed."""
+    """One row of a side-by-side diff.  Both sides and not changed: context.
+    One side only: added or removed.
+    """
 
     old: Line | None
     new: Line | None
@@ -49,7 +55,9 @@ class Row(Wire):
 
 
 class Hunk(Wire):
-    """Adjacent rows.  ``folded`` hunks are unchanged and shown as one line; ``hidden`` counts rows that are not part of the card."""
+    """Adjacent rows.  ``folded`` hunks are unchanged and shown as one line;
+    ``hidden`` counts rows that are not part of the card.
+    """
 
     rows: tuple[Row, ...]
     folded: bool = False
@@ -80,7 +88,9 @@ class CommandPart(Wire):
 
 
 class CommandBlock(Wire):
-    """All simple commands of a command line.  A part with the operator ``↳`` is started by the part above it."""
+    """All simple commands of a command line.  A part with the operator ``↳`` is started by the part
+    above it.
+    """
 
     type: Literal["command"] = "command"
     parts: tuple[CommandPart, ...]
@@ -122,7 +132,9 @@ class MatchesBlock(Wire):
 
 
 class ListingEntry(Wire):
-    """A file or a folder.  In a tree, ``branch`` is what is drawn before its name, which then is the last part of the path."""
+    """A file or a folder.  In a tree, ``branch`` is what is drawn before its name,
+    which then is the last part of the path.
+    """
 
     path: str
     branch: str = ""
@@ -254,7 +266,9 @@ class CardPlace(Wire):
 
 
 class CardAction(Wire):
-    """An action that a click sends to the kernel as ``{verb: id}`` on the comm target ``nbtools``; ``magic`` is the equivalent command."""
+    """An action that a click sends to the kernel as ``{verb: id}`` on the comm target ``nbtools``;
+    ``magic`` is the equivalent command.
+    """
 
     verb: Literal["undo", "merge", "keep", "take_back", "apply"]
     id: str
@@ -275,9 +289,13 @@ class Card(Wire):
     added: int = 0
     removed: int = 0
     status: str
-    """The state in words: ``Needs your answer``, ``Running``, ``3 matches in 2 files``, ``Text not found``."""
+    """The state in words: ``Needs your answer``, ``Running``, ``3 matches in 2 files``,
+    ``Text not found``.
+    """
     failed: bool = False
-    """Whether a successful call has a bad outcome, such as a command that exits with 1.  Rendered like an error."""
+    """Whether a successful call has a bad outcome, such as a command that exits with 1.
+    Rendered like an error.
+    """
     detail: str = ""
     """Secondary text beside the status: time, counts."""
     blocks: tuple[Block, ...] = ()
@@ -305,15 +323,19 @@ class Card(Wire):
         return {**fields, "blocks": from_json(unpack(str(value["packed"])))}
 
     def packed(self) -> dict[str, Any]:
-        """Returns the JSON of the card for a MIME bundle: without default values, with its blocks in the field ``packed``."""
+        """Returns the JSON of the card for a MIME bundle:
+        without default values, with its blocks in the field ``packed``.
+        """
         fields = self.model_dump(mode="json", exclude={"blocks"}, exclude_defaults=True)
         blocks = f"[{','.join(block.model_dump_json() for block in self.blocks)}]"
         return {**fields, "packed": pack(blocks.encode())} if self.blocks else fields
 
 
 NOTEBOOKS_TARGET = "nbtools_cells"
-"""The comm target of every page with notebooks.  The kernel opens a comm with a ``NotebookRequest``; the page answers with
-``{"live": NotebookAnswer}`` on a comm of its own with the target ``nbtools``, which reaches the kernel even while a cell blocks it."""
+"""The comm target of every page with notebooks.  The kernel opens a comm with a ``NotebookRequest``; the page
+answers with ``{"live": NotebookAnswer}`` on a comm of its own with the target ``nbtools``, which reaches the
+kernel even while a cell blocks it.
+"""
 
 CellKind = Literal["code", "markdown", "raw"]
 
@@ -343,7 +365,9 @@ class ReplaceTask(Wire):
 
 
 class InsertTask(Wire):
-    """Inserts a cell with the id ``cell`` after the cell ``after``; empty means at the top, null at the end."""
+    """Inserts a cell with the id ``cell`` after the cell ``after``;
+    empty means at the top, null at the end.
+    """
 
     type: Literal["insert"] = "insert"
     path: str
@@ -368,7 +392,9 @@ class MoveTask(Wire):
 
 
 class RunTask(Wire):
-    """Queues a cell.  The answer comes when it has run, or at once where it would run on the requesting kernel."""
+    """Queues a cell.  The answer comes when it has run,
+    or at once where it would run on the requesting kernel.
+    """
 
     type: Literal["run"] = "run"
     path: str
@@ -420,7 +446,9 @@ class OpenedCell(Wire):
 
 
 class NotebookAnswer(Wire):
-    """A page's answer, including the open notebooks of the browser's other pages; ``problem`` says why nothing was done."""
+    """A page's answer, including the open notebooks of the browser's other pages;
+    ``problem`` says why nothing was done.
+    """
 
     id: str
     problem: str = ""

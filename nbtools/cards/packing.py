@@ -1,7 +1,7 @@
 """Packs the blocks of a card for a notebook's file: JSON, compressed, in base64.
 
-nbformat writes one JSON value a line, so that the highlighted lines of a file would take ten times their characters.
-``labextension/src/cards/packing.ts`` unpacks the same.
+nbformat writes one JSON value a line, so that the highlighted lines of a file would take ten times their
+characters. ``labextension/src/cards/packing.ts`` unpacks the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ def pack(json: bytes) -> str:
 
 
 def unpack(packed: str) -> bytes:
-    """Returns the JSON.  Raises ``ValueError`` if the text was not made by ``pack``, or its JSON is longer than ``MAX_JSON``."""
+    """Returns the JSON.  Raises ``ValueError`` if the text was not made by ``pack``,
+    or its JSON is longer than ``MAX_JSON``.
+    """
     stream = zlib.decompressobj()
     try:
         json = stream.decompress(base64.b64decode(packed, validate=True), MAX_JSON)

@@ -1,9 +1,10 @@
 """Inline styles of cards, for HTML without a stylesheet.
 
-Hosts keep all styles (ipywidgets, VS Code, nbconvert, trusted notebooks), only plain declarations (JupyterLab's sanitizer drops
-``var()``), or none (GitHub).  Colours are CSS variables: where our stylesheet ``theme.css`` defines them, HTML has the colours of the
-theme, elsewhere a medium tone that is readable on white and on black.  Text and page colours are never set; borders and backgrounds are
-translucent.  Every card is stored with its notebook, so the styles are short and leave out what is inherited.
+Hosts keep all styles (ipywidgets, VS Code, nbconvert, trusted notebooks), only plain declarations
+(JupyterLab's sanitizer drops ``var()``), or none (GitHub).  Colours are CSS variables: where our stylesheet
+``theme.css`` defines them, HTML has the colours of the theme, elsewhere a medium tone that is readable on
+white and on black.  Text and page colours are never set; borders and backgrounds are translucent.  Every card
+is stored with its notebook, so the styles are short and leave out what is inherited.
 """
 
 from __future__ import annotations
@@ -34,13 +35,16 @@ TOKENS = {
 
 
 MIXED = ("amber", "blue", "green", "red", "grey")
-"""Colours of single words, which are mixed with the host's text colour; that would make each of thousands of highlighted spans longer."""
+"""Colours of single words, which are mixed with the host's text colour;
+that would make each of thousands of highlighted spans longer.
+"""
 
 
 def token(name: str) -> str:
     """Returns a colour for a style."""
     colour = TOKENS[name]
-    return f"var(--nbtools-{name},{f'color-mix(in srgb,{colour} 72%,currentColor)' if name in MIXED else colour})"
+    shown = f"color-mix(in srgb,{colour} 72%,currentColor)" if name in MIXED else colour
+    return f"var(--nbtools-{name},{shown})"
 
 
 AMBER, BLUE, GREEN, RED, GREY = map(token, ("amber", "blue", "green", "red", "grey"))
@@ -60,7 +64,10 @@ def tint(colour: str) -> str:
 
 _SMALL = "font-size:12px"
 _CELL = "padding:0 6px;vertical-align:top;line-height:20px"
-_FRAME = f"border:1px solid {RULE};border-radius:4px;overflow:hidden;margin:2px 0;font:13px/1.45 {_UI};text-align:left"
+_FRAME = (
+    f"border:1px solid {RULE};border-radius:4px;overflow:hidden;margin:2px 0;font:13px/1.45"
+    f" {_UI};text-align:left"
+)
 STYLES = {
     "frame": _FRAME,
     "card": f"{_FRAME};border-left:3px solid {GREY}",
@@ -73,7 +80,10 @@ STYLES = {
     "status": _SMALL,
     "quiet": f"{_SMALL};opacity:.68",
     "block": f"border-top:1px solid {RULE}",
-    "foot": f"display:flex;flex-wrap:wrap;gap:4px 10px;padding:7px 10px;border-top:1px solid {RULE};background-color:{GROUND};{_SMALL}",
+    "foot": (
+        "display:flex;flex-wrap:wrap;gap:4px 10px;padding:7px 10px;border-top:1px solid"
+        f" {RULE};background-color:{GROUND};{_SMALL}"
+    ),
     "record": "opacity:.78",
     "link": "text-decoration:underline",
     "plain": "text-decoration:none;color:inherit",
@@ -92,11 +102,17 @@ STYLES = {
     "warning": f"white-space:pre-wrap;overflow-wrap:anywhere;{tint(AMBER)}",
     "text": "padding:8px 12px",
     "said": f"margin:2px 0;font:13px/1.45 {_UI};text-align:left",
-    "page": f"border:1px solid {RULE};box-sizing:border-box;width:min(100%,440px);height:auto;vertical-align:top;margin:0 4px 4px 0",
+    "page": (
+        "border:1px solid"
+        f" {RULE};box-sizing:border-box;width:min(100%,440px);height:auto;vertical-align:top;margin:0 4px"
+        " 4px 0"
+    ),
     "picture": "display:block;max-width:100%;max-height:480px;margin-bottom:4px",
     "asked": "white-space:pre-wrap;overflow-wrap:anywhere",
     "choices": "margin:2px 0 0;padding-left:18px",
-    "table": f"width:100%;table-layout:fixed;border-collapse:collapse;border:0;margin:0;font-size:12.5px;overflow-wrap:anywhere;{_MONO}",
+    "table": (
+        f"width:100%;table-layout:fixed;border-collapse:collapse;border:0;margin:0;font-size:12.5px;overflow-wrap:anywhere;{_MONO}"
+    ),
     "lines": f"padding:0;white-space:pre-wrap;overflow-wrap:anywhere;{_PRE}",
     "row": "background:none",
     "gutter": f"{_CELL};padding:0 2px 0 0;text-align:right;white-space:pre;user-select:none",
@@ -108,13 +124,17 @@ STYLES = {
     "words": "white-space:pre-wrap;overflow-wrap:anywhere",
     "sheet-code": "overflow-wrap:anywhere;word-break:keep-all;hyphens:none",
     "sheet-cell": "text-align:left;vertical-align:top;padding:3px 14px 3px 0",
-    "comparison-cell": f"text-align:left;vertical-align:top;padding:3px 10px;border-top:1px solid {RULE};overflow:hidden",
+    "comparison-cell": (
+        f"text-align:left;vertical-align:top;padding:3px 10px;border-top:1px solid {RULE};overflow:hidden"
+    ),
     "trace-line": "display:flex;align-items:baseline;gap:8px;padding:3px 10px;white-space:nowrap",
     "trace-number": "min-width:2.6em;text-align:right;opacity:.6;font-size:12px",
     "trace-icon": "min-width:1.1em;text-align:center",
     "trace-code": f"{_MONO};font-size:12px",
-    "trace-strip": "display:flex;align-items:flex-end;height:36px;padding:8px 10px;"
-    f"border-top:1px solid {RULE};border-bottom:1px solid {RULE}",
+    "trace-strip": (
+        "display:flex;align-items:flex-end;height:36px;padding:8px 10px;"
+        f"border-top:1px solid {RULE};border-bottom:1px solid {RULE}"
+    ),
 }
 """Part of a card or of the explorer → its style."""
 
@@ -140,7 +160,10 @@ _BACKGROUNDS = (
     *("#57606a", "#e4605a", "#37b36f", "#e0b040", "#5c9cf0", "#cf7cc6", "#55bcc4", "#f4f6f8"),
 )
 
-MARKS = {"added": f"background-color:{token('added-mark')}", "removed": f"background-color:{token('removed-mark')}"}
+MARKS = {
+    "added": f"background-color:{token('added-mark')}",
+    "removed": f"background-color:{token('removed-mark')}",
+}
 """Style of the differences inside a line, by side."""
 
 
@@ -150,7 +173,13 @@ def span_style(words: str) -> str:
     listed = words.split()
     foreground = next((word[2:] for word in listed if word.startswith("fg")), "")
     background = next((word[2:] for word in listed if word.startswith("bg")), "")
-    colours = [_on_background(foreground, background)] if background else [_foreground(foreground)] if foreground else []
+    colours = (
+        [_on_background(foreground, background)]
+        if background
+        else [_foreground(foreground)]
+        if foreground
+        else []
+    )
     return ";".join([*(SPANS[word] for word in listed if word in SPANS), *colours])
 
 

@@ -54,7 +54,9 @@ _STATES = {"awaiting_approval": "33", "executing": "34", "success": "32", "error
 
 
 def card_text(card: Card, *, colour: bool = False, width: int = 100, brief: bool = False) -> str:
-    """Returns the card in lines of about ``width`` columns; with ``colour`` in the terminal's colours; ``brief`` with first lines only."""
+    """Returns the card in lines of about ``width`` columns; with ``colour`` in the terminal's colours;
+    ``brief`` with first lines only.
+    """
     renderer = CardTextRenderer(width, colour=colour, shorten=preview if brief else whole)
     return "\n".join([renderer.head(card), *renderer.body(card), *renderer.foot(card)])
 
@@ -73,7 +75,10 @@ class CardTextRenderer:
     def spans(self, spans: Sequence[Span]) -> str:
         if not self.colour:
             return text_of(spans)
-        return "".join(self.ink(text, ";".join(_SGR[word] for word in words.split() if word in _SGR)) for text, words in spans)
+        return "".join(
+            self.ink(text, ";".join(_SGR[word] for word in words.split() if word in _SGR))
+            for text, words in spans
+        )
 
     def fitted(self, spans: Sequence[Span], used: int) -> str:
         """Returns a line of code cut to the width; ``used`` columns are taken already."""
@@ -83,7 +88,11 @@ class CardTextRenderer:
         return self.spans(cut(spans, 0, room - 1)) + "…"
 
     def head(self, card: Card) -> str:
-        changes = " ".join(part for part in (f"+{card.added:,}" * bool(card.added), f"−{card.removed:,}" * bool(card.removed)) if part)
+        changes = " ".join(
+            part
+            for part in (f"+{card.added:,}" * bool(card.added), f"−{card.removed:,}" * bool(card.removed))
+            if part
+        )
         status = "  ".join(part for part in (card.status, card.detail) if part)
         room = max(10, self.width - len(card.tool) - len(changes) - len(status) - 6)
         subject = card.subject if len(card.subject) <= room else card.subject[: room - 1] + "…"
@@ -91,7 +100,10 @@ class CardTextRenderer:
         gap = " " * max(2, self.width - len(left) - len(status) - 2)
         accent = "31" if card.failed else _STATES.get(card.state, "2")
         coloured = left.replace(card.tool, self.ink(card.tool, "1"), 1) if card.tool else left
-        return f"{self.ink('▌', accent)} {coloured}{gap}{self.ink(card.status, accent)}{self.ink(status[len(card.status) :], '2')}"
+        return (
+            f"{self.ink('▌', accent)}"
+            f" {coloured}{gap}{self.ink(card.status, accent)}{self.ink(status[len(card.status) :], '2')}"
+        )
 
     def body(self, card: Card) -> Iterator[str]:
         for block in card.blocks:
@@ -113,7 +125,11 @@ class CardTextRenderer:
                 yield from map(self.part, block.parts)
                 yield from [self.ink(f"  ▣ {block.sandbox}", "2")] if block.sandbox else []
             case OutputBlock():
-                yield from self.gap(block.earlier, "earlier line", f", full output in {block.full_output}" if block.full_output else "")
+                yield from self.gap(
+                    block.earlier,
+                    "earlier line",
+                    f", full output in {block.full_output}" if block.full_output else "",
+                )
                 yield from (f"  {self.spans(line)}" for line in block.lines)
             case MatchesBlock():
                 yield from self.matches(block)
@@ -152,7 +168,8 @@ class CardTextRenderer:
         header = f"{self.ink(block.header, '1')} · " if block.header else ""
         yield from f"  {header}{block.text}".replace("\n", "\n  ").split("\n")
         yield from (
-            f"    {number}. {label}{self.ink(f'  {about}', '2') if about else ''}" for number, (label, about) in enumerate(block.choices, 1)
+            f"    {number}. {label}{self.ink(f'  {about}', '2') if about else ''}"
+            for number, (label, about) in enumerate(block.choices, 1)
         )
         if block.answer:
             yield f"  → {block.answer}"
@@ -183,7 +200,10 @@ class CardTextRenderer:
     def line(self, line: UnifiedLine, wide: int) -> str:
         sign = {"removed": "-", "added": "+"}.get(line.side, " ")
         code = self.fitted(line.spans, 2 * wide + 6)
-        return f"{self.ink(f'  {line.numbers}', '2')} {self.ink(sign, {'-': '31', '+': '32'}.get(sign, ''))} {code}".rstrip()
+        return (
+            f"{self.ink(f'  {line.numbers}', '2')} {self.ink(sign, {'-': '31', '+': '32'}.get(sign, ''))}"
+            f" {code}".rstrip()
+        )
 
     def part(self, part: CommandPart) -> str:
         operator = f"{part.operator} " if part.operator else ""
@@ -195,9 +215,9 @@ class CardTextRenderer:
         wide = len(str(max((line.number for group in block.groups for line in group.lines), default=0)))
         for group in block.groups:
             yield self.ink(f"  {group.path} {group.part}".rstrip(), "1")
-            yield from (
-                f"  {self.ink(f'{line.number:>{wide + 2}}', '2')}  {self.fitted(line.spans, wide + 6)}".rstrip() for line in group.lines
-            )
+            for line in group.lines:
+                number = self.ink(f"{line.number:>{wide + 2}}", "2")
+                yield f"  {number}  {self.fitted(line.spans, wide + 6)}".rstrip()
         yield from self.more(block.more)
 
     def entry(self, entry: ListingEntry) -> str:

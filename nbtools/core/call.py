@@ -6,10 +6,11 @@
           │   ╰───────────── allowed ──────────────╯  │              │
           ╰──────────── ErroredCall or CancelledCall, from any of them ╯
 
-A finished call keeps the state it ended from in ``last``, so no field is optional.  Times are seconds since the epoch.
+A finished call keeps the state it ended from in ``last``, so no field is optional.
+Times are seconds since the epoch.
 
-The records are msgspec structs: every call makes six, and a frozen dataclass takes three times as long to make, and to define.
-``msgspec.structs.replace`` makes changed copies.
+The records are msgspec structs: every call makes six, and a frozen dataclass takes three times as long to
+make, and to define. ``msgspec.structs.replace`` makes changed copies.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Kind
 
 
 class ToolCallRequest(Struct, frozen=True):
-    """A request to run a tool.  ``name`` and ``arguments`` are canonical; ``spoken`` is the tool's name as the caller wrote it."""
+    """A request to run a tool.  ``name`` and ``arguments`` are canonical;
+    ``spoken`` is the tool's name as the caller wrote it.
+    """
 
     id: str
     name: str
@@ -38,7 +41,8 @@ class ToolCallRequest(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """The invocation that would run, with the decision of policy and hooks.
 
-    ``arguments`` are the canonical arguments, as requested or as changed since.  ``notes`` are added for the model after the result.
+    ``arguments`` are the canonical arguments, as requested or as changed since.
+    ``notes`` are added for the model after the result.
     """
 
     tool: AnyToolBuilder
@@ -68,7 +72,9 @@ class ValidatingCall(Struct, frozen=True):
 
 
 class EvaluatedCall(Struct, frozen=True):
-    """A call whose decision is not allow.  It causes no event; it is the last state of a call that is denied without a question."""
+    """A call whose decision is not allow.
+    It causes no event; it is the last state of a call that is denied without a question.
+    """
 
     state: ClassVar[str] = "validating"
     request: ToolCallRequest
@@ -85,7 +91,9 @@ class AwaitingApprovalCall(Struct, frozen=True):
 
 
 class ScheduledCall(Struct, frozen=True):
-    """A call that runs as soon as the concurrency limit permits.  ``approval`` is None where no approval was needed."""
+    """A call that runs as soon as the concurrency limit permits.
+    ``approval`` is None where no approval was needed.
+    """
 
     state: ClassVar[str] = "scheduled"
     request: ToolCallRequest
@@ -122,7 +130,9 @@ class ErroredCall(Struct, frozen=True):
 
 
 class CancelledCall(Struct, frozen=True):
-    """A call denied by the person or cancelled by the caller; ``result.error`` says which.  ``answer`` is the person's denial, if any."""
+    """A call denied by the person or cancelled by the caller; ``result.error`` says which.
+    ``answer`` is the person's denial, if any.
+    """
 
     state: ClassVar[str] = "cancelled"
     request: ToolCallRequest
@@ -149,7 +159,9 @@ CallEvent: TypeAlias = ToolCall | OutputEvent
 
 
 class Observer(Protocol):
-    """Observes calls.  It is called in the session's event loop, in order, once per state; it must return quickly and must not raise."""
+    """Observes calls.  It is called in the session's event loop, in order, once per state;
+    it must return quickly and must not raise.
+    """
 
     def notice(self, event: CallEvent) -> None: ...
 

@@ -16,9 +16,10 @@ class Action(StrEnum):
 class Decision:
     """An action with its reason as text.
 
-    ``rule`` is the rule that made it, as written, or the name of a built-in one (*edits need approval*).  ``part`` is the part of the call
-    that it is about: one path, or one command of a command line; empty for the whole call.  ``source`` is the rule's layer: ``user``,
-    ``project``, ``session``, a grant; empty for built-in rules.
+    ``rule`` is the rule that made it, as written, or the name of a built-in one (*edits need approval*).
+    ``part`` is the part of the call that it is about: one path, or one command of a command line; empty for
+    the whole call.  ``source`` is the rule's layer: ``user``, ``project``, ``session``, a grant; empty for
+    built-in rules.
     """
 
     action: Action

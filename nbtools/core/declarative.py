@@ -29,7 +29,9 @@ _ICONS = {
 
 
 class DeclarativeTool(ABC, Generic[P]):
-    """Base class of tools that separate validation from execution.  Subclasses set the attributes of ``ToolBuilder`` on the class."""
+    """Base class of tools that separate validation from execution.
+    Subclasses set the attributes of ``ToolBuilder`` on the class.
+    """
 
     name: str
     display_name: str
@@ -60,20 +62,29 @@ class DeclarativeTool(ABC, Generic[P]):
     def build(self, params: Mapping[str, Any]) -> ToolInvocation[P]:
         """Builds an invocation.  Raises ``ToolFailure`` with a message of one line for invalid parameters."""
 
-    async def build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
+    async def build_and_execute(
+        self, params: Mapping[str, Any], update_output: UpdateOutput | None = None
+    ) -> ToolResult:
         """Builds and executes without asking for approval.  Raises ``ToolFailure``."""
         return complete(checked_result(self.name, await self.build(params).execute(update_output)))
 
     def silent_build(self, params: Mapping[str, Any]) -> ToolInvocation[P] | ToolError:
-        """Builds an invocation and returns a failure as a value.  Never raises, also where the tool's own checks do."""
+        """Builds an invocation and returns a failure as a value.
+        Never raises, also where the tool's own checks do.
+        """
         try:
             return self.build(params)
         except ToolFailure as failure:
             return failure.error
         except Exception as bug:  # noqa: BLE001 - the promise of this method
-            return ToolError(ErrorCode.UNHANDLED_EXCEPTION, f"{self.name} could not check its arguments: {exception_text(bug)}")
+            return ToolError(
+                ErrorCode.UNHANDLED_EXCEPTION,
+                f"{self.name} could not check its arguments: {exception_text(bug)}",
+            )
 
-    async def validate_build_and_execute(self, params: Mapping[str, Any], update_output: UpdateOutput | None = None) -> ToolResult:
+    async def validate_build_and_execute(
+        self, params: Mapping[str, Any], update_output: UpdateOutput | None = None
+    ) -> ToolResult:
         """Builds and executes without asking for approval.  Never raises: every failure becomes a result."""
         invocation = self.silent_build(params)
         if isinstance(invocation, ToolError):
@@ -89,14 +100,19 @@ class DeclarativeTool(ABC, Generic[P]):
 class BaseDeclarativeTool(DeclarativeTool[P]):
     """Validates parameters by ``parameters``; subclasses create the invocation.
 
-    ``parameters`` is a pydantic model class (``P`` is then that model) or a JSON Schema (``P`` is then a mapping).
+    ``parameters`` is a pydantic model class (``P`` is then that model) or a JSON Schema (``P`` is then a
+    mapping).
     """
 
     parameters: type[BaseModel] | Mapping[str, Any]
 
     @property
     def schema(self) -> dict[str, Any]:
-        return {"name": self.name, "description": self.description, "parameters": parameters.schema_of(self.parameters)}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": parameters.schema_of(self.parameters),
+        }
 
     def build(self, params: Mapping[str, Any]) -> ToolInvocation[P]:
         checked = self.validate_tool_params(params)
@@ -112,7 +128,9 @@ class BaseDeclarativeTool(DeclarativeTool[P]):
             try:
                 return cast("P", model.__pydantic_validator__.validate_python(params))
             except ValidationError as error:
-                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, parameters.describe_errors(self.name, model, error)) from None
+                raise ToolFailure(
+                    ErrorCode.INVALID_TOOL_PARAMS, parameters.describe_errors(self.name, model, error)
+                ) from None
         return cast("P", parameters.check_against_schema(self.name, model, params))
 
     def validate_tool_param_values(self, params: P) -> str | None:

@@ -1,7 +1,8 @@
 """Decoders of structs that threads may use at the same time.
 
-msgspec looks at the fields of a struct or a dataclass when it is first decoded, and two threads that are the first at the same time crash
-the process (SIGSEGV, as of 0.22).  They are therefore decoded by these functions, or by decoders that are made when a module is imported.
+msgspec looks at the fields of a struct or a dataclass when it is first decoded, and two threads that are the
+first at the same time crash the process (SIGSEGV, as of 0.22).  They are therefore decoded by these
+functions, or by decoders that are made when a module is imported.
 """
 
 from __future__ import annotations

@@ -3,13 +3,14 @@
 ::
 
     NbtoolsError               base of everything that nbtools raises on purpose
-     ├─ ToolFailure            a call failed and the caller can fix it; raised inside a tool, it becomes a result
+     ├─ ToolFailure            a call failed and the caller can fix it; raised in a tool, it becomes a result
      ├─ PolicyError            a rule or mode is invalid
      ├─ SessionError           a session was created or used wrongly (closed, unknown dialect)
      ├─ TraceError             a log is missing, in no known format, or has changed since it was read
      └─ AgentError             a model cannot be used: no key, unknown model, not reachable, refused
 
-Every other exception raised by a tool was not foreseen by it: it is reported with the line that raised (``unhandled_exception``).
+Every other exception raised by a tool was not foreseen by it:
+it is reported with the line that raised (``unhandled_exception``).
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from nbtools.core.extension_points import extension
 
 
 class ErrorCode(StrEnum):
-    """The closed set of reasons for a failed call.  The values are those of Gemini CLI, except the last five."""
+    """The closed set of reasons for a failed call.
+    The values are those of Gemini CLI, except the last five.
+    """
 
     POLICY_VIOLATION = "policy_violation"
     INVALID_TOOL_PARAMS = "invalid_tool_params"
@@ -94,7 +97,9 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The data of a call whose tool raised an exception: its ``traceback``, as Python prints it, from the tool's own code on."""
+    """The data of a call whose tool raised an exception:
+    its ``traceback``, as Python prints it, from the tool's own code on.
+    """
 
     traceback: str
 
@@ -104,7 +109,8 @@ class NbtoolsError(Exception):
 
 
 class ToolFailure(NbtoolsError):  # noqa: N818 - the name that the public API gives it
-    """A call failed and the caller can fix it.  ``tools.…`` raises it, a magic shows it, ``Session.call`` returns it as a result.
+    """A call failed and the caller can fix it.
+    ``tools.…`` raises it, a magic shows it, ``Session.call`` returns it as a result.
 
     ``data`` has details for programs and dialects; it becomes the data of the result.
     """
@@ -134,18 +140,23 @@ class AgentError(NbtoolsError):
 
 
 class TraceError(NbtoolsError):
-    """A log is missing, in no known format, or has changed since it was read.  Errors inside a log are rows of type ``Problem``."""
+    """A log is missing, in no known format, or has changed since it was read.
+    Errors inside a log are rows of type ``Problem``.
+    """
 
 
 def exception_text(error: BaseException) -> str:
     """Returns the type, the message and the line that raised: ``KeyError: 'x' (/work/tools.py:12)``.
 
-    The line of a cell's code that led there is named as well: ``(cell 5, line 3; /usr/lib/json/decoder.py:355)``.
+    The line of a cell's code that led there is named as well:
+    ``(cell 5, line 3; /usr/lib/json/decoder.py:355)``.
     """
     frames = traceback.extract_tb(error.__traceback__)
     cell_name = extension("core.cell_name")
     cells = [f"{name}, line {frame.lineno}" for frame in frames if (name := cell_name(frame.filename))]
-    last = [] if not frames or cell_name(frames[-1].filename) else [f"{frames[-1].filename}:{frames[-1].lineno}"]
+    last = (
+        [] if not frames or cell_name(frames[-1].filename) else [f"{frames[-1].filename}:{frames[-1].lineno}"]
+    )
     place = "; ".join((*cells[-1:], *last))
     try:
         text = str(error)
@@ -155,7 +166,10 @@ def exception_text(error: BaseException) -> str:
 
 
 _LIBRARY = Path(traceback.__file__).parent
-_CALLERS = tuple(f"{folder}{os.sep}" for folder in (Path(__file__).parents[1], _LIBRARY / "asyncio", _LIBRARY / "concurrent"))
+_CALLERS = tuple(
+    f"{folder}{os.sep}"
+    for folder in (Path(__file__).parents[1], _LIBRARY / "asyncio", _LIBRARY / "concurrent")
+)
 """Folders of the code that calls a tool, in a thread where it is not asynchronous."""
 
 
@@ -187,7 +201,10 @@ def _named_by_cell(frame: traceback.FrameSummary) -> traceback.FrameSummary:
 
 _BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {
     errno.ENOENT: (ErrorCode.FILE_NOT_FOUND, "there is no such file or folder"),
-    errno.EACCES: (ErrorCode.PERMISSION_DENIED, "permission denied; check the owner and mode of the file and its folder"),
+    errno.EACCES: (
+        ErrorCode.PERMISSION_DENIED,
+        "permission denied; check the owner and mode of the file and its folder",
+    ),
     errno.EPERM: (ErrorCode.PERMISSION_DENIED, "the operation is not permitted here"),
     errno.EROFS: (ErrorCode.PERMISSION_DENIED, "the file system is read-only"),
     errno.ENOSPC: (ErrorCode.NO_SPACE_LEFT, "no space is left on the disk; free some and call again"),
@@ -208,7 +225,9 @@ _BY_ERRNO: dict[int, tuple[ErrorCode, str]] = {
 }
 
 
-def from_os_error(error: OSError, subject: str, otherwise: ErrorCode = ErrorCode.EXECUTION_FAILED) -> ToolFailure:
+def from_os_error(
+    error: OSError, subject: str, otherwise: ErrorCode = ErrorCode.EXECUTION_FAILED
+) -> ToolFailure:
     """Translates an operating system error; ``subject`` is the path or command as the caller wrote it."""
     code, reason = _BY_ERRNO.get(error.errno or 0, (otherwise, error.strerror or str(error)))
     return ToolFailure(code, f"{subject}: {reason}.")

@@ -1,7 +1,7 @@
 """Extension points: functions that a lower package calls and a higher package supplies.
 
-The package ``nbtools`` registers them by name; a function is imported when it is first called.  Listeners are added and removed while the
-program runs.
+The package ``nbtools`` registers them by name; a function is imported when it is first called.
+Listeners are added and removed while the program runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def extension(name: str) -> Callable[..., Any]:
 
 
 def extension_or_none(name: str) -> Any:
-    """Returns what is registered for ``name``: a function, or a module.  None where its package is not installed."""
+    """Returns what is registered for ``name``: a function, or a module.
+    None where its package is not installed.
+    """
     target = _TARGETS.get(name, "")
     module, _, function = target.partition(":")
     try:

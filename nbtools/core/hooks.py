@@ -1,6 +1,7 @@
 """Hooks: the user's own code that runs before each call and after its result.
 
-A hook returns nothing, one of the verdicts below, or several at once: ``return Change({...}), Note("the path was corrected")``.
+A hook returns nothing, one of the verdicts below, or several at once:
+``return Change({...}), Note("the path was corrected")``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class CallContext:
 
 @dataclass(frozen=True, slots=True)
 class BeforeCall:
-    """A call before it runs.  ``tool`` and ``arguments`` are canonical; ``spoken`` is the tool's name as the caller wrote it.
+    """A call before it runs.  ``tool`` and ``arguments`` are canonical;
+    ``spoken`` is the tool's name as the caller wrote it.
 
     ``decision`` is that of the policy and of the hooks before this one.
     """
@@ -57,7 +59,9 @@ class AfterCall:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Before a call: prevents it.  After a call: tells the model what is wrong with it.  ``reason`` is passed to the model."""
+    """Before a call: prevents it.  After a call: tells the model what is wrong with it.
+    ``reason`` is passed to the model.
+    """
 
     reason: str
 
@@ -78,7 +82,9 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Replaces all arguments of the call; they are canonical, and are validated and decided like any others."""
+    """Replaces all arguments of the call; they are canonical,
+    and are validated and decided like any others.
+    """
 
     arguments: Mapping[str, Any]
 
@@ -99,14 +105,17 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Withhold:
-    """After a call: replaces its result by an error (``execution_failed``).  ``reason`` is passed to the model."""
+    """After a call: replaces its result by an error (``execution_failed``).
+    ``reason`` is passed to the model.
+    """
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Ends the message: this call fails with ``stop_execution``, and the calls of the same message that have not begun are cancelled.
+    """Ends the message: this call fails with ``stop_execution``,
+    and the calls of the same message that have not begun are cancelled.
 
     After a call, its result is withheld; its effects remain.
     """
@@ -136,10 +145,11 @@ def _no_other_names(_: str, __: Kind) -> Iterable[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Hook:
-    """Base class of hooks.  ``matcher`` is a regular expression for a tool's whole name, empty or ``*`` for every tool.
+    """Base class of hooks.  ``matcher`` is a regular expression for a tool's whole name,
+    empty or ``*`` for every tool.
 
-    ``timeout`` is in seconds.  A hook that crashes, is missing or times out is reported and otherwise ignored; if it is ``closed``, it
-    blocks the call.  Raises ``SessionError`` for an invalid matcher.
+    ``timeout`` is in seconds.  A hook that crashes, is missing or times out is reported and otherwise
+    ignored; if it is ``closed``, it blocks the call.  Raises ``SessionError`` for an invalid matcher.
     """
 
     name: str
@@ -152,7 +162,10 @@ class _Hook:
         try:
             re.compile(self._pattern)
         except re.error as error:
-            raise SessionError(f"The matcher of hook {self.name} is not a valid regular expression: {self.matcher!r} ({error}).") from None
+            raise SessionError(
+                f"The matcher of hook {self.name} is not a valid regular expression: {self.matcher!r}"
+                f" ({error})."
+            ) from None
 
     @property
     def _pattern(self) -> str:
@@ -165,14 +178,18 @@ class _Hook:
 
 @dataclass(frozen=True, kw_only=True)
 class BeforeHook(_Hook):
-    """A hook that runs before calls.  ``run`` is a function, which is run in a thread, or a coroutine function."""
+    """A hook that runs before calls.  ``run`` is a function, which is run in a thread,
+    or a coroutine function.
+    """
 
     run: Callable[[BeforeCall], BeforeAnswer | Awaitable[BeforeAnswer]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AfterHook(_Hook):
-    """A hook that runs after calls.  ``run`` is a function, which is run in a thread, or a coroutine function."""
+    """A hook that runs after calls.  ``run`` is a function, which is run in a thread,
+    or a coroutine function.
+    """
 
     run: Callable[[AfterCall], AfterAnswer | Awaitable[AfterAnswer]]
 

@@ -1,4 +1,6 @@
-"""Renders HTML with Jinja.  Templates escape every value except ``Markup``, which only our own renderers make."""
+"""Renders HTML with Jinja.  Templates escape every value except ``Markup``,
+which only our own renderers make.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class HtmlTemplates:
-    """The templates ``NAME.html.jinja`` in ``folders``, of which the first that has one counts.  They may use the given ``filters``.
+    """The templates ``NAME.html.jinja`` in ``folders``, of which the first that has one counts.
+    They may use the given ``filters``.
 
     Jinja is imported with the first rendering, and a template is compiled with its own first rendering.
     """
@@ -22,7 +25,9 @@ class HtmlTemplates:
         self._filters = filters
 
     def render(self, name: str, /, **values: object) -> str:
-        """Returns the template's HTML.  Raises ``jinja2.UndefinedError`` where it uses a value that is not given."""
+        """Returns the template's HTML.  Raises ``jinja2.UndefinedError`` where it uses a value that is not
+        given.
+        """
         return self._environment.get_template(f"{name}.html.jinja").render(values)
 
     @cached_property

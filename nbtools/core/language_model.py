@@ -29,14 +29,19 @@ class TextRequest:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedText:
-    """Generated text.  ``model`` is the provider's name of the model; ``is_truncated``: it was ended by ``max_tokens``."""
+    """Generated text.  ``model`` is the provider's name of the model;
+    ``is_truncated``: it was ended by ``max_tokens``.
+    """
 
     text: str
     model: str
     is_truncated: bool = False
 
 
-HOW_TO_SET = 'Set one: agent.model = "openai:gpt-5" in a notebook, session.model = nbtools.model_named("openai:gpt-5") in code.'
+HOW_TO_SET = (
+    'Set one: agent.model = "openai:gpt-5" in a notebook, session.model = nbtools.model_named("openai:gpt-5")'
+    " in code."
+)
 """How to set a model, for messages where one is needed and none is set."""
 
 

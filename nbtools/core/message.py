@@ -1,12 +1,13 @@
 """Messages that name tools and parameters, so that every dialect can name its own.
 
-A ``Message`` is a text with references.  As a string it contains the canonical names.  ``Message.worded`` replaces the references by a
-dialect's names, and leaves out advice that refers to something the dialect lacks::
+A ``Message`` is a text with references.  As a string it contains the canonical names.  ``Message.worded``
+replaces the references by a dialect's names, and leaves out advice that refers to what the dialect lacks::
 
     Message.of(f"{name} is a folder, not a file.", Advice(" Use ", ToolName("ls"), " to see what is in it."))
 
-An f-string or ``str.join`` with a message yields a plain string, whose names stay canonical: ``Message.of`` and ``joined`` keep references.
-Results of ``Session.call`` have plain strings; messages occur in what tools return and raise.
+An f-string or ``str.join`` with a message yields a plain string, whose names stay canonical: ``Message.of``
+and ``joined`` keep references. Results of ``Session.call`` have plain strings; messages occur in what tools
+return and raise.
 """
 
 from __future__ import annotations
@@ -34,12 +35,16 @@ class Vocabulary(Protocol):
         ...
 
     def change(self, arguments: Mapping[str, Any]) -> str | None:
-        """Returns ``with name=value …``: how the same call has these canonical arguments; None removes one."""
+        """Returns ``with name=value …``: how the same call has these canonical arguments;
+        None removes one.
+        """
         ...
 
 
 class ToolName:
-    """A tool that a message recommends, by its canonical name; ``others`` are named where a dialect lacks the first."""
+    """A tool that a message recommends, by its canonical name;
+    ``others`` are named where a dialect lacks the first.
+    """
 
     __slots__ = ("names",)
 
@@ -69,7 +74,9 @@ class CalledTool:
 
 
 class Parameter:
-    """A parameter of the called tool by its canonical name, or a value inside it: ``Parameter("items", 0, "text")``."""
+    """A parameter of the called tool by its canonical name, or a value inside it:
+    ``Parameter("items", 0, "text")``.
+    """
 
     __slots__ = ("steps",)
 
@@ -85,7 +92,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class SameCall:
-    """Repeats the call with other canonical arguments; None removes one.  Its text is like ``with offset=1000``."""
+    """Repeats the call with other canonical arguments; None removes one.
+    Its text is like ``with offset=1000``.
+    """
 
     arguments: Mapping[str, Any]
 
@@ -149,13 +158,21 @@ class Message(str):
         return cls("".join(map(str, pieces)), tuple(pieces))
 
     def worded(self, vocabulary: Vocabulary) -> str:
-        """Returns the text in a dialect's words.  A reference outside of advice that has no counterpart keeps its canonical name."""
+        """Returns the text in a dialect's words.
+        A reference outside of advice that has no counterpart keeps its canonical name.
+        """
         return "".join(worded(piece, vocabulary) for piece in self.pieces)
 
     def mapped(self, change: Callable[[str], str]) -> Message:
         """Returns the message with ``change`` applied to its texts; its references stay."""
         pieces = tuple(
-            piece.mapped(change) if isinstance(piece, Message) else change(piece) if isinstance(piece, str) else piece
+            (
+                piece.mapped(change)
+                if isinstance(piece, Message)
+                else change(piece)
+                if isinstance(piece, str)
+                else piece
+            )
             for piece in self.pieces
         )
         return Message.of(*pieces)
@@ -184,7 +201,10 @@ def with_arguments(arguments: Mapping[str, Any]) -> str:
     """Returns ``with a=1 and b="x" and without c``; None removes an argument.  A very long value is cut."""
     values = [f"{name}={_as_json(value)}" for name, value in arguments.items() if value is not None]
     removed = [name for name, value in arguments.items() if value is None]
-    parts = [*([f"with {' and '.join(values)}"] if values else []), *([f"without {' and '.join(removed)}"] if removed else [])]
+    parts = [
+        *([f"with {' and '.join(values)}"] if values else []),
+        *([f"without {' and '.join(removed)}"] if removed else []),
+    ]
     return " and ".join(parts)
 
 
@@ -204,17 +224,25 @@ def in_brackets(text: str) -> str:
 
 def next_page(offset: int, total: int) -> tuple[Advice, ...]:
     """Returns the advice to read on at ``offset``; empty where that is the end."""
-    return (Advice("; the call ", SameCall({"offset": offset}), " returns the next page"),) if offset < total else ()
+    return (
+        (Advice("; the call ", SameCall({"offset": offset}), " returns the next page"),)
+        if offset < total
+        else ()
+    )
 
 
 def changed_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments of ``after`` that ``before`` lacks or has with other values; None for those that it lacks itself."""
+    """Returns the arguments of ``after`` that ``before`` lacks or has with other values;
+    None for those that it lacks itself.
+    """
     changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
     return {**changed, **dict.fromkeys(name for name in before if name not in after)}
 
 
 _SIMILAR = 0.6
-"""The least similarity of a suggestion, as ``difflib`` measures it: *gerp* and *grep* have 0.75, *save* and *delete* 0.4."""
+"""The least similarity of a suggestion, as ``difflib`` measures it:
+*gerp* and *grep* have 0.75, *save* and *delete* 0.4.
+"""
 _FEW = 5
 """So many names are listed where none is similar."""
 
@@ -222,7 +250,9 @@ _FEW = 5
 def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     """Returns the names that are similar to ``word``, best first; often none."""
     folded = {name.casefold(): name for name in known}
-    return [folded[name] for name in difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=_SIMILAR)]
+    return [
+        folded[name] for name in difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=_SIMILAR)
+    ]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,10 +1,11 @@
 """Redacts secrets in displays and in texts for models: ``[redacted: GitHub token]``.
 
-It finds known forms of tokens, private keys, passwords in URLs, random-looking values assigned to names such as ``api_key``, and the values
-of variables that commands do not get.  Other secrets are not found: it limits accidents and is no security boundary.
+It finds known forms of tokens, private keys, passwords in URLs, random-looking values assigned to names such
+as ``api_key``, and the values of variables that commands do not get.  Other secrets are not found: it limits
+accidents and is no security boundary.
 
-For speed, a text is first searched for long runs of letters and digits and for names of secrets.  A token's expression runs only where the
-token's prefix was found, and all its repetitions are bounded.
+For speed, a text is first searched for long runs of letters and digits and for names of secrets.  A token's
+expression runs only where the token's prefix was found, and all its repetitions are bounded.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ _LONG = 16
 
 
 class SecretPattern(NamedTuple):
-    """The form of a secret, which contains one of ``words``.  Group 1 of the expression, if there is one, is the secret itself."""
+    """The form of a secret, which contains one of ``words``.
+    Group 1 of the expression, if there is one, is the secret itself.
+    """
 
     name: str
     words: tuple[str, ...]
@@ -52,7 +55,9 @@ class SecretPattern(NamedTuple):
 
     @property
     def expression(self) -> re.Pattern[str]:
-        """The compiled ``source``.  Few texts have the words of a secret, and compiling all expressions takes 10 ms."""
+        """The compiled ``source``.  Few texts have the words of a secret,
+        and compiling all expressions takes 10 ms.
+        """
         return _compiled(self.source)
 
 
@@ -65,7 +70,10 @@ def _shape(name: str, words: str, expression: str) -> SecretPattern:
     return SecretPattern(name, tuple(words.split()), expression)
 
 
-_PRIVATE_KEY = r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!-)){0,10000}(?:-----END [A-Z ]{0,40}-----)?"
+_PRIVATE_KEY = (
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!-)){0,10000}(?:-----END [A-Z"
+    r" ]{0,40}-----)?"
+)
 SECRET_PATTERNS = (
     _shape("AWS key", "AKIA ASIA", r"(?<![A-Z0-9])A[KS]IA[0-9A-Z]{16}(?![A-Z0-9])"),
     _shape("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[opurs]_[A-Za-z0-9]{36,255}"),
@@ -75,20 +83,34 @@ SECRET_PATTERNS = (
         "glpat- gldt- glrt- glptt- glcbt- glsoat- glagent- glffct- glimt- gloas-",
         r"gl(?:pat|dt|rt|ptt|cbt|soat|agent|ffct|imt|oas)-[A-Za-z0-9_\-]{20,300}(?:\.[0-9a-z]{9})?",
     ),
-    _shape("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-", r"(?:xox[abeprs]|xapp)-[A-Za-z0-9\-]{10,300}"),
-    _shape("Slack address", "hooks.slack.com/services/", r"hooks\.slack\.com/services/([A-Za-z0-9/]{20,100})"),
+    _shape(
+        "Slack token",
+        "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-",
+        r"(?:xox[abeprs]|xapp)-[A-Za-z0-9\-]{10,300}",
+    ),
+    _shape(
+        "Slack address", "hooks.slack.com/services/", r"hooks\.slack\.com/services/([A-Za-z0-9/]{20,100})"
+    ),
     _shape("Stripe key", "_live_ _test_", r"(?<![A-Za-z0-9])[rsp]k_(?:live|test)_[0-9A-Za-z]{16,250}"),
     _shape("Google key", "AIza", r"AIza[0-9A-Za-z_\-]{35}"),
     _shape("Google token", "ya29. GOCSPX-", r"(?:ya29\.|GOCSPX-)[0-9A-Za-z_\-]{20,2000}"),
     _shape("Anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_\-]{20,300}"),
-    _shape("OpenAI key", "sk-", r"(?<![A-Za-z0-9_\-])sk-(?!ant-)(?:(?:proj|svcacct|admin)-[A-Za-z0-9_\-]{20,300}|[A-Za-z0-9]{32,200})"),
+    _shape(
+        "OpenAI key",
+        "sk-",
+        r"(?<![A-Za-z0-9_\-])sk-(?!ant-)(?:(?:proj|svcacct|admin)-[A-Za-z0-9_\-]{20,300}|[A-Za-z0-9]{32,200})",
+    ),
     _shape("Hugging Face token", "hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,100}"),
     _shape("npm token", "npm_", r"npm_[A-Za-z0-9]{36,100}"),
     _shape("PyPI token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_\-]{50,500}"),
     _shape("SendGrid key", "SG.", r"SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}"),
     _shape("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
     _shape("Shopify token", "shpat_ shpss_ shpca_ shppa_", r"shp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}"),
-    _shape("Grafana token", "glsa_ glc_", r"(?<![A-Za-z0-9])(?:glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/]{32,400}={0,3})"),
+    _shape(
+        "Grafana token",
+        "glsa_ glc_",
+        r"(?<![A-Za-z0-9])(?:glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/]{32,400}={0,3})",
+    ),
     _shape("Linear key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}"),
     _shape("Databricks token", "dapi", r"(?<![A-Za-z0-9])dapi[a-f0-9]{32}(?:-\d)?(?![A-Za-z0-9])"),
     _shape("Sentry token", "sntrys_ sntryu_", r"sntry[su]_[A-Za-z0-9+/=_]{60,500}"),
@@ -119,7 +141,9 @@ SECRET_PATTERNS = (
     _shape("Discord address", "/api/webhooks/", r"/api/webhooks/\d{17,20}/([A-Za-z0-9_\-]{60,80})"),
     _shape("Docker token", "dckr_pat_", r"dckr_pat_[A-Za-z0-9_\-]{20,100}"),
     _shape(
-        "JSON web token", "eyJ", r"(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,4000}\.eyJ[A-Za-z0-9_\-]{8,8000}(?:\.[A-Za-z0-9_\-]{0,2000})?"
+        "JSON web token",
+        "eyJ",
+        r"(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,4000}\.eyJ[A-Za-z0-9_\-]{8,8000}(?:\.[A-Za-z0-9_\-]{0,2000})?",
     ),
     _shape("private key", "PRIVATE", _PRIVATE_KEY),
     _shape("password", "://", r"(?<=://)[^\s/:@\"'<>]{0,200}:(?![$<{*%\[])([^\s/@\"'<>]{1,200})@"),
@@ -127,7 +151,10 @@ SECRET_PATTERNS = (
 _STARTS = ("AKIA", "ASIA", "AIza", "eyJ", "dapi", "ATATT3")
 """Prefixes of tokens that are one run of letters and digits; all others have a separator before the run."""
 _RUN, _JOINT = b"w" * 12, 0x2D
-_RUNS = bytes(0x77 if chr(byte).isalnum() and byte < 0x80 else _JOINT if byte in b"-_./+" else 0x20 for byte in range(256))
+_RUNS = bytes(
+    0x77 if chr(byte).isalnum() and byte < 0x80 else _JOINT if byte in b"-_./+" else 0x20
+    for byte in range(256)
+)
 _BEFORE, _INTO = 80, 4
 """How many characters before such a run, and at its beginning, are searched for the prefix."""
 _VALUE = r"""\\?["']?\s{0,3}(?::|=>?)\s{0,3}\\?["']?(?!\$)([^\s"'\\,;()<>{}\[\]&|]{12,500})"""
@@ -141,7 +168,11 @@ _KEYS = tuple(f"{kind}{gap}" for kind in _KINDS.split() for gap in ("_", "-", ""
 
 def secret_kind(value: str) -> str:
     """Returns the kind of secret in ``value``, such as ``GitHub token``; empty where there is none."""
-    found = (shape.name for shape in SECRET_PATTERNS if any(word in value for word in shape.words) and shape.expression.search(value))
+    found = (
+        shape.name
+        for shape in SECRET_PATTERNS
+        if any(word in value for word in shape.words) and shape.expression.search(value)
+    )
     return next(found, "")
 
 
@@ -153,12 +184,27 @@ class Redactor:
 
     @staticmethod
     def of(secrets: Mapping[str, str]) -> Redactor:
-        """Creates a redactor for secrets by name.  Short values and ordinary words are ignored; the longest values come first."""
-        names_by_value = {encoded: name for name, value in secrets.items() if _is_worth_hiding(value) for encoded in encodings(value)}
-        return Redactor(tuple(sorted(((name, value) for value, name in names_by_value.items()), key=lambda one: -len(one[1]))))
+        """Creates a redactor for secrets by name.
+        Short values and ordinary words are ignored; the longest values come first.
+        """
+        names_by_value = {
+            encoded: name
+            for name, value in secrets.items()
+            if _is_worth_hiding(value)
+            for encoded in encodings(value)
+        }
+        return Redactor(
+            tuple(
+                sorted(
+                    ((name, value) for value, name in names_by_value.items()), key=lambda one: -len(one[1])
+                )
+            )
+        )
 
     def text(self, text: str) -> str:
-        """Redacts a text and keeps its number of lines.  Returns ``text`` itself where there is nothing to redact."""
+        """Redacts a text and keeps its number of lines.
+        Returns ``text`` itself where there is nothing to redact.
+        """
         if len(text) < MIN_LENGTH:
             return text
         if isinstance(text, Message):
@@ -179,17 +225,26 @@ class Redactor:
         """Redacts the texts of content for a model."""
         if isinstance(content, str):
             return self.text(content)
-        parts = tuple({**part, "text": self.text(part["text"])} if isinstance(part.get("text"), str) else part for part in content)
+        parts = tuple(
+            {**part, "text": self.text(part["text"])} if isinstance(part.get("text"), str) else part
+            for part in content
+        )
         return content if parts == content else parts
 
     def display(self, display: ToolResultDisplay) -> ToolResultDisplay:
-        """Redacts texts, output, lines of files, matches and items.  Diffs and images stay unchanged, as a person approves them."""
+        """Redacts texts, output, lines of files, matches and items.
+        Diffs and images stay unchanged, as a person approves them.
+        """
         match display:
             case str():
                 return self.text(display)
             case CommandOutput():
                 text, note = self.text(display.text), self.text(display.note)
-                return display if text is display.text and note is display.note else replace(display, text=text, note=note)
+                return (
+                    display
+                    if text is display.text and note is display.note
+                    else replace(display, text=text, note=note)
+                )
             case FileText():
                 lines = "\n".join(display.lines)
                 text = self.text(lines)
@@ -203,7 +258,9 @@ class Redactor:
     def _mixed(self, display: TodoList | Markdown | Several | Media) -> TodoList | Markdown | Several | Media:
         if isinstance(display, Media):
             text = self.text(display.text)
-            return display if text is display.text else replace(display, text=text, pages=())  # the pictures show the secret too
+            return (
+                display if text is display.text else replace(display, text=text, pages=())
+            )  # the pictures show the secret too
         if isinstance(display, Markdown):
             text = self.text(display.text)
             return display if text is display.text else Markdown(text)
@@ -226,8 +283,16 @@ class Redactor:
         return one if text is one.text else replace(one, text=text, ranges=())
 
     def result(self, result: ToolResult) -> ToolResult:
-        """Redacts a result, of its data only a traceback: the others are for programs.  Returns ``result`` where nothing is to redact."""
-        content, display, error, summary, data = result.llm_content, result.return_display, result.error, result.summary, result.data
+        """Redacts a result, of its data only a traceback: the others are for programs.
+        Returns ``result`` where nothing is to redact.
+        """
+        content, display, error, summary, data = (
+            result.llm_content,
+            result.return_display,
+            result.error,
+            result.summary,
+            result.data,
+        )
         content = self.text(content) if isinstance(content, str) else self.content(content)
         display = self.text(display) if isinstance(display, str) else self.display(display)
         if summary is not None:
@@ -236,7 +301,9 @@ class Redactor:
             error = replace(error, message=message)
         if isinstance(data, Raised) and (text := self.text(data.traceback)) is not data.traceback:
             data = Raised(text)
-        same_texts = content is result.llm_content and display is result.return_display and summary is result.summary
+        same_texts = (
+            content is result.llm_content and display is result.return_display and summary is result.summary
+        )
         if same_texts and error is result.error and data is result.data:
             return result
         return ToolResult(content, display, error, summary, data, result.notes)
@@ -247,10 +314,14 @@ _MARKS = "|".join(re.escape(word) for shape in SECRET_PATTERNS[:-1] for word in 
 
 
 def encodings(value: str) -> set[str]:
-    """Returns the value as it is, URL-encoded, in JSON, and in base64 as far as that does not depend on the text after it."""
+    """Returns the value as it is, URL-encoded, in JSON,
+    and in base64 as far as that does not depend on the text after it.
+    """
     raw = value.encode("utf-8", "replace")
     coded = base64.b64encode(raw[: len(raw) // 3 * 3]).decode()
-    return {value, quote(value, safe=""), json.dumps(value, ensure_ascii=False)[1:-1]} | ({coded} if len(coded) >= _LONG else set())
+    return {value, quote(value, safe=""), json.dumps(value, ensure_ascii=False)[1:-1]} | (
+        {coded} if len(coded) >= _LONG else set()
+    )
 
 
 def _is_worth_hiding(value: str) -> bool:
@@ -281,9 +352,17 @@ def _redact_shape(text: str, shape: SecretPattern) -> str:
 def _redact_named(text: str) -> str:
     """Redacts random-looking values after a name such as ``api_key``."""
     low = text.lower()
-    if not ("key" in low or "token" in low or "secret" in low or "passw" in low or "bearer " in low) or len(low) != len(text):
+    if not ("key" in low or "token" in low or "secret" in low or "passw" in low or "bearer " in low) or len(
+        low
+    ) != len(text):
         return text  # lower() changed the length, so positions would not agree
-    found = [span for word in _NAMES if word in low for span in _named_values(low, word) if looks_random(text[slice(*span)])]
+    found = [
+        span
+        for word in _NAMES
+        if word in low
+        for span in _named_values(low, word)
+        if looks_random(text[slice(*span)])
+    ]
     return _redact_spans(text, sorted(found), "secret") if found else text
 
 
@@ -308,7 +387,9 @@ def _redact_spans(text: str, spans: list[tuple[int, int]], name: str) -> str:
 
 
 def looks_random(value: str) -> bool:
-    """Whether the value mixes letters and digits with few repetitions, unlike a word, a path, a call or a number."""
+    """Whether the value mixes letters and digits with few repetitions, unlike a word, a path,
+    a call or a number.
+    """
     if value.startswith("redacted:") or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
     if _compiled(_FILE).fullmatch(value):

@@ -12,14 +12,18 @@ from nbtools.core.extension_points import extension
 from nbtools.core.message import Message, joined
 
 Part: TypeAlias = dict[str, Any]
-"""A JSON part of multi-media content: ``{"text": …}`` or ``{"inline_data": {"mime_type": …, "data": base64}}``."""
+"""A JSON part of multi-media content: ``{"text": …}`` or
+``{"inline_data": {"mime_type": …, "data": base64}}``.
+"""
 
 LlmContent: TypeAlias = str | tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DiffStat:
-    """Lines and characters that a change adds and removes: the model's part, and the person's part if they modified the proposal."""
+    """Lines and characters that a change adds and removes:
+    the model's part, and the person's part if they modified the proposal.
+    """
 
     model_added_lines: int = 0
     model_removed_lines: int = 0
@@ -33,7 +37,8 @@ class DiffStat:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One file before and after.  ``file_diff`` is a unified diff; ``original_content`` is None for a new file.
+    """One file before and after.  ``file_diff`` is a unified diff;
+    ``original_content`` is None for a new file.
 
     ``language`` is set for a part of a file, such as a cell, whose language the file's name does not tell.
     """
@@ -49,7 +54,8 @@ class FileDiff:
     def changed_lines(self) -> tuple[int, int]:
         """The numbers of added and removed lines.
 
-        They are not the sums of ``diff_stat``, which counts a line that the model proposed and the person changed twice.
+        They are not the sums of ``diff_stat``,
+        which counts a line that the model proposed and the person changed twice.
         """
         return _changed_lines(self.file_diff)
 
@@ -62,7 +68,9 @@ def _changed_lines(diff: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """A cell of a notebook: its id, or ``#number`` if it has none, and its number from 1; ``output``: its outputs, not its source."""
+    """A cell of a notebook: its id, or ``#number`` if it has none, and its number from 1;
+    ``output``: its outputs, not its source.
+    """
 
     id: str
     number: int
@@ -74,7 +82,8 @@ class CellPlace:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A line that a search found, or with ``context`` a line next to one.  ``ranges`` are the matches: start and end columns from 0.
+    """A line that a search found, or with ``context`` a line next to one.
+    ``ranges`` are the matches: start and end columns from 0.
 
     In a notebook, ``line`` counts within ``cell``.
     """
@@ -94,7 +103,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """A page of search results, in the order found.  ``total`` counts all matching lines, ``files`` all files that have one."""
+    """A page of search results, in the order found.
+    ``total`` counts all matching lines, ``files`` all files that have one.
+    """
 
     matches: tuple[Match, ...]
     total: int
@@ -104,10 +115,12 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file (``size`` in bytes) or a folder, by its path relative to the workspace; a ``link`` counts as its target.
+    """A file (``size`` in bytes) or a folder, by its path relative to the workspace;
+    a ``link`` counts as its target.
 
-    In a tree, ``branch`` is what is drawn before the name, which is the last part of the path, and ``note`` a remark after it.  An entry
-    without a path has only a remark: how many entries a folder has that are left out.
+    In a tree, ``branch`` is what is drawn before the name, which is the last part of the path, and ``note`` a
+    remark after it.  An entry without a path has only a remark: how many entries a folder has that are left
+    out.
     """
 
     path: str
@@ -140,10 +153,11 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """The output of a command as the terminal received it (colours and carriage returns included), limited to its end.
+    """The output of a command as the terminal received it (colours and carriage returns included),
+    limited to its end.
 
-    ``lines`` counts all printed lines; ``full_output`` is the file with all of it, empty when the text is complete.  ``status`` says in two
-    or three words how the command ended, where it has no exit code.
+    ``lines`` counts all printed lines; ``full_output`` is the file with all of it, empty when the text is
+    complete.  ``status`` says in two or three words how the command ended, where it has no exit code.
     """
 
     text: str
@@ -173,8 +187,8 @@ class PagePicture:
 class Media:
     """An image, a sound or a document: ``data`` is the file's content, ``note`` a remark of one line.
 
-    ``text`` is a document's text, ``pages`` are pictures of its first pages: only people see them, not a model, and logs do not keep
-    the pictures.
+    ``text`` is a document's text, ``pages`` are pictures of its first pages:
+    only people see them, not a model, and logs do not keep the pictures.
     """
 
     path: str
@@ -216,7 +230,17 @@ class Several:
 
 
 ToolResultDisplay: TypeAlias = (
-    str | FileDiff | FileDiffs | Matches | Listing | FileText | CommandOutput | Media | TodoList | Markdown | Several
+    str
+    | FileDiff
+    | FileDiffs
+    | Matches
+    | Listing
+    | FileText
+    | CommandOutput
+    | Media
+    | TodoList
+    | Markdown
+    | Several
 )
 
 
@@ -224,13 +248,14 @@ ToolResultDisplay: TypeAlias = (
 class ToolResult:
     """The result of a call.
 
-    ``llm_content`` is for a model, ``return_display`` for people, ``data`` for programs; ``summary`` has one line.  ``error`` is None when
-    the tool worked, even if a command exits with 1.  ``notes`` are what a model must learn in every dialect: what was ended, left out or
-    cannot be undone, and what hooks add.  A tool and its hooks only set them; whoever passes the result on, such as the session after the
-    dialect has worded its reply, adds them to ``llm_content`` with ``complete``.
+    ``llm_content`` is for a model, ``return_display`` for people, ``data`` for programs; ``summary`` has one
+    line.  ``error`` is None when the tool worked, even if a command exits with 1.  ``notes`` are what a model
+    must learn in every dialect: what was ended, left out or cannot be undone, and what hooks add.  A tool and
+    its hooks only set them; whoever passes the result on, such as the session after the dialect has worded
+    its reply, adds them to ``llm_content`` with ``complete``.
 
-    The fields of the display and of the data can be read from the result itself: ``result.matches`` is ``result.return_display.matches``.
-    Where both have a field, the display's is meant.
+    The fields of the display and of the data can be read from the result itself: ``result.matches`` is
+    ``result.return_display.matches``. Where both have a field, the display's is meant.
     """
 
     llm_content: LlmContent
@@ -252,23 +277,35 @@ class ToolResult:
             if name in _field_names(part):
                 return getattr(part, name)
         names = ", ".join(self._delegated()) or "none"
-        raise AttributeError(f"This result has no attribute {name!r}. Attributes of its display and data: {names}.", name=name, obj=self)
+        raise AttributeError(
+            f"This result has no attribute {name!r}. Attributes of its display and data: {names}.",
+            name=name,
+            obj=self,
+        )
 
     def __dir__(self) -> list[str]:
         return sorted({*super(ToolResult, self).__dir__(), *self._delegated()})
 
     def _delegated(self) -> list[str]:
         own = set(ToolResult.__slots__)
-        return [name for name in dict.fromkeys((*_field_names(self.return_display), *_field_names(self.data))) if name not in own]
+        return [
+            name
+            for name in dict.fromkeys((*_field_names(self.return_display), *_field_names(self.data)))
+            if name not in own
+        ]
 
     def _mime_(self) -> tuple[str, str]:
-        """Returns a card as HTML for marimo, which shows values in this form.  In IPython the call itself shows its card."""
+        """Returns a card as HTML for marimo, which shows values in this form.
+        In IPython the call itself shows its card.
+        """
         return "text/html", extension("core.result_html")(self)
 
     def __repr__(self) -> str:
         if self.error is not None:
             return f"<ToolResult {self.error.code}: {self.error.message}>"
-        text = self.summary or (self.llm_content if isinstance(self.llm_content, str) else f"{len(self.llm_content)} parts")
+        text = self.summary or (
+            self.llm_content if isinstance(self.llm_content, str) else f"{len(self.llm_content)} parts"
+        )
         return f"<ToolResult {text.splitlines()[0][:100] if text else 'empty'}>"
 
 
@@ -276,15 +313,24 @@ def _field_names(part: object) -> tuple[str, ...]:
     """Returns the public fields of a dataclass or pydantic model; none for other values."""
     if isinstance(part, type):
         return ()
-    names = [field.name for field in fields(part)] if is_dataclass(part) else list(getattr(type(part), "model_fields", ()))
+    names = (
+        [field.name for field in fields(part)]
+        if is_dataclass(part)
+        else list(getattr(type(part), "model_fields", ()))
+    )
     return tuple(name for name in names if not name.startswith("_"))
 
 
 def checked_result(tool: str, result: object) -> ToolResult:
-    """Returns what a tool's ``execute`` returned.  Raises ``ToolFailure`` (``unhandled_exception``) unless that is a ``ToolResult``."""
+    """Returns what a tool's ``execute`` returned.
+    Raises ``ToolFailure`` (``unhandled_exception``) unless that is a ``ToolResult``.
+    """
     if isinstance(result, ToolResult):
         return result
-    message = f"{tool} returned {result!r:.100} instead of a ToolResult. Its execute() must return ToolResult(text for a model, display)."
+    message = (
+        f"{tool} returned {result!r:.100} instead of a ToolResult. Its execute() must return ToolResult(text"
+        " for a model, display)."
+    )
     raise ToolFailure(ErrorCode.UNHANDLED_EXCEPTION, message)
 
 
@@ -292,12 +338,18 @@ def failed(error: ToolError, data: object = None) -> ToolResult:
     """Returns the result of a failed call, with the same message for model and person."""
     summary = error.message.split("\n", 1)[0]
     return ToolResult(
-        joined("", ("Error: ", error.message)), error.message, error, error.message if summary == error.message else summary, data
+        joined("", ("Error: ", error.message)),
+        error.message,
+        error,
+        error.message if summary == error.message else summary,
+        data,
     )
 
 
 BATCH_ENDED = "batch_ended"
-"""The ``data`` of a call that was cancelled because an earlier call of its message was denied or stopped the batch."""
+"""The ``data`` of a call that was cancelled because an earlier call of its message was denied or stopped the
+batch.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +361,11 @@ class CancelledOutput:
 
 def with_output(result: ToolResult, output: CancelledOutput, display: ToolResultDisplay) -> ToolResult:
     """Returns the result of a cancelled call with its output until then, for a model and for people."""
-    return replace(result, llm_content=f"{result.llm_content}\nIts output until then:\n{output.text}", return_display=display)
+    return replace(
+        result,
+        llm_content=f"{result.llm_content}\nIts output until then:\n{output.text}",
+        return_display=display,
+    )
 
 
 def map_text(content: LlmContent, change: Callable[[str], str]) -> LlmContent:
@@ -330,13 +386,17 @@ def complete(result: ToolResult) -> ToolResult:
 
 
 def with_words(result: ToolResult, words: Callable[[Message], str]) -> ToolResult:
-    """Returns the result with ``words`` in place of each message in it; ``result`` itself where there is none.  Its data stay."""
+    """Returns the result with ``words`` in place of each message in it;
+    ``result`` itself where there is none.  Its data stay.
+    """
     changes: dict[str, Any] = {}
     if isinstance(result.llm_content, str):
         if isinstance(result.llm_content, Message):
             changes["llm_content"] = words(result.llm_content)
     elif any(isinstance(part.get("text"), Message) for part in result.llm_content):
-        changes["llm_content"] = map_text(result.llm_content, lambda text: words(text) if isinstance(text, Message) else text)
+        changes["llm_content"] = map_text(
+            result.llm_content, lambda text: words(text) if isinstance(text, Message) else text
+        )
     if result.error is not None and isinstance(result.error.message, Message):
         changes["error"] = replace(result.error, message=words(result.error.message))
     if isinstance(result.summary, Message):
@@ -359,6 +419,10 @@ def _display_with_words(display: ToolResultDisplay, words: Callable[[Message], s
             return replace(display, note=words(display.note))
         case Several():
             shown = tuple(_display_with_words(one, words) for one in display.shown)
-            return Several(shown) if any(new is not old for new, old in zip(shown, display.shown, strict=True)) else display
+            return (
+                Several(shown)
+                if any(new is not old for new, old in zip(shown, display.shown, strict=True))
+                else display
+            )
         case _:
             return display

@@ -1,6 +1,7 @@
 """The data of the results that cards, dialects and the panel look at, without the tools that return them.
 
-Whoever shows results must tell these types apart, and need not load the tools: a card of a search loads no terminal.
+Whoever shows results must tell these types apart, and need not load the tools:
+a card of a search loads no terminal.
 """
 
 from __future__ import annotations
@@ -9,19 +10,23 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 UndoOutcome: TypeAlias = Literal["restored", "as before", "merged", "mergeable", "conflict"]
-"""``as before``: nothing to do.  ``mergeable``: changed since, and both changes can be combined.  ``conflict``: they cannot."""
+"""``as before``: nothing to do.  ``mergeable``: changed since, and both changes can be combined.
+``conflict``: they cannot.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellData:
     """The outcome of a command.
 
-    ``exit_code`` is None if ``signal`` ended the command.  ``full_output`` is the file with the whole output, empty if ``text`` has all of
-    it.  ``stopped`` names the limit that ended the command; ``meaning`` explains an exit code of 1 that is not a failure; ``text`` is the
-    output for a model.  ``sandbox`` describes the sandbox, or why there was none; empty if the settings ask for none.  In a sandbox, a
-    signal that ends a command becomes an exit code: 128 plus its number.  ``left`` are the pids of processes that it started and that still
-    run, as the background command ``id``.  ``folder`` is where a command with ``carry`` ended: relative to the workspace, absolute if it is
-    outside and so does not carry over, empty if it did not change.
+    ``exit_code`` is None if ``signal`` ended the command.  ``full_output`` is the file with the whole output,
+    empty if ``text`` has all of it.  ``stopped`` names the limit that ended the command; ``meaning`` explains
+    an exit code of 1 that is not a failure; ``text`` is the output for a model.  ``sandbox`` describes the
+    sandbox, or why there was none; empty if the settings ask for none.  In a sandbox, a signal that ends a
+    command becomes an exit code: 128 plus its number.  ``left`` are the pids of processes that it started and
+    that still run, as the background command ``id``.  ``folder`` is where a command with ``carry`` ended:
+    relative to the workspace, absolute if it is outside and so does not carry over, empty if it did not
+    change.
     """
 
     exit_code: int | None
@@ -41,7 +46,8 @@ class ShellData:
 
 @dataclass(frozen=True, slots=True)
 class ShellBackgroundData:
-    """A background command: started there (``seconds`` is 0), or moved there at its timeout (``seconds``), with ``text`` printed so far.
+    """A background command: started there (``seconds`` is 0), or moved there at its timeout (``seconds``),
+    with ``text`` printed so far.
 
     ``ended`` says how it has ended already, such as ``exited with 0 after 3 s``; empty while it runs.
     """
@@ -59,9 +65,10 @@ class ShellBackgroundData:
 class TerminalState:
     """The state of a terminal.
 
-    ``running``: its bash is running; otherwise ``exit_code`` is that of bash (None: a signal ended it).  ``screen`` is the text of the
-    window; ``new`` is the text printed since the last call, without colours, with unwrapped lines; a full-screen program adds none.
-    ``path`` is bash's working directory.  ``sandbox`` describes the sandbox, or why there is none; empty if the settings ask for none.
+    ``running``: its bash is running; otherwise ``exit_code`` is that of bash (None: a signal ended it).
+    ``screen`` is the text of the window; ``new`` is the text printed since the last call, without colours,
+    with unwrapped lines; a full-screen program adds none.  ``path`` is bash's working directory.  ``sandbox``
+    describes the sandbox, or why there is none; empty if the settings ask for none.
     """
 
     id: str
@@ -85,7 +92,9 @@ class TerminalRunData(TerminalState):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A problem on the lines ``line`` to ``end_line`` (from 1, inclusive) of a file or, in a notebook, of its ``cell`` (from 1)."""
+    """A problem on the lines ``line`` to ``end_line`` (from 1, inclusive) of a file or, in a notebook,
+    of its ``cell`` (from 1).
+    """
 
     severity: Literal["error", "warning"]
     message: str
@@ -99,8 +108,8 @@ class Diagnostic:
 class Diagnostics:
     """The problems that the check found, at most 100.
 
-    ``checked`` names what was checked (``Python``, ``JSON`` …), empty where there is no check for the type of file; ``programs`` are
-    command lines that check more, without the file's name.
+    ``checked`` names what was checked (``Python``, ``JSON`` …), empty where there is no check for the type of
+    file; ``programs`` are command lines that check more, without the file's name.
     """
 
     path: str
@@ -119,7 +128,9 @@ class FileCount:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceInFilesData:
-    """The files by path; ``places``: replacements in all files; ``applied``: whether they were made or only previewed."""
+    """The files by path; ``places``: replacements in all files;
+    ``applied``: whether they were made or only previewed.
+    """
 
     files: tuple[FileCount, ...]
     places: int
@@ -130,7 +141,8 @@ class ReplaceInFilesData:
 class FileUndo:
     """The outcome for one path; ``why`` is the reason for a conflict.
 
-    ``same_lines``: the conflict is only in lines of a text, and can be resolved with ``keep`` or ``take_back``.
+    ``same_lines``: the conflict is only in lines of a text,
+    and can be resolved with ``keep`` or ``take_back``.
     """
 
     path: str
@@ -141,9 +153,11 @@ class FileUndo:
 
 @dataclass(frozen=True, slots=True)
 class UndoData:
-    """The outcome of an undo: the call that was undone, or could not be, and the outcome for each of its files.
+    """The outcome of an undo: the call that was undone, or could not be,
+    and the outcome for each of its files.
 
-    ``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it is known that it did not.
+    ``unsaved`` says why the call, a command, may have changed more than undo restores;
+    empty if it is known that it did not.
     """
 
     call: str
@@ -158,6 +172,8 @@ class UndoData:
 
     @property
     def has_same_lines(self) -> bool:
-        """Whether a refused undo is possible once a person says which of the lines that were changed twice are taken."""
+        """Whether a refused undo is possible once a person says which of the lines that were changed twice
+        are taken.
+        """
         conflicts = [file for file in self.hindered if file.outcome == "conflict"]
         return bool(conflicts) and all(file.same_lines for file in conflicts)

@@ -15,7 +15,8 @@ _CLEANUP_SECONDS = 10.0
 
 
 def run_sync(work: Coroutine[Any, Any, T], thread_name: str = "nbtools-run") -> T:
-    """Returns the result of ``work``, run in an event loop in its own thread; also usable where a loop is running, as in a notebook.
+    """Returns the result of ``work``, run in an event loop in its own thread;
+    also usable where a loop is running, as in a notebook.
 
     An interrupt cancels ``work``, waits until it has cleaned up, and propagates.
     """

@@ -1,8 +1,9 @@
 """Finds secrets in texts that a person is about to share.
 
-It finds what ``redaction`` finds, and more: further forms of tokens, cookies, passwords in command lines and connection strings, short
-passwords with a telling name, and secrets behind the escapes of JSON and HTML, invisible characters, line wrapping and base64.  Nothing is
-lost where it finds too much, because the person sees what would be removed; commit hashes and UUIDs without a telling name are left alone.
+It finds what ``redaction`` finds, and more: further forms of tokens, cookies, passwords in command lines and
+connection strings, short passwords with a telling name, and secrets behind the escapes of JSON and HTML,
+invisible characters, line wrapping and base64.  Nothing is lost where it finds too much, because the person
+sees what would be removed; commit hashes and UUIDs without a telling name are left alone.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret in a session.  ``places`` are the numbers of the steps in which it occurs; ``kept``: a person wants it to stay.
+    """A secret in a session.  ``places`` are the numbers of the steps in which it occurs;
+    ``kept``: a person wants it to stay.
 
     ``shown`` is its beginning and its length, enough to recognise it; ``id`` names it without telling it.
     """
@@ -59,11 +61,17 @@ def _pattern(kind: str, words: str, expression: str) -> SecretPattern:
 
 
 _KEY_LINES = r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/=]{20,4000}+\s++){1,300}+"
-"""Lines of base64.  A match begins at a line's start and does not backtrack: certificates and pictures have thousands of such lines."""
+"""Lines of base64.  A match begins at a line's start and does not backtrack:
+certificates and pictures have thousands of such lines.
+"""
 _KEY_END = _KEY_LINES + r"(?:[A-Za-z0-9+/=]{1,100}\s+)?-{5}END [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,10}-{5}"
 _MORE_PATTERNS = (
     _pattern("Azure storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{40,100}={0,2})"),
-    _pattern("Azure client secret", "Q~", r"(?<![\w~.\-])[A-Za-z0-9_~.\-]{3}\dQ~[A-Za-z0-9_~.\-]{31,34}(?![\w~.\-])"),
+    _pattern(
+        "Azure client secret",
+        "Q~",
+        r"(?<![\w~.\-])[A-Za-z0-9_~.\-]{3}\dQ~[A-Za-z0-9_~.\-]{31,34}(?![\w~.\-])",
+    ),
     _pattern("Azure signature", "?sig= &sig=", r"[?&]sig=([A-Za-z0-9%+/=]{30,120})"),
     _pattern("Google OAuth refresh token", "1//0", r"(?<![A-Za-z0-9/])1//0[A-Za-z0-9_\-]{40,200}"),
     _pattern("OpenRouter key", "sk-or-", r"sk-or-v1-[a-f0-9]{40,80}"),
@@ -76,7 +84,9 @@ _MORE_PATTERNS = (
     _pattern("Mailgun key", "key-", r"(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![0-9A-Za-z])"),
     _pattern("Mailchimp key", "-us", r"(?<![0-9A-Za-z])[0-9a-f]{32}-us\d{1,2}(?!\d)"),
     _pattern("Telegram token", ":AA", r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_\-]{33}(?![A-Za-z0-9_\-])"),
-    _pattern("Discord token", ".", r"(?<![\w\-])[MNO][A-Za-z\d_\-]{23,25}\.[\w\-]{6}\.[\w\-]{27,38}(?![\w\-])"),
+    _pattern(
+        "Discord token", ".", r"(?<![\w\-])[MNO][A-Za-z\d_\-]{23,25}\.[\w\-]{6}\.[\w\-]{27,38}(?![\w\-])"
+    ),
     _pattern("Airtable token", "pat", r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
     _pattern("Alibaba key", "LTAI", r"(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{17,21}(?![A-Za-z0-9])"),
     _pattern("Facebook token", "EAA", r"(?<![A-Za-z0-9])EAA[A-Za-z0-9]{80,300}"),
@@ -85,20 +95,34 @@ _MORE_PATTERNS = (
     _pattern("npm token", "_auth", r"_auth(?:Token)?\s{0,3}=\s{0,3}\"?([A-Za-z0-9+/=_\-]{8,300})"),
     _pattern("registry login", '"auth"', r'"auth"\s{0,3}:\s{0,3}"([A-Za-z0-9+/]{12,400}={0,2})"'),
     _pattern("password", "machine", r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{3,200})"),
-    _pattern("password", "curl", r"\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[= ]?\s?['\"]?[^\s:'\"$]{1,100}:([^\s'\"$]{3,200})"),
+    _pattern(
+        "password",
+        "curl",
+        r"\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[= ]?\s?['\"]?[^\s:'\"$]{1,100}:([^\s'\"$]{3,200})",
+    ),
     _pattern("password", "sshpass", r"\bsshpass\s+-p\s{0,2}['\"]?([^\s'\"$]{3,200})"),
-    _pattern("password", "mysql", r"\bmysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p['\"]?([^\s'\"$\-][^\s'\"]{3,200})"),
+    _pattern(
+        "password", "mysql", r"\bmysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p['\"]?([^\s'\"$\-][^\s'\"]{3,200})"
+    ),
     _pattern("private key", "-----END", _KEY_END),
 )
-_BY_WORD = tuple((word, pattern) for pattern in (*SECRET_PATTERNS[:-1], *_MORE_PATTERNS) for word in pattern.words)
+_BY_WORD = tuple(
+    (word, pattern) for pattern in (*SECRET_PATTERNS[:-1], *_MORE_PATTERNS) for word in pattern.words
+)
 _KEYS_IN_LINES = tuple(one for one in _BY_WORD if one[1].name == "private key")
-_AT_WORDS = tuple(one for one in _BY_WORD if one[0] in {"_auth", '"auth"', "machine", "curl", "sshpass", "mysql", "?sig=", "&sig="})
+_AT_WORDS = tuple(
+    one
+    for one in _BY_WORD
+    if one[0] in {"_auth", '"auth"', "machine", "curl", "sshpass", "mysql", "?sig=", "&sig="}
+)
 """Secrets with other characters in them, such as blanks and quotes, which begin with their word."""
 IN_RUNS = tuple(one for one in _BY_WORD if one not in _KEYS_IN_LINES + _AT_WORDS)
 """Secrets that are one run of the characters of tokens, with their word in it."""
 _RUN, _SHORTEST = ord("w"), 15
 """A Slack token has 15 characters at least, all other tokens have more."""
-_RUNS = bytes(_RUN if (chr(byte).isalnum() and byte < 0x80) or byte in b"_.~+/=%:-" else 0x20 for byte in range(256))
+_RUNS = bytes(
+    _RUN if (chr(byte).isalnum() and byte < 0x80) or byte in b"_.~+/=%:-" else 0x20 for byte in range(256)
+)
 _LONG_RUN = bytes([_RUN]) * _SHORTEST
 _URL_PASSWORD = re.compile(r"(?<=://)[^\s/:@\"'<>]{0,200}:(?![$<{*%\[])([^\s/@\"'<>]{1,200})@")
 _BASIC = re.compile(r"\bbasic\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})", re.IGNORECASE)
@@ -109,16 +133,21 @@ _COOKIE = re.compile(
     re.IGNORECASE,
 )
 _OPTION = re.compile(
-    r"--(?:[a-z]{1,20}-)?(?:password|passwd|passphrase|token|secret|api-?key|access-?key)[= ]['\"]?(?![\-$<{(\[])([^\s\"'`]{6,300})"
+    r"--(?:[a-z]{1,20}-)?(?:password|passwd|passphrase|token|secret|api-?key|access-?key)[="
+    r" ]['\"]?(?![\-$<{(\[])([^\s\"'`]{6,300})"
 )
 _KEYWORDS = ("passw", "pwd", "passphrase", "secret", "token", "credential", "key", "database_url")
-_KEYS = "|".join(rf"{kind}[_\-]?key" for kind in ("api", "access", "private", "auth", "signing", "encryption", "master", "account"))
+_KEYS = "|".join(
+    rf"{kind}[_\-]?key"
+    for kind in ("api", "access", "private", "auth", "signing", "encryption", "master", "account")
+)
 _NAMED = re.compile(  # of a text in lower case: ignoring the case is five times slower
     rf"(passw(?:or)?d|pwd|passphrase|secret|token|credential|{_KEYS}|database_url)"
     r"""(s?[\w\-]{0,40})\\?["'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}(?:\\?(["'`])((?:(?!\\?\3)[^\n]){4,2000}?)\\?\3|([^\s"'`,;()<>{}\[\]&|\\]{6,2000}))"""
 )
 _NO_SECRET = re.compile(
-    r".*\.\.\.|\$.*|%.*|<.*|\{.*|\[.*|\.\.\..*|[*x.\-_#•]+|your[_\- ].*|(?:change|replace)[_\-]?me.*|redacted.*"
+    r".*\.\.\.|\$.*|%.*|<.*|\{.*|\[.*|\.\.\..*|[*x.\-_#•]+|your[_\-"
+    r" ].*|(?:change|replace)[_\-]?me.*|redacted.*"
     r"|placeholder|example|dummy|test"
     r"|none|null|true|false|undefined|optional|required|string|secret|secrets|token|password|passwd|hidden"
     r"|(?:os|process|self|this|config|settings|secrets|env|args|options|request|req|ctx|import)[.\[(].*"
@@ -127,15 +156,21 @@ _NO_SECRET = re.compile(
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([/\"'nrt\\]))")
 _HIDDEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\r"
-_INVISIBLE = re.compile(f"(?:[{_HIDDEN}]|\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]{{0,2000}}(?:\x07|\x1b\\\\)|\x1b[@-Z\\^_])+")
+_INVISIBLE = re.compile(
+    f"(?:[{_HIDDEN}]|\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]{{0,2000}}(?:\x07|\x1b\\\\)|\x1b[@-Z\\^_])+"
+)
 """Zero-width characters, soft hyphens, carriage returns and the sequences of terminals."""
 _MAYBE_INVISIBLE = re.compile(f"[{_HIDDEN}\x1b]")
-_WRAP = re.compile(  # begins with the line break, not with a look behind it, which would be tried at every character
+# begins with the line break, not with a look behind it, which would be tried at every character
+_WRAP = re.compile(
     r"(?:\n(?<=[A-Za-z0-9+/=_.~\-]\n)|\r\n(?<=[A-Za-z0-9+/=_.~\-]\r\n))[ \t]{0,16}(?=[A-Za-z0-9+/=_.~\-])"
 )
 _FULL_LINE = 72
 _CODED = re.compile(r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{24,20000}+={0,2}(?![A-Za-z0-9+/_\-=])")
-_CODED_LINES = re.compile(r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{16,200}+(?:\r?\n[ \t]{0,16}[A-Za-z0-9+/_\-]{1,200}+){1,300}+={0,2}")
+_CODED_LINES = re.compile(
+    r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{16,200}+(?:\r?\n["
+    r" \t]{0,16}[A-Za-z0-9+/_\-]{1,200}+){1,300}+={0,2}"
+)
 _CODED_END = re.compile(r"[A-Za-z0-9+/_\-]{16}")
 _LINE_ENDS = frozenset("\r\n")
 _MOST_CUT = 3
@@ -146,7 +181,9 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
 
 @dataclass(frozen=True, slots=True)
 class SecretSearch:
-    """Finds secrets.  ``patterns`` are further regular expressions; group 1, if there is one, is the secret itself."""
+    """Finds secrets.  ``patterns`` are further regular expressions;
+    group 1, if there is one, is the secret itself.
+    """
 
     patterns: tuple[re.Pattern[str], ...] = ()
 
@@ -172,15 +209,26 @@ class SecretSearch:
         found += [*_wrapped(text, found), *self._coded(text, runs)]
         if _MAYBE_INVISIBLE.search(text) and _INVISIBLE.search(text):
             plain, position = _without(_INVISIBLE, text)
-            found += [Found(kind, position(start), position(end - 1) + 1) for kind, start, end in self._spans(plain)]
+            found += [
+                Found(kind, position(start), position(end - 1) + 1) for kind, start, end in self._spans(plain)
+            ]
         return found
 
     def _coded(self, text: str, runs: Sequence[Span]) -> Iterator[Found]:
         """Yields runs of base64 that contain a secret."""
         kinds = {one[0]: self._kind_in(_decoded(one[0])) for one in _CODED.finditer(_joined(text, runs))}
         for run in runs if any(kinds.values()) else ():
-            yield from (Found(kinds[one[0]], *one.span()) for one in _CODED.finditer(text, *run) if kinds[one[0]])
-        first = next((start for start, end in runs if text[end : end + 1] in _LINE_ENDS and _CODED_END.match(text, end - 16, end)), None)
+            yield from (
+                Found(kinds[one[0]], *one.span()) for one in _CODED.finditer(text, *run) if kinds[one[0]]
+            )
+        first = next(
+            (
+                start
+                for start, end in runs
+                if text[end : end + 1] in _LINE_ENDS and _CODED_END.match(text, end - 16, end)
+            ),
+            None,
+        )
         for one in _CODED_LINES.finditer(text, first) if first is not None else ():
             lines = one[0].split("\n")
             for count in range(len(lines), max(1, len(lines) - _MOST_CUT), -1):
@@ -190,12 +238,20 @@ class SecretSearch:
 
     def _kind_in(self, plain: str) -> str:
         """Returns the kind of the first secret in a decoded text; empty if there is none."""
-        return next((found.kind for found in (*_spans(plain, _runs(plain)), *self._own(plain))), "") if plain else ""
+        return (
+            next((found.kind for found in (*_spans(plain, _runs(plain)), *self._own(plain))), "")
+            if plain
+            else ""
+        )
 
     def _own(self, text: str) -> Iterator[Found]:
         for pattern in self.patterns:
             group = 1 if pattern.groups else 0
-            yield from (Found("pattern", *one.span(group)) for one in pattern.finditer(text) if one.end(group) > one.start(group) >= 0)
+            yield from (
+                Found("pattern", *one.span(group))
+                for one in pattern.finditer(text)
+                if one.end(group) > one.start(group) >= 0
+            )
 
 
 def _runs(text: str) -> list[Span]:
@@ -212,7 +268,8 @@ def _runs(text: str) -> list[Span]:
 def _tokens(text: str, runs: Sequence[Span]) -> Iterator[tuple[SecretPattern, re.Match[str]]]:
     """Yields what has the form of a secret, with its pattern.
 
-    Most texts have few long runs, so most of the words are looked for there: to look for each in all of the text takes ten times longer.
+    Most texts have few long runs, so most of the words are looked for there:
+    to look for each in all of the text takes ten times longer.
     """
     joined = _joined(text, runs)
     for word, pattern in IN_RUNS:
@@ -236,18 +293,30 @@ def _joined(text: str, runs: Sequence[Span]) -> str:
 
 
 def _spans(text: str, runs: Sequence[Span]) -> Iterator[Found]:
-    yield from (Found(pattern.name, *one.span(pattern.expression.groups)) for pattern, one in _tokens(text, runs))
+    yield from (
+        Found(pattern.name, *one.span(pattern.expression.groups)) for pattern, one in _tokens(text, runs)
+    )
     if "://" in text and "@" in text:
         yield from (Found("password in an address", *one.span(1)) for one in _URL_PASSWORD.finditer(text))
     low = text.replace("\u0130", "i").lower()  # the only character that gets longer
     if "basic" in low:
-        yield from (Found("basic authentication", *one.span(1)) for one in _BASIC.finditer(text) if _is_login(one[1]))
+        yield from (
+            Found("basic authentication", *one.span(1)) for one in _BASIC.finditer(text) if _is_login(one[1])
+        )
     if "bearer" in low:
-        yield from (Found("bearer token", *one.span(1)) for one in _BEARER.finditer(text) if any(map(str.isdigit, one[1])))
+        yield from (
+            Found("bearer token", *one.span(1))
+            for one in _BEARER.finditer(text)
+            if any(map(str.isdigit, one[1]))
+        )
     if "cookie" in low or " -b" in low:
         yield from (Found("cookie", *one.span(1)) for one in _COOKIE.finditer(text))
     if "--" in text:
-        yield from (Found("secret in an option", *one.span(1)) for one in _OPTION.finditer(text) if not _NO_SECRET.fullmatch(one[1]))
+        yield from (
+            Found("secret in an option", *one.span(1))
+            for one in _OPTION.finditer(text)
+            if not _NO_SECRET.fullmatch(one[1])
+        )
     if any(word in low for word in _KEYWORDS):
         yield from _named(text, low)
 
@@ -255,7 +324,8 @@ def _spans(text: str, runs: Sequence[Span]) -> Iterator[Found]:
 def _wrapped(text: str, found: Sequence[Found]) -> Iterator[Found]:
     """Yields tokens that go on in the next line.
 
-    One that is complete in its line goes on only if the line is long: otherwise the next line's first word would count as part of it.
+    One that is complete in its line goes on only if the line is long:
+    otherwise the next line's first word would count as part of it.
     """
     plain = _WRAP.sub("", text) if "\n" in text else text
     if len(plain) == len(text) or not (tokens := list(_tokens(plain, _runs(plain)))):
@@ -281,7 +351,8 @@ def _decoded(coded: str) -> str:
 
 
 def _named(text: str, low: str) -> Iterator[Found]:
-    """Yields values that a name calls a secret: ``api_key = "…"``, ``DB_PASSWORD=…``, ``"client_secret": "…"``.
+    """Yields values that a name calls a secret:
+    ``api_key = "…"``, ``DB_PASSWORD=…``, ``"client_secret": "…"``.
 
     ``low`` is the text in lower case.
     """
@@ -295,17 +366,32 @@ def _named(text: str, low: str) -> Iterator[Found]:
 
 def _is_named_secret(text: str, match: re.Match[str], group: int) -> bool:
     value, keyword, quoted = text[slice(*match.span(group))], text[slice(*match.span(1))], group == 4
-    if _NO_SECRET.fullmatch(value) or value.startswith("redacted:") or (not quoted and text[match.end() : match.end() + 1] in {"(", "["}):
+    if (
+        _NO_SECRET.fullmatch(value)
+        or value.startswith("redacted:")
+        or (not quoted and text[match.end() : match.end() + 1] in {"(", "["})
+    ):
         return False
-    variable = keyword.isupper() and not match[2].endswith(("_file", "_path", "_name", "_id", "_url", "_length", "_count"))
+    variable = keyword.isupper() and not match[2].endswith(
+        ("_file", "_path", "_name", "_id", "_url", "_length", "_count")
+    )
     digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if keyword.lower().startswith(("passw", "pwd", "passphrase")):
         plain = not (digits or variable) and value.isidentifier()
-        return len(value) >= _MIN_PASSWORD and not any(map(str.isspace, value)) and (quoted or not plain) and not value.isdigit()
+        return (
+            len(value) >= _MIN_PASSWORD
+            and not any(map(str.isspace, value))
+            and (quoted or not plain)
+            and not value.isdigit()
+        )
     if any(map(str.isspace, value)) or not letters:
         return False
     if variable or quoted:
-        return digits and len(value) >= MIN_LENGTH and (variable or len(value) >= _LONG_VALUE or looks_random(value))
+        return (
+            digits
+            and len(value) >= MIN_LENGTH
+            and (variable or len(value) >= _LONG_VALUE or looks_random(value))
+        )
     return looks_random(value)
 
 
@@ -335,7 +421,9 @@ def _of_escape(found: re.Match[str]) -> str:
 
 
 def _unescaped(text: str) -> tuple[str, _Positions] | None:
-    """Returns a text without the escapes of JSON and JavaScript or, where it has none, those of HTML; None where it has neither."""
+    """Returns a text without the escapes of JSON and JavaScript or, where it has none, those of HTML;
+    None where it has neither.
+    """
     if "\\" in text and _ESCAPE.search(text):
         return _replaced(_ESCAPE, _of_escape, text)
     if "&" in text and _ENTITY.search(text) and html.unescape(text) != text:
@@ -343,7 +431,9 @@ def _unescaped(text: str) -> tuple[str, _Positions] | None:
     return None
 
 
-def _replaced(expression: re.Pattern[str], character: Callable[[re.Match[str]], str], text: str) -> tuple[str, _Positions]:
+def _replaced(
+    expression: re.Pattern[str], character: Callable[[re.Match[str]], str], text: str
+) -> tuple[str, _Positions]:
     """Returns a text in which the matches of an expression are replaced by characters."""
     pieces: list[str] = []
     plain, raw = [0], [0]

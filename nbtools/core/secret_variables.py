@@ -11,15 +11,19 @@ from nbtools.core.redaction import secret_kind
 
 
 def secret_variables(outer: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that look like secrets, by name or value; commands get them only if the settings say so."""
+    """Returns the variables that look like secrets, by name or value;
+    commands get them only if the settings say so.
+    """
     return {name: value for name, value in outer.items() if is_secret(name, value)}
 
 
 @lru_cache(maxsize=2_000)
 def is_secret(name: str, value: str) -> bool:
-    """Returns whether a variable is treated as a secret.  Numbers, switches and file names are not, except names of credentials files.
+    """Returns whether a variable is treated as a secret.
+    Numbers, switches and file names are not, except names of credentials files.
 
-    git's configuration is not a secret, nor is the socket of the ssh agent, which signs but never reveals a key.
+    git's configuration is not a secret, nor is the socket of the ssh agent,
+    which signs but never reveals a key.
     """
     if not value or name.startswith(_GIT) or name in _NONE:
         return False
@@ -44,7 +48,8 @@ _ENDS = re.compile(
     r"|CONN(?:ECTION)?_?STR(?:ING)?)$"
 )
 _MAYBE = frozenset(
-    "TOKEN TOKENS KEY KEYS PASS PWD PAT PASSCODE AUTH AUTHORIZATION BEARER CERT CERTIFICATE PRIVATE COOKIE COOKIES JWT MNEMONIC".split()  # noqa: SIM905
+    "TOKEN TOKENS KEY KEYS PASS PWD PAT PASSCODE AUTH AUTHORIZATION BEARER CERT CERTIFICATE PRIVATE COOKIE"  # noqa: SIM905
+    " COOKIES JWT MNEMONIC".split()
 )
 _PUBLIC = frozenset({"PUBLIC", "PUBLISHABLE", "MAX"})
 _SWITCH = re.compile(r"[\d.,]*|true|false|yes|no|on|off|none|null|auto|basic|default", re.IGNORECASE)

@@ -1,8 +1,9 @@
 """Renders terminal output as it appears on the screen.
 
-Supported are colours and weights (SGR with 16, 256 and 24-bit colours), carriage return, backspace, cursor moves and erasing within a line,
-and moves up and down as in progress bars of several lines.  All other control sequences (titles, links, modes, bells, absolute positions)
-are dropped.  A tab stays a tab; every other character counts as one column.
+Supported are colours and weights (SGR with 16, 256 and 24-bit colours), carriage return, backspace, cursor
+moves and erasing within a line, and moves up and down as in progress bars of several lines.  All other
+control sequences (titles, links, modes, bells, absolute positions) are dropped.  A tab stays a tab; every
+other character counts as one column.
 """
 
 from __future__ import annotations
@@ -28,11 +29,15 @@ _SGR = re.compile(r"\x1b\[([\d;:]*)m")
 _LINE_CLEARED = re.compile(r"\x1b\[2K\r|\r\x1b\[[02]?K")
 _VERTICAL = re.compile(rf"{_CSI}\d*[A-FJ]")
 _MOST_COLUMNS = 4096
-"""The most columns that a move can go past a line's end.  No terminal is wider, and the gap is filled with blanks."""
+"""The most columns that a move can go past a line's end.
+No terminal is wider, and the gap is filled with blanks.
+"""
 
 
 def styled_lines(text: str) -> list[list[Span]]:
-    """Returns the lines as lists of styled spans.  A final newline ends the last line and starts no new one."""
+    """Returns the lines as lists of styled spans.
+    A final newline ends the last line and starts no new one.
+    """
     text = text.replace("\r\n", "\n")
     if _is_bare(text):
         return [[(line, "")] if line else [] for line in text.removesuffix("\n").split("\n")] if text else []
@@ -52,11 +57,15 @@ def plain_text(text: str) -> str:
         return _TOKEN.sub("", text) if _CONTROL.search(uncoloured) else uncoloured
     screen = _Screen()
     screen.feed(text)
-    return "\n".join(row.text() if isinstance(row, _Cells) else "".join(part for part, _ in row) for row in screen.rows)
+    return "\n".join(
+        row.text() if isinstance(row, _Cells) else "".join(part for part, _ in row) for row in screen.rows
+    )
 
 
 def _is_bare(text: str) -> bool:
-    """Whether the text has no control characters.  For ASCII, deleting bytes is ten times faster than searching."""
+    """Whether the text has no control characters.
+    For ASCII, deleting bytes is ten times faster than searching.
+    """
     if text.isascii():
         return len(text.encode("ascii").translate(None, _CONTROL_BYTES)) == len(text)
     return not _CONTROL.search(text)
@@ -93,11 +102,16 @@ class _Cells:
 
     def spans(self) -> list[Span]:
         pairs = zip(self.styles, self.characters, strict=True)
-        return [("".join(character for _, character in run), style) for style, run in groupby(pairs, key=lambda pair: pair[0])]
+        return [
+            ("".join(character for _, character in run), style)
+            for style, run in groupby(pairs, key=lambda pair: pair[0])
+        ]
 
 
 class _Screen:
-    """The screen's lines after all text so far.  A line stays a list of spans until the cursor moves in it."""
+    """The screen's lines after all text so far.
+    A line stays a list of spans until the cursor moves in it.
+    """
 
     def __init__(self) -> None:
         self.rows: list[list[Span] | _Cells] = [[]]
@@ -142,7 +156,12 @@ class _Screen:
 
     def _moving(self, chunk: str) -> None:
         chunk = self._skip_overwritten(chunk)
-        if not self.rows[self.row] and not self.column and "\x1b" not in chunk and not _CONTROL.search(chunk.replace("\r", "")):
+        if (
+            not self.rows[self.row]
+            and not self.column
+            and "\x1b" not in chunk
+            and not _CONTROL.search(chunk.replace("\r", ""))
+        ):
             chunk = _overwritten(chunk)
         at = 0
         for token in _TOKEN.finditer(chunk):
@@ -154,7 +173,9 @@ class _Screen:
             self._write(chunk[at:])
 
     def _skip_overwritten(self, chunk: str) -> str:
-        """Skips what a progress bar overwrites: all before the line was last cleared, except its colours.  Returns the rest."""
+        """Skips what a progress bar overwrites: all before the line was last cleared, except its colours.
+        Returns the rest.
+        """
         cut = max((found.end() for found in _LINE_CLEARED.finditer(chunk)), default=0)
         if not cut or _VERTICAL.search(chunk, 0, cut):
             return chunk
@@ -182,14 +203,23 @@ class _Screen:
             self._erase_below(amount)
         else:
             steps = min(int(amount[:6] or 1), _MOST_COLUMNS) or 1
-            self.row = min(max(0, self.row + steps * {"A": -1, "F": -1, "B": 1, "E": 1}.get(to, 0)), len(self.rows) - 1)
-            column = {"C": self.column + steps, "D": self.column - steps, "G": steps - 1, "`": steps - 1, "E": 0, "F": 0}.get(
-                to, self.column
+            self.row = min(
+                max(0, self.row + steps * {"A": -1, "F": -1, "B": 1, "E": 1}.get(to, 0)), len(self.rows) - 1
             )
+            column = {
+                "C": self.column + steps,
+                "D": self.column - steps,
+                "G": steps - 1,
+                "`": steps - 1,
+                "E": 0,
+                "F": 0,
+            }.get(to, self.column)
             self.column = max(0, min(column, len(self._cells().characters) + _MOST_COLUMNS))
 
     def _erase_below(self, how: str) -> None:
-        """Erases below the cursor.  Erasing above or everything is ignored, as a terminal keeps that in its scrollback."""
+        """Erases below the cursor.  Erasing above or everything is ignored,
+        as a terminal keeps that in its scrollback.
+        """
         if how in ("", "0"):
             self._cells().erase(self.column, "0")
             del self.rows[self.row + 1 :]
@@ -241,7 +271,9 @@ def _words(pen: _Pen) -> str:
     if "inverse" in pen.flags:
         foreground, background = background or "0", foreground or "7"
     flags = [flag for flag in ("bold", "dim", "italic", "underline", "strike") if flag in pen.flags]
-    return " ".join([*flags, *([f"fg{foreground}"] if foreground else []), *([f"bg{background}"] if background else [])])
+    return " ".join(
+        [*flags, *([f"fg{foreground}"] if foreground else []), *([f"bg{background}"] if background else [])]
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -307,7 +339,10 @@ def _indexed(index: int) -> str:
     if index >= 232:
         grey = 8 + 10 * (index - 232)
         return f"#{grey:02x}{grey:02x}{grey:02x}"
-    levels = [0 if level == 0 else 55 + 40 * level for level in ((index - 16) // 36, (index - 16) // 6 % 6, (index - 16) % 6)]
+    levels = [
+        0 if level == 0 else 55 + 40 * level
+        for level in ((index - 16) // 36, (index - 16) // 6 % 6, (index - 16) % 6)
+    ]
     return "#{:02x}{:02x}{:02x}".format(*levels)
 
 

@@ -1,6 +1,7 @@
 """The tool framework: a tool *builds* an invocation from parameters; only an invocation can run.
 
-The names are those of Gemini CLI's tool framework in Python spelling.  Calls are cancelled by asyncio, so there is no signal parameter.
+The names are those of Gemini CLI's tool framework in Python spelling.
+Calls are cancelled by asyncio, so there is no signal parameter.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from nbtools.core.confirmation import FileChoice, ToolCallConfirmationDetails, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.confirmation import (
+    FileChoice,
+    ToolCallConfirmationDetails,
+    ToolConfirmationOutcome,
+    ToolConfirmationPayload,
+)
 from nbtools.core.result import ToolResult, ToolResultDisplay
 
 
@@ -60,7 +66,8 @@ class PathTarget:
 
 @dataclass(frozen=True, slots=True)
 class CommandTarget:
-    """The command line that a call runs; rules match each simple command in it.  ``directory`` is relative to the workspace.
+    """The command line that a call runs; rules match each simple command in it.
+    ``directory`` is relative to the workspace.
 
     ``moving``: a running command may change to another directory before this one starts.
     """
@@ -92,12 +99,16 @@ class ToolInvocation(Protocol[P_co]):
 
     @property
     def kind(self) -> Kind | None:
-        """The kind of this call where it differs from the tool's: a preview only reads.  None: the tool's kind."""
+        """The kind of this call where it differs from the tool's: a preview only reads.
+        None: the tool's kind.
+        """
         ...
 
     @property
     def asks(self) -> Asks:
-        """Whether this call needs approval where no rule applies, if that differs from the tool.  None: as the tool declares."""
+        """Whether this call needs approval where no rule applies, if that differs from the tool.
+        None: as the tool declares.
+        """
         ...
 
     def get_description(self) -> str:
@@ -111,16 +122,21 @@ class ToolInvocation(Protocol[P_co]):
     async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
         """Returns what to show when the call needs approval; False for the general form.
 
-        Raises ``ToolFailure`` when it is already clear that the call would fail, so that nobody is asked in vain.
+        Raises ``ToolFailure`` when it is already clear that the call would fail,
+        so that nobody is asked in vain.
         """
         ...
 
-    async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
+    async def on_confirm(
+        self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None
+    ) -> None:
         """Receives the person's answer before the call runs."""
         ...
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        """Runs the call.  Raises ``ToolFailure`` for what the caller can fix; when cancelled, it leaves nothing running."""
+        """Runs the call.  Raises ``ToolFailure`` for what the caller can fix;
+        when cancelled, it leaves nothing running.
+        """
         ...
 
 
@@ -156,7 +172,8 @@ class ToolBuilder(Protocol[P_co]):
     def can_update_output(self) -> bool: ...
     @property
     def asks(self) -> Asks:
-        """Whether calls need approval where no rule applies: True they do, False they do not, None depends on the kind.
+        """Whether calls need approval where no rule applies:
+        True they do, False they do not, None depends on the kind.
 
         ``always``: every call asks, whatever the mode and the rules allow.
         """
@@ -164,11 +181,15 @@ class ToolBuilder(Protocol[P_co]):
 
     @property
     def output_limit(self) -> int:
-        """The most characters of a result for a model; a longer one is cut in the middle and stored whole in a file."""
+        """The most characters of a result for a model;
+        a longer one is cut in the middle and stored whole in a file.
+        """
         ...
 
     def build(self, params: Mapping[str, Any]) -> ToolInvocation[P_co]:
-        """Builds an invocation.  Raises ``ToolFailure`` (``invalid_tool_params``, ``path_not_in_workspace``) with one line of message."""
+        """Builds an invocation.  Raises ``ToolFailure`` (``invalid_tool_params``,
+        ``path_not_in_workspace``) with one line of message.
+        """
         ...
 
 
@@ -200,7 +221,9 @@ class BaseToolInvocation(Generic[P]):
     async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
         return False
 
-    async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
+    async def on_confirm(
+        self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None
+    ) -> None:
         return None
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
@@ -211,7 +234,8 @@ class SelectableInvocation(Protocol):
     """An invocation whose confirmation has ``parts``: a person may choose among them."""
 
     def select(self, files: Sequence[FileChoice]) -> AnyToolInvocation:
-        """Returns the invocation that applies only what was chosen of the change that was put to the person, or none of it.
+        """Returns the invocation that applies only what was chosen of the change that was put to the person,
+        or none of it.
 
         Raises ``ToolFailure`` (``invalid_tool_params``) for choices that do not fit the change.
         """
@@ -226,17 +250,23 @@ class ModifiableTool(Protocol[P]):
 
 
 class ModifyContext(Protocol[P]):
-    def create_updated_params(self, original_content: str | None, new_content: str, params: P) -> Mapping[str, Any]:
+    def create_updated_params(
+        self, original_content: str | None, new_content: str, params: P
+    ) -> Mapping[str, Any]:
         """Returns the arguments that give the file ``new_content``; they are validated and decided again."""
         ...
 
     def remember_proposal(self, invocation: ToolInvocation[P], proposed_content: str) -> ToolInvocation[P]:
-        """Returns the invocation with diff statistics that count differences from ``proposed_content`` as the person's part."""
+        """Returns the invocation with diff statistics that count differences from ``proposed_content`` as the
+        person's part.
+        """
         ...
 
 
 def approval_preference(tool: ToolBuilder[P], invocation: ToolInvocation[P]) -> Asks:
-    """Returns whether a call needs approval, as the invocation or its tool declares; ``always`` of the tool wins."""
+    """Returns whether a call needs approval, as the invocation or its tool declares;
+    ``always`` of the tool wins.
+    """
     return tool.asks if invocation.asks is None or tool.asks == "always" else invocation.asks
 
 
@@ -249,23 +279,36 @@ def runs_beside(tool: ToolBuilder[P]) -> bool:
 
 
 def names_only(tool: ToolBuilder[P]) -> bool:
-    """Whether the tool shows only names and sizes of files.  Such a tool has a true attribute ``names_only``."""
+    """Whether the tool shows only names and sizes of files.
+    Such a tool has a true attribute ``names_only``.
+    """
     return bool(getattr(tool, "names_only", False))
 
 
 def has_no_target(invocations: type) -> bool:
     """Whether calls of this class never have a target, whatever their arguments are."""
-    return all(getattr(invocations, name, None) is getattr(BaseToolInvocation, name) for name in ("target", "tool_locations"))
+    return all(
+        getattr(invocations, name, None) is getattr(BaseToolInvocation, name)
+        for name in ("target", "tool_locations")
+    )
 
 
 def examples_of(tool: ToolBuilder[P]) -> tuple[Example, ...]:
-    """Returns the examples that a tool declares in its attribute ``examples``, or else in its schema; often none."""
+    """Returns the examples that a tool declares in its attribute ``examples``, or else in its schema;
+    often none.
+    """
     declared = getattr(tool, "examples", ()) or (tool.schema.get("parameters") or {}).get("examples", ())
-    return tuple(one if isinstance(one, Example) else Example("", one) for one in declared if isinstance(one, Example | Mapping))
+    return tuple(
+        one if isinstance(one, Example) else Example("", one)
+        for one in declared
+        if isinstance(one, Example | Mapping)
+    )
 
 
 def is_mcp_tool(tool: ToolBuilder[P]) -> bool:
-    """Whether an MCP server provides the tool.  Such a tool has the attribute ``of_server``: the server's name and its own name there."""
+    """Whether an MCP server provides the tool.
+    Such a tool has the attribute ``of_server``: the server's name and its own name there.
+    """
     return getattr(tool, "of_server", None) is not None
 
 

@@ -23,7 +23,8 @@ def is_valid_name(name: str) -> bool:
 def mcp_tool_names(server: str, tools: Iterable[str], taken: Collection[str] = ()) -> Mapping[str, str]:
     """Returns the names of a server's tools, by the names that the server uses.
 
-    Names that need no change are assigned first, so the result does not depend on the order of the server's list.
+    Names that need no change are assigned first,
+    so the result does not depend on the order of the server's list.
     """
     named: dict[str, str] = {}
     used = set(taken)
@@ -35,12 +36,17 @@ def mcp_tool_names(server: str, tools: Iterable[str], taken: Collection[str] = (
 
 
 def mcp_tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
-    """Returns ``mcp__server__tool`` with invalid characters replaced by ``_``; a name that is too long is cut at its end.
+    """Returns ``mcp__server__tool`` with invalid characters replaced by ``_``;
+    a name that is too long is cut at its end.
 
     A name that is cut or ``taken`` ends with a hash of the whole name, which is always the same.
     """
     whole = f"{PREFIX}{server_part(server)}__{_sanitized(tool)}"
-    return whole if len(whole) <= MAX_LENGTH and whole not in taken else _shortened(whole, MAX_LENGTH, f"{server}\0{tool}")
+    return (
+        whole
+        if len(whole) <= MAX_LENGTH and whole not in taken
+        else _shortened(whole, MAX_LENGTH, f"{server}\0{tool}")
+    )
 
 
 def server_part(server: str) -> str:
@@ -55,13 +61,17 @@ def server_prefix(server: str) -> str:
 
 
 def mcp_rule(server: str, tool: str = "*") -> str:
-    """Returns the rule for a server's tools: all, or those of a name or pattern.  Patterns are not changed."""
+    """Returns the rule for a server's tools: all, or those of a name or pattern.
+    Patterns are not changed.
+    """
     prefix = f"{PREFIX}{server}__" if "*" in server else server_prefix(server)
     return f"{prefix}{tool}" if "*" in tool or "*" in server else mcp_tool_name(server, tool)
 
 
 def belongs_to_server(tool: str, server: str) -> bool:
-    """Whether a tool of this name belongs to the server, also in Gemini CLI's form (``mcp_server_tool``, cut after 30)."""
+    """Whether a tool of this name belongs to the server, also in Gemini CLI's form (``mcp_server_tool``,
+    cut after 30).
+    """
     return tool.startswith((f"{PREFIX}{server_part(server)}__", f"mcp_{_sanitized(server)}_"[:30]))
 
 
@@ -77,7 +87,15 @@ def _sanitized(name: str) -> str:
 CANONICAL_NAMES = (
     *("read", "read_many", "diagnostics", "ls", "tree", "glob", "grep"),
     *("edit", "write", "patch", "replace_in_files", "revise", "move", "delete"),
-    *("shell", "shell_output", "shell_kill", "terminal_open", "terminal_run", "terminal_output", "terminal_kill"),
+    *(
+        "shell",
+        "shell_output",
+        "shell_kill",
+        "terminal_open",
+        "terminal_run",
+        "terminal_output",
+        "terminal_kill",
+    ),
     *("fetch", "todo", "memory", "ask", "cells"),
 )
 """The canonical tool names.  All other tools in a registry are custom tools."""

@@ -18,7 +18,9 @@ class RenamedTool:
         self._tool = tool
         self.name = name
         if isinstance(tool, ModifiableTool):
-            self.get_modify_context = tool.get_modify_context  # set on the instance, where later Pythons look for protocol members
+            self.get_modify_context = (
+                tool.get_modify_context
+            )  # set on the instance, where later Pythons look for protocol members
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -79,7 +81,10 @@ class Toolset(Mapping[str, AnyToolBuilder]):
         duplicates = sorted({name for name in new.values() if list(new.values()).count(name) > 1})
         if duplicates:
             raise ValueError(f"two tools would have the same name: {', '.join(duplicates)}")
-        return Toolset(tool if new[name] == name else cast("AnyToolBuilder", RenamedTool(tool, new[name])) for name, tool in self.items())
+        return Toolset(
+            tool if new[name] == name else cast("AnyToolBuilder", RenamedTool(tool, new[name]))
+            for name, tool in self.items()
+        )
 
     def prefixed(self, prefix: str) -> Toolset:
         return self.renamed(lambda name: prefix + name)
@@ -88,9 +93,14 @@ class Toolset(Mapping[str, AnyToolBuilder]):
 def check_declaration(tool: AnyToolBuilder) -> None:
     """Raises ``TypeError`` or ``ValueError`` for a tool that could not be declared to a model."""
     if not is_tool(tool):
-        raise TypeError(f"{tool!r} is not a tool: it needs a name and a build(params) method. Decorate a function with @tool to make one.")
+        raise TypeError(
+            f"{tool!r} is not a tool: it needs a name and a build(params) method. Decorate a function with"
+            " @tool to make one."
+        )
     if not is_valid_name(tool.name):
-        raise ValueError(f"{tool.name!r} is not a name for a tool: use at most {MAX_LENGTH} letters, digits, _ . : and -.")
+        raise ValueError(
+            f"{tool.name!r} is not a name for a tool: use at most {MAX_LENGTH} letters, digits, _ . : and -."
+        )
     declared = getattr(tool, "schema", None)
     parameters = declared.get("parameters") if isinstance(declared, Mapping) else None
     if not isinstance(parameters, Mapping) or parameters.get("type") != "object":
@@ -101,9 +111,15 @@ def check_declaration(tool: AnyToolBuilder) -> None:
 
 
 class ToolRegistry:
-    """The tools of a session by canonical name, in the order of registration.  Tools in ``later`` are created when first used."""
+    """The tools of a session by canonical name, in the order of registration.
+    Tools in ``later`` are created when first used.
+    """
 
-    def __init__(self, tools: Iterable[AnyToolBuilder] = (), later: Mapping[str, Callable[[], AnyToolBuilder]] | None = None) -> None:
+    def __init__(
+        self,
+        tools: Iterable[AnyToolBuilder] = (),
+        later: Mapping[str, Callable[[], AnyToolBuilder]] | None = None,
+    ) -> None:
         self._later = dict(later or {})
         self._tools: dict[str, AnyToolBuilder | None] = dict.fromkeys(self._later)
         self._watchers: list[Callable[[], None]] = []
@@ -136,19 +152,22 @@ class ToolRegistry:
         """Returns a tool.  Raises ``ToolFailure`` (``tool_not_registered``) that suggests similar names."""
         tool = self.find(name)
         if tool is None:
-            raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self._tools)}")
+            raise ToolFailure(
+                ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self._tools)}"
+            )
         return tool
 
     def register(self, tool: AnyToolBuilder, *, replace: bool = False) -> None:
         """Adds a tool; with ``replace``, in place of one of the same name.
 
-        Raises ``TypeError`` for something that is not a tool, ``ValueError`` for a name that is taken or that models do not accept, and for
-        a declaration without a schema of an object.
+        Raises ``TypeError`` for something that is not a tool, ``ValueError`` for a name that is taken or that
+        models do not accept, and for a declaration without a schema of an object.
         """
         check_declaration(tool)
         if not replace and tool.name in self._tools:
             raise ValueError(
-                f"There is a tool {tool.name} already. Give this one another name, or register it with replace=True to use it instead."
+                f"There is a tool {tool.name} already. Give this one another name, or register it with"
+                " replace=True to use it instead."
             )
         self._later.pop(tool.name, None)
         self._tools[tool.name] = tool
@@ -163,7 +182,9 @@ class ToolRegistry:
         return tool
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Calls ``watcher`` after each change, in the thread that made it, until the returned function is called."""
+        """Calls ``watcher`` after each change, in the thread that made it,
+        until the returned function is called.
+        """
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher)
 

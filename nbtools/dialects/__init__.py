@@ -1,4 +1,6 @@
-"""Dialects: tool names, parameters and result texts of other agents.  All other packages use canonical names only."""
+"""Dialects: tool names, parameters and result texts of other agents.
+All other packages use canonical names only.
+"""
 
 from importlib import import_module
 
@@ -44,8 +46,12 @@ def is_name_of(name: str, dialect: Dialect) -> bool:
 
 
 def canonical_tool_name(name: str, first: Dialect) -> str:
-    """Returns the canonical tool for an agent's name, looked up in ``first`` before the other dialects; unknown names unchanged."""
+    """Returns the canonical tool for an agent's name, looked up in ``first`` before the other dialects;
+    unknown names unchanged.
+    """
     if name in CANONICAL_NAMES or not name.isidentifier():
         return name
     others = (dialect(other) for other in _MODULES if other != first.name)
-    return next((candidate.by_name[name][0].tool for candidate in (first, *others) if name in candidate.by_name), name)
+    return next(
+        (candidate.by_name[name][0].tool for candidate in (first, *others) if name in candidate.by_name), name
+    )

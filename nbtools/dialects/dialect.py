@@ -20,7 +20,9 @@ Arguments: TypeAlias = Mapping[str, Any]
 
 
 ServerToolNames: TypeAlias = Callable[[str, str], tuple[str, ...]]
-"""Takes an MCP server and its tool name; returns the agent's name and then former ones.  Empty: the canonical name is used."""
+"""Takes an MCP server and its tool name; returns the agent's name and then former ones.
+Empty: the canonical name is used.
+"""
 
 
 def canonical_names(_: str, __: str) -> tuple[str, ...]:
@@ -31,8 +33,9 @@ def canonical_names(_: str, __: str) -> tuple[str, ...]:
 class ToolMapping:
     """Maps one of an agent's tools to a canonical tool.
 
-    ``tool`` is the canonical name, ``description`` is for the agent's model.  ``former`` names and parameter sets are still accepted, but
-    not declared to a model.  A ``special`` tool does only a part of what the canonical one does; no message recommends it.
+    ``tool`` is the canonical name, ``description`` is for the agent's model.  ``former`` names and parameter
+    sets are still accepted, but not declared to a model.  A ``special`` tool does only a part of what the
+    canonical one does; no message recommends it.
     """
 
     name: str
@@ -64,7 +67,9 @@ class CallContext(NamedTuple):
 
 
 class CanonicalCall(NamedTuple):  # a tuple, because every call creates one
-    """A call converted to the canonical tool and arguments, and the function that converts its result back."""
+    """A call converted to the canonical tool and arguments,
+    and the function that converts its result back.
+    """
 
     tool: str
     arguments: Arguments
@@ -85,24 +90,25 @@ def _refuse(_: str, error: ToolError) -> ToolResult:
 
 @dataclass(frozen=True)
 class Dialect:
-    """Converts calls to canonical ones and results to an agent's wording.  A name without mapping is taken as canonical.
+    """Converts calls to canonical ones and results to an agent's wording.
+    A name without mapping is taken as canonical.
 
-    Several mappings may share a name: the first whose parameters accept the arguments applies.  Where none does, and the name is both a
-    former one and that of the canonical tool, the canonical parameters apply to a call that has a parameter which the
-    agent lacks.  Otherwise, if the agent ignores unknown parameters, the mapping applies that ignores the fewest.
-    ``reads_first``: whether a file must be read before it is changed, unless a session sets that otherwise.
-    ``read_tokens``: the most tokens of text that reading a file returns; None for no such limit.  ``reads_whole_lines``: whether
-    reading returns long lines whole.
-    ``ignore_files``: the agent's own ignore files at the root of a workspace, and ``reads_ignored``, whether a git-ignored file can be
-    read by its name, unless a session sets them otherwise.
-    ``reads_recordings``: whether the agent reads audio and video files.
-    ``carries_folder``: whether the working directory carries over between commands, so that it is no parameter of the agent's tool.
-    ``server_names``: the agent's names of MCP tools.
-    ``differences``: what deliberately differs from the agent's behaviour, a sentence each with the reason; listed in docs/dialects.md.
-    ``refuse`` words the result of a request that is no call: invalid arguments or an unknown name.
-    ``refusal_ends_batch``: after a person has denied a call, the calls of the same message that have not begun are cancelled.
-    ``wait_parameter``: a parameter of every declared tool, whose value true makes the call wait for the earlier ones of its message.
-    ``untrusted`` marks text of others for the model: what MCP servers return, and the output of cancelled calls.
+    Several mappings may share a name: the first whose parameters accept the arguments applies.  Where none
+    does, and the name is both a former one and that of the canonical tool, the canonical parameters apply to
+    a call that has a parameter which the agent lacks.  Otherwise, if the agent ignores unknown parameters,
+    the mapping applies that ignores the fewest.  ``reads_first``: whether a file must be read before it is
+    changed, unless a session sets that otherwise.  ``read_tokens``: the most tokens of text that reading a
+    file returns; None for no such limit.  ``reads_whole_lines``: whether reading returns long lines whole.
+    ``ignore_files``: the agent's own ignore files at the root of a workspace, and ``reads_ignored``, whether
+    a git-ignored file can be read by its name, unless a session sets them otherwise.  ``reads_recordings``:
+    whether the agent reads audio and video files.  ``carries_folder``: whether the working directory carries
+    over between commands, so that it is no parameter of the agent's tool.  ``server_names``: the agent's
+    names of MCP tools.  ``differences``: what deliberately differs from the agent's behaviour, a sentence
+    each with the reason; listed in docs/dialects.md.  ``refuse`` words the result of a request that is no
+    call: invalid arguments or an unknown name.  ``refusal_ends_batch``: after a person has denied a call, the
+    calls of the same message that have not begun are cancelled.  ``wait_parameter``: a parameter of every
+    declared tool, whose value true makes the call wait for the earlier ones of its message.  ``untrusted``
+    marks text of others for the model: what MCP servers return, and the output of cancelled calls.
     """
 
     name: str
@@ -125,14 +131,19 @@ class Dialect:
     @cached_property
     def by_name(self) -> dict[str, tuple[ToolMapping, ...]]:
         names = dict.fromkeys(spelling.name for spelling in self.mappings)
-        return {name: tuple(spelling for spelling in self.mappings if spelling.name == name) for name in names}
+        return {
+            name: tuple(spelling for spelling in self.mappings if spelling.name == name) for name in names
+        }
 
-    def read(self, name: str, arguments: Arguments, root: str = "", folder: Callable[[], str] = workspace_root) -> CanonicalCall:
+    def read(
+        self, name: str, arguments: Arguments, root: str = "", folder: Callable[[], str] = workspace_root
+    ) -> CanonicalCall:
         """Converts a call to the canonical tool and arguments.
 
-        ``root`` is the workspace's absolute path, for results that contain it.  ``folder`` returns the folder, relative to the root, where
-        commands start in a dialect whose working directory carries over between calls; it is called only for such a command.
-        Raises ``ToolFailure`` (``invalid_tool_params``).
+        ``root`` is the workspace's absolute path, for results that contain it.  ``folder`` returns the
+        folder, relative to the root, where commands start in a dialect whose working directory carries over
+        between calls; it is called only for such a command.  Raises ``ToolFailure``
+        (``invalid_tool_params``).
         """
         spellings = self.by_name.get(name)
         if spellings is None:
@@ -148,15 +159,24 @@ class Dialect:
         lenient = [spelling for spelling in spellings if spelling.params.ignores_unknown]
         known = [spelling.params.known_only(arguments) for spelling in lenient]
         order = sorted(range(len(lenient)), key=lambda index: -len(known[index]))
-        call = self._first_accepting([lenient[index] for index in order], name, [known[index] for index in order], context, [])
+        call = self._first_accepting(
+            [lenient[index] for index in order], name, [known[index] for index in order], context, []
+        )
         if call is None:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problems[0])
         return call
 
     def _first_accepting(
-        self, spellings: Sequence[ToolMapping], name: str, arguments: Sequence[Arguments], context: CallContext, problems: list[str]
+        self,
+        spellings: Sequence[ToolMapping],
+        name: str,
+        arguments: Sequence[Arguments],
+        context: CallContext,
+        problems: list[str],
     ) -> CanonicalCall | None:
-        """Returns the call of the first mapping that accepts its arguments; adds to ``problems`` why those before do not."""
+        """Returns the call of the first mapping that accepts its arguments;
+        adds to ``problems`` why those before do not.
+        """
         for spelling, given in zip(spellings, arguments, strict=True):
             try:
                 params = spelling.params.model_validate(dict(given), context=context)
@@ -174,25 +194,39 @@ class Dialect:
 
     def own_arguments(self, arguments: Arguments) -> Arguments:
         """Returns the arguments of a tool without mapping, without the parameter that the dialect adds."""
-        return {key: value for key, value in arguments.items() if key != self.wait_parameter} if self.wait_parameter else arguments
+        return (
+            {key: value for key, value in arguments.items() if key != self.wait_parameter}
+            if self.wait_parameter
+            else arguments
+        )
 
     def waits(self, arguments: Arguments) -> bool:
         """Whether the call asks to wait for the earlier ones of its message."""
         return bool(self.wait_parameter) and arguments.get(self.wait_parameter) is True
 
     def speak(self, tool: str, arguments: Arguments) -> tuple[str, Arguments] | None:
-        """Converts a canonical call to the agent's tool and parameters; None where it has none.  Without mappings: the call itself."""
+        """Converts a canonical call to the agent's tool and parameters; None where it has none.
+        Without mappings: the call itself.
+        """
         if not self.mappings:
             return tool, arguments
         for spelling in self.mappings:
-            parameters = spelling.params.from_canonical(arguments) if spelling.tool == tool and not spelling.former else None
+            parameters = (
+                spelling.params.from_canonical(arguments)
+                if spelling.tool == tool and not spelling.former
+                else None
+            )
             if parameters is not None:
                 return spelling.name, parameters
         return None
 
     def names_of(self, tool: str) -> tuple[str, ...]:
         """Returns the agent's current names of the canonical tool ``tool``."""
-        return tuple(dict.fromkeys(spelling.name for spelling in self.mappings if spelling.tool == tool and not spelling.former))
+        return tuple(
+            dict.fromkeys(
+                spelling.name for spelling in self.mappings if spelling.tool == tool and not spelling.former
+            )
+        )
 
 
 NBTOOLS = Dialect("nbtools", reads_recordings=True)
@@ -202,7 +236,8 @@ NBTOOLS = Dialect("nbtools", reads_recordings=True)
 def with_defaults(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any] | None:
     """Fills in the defaults of canonical arguments; None where there is an argument that ``defaults`` lacks.
 
-    ``defaults`` lists all parameters that a mapping can express, so that a parameter added to a tool later is never dropped silently.
+    ``defaults`` lists all parameters that a mapping can express,
+    so that a parameter added to a tool later is never dropped silently.
     """
     present = {name: value for name, value in arguments.items() if value is not None}
     return {**defaults, **present} if present.keys() <= defaults.keys() else None
@@ -215,7 +250,9 @@ def without_none(**arguments: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class CallVocabulary:
-    """A dialect's words in messages about a call that was made with ``params`` and converted to canonical ``arguments``."""
+    """A dialect's words in messages about a call that was made with ``params`` and converted to canonical
+    ``arguments``.
+    """
 
     dialect: Dialect
     mapping: ToolMapping
@@ -225,7 +262,11 @@ class CallVocabulary:
     def tool(self, name: str) -> str | None:
         if name == self.mapping.tool and not self.mapping.special:
             return self.mapping.name
-        current = (mapping for mapping in self.dialect.mappings if mapping.tool == name and not mapping.former and not mapping.special)
+        current = (
+            mapping
+            for mapping in self.dialect.mappings
+            if mapping.tool == name and not mapping.former and not mapping.special
+        )
         return next((mapping.name for mapping in current), None)
 
     def called(self) -> str:
@@ -241,4 +282,6 @@ class CallVocabulary:
         if before is None or after is None or before == after:
             return None
         removed = dict.fromkeys(name for name in before if name not in after)
-        return with_arguments({**{name: value for name, value in after.items() if before.get(name) != value}, **removed})
+        return with_arguments(
+            {**{name: value for name, value in after.items() if before.get(name) != value}, **removed}
+        )

@@ -17,9 +17,13 @@ from nbtools.dialects.mcp_names import ServerNames
 
 
 class DialectTool:
-    """A canonical tool with an agent's name, description and parameters; everything else is delegated to the tool."""
+    """A canonical tool with an agent's name, description and parameters;
+    everything else is delegated to the tool.
+    """
 
-    def __init__(self, tool: AnyToolBuilder, spelling: ToolMapping, dialect: Dialect, registry: ToolRegistry) -> None:
+    def __init__(
+        self, tool: AnyToolBuilder, spelling: ToolMapping, dialect: Dialect, registry: ToolRegistry
+    ) -> None:
         self._tool = tool
         self._registry = registry
         self._spelling = spelling
@@ -29,16 +33,25 @@ class DialectTool:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        return {"name": self.name, "description": self.description, "parameters": schema_of(self._spelling.params)}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": schema_of(self._spelling.params),
+        }
 
     @property
     def examples(self) -> tuple[Example, ...]:
         """The tool's examples in this dialect's parameters, as far as these can express them."""
-        spoken = [(one.about, self._spelling.params.from_canonical(one.arguments)) for one in examples_of(self._tool)]
+        spoken = [
+            (one.about, self._spelling.params.from_canonical(one.arguments))
+            for one in examples_of(self._tool)
+        ]
         return tuple(Example(about, arguments) for about, arguments in spoken if arguments is not None)
 
     def build(self, params: Mapping[str, Any]) -> AnyToolInvocation:
-        """Builds an invocation of the canonical tool that the parameters mean: another mapping of the name may apply."""
+        """Builds an invocation of the canonical tool that the parameters mean:
+        another mapping of the name may apply.
+        """
         call = self._dialect.read(self.name, params)
         return self._registry.get(call.tool).build(call.arguments)
 
@@ -47,7 +60,9 @@ class DialectTool:
 
 
 class WaitingTool(RenamedTool):
-    """A tool without mapping, such as one of an MCP server, with the parameter to wait that the dialect adds to every tool."""
+    """A tool without mapping, such as one of an MCP server,
+    with the parameter to wait that the dialect adds to every tool.
+    """
 
     def __init__(self, tool: AnyToolBuilder, name: str, dialect: Dialect) -> None:
         super().__init__(tool, name)
@@ -59,15 +74,22 @@ class WaitingTool(RenamedTool):
         parameters, properties = declared["parameters"], declared["parameters"].get("properties", {})
         if parameters.get("type") != "object" or not isinstance(properties, Mapping):
             return declared
-        wait = {"type": "boolean", "description": "Whether to wait for the earlier calls of the same message."}
-        return {**declared, "parameters": {**parameters, "properties": {**properties, self._dialect.wait_parameter: wait}}}
+        wait = {
+            "type": "boolean",
+            "description": "Whether to wait for the earlier calls of the same message.",
+        }
+        return {
+            **declared,
+            "parameters": {**parameters, "properties": {**properties, self._dialect.wait_parameter: wait}},
+        }
 
     def build(self, params: Mapping[str, Any]) -> AnyToolInvocation:
         return self._tool.build(self._dialect.own_arguments(params))
 
 
 class DialectTools(Mapping[str, AnyToolBuilder]):
-    """A registry's tools in one dialect: mapped tools under the agent's names, all others, such as MCP tools, under their own.
+    """A registry's tools in one dialect:
+    mapped tools under the agent's names, all others, such as MCP tools, under their own.
 
     Former and canonical names are found too, but only the agent's names are listed.
     """
@@ -88,7 +110,11 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
             return self._registry.names()
         current = (spelling for spelling in self._dialect.mappings if not spelling.former)
         mapped = dict.fromkeys(spelling.name for spelling in current if spelling.tool in self._registry)
-        others = (name for name in self._registry.names() if name not in CANONICAL_NAMES and name not in self._mapped)
+        others = (
+            name
+            for name in self._registry.names()
+            if name not in CANONICAL_NAMES and name not in self._mapped
+        )
         return tuple(dict.fromkeys((*mapped, *map(self._server_names.agent_name, others))))
 
     def __getitem__(self, name: str) -> AnyToolBuilder:
@@ -104,7 +130,9 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
         return len(self.names())
 
     def _find(self, name: str) -> AnyToolBuilder | None:
-        spellings = self.mappings_of(name) or (() if name in self._registry else self._dialect.by_name.get(name, ()))
+        spellings = self.mappings_of(name) or (
+            () if name in self._registry else self._dialect.by_name.get(name, ())
+        )
         canonical_name = spellings[0].tool if spellings else self.canonical_name(name)
         tool = self._registry.find(canonical_name)
         waits = bool(self._dialect.wait_parameter) and name not in CANONICAL_NAMES
@@ -112,28 +140,43 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
             return tool
         cached = self._cache.get(name)
         if cached is None or cached[0] is not tool:
-            renamed = DialectTool(tool, spellings[0], self._dialect, self._registry) if spellings else self._unmapped(tool, name)
+            renamed = (
+                DialectTool(tool, spellings[0], self._dialect, self._registry)
+                if spellings
+                else self._unmapped(tool, name)
+            )
             cached = self._cache[name] = (tool, cast("AnyToolBuilder", renamed))
         return cached[1]
 
     def _unmapped(self, tool: AnyToolBuilder, name: str) -> RenamedTool:
-        return WaitingTool(tool, name, self._dialect) if self._dialect.wait_parameter else RenamedTool(tool, name)
+        return (
+            WaitingTool(tool, name, self._dialect)
+            if self._dialect.wait_parameter
+            else RenamedTool(tool, name)
+        )
 
     def canonical_name(self, name: str) -> str:
-        """Returns the canonical name of an MCP tool that the dialect calls ``name``; other names unchanged."""
+        """Returns the canonical name of an MCP tool that the dialect calls ``name``;
+        other names unchanged.
+        """
         return name if name in self._registry else self._server_names.canonical_name(name)
 
     def require(self, name: str) -> AnyToolBuilder:
-        """Returns the tool of that name.  Raises ``ToolFailure`` (``tool_not_registered``) that suggests a similar name."""
+        """Returns the tool of that name.
+        Raises ``ToolFailure`` (``tool_not_registered``) that suggests a similar name.
+        """
         tool = self._find(name)
         if tool is None:
-            raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self.names())}")
+            raise ToolFailure(
+                ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self.names())}"
+            )
         return tool
 
     def register(self, tool: AnyToolBuilder, *, replace: bool = False) -> None:
         """Adds a tool; with ``replace``, in place of one of the same name.
 
-        Raises ``TypeError`` and ``ValueError`` as ``ToolRegistry.register`` does, also where the dialect gives the name to another tool.
+        Raises ``TypeError`` and ``ValueError`` as ``ToolRegistry.register`` does,
+        also where the dialect gives the name to another tool.
         """
         check_declaration(tool)
         if self._is_shadowed(tool.name):
@@ -141,13 +184,20 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
         self._registry.register(tool, replace=replace)
 
     def ensure_no_clash(self) -> None:
-        """Raises ``SessionError`` where a registered tool has a name that the dialect gives to another one."""
+        """Raises ``SessionError`` where a registered tool has a name that the dialect gives to
+        another one.
+        """
         clashes = [name for name in self._registry.names() if self._is_shadowed(name)]
         if clashes:
-            raise SessionError(f"{self._clash(clashes[0])} Give your tool another name, or use another dialect.")
+            raise SessionError(
+                f"{self._clash(clashes[0])} Give your tool another name, or use another dialect."
+            )
 
     def _clash(self, name: str) -> str:
-        return f"In the dialect {self._dialect.name}, {name} is the name of {self._dialect.by_name[name][0].tool}."
+        return (
+            f"In the dialect {self._dialect.name}, {name} is the name of"
+            f" {self._dialect.by_name[name][0].tool}."
+        )
 
     def _is_shadowed(self, name: str) -> bool:
         """Whether the dialect gives the name to another tool than the registered one of that name."""
@@ -157,8 +207,16 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
         """Returns the dialect's mappings of a name, as far as their tools are registered."""
         return tuple(one for one in self._dialect.by_name.get(name, ()) if one.tool in self._registry)
 
-    def read(self, name: str, arguments: Mapping[str, Any], root: str = "", folder: Callable[[], str] = workspace_root) -> CanonicalCall:
-        """Converts a call as ``Dialect.read`` does.  A registered tool whose name no mapping takes is called as itself."""
+    def read(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        root: str = "",
+        folder: Callable[[], str] = workspace_root,
+    ) -> CanonicalCall:
+        """Converts a call as ``Dialect.read`` does.
+        A registered tool whose name no mapping takes is called as itself.
+        """
         if not self._dialect.mappings or (name in self._registry and not self.mappings_of(name)):
             return self._dialect.own_call(name, arguments)
         return self._dialect.read(name, arguments, root, folder)

@@ -1,7 +1,7 @@
 """Converts agents' names of MCP tools to canonical names and back.
 
-The canonical form is ``mcp__server__tool``, as in Claude Code.  Gemini CLI's names are ambiguous (``mcp_a_b_c``), so they are looked up
-among the registered tools.
+The canonical form is ``mcp__server__tool``, as in Claude Code.  Gemini CLI's names are ambiguous
+(``mcp_a_b_c``), so they are looked up among the registered tools.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _INVALID = re.compile(r"[^A-Za-z0-9_.:-]")
 
 
 def gemini_names(server: str, tool: str) -> tuple[str, ...]:
-    """Returns ``mcp_server_tool`` and the ``server__tool`` of older versions; long names are shortened in the middle with ``...``."""
+    """Returns ``mcp_server_tool`` and the ``server__tool`` of older versions;
+    long names are shortened in the middle with ``...``.
+    """
     return _cut(f"mcp_{server}_{tool}"), _cut(f"{server}__{tool}")
 
 
@@ -31,9 +33,11 @@ def _cut(name: str) -> str:
 
 @dataclass
 class ServerNames:
-    """Maps canonical names of a registry's MCP tools to an agent's names and back; updated when the registry changes.
+    """Maps canonical names of a registry's MCP tools to an agent's names and back;
+    updated when the registry changes.
 
-    If two tools would have the same name, the alphabetically first gets it; the other keeps its canonical name.
+    If two tools would have the same name, the alphabetically first gets it;
+    the other keeps its canonical name.
     """
 
     registry: ToolRegistry
@@ -56,7 +60,11 @@ class ServerNames:
         if self._version == self.registry.changes:
             return
         version, spoken, canonical = self.registry.changes, dict[str, str](), dict[str, str]()
-        tools = [(name, server_of(self.registry.find(name))) for name in sorted(self.registry.names()) if name.startswith("mcp__")]
+        tools = [
+            (name, server_of(self.registry.find(name)))
+            for name in sorted(self.registry.names())
+            if name.startswith("mcp__")
+        ]
         named = [(name, names) for name, of in tools if of is not None and (names := self.names(*of))]
         for name, (first, *_) in named:
             if canonical.setdefault(first, name) == name:
@@ -74,7 +82,8 @@ def server_of(tool: AnyToolBuilder | None) -> tuple[str, str] | None:
 
 
 def canonical_rule_name(name: str, lookup: Callable[[str], str] = str) -> str:
-    """Returns the canonical name or pattern for any agent's name of MCP tools in a rule; ``lookup`` finds registered tools.
+    """Returns the canonical name or pattern for any agent's name of MCP tools in a rule;
+    ``lookup`` finds registered tools.
 
     ``mcp__docs`` and ``mcp_docs_*`` mean all tools of a server.  Other names are returned unchanged.
     """

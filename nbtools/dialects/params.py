@@ -30,14 +30,18 @@ def _declared(params: type[BaseModel]) -> frozenset[str]:
 
 
 class DialectParams(DocumentedModel, ABC):
-    """Base class of one agent's parameters of a tool; converts calls to and from canonical arguments, and results to the agent's texts."""
+    """Base class of one agent's parameters of a tool;
+    converts calls to and from canonical arguments, and results to the agent's texts.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_without_docstring)
 
     ignores_unknown: ClassVar[bool] = False
     """Whether the agent ignores parameters that the tool does not have."""
     names: ClassVar[Mapping[str, str]] = {}
-    """This agent's names of canonical parameters, where they differ.  Values inside parameters have entries, too."""
+    """This agent's names of canonical parameters, where they differ.
+    Values inside parameters have entries, too.
+    """
 
     _call_context: CallContext = CallContext()
 
@@ -48,12 +52,21 @@ class DialectParams(DocumentedModel, ABC):
     @classmethod
     def knows(cls, arguments: Arguments) -> bool:
         """Returns whether every name is one of a parameter, a former one too."""
-        return arguments.keys() <= {name for field_name, field in cls.model_fields.items() for name in accepted_names(field_name, field)}
+        return arguments.keys() <= {
+            name
+            for field_name, field in cls.model_fields.items()
+            for name in accepted_names(field_name, field)
+        }
 
     @classmethod
     def known_only(cls, arguments: Arguments) -> Arguments:
-        """Returns the arguments without unknown parameters; of several names of one parameter the current one counts."""
-        names = (next((name for name in accepted_names(name, field) if name in arguments), "") for name, field in cls.model_fields.items())
+        """Returns the arguments without unknown parameters;
+        of several names of one parameter the current one counts.
+        """
+        names = (
+            next((name for name in accepted_names(name, field) if name in arguments), "")
+            for name, field in cls.model_fields.items()
+        )
         return {name: arguments[name] for name in names if name}
 
     def absolute(self, path: str) -> str:
@@ -62,7 +75,9 @@ class DialectParams(DocumentedModel, ABC):
 
     @abstractmethod
     def to_canonical(self) -> Arguments:
-        """Converts the call to canonical arguments.  Raises ``ToolFailure`` for calls that the agent itself refuses."""
+        """Converts the call to canonical arguments.
+        Raises ``ToolFailure`` for calls that the agent itself refuses.
+        """
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
@@ -75,9 +90,15 @@ class DialectParams(DocumentedModel, ABC):
 
     @classmethod
     def name_of(cls, steps: tuple[str | int, ...]) -> str | None:
-        """Returns this agent's name of a canonical parameter, or of a value inside it; None where there is none."""
+        """Returns this agent's name of a canonical parameter, or of a value inside it;
+        None where there is none.
+        """
         spoken = tuple(cls.names.get(step, step) if isinstance(step, str) else step for step in steps)
-        return cls.location(spoken) if _declared(cls).issuperset(step for step in spoken if isinstance(step, str)) else None
+        return (
+            cls.location(spoken)
+            if _declared(cls).issuperset(step for step in spoken if isinstance(step, str))
+            else None
+        )
 
     @classmethod
     def location(cls, steps: tuple[str | int, ...]) -> str:

@@ -14,16 +14,22 @@ _HEAD = """\
 
 <!-- made by `make dialects` from nbtools/dialects -->
 
-Every tool exists once, under the canonical name in the first column. A session uses one dialect (`Session(dialect="claude")`,
-`%tools use claude`): it lists the tools under that agent's names, accepts that agent's parameters, and returns results in that agent's
-wording: they name only that agent's tools and parameters, and leave out advice that it cannot follow, such as `%tools allow`.
-Canonical names work in every dialect. Names in *italics* are former ones: still accepted, but not declared to a model.
+Every tool exists once, under the canonical name in the first column. A session uses one dialect \
+(`Session(dialect="claude")`,
+`%tools use claude`): it lists the tools under that agent's names, accepts that agent's parameters, and \
+returns results in that agent's
+wording: they name only that agent's tools and parameters, and leave out advice that it cannot follow, \
+such as `%tools allow`.
+Canonical names work in every dialect. Names in *italics* are former ones: still accepted, but not declared \
+to a model.
 """
 _TITLES = {"claude": "Claude Code", "gemini": "Gemini CLI", "void": "Void", "codex": "Codex"}
 
 
 def table(dialects: Sequence[Dialect]) -> str:
-    """Returns the page in Markdown: an overview, then each agent's tools with parameters, differences, and unsupported tools."""
+    """Returns the page in Markdown: an overview, then each agent's tools with parameters, differences,
+    and unsupported tools.
+    """
     return "\n".join([_HEAD, *_overview(dialects), *(line for agent in dialects for line in _section(agent))])
 
 
@@ -38,7 +44,9 @@ def _overview(dialects: Sequence[Dialect]) -> Iterator[str]:
 def _names(agent: Dialect, tool: str) -> str:
     """Lists an agent's names of one tool, current ones first."""
     names = agent.names_of(tool)
-    former = dict.fromkeys(spelling.name for spelling in agent.mappings if spelling.tool == tool and spelling.name not in names)
+    former = dict.fromkeys(
+        spelling.name for spelling in agent.mappings if spelling.tool == tool and spelling.name not in names
+    )
     return ", ".join([*(f"`{name}`" for name in names), *(f"*`{name}`*" for name in former)]) or "–"
 
 

@@ -1,9 +1,11 @@
-"""Parses Codex's patch format: ``*** Begin Patch``, sections that add, delete and update files, ``*** End Patch``.
+"""Parses Codex's patch format: ``*** Begin Patch``, sections that add, delete and update files,
+``*** End Patch``.
 
-Codex itself overwrites files on Add and Move, takes the first place that fits, and keeps earlier files changed when a later one fails.
-Patches are not applied like that here.
+Codex itself overwrites files on Add and Move, takes the first place that fits, and keeps earlier files
+changed when a later one fails. Patches are not applied like that here.
 
-Blanks before a marker are ignored outside hunks; inside a hunk such a line is context, so that texts about patches can be patched.
+Blanks before a marker are ignored outside hunks;
+inside a hunk such a line is context, so that texts about patches can be patched.
 """
 
 from __future__ import annotations
@@ -13,7 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from posixpath import join, normpath
 
-from nbtools.diff.patch_model import Create, Delete, FilePatch, Hunk, HunkLine, Patch, Update, parse_hunk_line, patch_error, quote_line
+from nbtools.diff.patch_model import (
+    Create,
+    Delete,
+    FilePatch,
+    Hunk,
+    HunkLine,
+    Patch,
+    Update,
+    parse_hunk_line,
+    patch_error,
+    quote_line,
+)
 from nbtools.diff.text_lines import with_lf
 
 BEGIN = re.compile(r"\s*\*\*\* Begin Patch\s*")
@@ -31,14 +44,20 @@ def read_codex_patch(patch: str) -> Patch:
     end = _end(lines, begin)
     if end is None:
         raise patch_error(begin + 1, "the patch is not finished: its line *** End Patch is missing.")
-    second = next((k for k in range(begin + 1, len(lines)) if _is_bare(lines[k]) and BEGIN.fullmatch(lines[k])), None)
+    second = next(
+        (k for k in range(begin + 1, len(lines)) if _is_bare(lines[k]) and BEGIN.fullmatch(lines[k])), None
+    )
     if second is not None:
         raise patch_error(second + 1, "a second *** Begin Patch line. Put all files into one patch.")
     starts = list(_starts(lines, begin + 1, end))
     _require_blank(lines, begin + 1, starts[0] if starts else end)
     if not starts:
-        raise patch_error(begin + 1, "the patch has no *** Add File:, *** Delete File: or *** Update File: line.")
-    return Patch(tuple(_section(lines, start, stop) for start, stop in zip(starts, [*starts[1:], end], strict=True)))
+        raise patch_error(
+            begin + 1, "the patch has no *** Add File:, *** Delete File: or *** Update File: line."
+        )
+    return Patch(
+        tuple(_section(lines, start, stop) for start, stop in zip(starts, [*starts[1:], end], strict=True))
+    )
 
 
 def is_codex_patch(text: str) -> bool:
@@ -137,7 +156,8 @@ class _HunkBuilder:
 
 
 def _hunks(lines: Sequence[str], start: int, stop: int) -> tuple[Hunk, ...]:
-    """Parses hunks.  Blank lines without a sign are context, except at the end of a hunk, where they only separate.
+    """Parses hunks.  Blank lines without a sign are context, except at the end of a hunk,
+    where they only separate.
 
     A hunk of context alone says that the next one comes after it; at least one hunk must change something.
     """
@@ -160,7 +180,9 @@ def _hunks(lines: Sequence[str], start: int, stop: int) -> tuple[Hunk, ...]:
         elif (hunk_line := parse_hunk_line(line)) is not None:
             current.append(hunk_line)
         else:
-            raise patch_error(k + 1, f"{quote_line(line)} does not begin with a blank, - or +, and is not an @@ line.")
+            raise patch_error(
+                k + 1, f"{quote_line(line)} does not begin with a blank, - or +, and is not an @@ line."
+            )
     if current.lines or current.headers:
         builders.append(current)
     if builders and all(line.sign == " " for hunk in builders for line in hunk.lines):
@@ -184,5 +206,6 @@ def _require_blank(lines: Sequence[str], start: int, stop: int) -> None:
         if lines[k].strip():
             raise patch_error(
                 k + 1,
-                f"{quote_line(lines[k])} belongs to no section. Sections begin with *** Add, Delete or Update File: name.",
+                f"{quote_line(lines[k])} belongs to no section. Sections begin with *** Add, Delete or Update"
+                " File: name.",
             )

@@ -1,4 +1,6 @@
-"""Line diffs of two texts: operations, hunks, unified diff, counts, and the words that differ inside a line."""
+"""Line diffs of two texts: operations, hunks, unified diff, counts,
+and the words that differ inside a line.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,15 @@ _LEAST_COMMON = 0.35
 _LONGEST_COMPARED = 2_000
 _CONTEXT = 3
 _NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f-\x9f"\\\u2028\u2029\u202a-\u202e\u2066-\u2069]')
-"""What would end a line, or hides or reorders what is written in it, too: git quotes every character that is not ASCII."""
+"""What would end a line, or hides or reorders what is written in it, too:
+git quotes every character that is not ASCII.
+"""
 
 
 class Op(NamedTuple):
-    """An operation: lines ``i1:i2`` of the old text become lines ``j1:j2`` of the new one (0-based, end exclusive)."""
+    """An operation: lines ``i1:i2`` of the old text become lines ``j1:j2`` of the new one (0-based,
+    end exclusive).
+    """
 
     tag: Tag
     i1: int
@@ -37,7 +43,9 @@ class Op(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PatchHunk:
-    """A hunk of a unified diff: 1-based first lines, line counts, and the lines with their sign and without their end."""
+    """A hunk of a unified diff: 1-based first lines, line counts,
+    and the lines with their sign and without their end.
+    """
 
     old_start: int
     old_lines: int
@@ -68,7 +76,9 @@ class LineDiff:
         self.ops = opcodes(self._old, self._new)
 
     def hunks(self, context: int = 3) -> tuple[PatchHunk, ...]:
-        """Returns the changes with ``context`` unchanged lines around.  A last line without an end is followed by a line that says so."""
+        """Returns the changes with ``context`` unchanged lines around.
+        A last line without an end is followed by a line that says so.
+        """
         return tuple(_hunk(self._old, self._new, group) for group in _grouped(self.ops, context))
 
     def unified(self, path: str, context: int = 3) -> str:
@@ -76,7 +86,9 @@ class LineDiff:
         return format_unified(path, self.hunks(context), created=self.created)
 
     def counts(self) -> tuple[int, int, int, int]:
-        """Returns the numbers of lines added and removed, and of characters added and removed, without line ends."""
+        """Returns the numbers of lines added and removed, and of characters added and removed,
+        without line ends.
+        """
         changed = [op for op in self.ops if op.tag != "equal"]
         added = [line for op in changed for line in self._new[op.j1 : op.j2]]
         removed = [line for op in changed for line in self._old[op.i1 : op.i2]]
@@ -102,14 +114,18 @@ def format_unified(path: str, body: Sequence[PatchHunk], *, created: bool = Fals
 
 
 def file_diff(path: str, old: str | None, new: str, proposal: str | None = None) -> FileDiff:
-    """Returns a change for display.  Bytes that are not UTF-8 become U+FFFD, so it is no valid patch for such a file."""
+    """Returns a change for display.  Bytes that are not UTF-8 become U+FFFD,
+    so it is no valid patch for such a file.
+    """
     return file_diff_with_hunks(path, old, new, proposal)[0]
 
 
 def file_diff_with_hunks(
     path: str, old: str | None, new: str, proposal: str | None = None, changes: Sequence[Change] = ()
 ) -> tuple[FileDiff, tuple[PatchHunk, ...]]:
-    """Returns ``file_diff`` together with the hunks.  ``changes``: where the texts differ, in order, if known; only that is compared."""
+    """Returns ``file_diff`` together with the hunks.
+    ``changes``: where the texts differ, in order, if known; only that is compared.
+    """
     before, after = displayable(old or ""), displayable(new)
     found, counts = list[PatchHunk](), (0, 0, 0, 0)
     above = position = shift = shift_in_lines = 0
@@ -117,12 +133,18 @@ def file_diff_with_hunks(
         above, position = above + before.count("\n", position, start), start
         lines = LineDiff(before[start:end], after[start + shift : end + shift + growth])
         for hunk in lines.hunks(_CONTEXT):
-            found.append(replace(hunk, old_start=hunk.old_start + above, new_start=hunk.new_start + above + shift_in_lines))
+            found.append(
+                replace(
+                    hunk, old_start=hunk.old_start + above, new_start=hunk.new_start + above + shift_in_lines
+                )
+            )
         added, removed, *_ = more = lines.counts()
         counts = counts[0] + more[0], counts[1] + more[1], counts[2] + more[2], counts[3] + more[3]
         shift, shift_in_lines = shift + growth, shift_in_lines + added - removed
     stat = DiffStat(*counts) if proposal is None else diff_stat(before, after, proposal)
-    diff = FileDiff(format_unified(path, found, created=old is None), path, None if old is None else before, after, stat)
+    diff = FileDiff(
+        format_unified(path, found, created=old is None), path, None if old is None else before, after, stat
+    )
     return diff, tuple(found)
 
 
@@ -155,14 +177,18 @@ def _windows(text: str, changes: Sequence[Change]) -> Iterator[Change]:
 
 
 def diff_stat(old: str, new: str, proposal: str | None = None) -> DiffStat:
-    """Counts changed lines, and characters without line ends.  ``proposal`` is the model's text, which a person modified to ``new``."""
+    """Counts changed lines, and characters without line ends.
+    ``proposal`` is the model's text, which a person modified to ``new``.
+    """
     if proposal is None:
         return DiffStat(*LineDiff(old, new).counts())
     return DiffStat(*LineDiff(old, proposal).counts(), *LineDiff(proposal, new).counts())
 
 
 def changed_spans(old_line: str, new_line: str) -> tuple[Ranges, Ranges]:
-    """Returns the columns (0-based, end exclusive) of the words that differ; both empty where the lines have too little in common."""
+    """Returns the columns (0-based, end exclusive) of the words that differ;
+    both empty where the lines have too little in common.
+    """
     if old_line == new_line or max(len(old_line), len(new_line)) > _LONGEST_COMPARED:
         return (), ()
     a, b = _WORD.findall(old_line), _WORD.findall(new_line)
@@ -244,7 +270,9 @@ def _range(start: int, count: int) -> str:
 
 
 def _header_name(name: str) -> str:
-    """Returns a file name in git's form: quoted if necessary, with a tab after a name with a blank, where ``patch`` expects a date."""
+    """Returns a file name in git's form:
+    quoted if necessary, with a tab after a name with a blank, where ``patch`` expects a date.
+    """
     if _NEEDS_QUOTES.search(name):
         return '"' + _NEEDS_QUOTES.sub(_escape, name) + '"'
     return f"{name}\t" if " " in name else name

@@ -1,7 +1,9 @@
-"""Finds the matching blocks of two sequences: patience diff for large gaps, Myers for small ones, with bounded work.
+"""Finds the matching blocks of two sequences:
+patience diff for large gaps, Myers for small ones, with bounded work.
 
-Results on ordinary files are like git's, in about linear time for any input.  The bound matters for generated inputs (long runs of one
-line, two alternating lines, few different words), for which ``difflib`` takes minutes or reports everything as changed.
+Results on ordinary files are like git's, in about linear time for any input.  The bound matters for generated
+inputs (long runs of one line, two alternating lines, few different words), for which ``difflib`` takes
+minutes or reports everything as changed.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ _Gap: TypeAlias = tuple[int, int, int, int]
 _WIDEST = 32
 """The longest run of lines tried as an anchor: where no line is unique, runs of two or four may be."""
 _SMALL = 64
-"""The most items of a gap, both sides together, for which Myers is used at once: exact, and cheap at this size."""
+"""The most items of a gap, both sides together, for which Myers is used at once:
+exact, and cheap at this size.
+"""
 _FEW_PAIRS = 200_000
 
 
@@ -36,7 +40,9 @@ def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Bl
 
 
 def common_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """Returns the length of the common beginning.  Comparing slices is many times faster than comparing items."""
+    """Returns the length of the common beginning.
+    Comparing slices is many times faster than comparing items.
+    """
     done, step = 0, 1 << 16
     while step:
         piece = a[done : done + step]
@@ -89,7 +95,9 @@ class _Matcher:
         return (i1, i2, j1, j2), [block for block in ends if block[2]]
 
     def _anchors(self, gap: _Gap) -> list[Block]:
-        """Returns lines that are unique on both sides, the most that keep their order; where there are none, runs of lines."""
+        """Returns lines that are unique on both sides, the most that keep their order;
+        where there are none, runs of lines.
+        """
         i1, i2, j1, j2 = gap
         left, right = self.a[i1:i2], self.b[j1:j2]
         width = 1
@@ -104,16 +112,22 @@ class _Matcher:
         return []
 
     def _shortest(self, gap: _Gap) -> list[Block]:
-        """Returns a longest match, or nothing when the budget is used up; the whole gap then counts as replaced."""
+        """Returns a longest match, or nothing when the budget is used up;
+        the whole gap then counts as replaced.
+        """
         i1, i2, j1, j2 = gap
         a, b = self.a[i1:i2], self.b[j1:j2]
         if self.budget <= 0:
             return []
-        found = self._hunt(a, b) if _size(gap) > _SMALL and _same_pairs(a, b) <= _FEW_PAIRS else self._myers(a, b)
+        found = (
+            self._hunt(a, b) if _size(gap) > _SMALL and _same_pairs(a, b) <= _FEW_PAIRS else self._myers(a, b)
+        )
         return [(i1 + i, j1 + j, size) for i, j, size in found]
 
     def _hunt(self, a: list[int], b: list[int]) -> list[Block]:
-        """Matches by all pairs of equal lines (Hunt and Szymanski 1977): fast for few pairs, however different the sides are."""
+        """Matches by all pairs of equal lines (Hunt and Szymanski 1977):
+        fast for few pairs, however different the sides are.
+        """
         positions: dict[int, list[int]] = {}
         for j in range(len(b) - 1, -1, -1):
             positions.setdefault(b[j], []).append(j)
@@ -133,7 +147,9 @@ class _Matcher:
         return _backtrack(rows, n, m)
 
     def _next_row(self, a: list[int], b: list[int], row: list[int]) -> list[int]:
-        """Returns the furthest position with one more change on each diagonal; entry i is the position in ``a`` on diagonal 2i - d."""
+        """Returns the furthest position with one more change on each diagonal;
+        entry i is the position in ``a`` on diagonal 2i - d.
+        """
         d = len(row)
         next_row = []
         for i in range(d + 1):
@@ -146,7 +162,9 @@ class _Matcher:
 
 
 def _step(row: list[int], i: int) -> int:
-    """Returns where the change to diagonal i ends: an insertion keeps the position in ``a``, a deletion advances it."""
+    """Returns where the change to diagonal i ends:
+    an insertion keeps the position in ``a``, a deletion advances it.
+    """
     return row[i] if _inserts(row, i) else row[i - 1] + 1
 
 
@@ -187,9 +205,14 @@ def _same_pairs(a: list[int], b: list[int]) -> int:
 
 
 def _doubled(left: list[int], right: list[int], width: int) -> tuple[list[int], list[int]]:
-    """Numbers runs twice as long as those that ``left`` and ``right`` number, with equal numbers for equal runs."""
+    """Numbers runs twice as long as those that ``left`` and ``right`` number,
+    with equal numbers for equal runs.
+    """
     names: dict[tuple[int, int], int] = {}
-    first, second = ([names.setdefault(pair, len(names)) for pair in zip(side, side[width:], strict=False)] for side in (left, right))
+    first, second = (
+        [names.setdefault(pair, len(names)) for pair in zip(side, side[width:], strict=False)]
+        for side in (left, right)
+    )
     return first, second
 
 
@@ -200,7 +223,9 @@ def _unique(items: list[int]) -> dict[int, int]:
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns a longest subsequence of pairs with increasing second parts; the first parts are sorted (patience sorting)."""
+    """Returns a longest subsequence of pairs with increasing second parts;
+    the first parts are sorted (patience sorting).
+    """
     if all(one[1] < other[1] for one, other in pairwise(pairs)):
         return pairs
     tails: list[int] = []
@@ -223,7 +248,9 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _without_overlaps(blocks: list[Block]) -> list[Block]:
-    """Removes overlaps of blocks: those on one diagonal are joined, others lose what the block before covers on either side."""
+    """Removes overlaps of blocks: those on one diagonal are joined,
+    others lose what the block before covers on either side.
+    """
     blocks_so_far: list[Block] = []
     i_end = j_end = 0
     for i, j, size in blocks:

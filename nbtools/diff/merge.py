@@ -1,7 +1,7 @@
 """Three-way merge of texts, line by line (diff3).
 
-A change of only one side is taken, and so is the same change of both.  Changes without an unchanged line between them belong together, as
-in ``git merge-file``, because the author of one saw the lines of the other.
+A change of only one side is taken, and so is the same change of both.  Changes without an unchanged line
+between them belong together, as in ``git merge-file``, because the author of one saw the lines of the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that both sides changed: their ranges in each text, and in the merged text including its three markers."""
+    """Lines that both sides changed: their ranges in each text,
+    and in the merged text including its three markers.
+    """
 
     base: Range
     ours: Range
@@ -29,7 +31,9 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The result of a merge.  ``text`` has both sides of each conflict, one below the other, between markers."""
+    """The result of a merge.  ``text`` has both sides of each conflict, one below the other,
+    between markers.
+    """
 
     text: str
     conflicts: tuple[Conflict, ...]
@@ -42,11 +46,20 @@ class Merged:
 Side: TypeAlias = Literal["ours", "theirs"]
 
 
-def merge(base: str, ours: str, theirs: str, *, our_label: str = "ours", their_label: str = "theirs", prefer: Side | None = None) -> Merged:
-    """Merges the changes that ``ours`` and ``theirs`` make to ``base``.  Line ends, and a missing last one, are those of the side taken.
+def merge(
+    base: str,
+    ours: str,
+    theirs: str,
+    *,
+    our_label: str = "ours",
+    their_label: str = "theirs",
+    prefer: Side | None = None,
+) -> Merged:
+    """Merges the changes that ``ours`` and ``theirs`` make to ``base``.
+    Line ends, and a missing last one, are those of the side taken.
 
-    With ``prefer``, that side is taken where both changed the same lines, so there is no conflict.  The labels follow the markers of a
-    conflict.  A last line without an end gets one where a marker follows.
+    With ``prefer``, that side is taken where both changed the same lines, so there is no conflict.  The
+    labels follow the markers of a conflict.  A last line without an end gets one where a marker follows.
     """
     sides = _Sides(split_lines(base), split_lines(ours), split_lines(theirs))
     lines: list[str] = []
@@ -72,7 +85,9 @@ _OURS, _THEIRS = 1, 2
 
 
 class _Change(NamedTuple):
-    """A change ``by`` one side of lines ``start:end`` of the base; ``shift`` is how many more lines that side has up to its end."""
+    """A change ``by`` one side of lines ``start:end`` of the base;
+    ``shift`` is how many more lines that side has up to its end.
+    """
 
     start: int
     end: int
@@ -98,7 +113,9 @@ class _Sides:
     def changed(self) -> Iterator[_Region]:
         """Yields the changed regions in order; unchanged lines of the base separate them."""
         shifts = [0, 0, 0]
-        for changes in _grouped([*_changes(self.base, self.ours, _OURS), *_changes(self.base, self.theirs, _THEIRS)]):
+        for changes in _grouped(
+            [*_changes(self.base, self.ours, _OURS), *_changes(self.base, self.theirs, _THEIRS)]
+        ):
             before = tuple(shifts)
             for change in changes:
                 shifts[change.by] = change.shift
@@ -143,7 +160,9 @@ def _with_markers(ours: list[str], theirs: list[str], our_label: str, their_labe
 
 
 def _all_ended(lines: list[str]) -> list[str]:
-    """Ends all lines but the last: a last line without an end may have come before those of the other side."""
+    """Ends all lines but the last: a last line without an end may have come before those of the
+    other side.
+    """
     return [*(line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]), *lines[-1:]]
 
 

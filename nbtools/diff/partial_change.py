@@ -8,7 +8,9 @@ from nbtools.diff.line_diff import Op, opcodes
 from nbtools.diff.text_lines import split_lines
 
 CONTEXT = 3
-"""Unchanged lines shown on each side of a change.  Changes with at most twice as many and one between them are one hunk."""
+"""Unchanged lines shown on each side of a change.
+Changes with at most twice as many and one between them are one hunk.
+"""
 
 
 def change_groups(ops: Sequence[Op]) -> list[list[Op]]:
@@ -33,7 +35,8 @@ def count_hunks(old: str, new: str) -> int:
 def take_hunks(old: str, new: str, taken: Sequence[bool]) -> str:
     """Returns ``old`` with only the hunks of ``new`` for which ``taken`` is true, in their order.
 
-    All true gives ``new``, all false ``old``.  Raises ``ValueError`` for a number of choices other than the number of hunks.
+    All true gives ``new``, all false ``old``.
+    Raises ``ValueError`` for a number of choices other than the number of hunks.
     """
     before, after = split_lines(old), split_lines(new)
     groups = change_groups(opcodes(before, after))

@@ -32,8 +32,9 @@ def parse_hunk_line(line: str) -> HunkLine | None:
 class Hunk:
     """A hunk: context lines, removed lines and added lines.
 
-    ``name`` is used in messages.  ``line`` is the first old line, 1-based (without old lines: the line before the hunk); None if the patch
-    does not say.  ``headers`` are lines above the hunk, outermost first, that narrow its position.  ``at_end``: it ends the file.
+    ``name`` is used in messages.  ``line`` is the first old line, 1-based (without old lines: the line before
+    the hunk); None if the patch does not say.  ``headers`` are lines above the hunk, outermost first, that
+    narrow its position.  ``at_end``: it ends the file.
     """
 
     name: str
@@ -60,7 +61,9 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """``new`` for ``old``, which must occur ``count`` times; None: at least once, and all occurrences are replaced."""
+    """``new`` for ``old``, which must occur ``count`` times;
+    None: at least once, and all occurrences are replaced.
+    """
 
     old: str
     new: str
@@ -69,7 +72,9 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A search/replace block.  It has several ``replacements`` where its texts also contain the dividing line."""
+    """A search/replace block.  It has several ``replacements`` where its texts also contain the dividing
+    line.
+    """
 
     name: str
     replacements: tuple[Replacement, ...]

@@ -9,8 +9,9 @@
     the new lines
     >>>>>>> REPLACE             or UPDATED
 
-Markers are whole lines; blanks and a CR may follow them.  One line may end a block and begin the next (``>>>>>>> REPLACE<<<<<<< SEARCH``).
-Every other line of a block that contains a marker is rejected, as a newline is probably missing.  Text around blocks is ignored.
+Markers are whole lines; blanks and a CR may follow them.  One line may end a block and begin the next
+(``>>>>>>> REPLACE<<<<<<< SEARCH``).  Every other line of a block that contains a marker is rejected, as a
+newline is probably missing.  Text around blocks is ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _END = re.compile(r">{7} (?:UPDATED|REPLACE)\s*")
 _END_AND_START = re.compile(_END.pattern + START.pattern)
 _MARKER = re.compile(r"<{7} (?:ORIGINAL|SEARCH)|>{7} (?:UPDATED|REPLACE)")
 # A marker into which a character or a line break was inserted: no part of one is ever written into a file.
-_DAMAGED = re.compile("|".join(f"{'.?'.join(f'{sign} {word}')}|{sign}{{7}}\\s*(?:$|{word[0]})" for sign, word in _MARKER_WORDS))
+_DAMAGED = re.compile(
+    "|".join(f"{'.?'.join(f'{sign} {word}')}|{sign}{{7}}\\s*(?:$|{word[0]})" for sign, word in _MARKER_WORDS)
+)
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
 _NAME = re.compile(r"[^\s`*#:]\S*(?: \S+)*")
 _MOST_READINGS = 50
@@ -47,7 +50,9 @@ class _Markers:
 
 
 def read_blocks(patch: str, path: str | None) -> Patch:
-    """Parses blocks.  Raises ``ToolFailure`` (``invalid_tool_params``) for an incomplete block, and for one without a file."""
+    """Parses blocks.  Raises ``ToolFailure`` (``invalid_tool_params``) for an incomplete block,
+    and for one without a file.
+    """
     lines = patch.split("\n")
     if lines[next(k for k, line in enumerate(lines) if START.fullmatch(line))].endswith("\r"):
         lines = with_lf(patch).split("\n")
@@ -57,7 +62,9 @@ def read_blocks(patch: str, path: str | None) -> Patch:
         name = _name_above(lines, previous_end, found.start) or name
         if name is None:
             give = Message.of(" Give ", Advice(Parameter("path"), ", or "), "the name before the block.")
-            raise patch_error(found.start + 1, Message.of(f"block {number} does not say which file it is for.", give))
+            raise patch_error(
+                found.start + 1, Message.of(f"block {number} does not say which file it is for.", give)
+            )
         files.setdefault(name, []).append(Block(f"block {number}", _readings(lines, found)))
         previous_end = found.end + 1
     return Patch(tuple(Update(file, tuple(blocks)) for file, blocks in files.items()))
@@ -78,7 +85,9 @@ def _find_blocks(lines: Sequence[str]) -> Iterator[_Markers]:
         joined = _END_AND_START.fullmatch(line) is not None
         if START.fullmatch(line):
             if start is not None:
-                raise patch_error(k + 1, f"a block begins before the one of line {start + 1} has its >>>>>>> line.")
+                raise patch_error(
+                    k + 1, f"a block begins before the one of line {start + 1} has its >>>>>>> line."
+                )
             start = k
         elif joined or _END.fullmatch(line):
             if start is None:
@@ -98,7 +107,8 @@ def _find_blocks(lines: Sequence[str]) -> Iterator[_Markers]:
 def _readings(lines: Sequence[str], found: _Markers) -> tuple[Replacement, ...]:
     """Returns every way to divide the block, the longest old text first."""
     return tuple(
-        Replacement(_text(lines[found.start + 1 : divider]), _text(lines[divider + 1 : found.end])) for divider in reversed(found.dividers)
+        Replacement(_text(lines[found.start + 1 : divider]), _text(lines[divider + 1 : found.end]))
+        for divider in reversed(found.dividers)
     )
 
 
@@ -115,10 +125,14 @@ def _name_above(lines: Sequence[str], previous_end: int, start: int) -> str | No
 
 
 def _name_in(line: str) -> str | None:
-    """Returns the file name if the line is nothing else, without the markup that models put around it; None for prose."""
+    """Returns the file name if the line is nothing else, without the markup that models put around it;
+    None for prose.
+    """
     name = line.strip().strip("`*").removeprefix("# ").rstrip(":").strip("`*").strip()
     plausible = _NAME.fullmatch(name) and not name.endswith((".", "!", "?", ",")) and not _FENCE.match(name)
-    return name if plausible and (" " not in name or ("/" in name and "." in name.rpartition("/")[2])) else None
+    return (
+        name if plausible and (" " not in name or ("/" in name and "." in name.rpartition("/")[2])) else None
+    )
 
 
 _OTHER_TOOL = Advice(" Use ", ToolName("edit", "write"), " for a text that contains such a line.")
@@ -130,7 +144,8 @@ def no_patch_error() -> ToolFailure:
         ErrorCode.INVALID_TOOL_PARAMS,
         Message.of(
             Parameter("patch"),
-            ": the text contains no patch. Use search/replace blocks (<<<<<<< SEARCH, =======, >>>>>>> REPLACE, each a whole line), a "
-            "unified diff (---, +++, @@), or *** Begin Patch … *** End Patch.",
+            ": the text contains no patch. Use search/replace blocks (<<<<<<< SEARCH, =======, >>>>>>>"
+            " REPLACE, each a whole line), a unified diff (---, +++, @@), or *** Begin Patch … *** End"
+            " Patch.",
         ),
     )

@@ -1,4 +1,6 @@
-"""Lines of decoded text: splitting, line endings, look-alike characters, and characters that could not be decoded."""
+"""Lines of decoded text: splitting, line endings, look-alike characters,
+and characters that could not be decoded.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ _LOOK_ALIKES = str.maketrans(
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad", "-"),
-        **dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+        **dict.fromkeys(
+            "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+        ),
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", None),
         "\u2026": "...",
     }
@@ -34,7 +38,9 @@ def is_exact(text: str) -> bool:
 
 
 def split_lines(text: str) -> list[str]:
-    """Splits a text into lines with their ends.  Only LF ends a line, as in grep, git and patch; CRLF is a CR before it."""
+    """Splits a text into lines with their ends.
+    Only LF ends a line, as in grep, git and patch; CRLF is a CR before it.
+    """
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
@@ -46,5 +52,7 @@ def with_lf(text: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """Replaces typographic quotes, dashes and spaces by the ASCII characters they look like; removes invisible characters."""
+    """Replaces typographic quotes, dashes and spaces by the ASCII characters they look like;
+    removes invisible characters.
+    """
     return text if text.isascii() else text.translate(_LOOK_ALIKES)

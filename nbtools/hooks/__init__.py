@@ -6,8 +6,9 @@
 ...         return Block("No force here; ask the team first.")
 >>> session = Session(".", hooks=[no_force, *claude_hooks(".claude/settings.json")])
 
-Hooks run in order, and each gets the call as the earlier ones changed it, so put hooks that change calls before hooks that check them.
-Block is stronger than ask, ask than allow.  An allow replaces the person's approval only where nothing but the mode requires it.
+Hooks run in order, and each gets the call as the earlier ones changed it, so put hooks that change calls
+before hooks that check them.  Block is stronger than ask, ask than allow.  An allow replaces the person's
+approval only where nothing but the mode requires it.
 """
 
 from __future__ import annotations
@@ -73,12 +74,20 @@ def before(
 ) -> Callable[[Callable[[BeforeCall], BeforeAnswer | Awaitable[BeforeAnswer]]], BeforeHook]:
     """Makes a function or coroutine function a hook that runs before calls.
 
-    ``matcher`` is a tool's name, canonical or any agent's, or a regular expression for names.  ``closed``: the call is blocked when the
-    hook crashes or takes longer than ``timeout`` seconds; otherwise that is reported and the hook is skipped.
+    ``matcher`` is a tool's name, canonical or any agent's, or a regular expression for names.  ``closed``:
+    the call is blocked when the hook crashes or takes longer than ``timeout`` seconds; otherwise that is
+    reported and the hook is skipped.
     """
 
     def decorate(run: Callable[[BeforeCall], BeforeAnswer | Awaitable[BeforeAnswer]]) -> BeforeHook:
-        return BeforeHook(name=name or _name_of(run), matcher=matcher, closed=closed, timeout=timeout, names=_any_name, run=run)
+        return BeforeHook(
+            name=name or _name_of(run),
+            matcher=matcher,
+            closed=closed,
+            timeout=timeout,
+            names=_any_name,
+            run=run,
+        )
 
     return decorate
 
@@ -86,10 +95,19 @@ def before(
 def after(
     matcher: str = "*", *, name: str = "", closed: bool = False, timeout: float = 60
 ) -> Callable[[Callable[[AfterCall], AfterAnswer | Awaitable[AfterAnswer]]], AfterHook]:
-    """Makes a function a hook that runs after calls, failed ones too.  ``closed``: when it fails, the result is withheld."""
+    """Makes a function a hook that runs after calls, failed ones too.
+    ``closed``: when it fails, the result is withheld.
+    """
 
     def decorate(run: Callable[[AfterCall], AfterAnswer | Awaitable[AfterAnswer]]) -> AfterHook:
-        return AfterHook(name=name or _name_of(run), matcher=matcher, closed=closed, timeout=timeout, names=_any_name, run=run)
+        return AfterHook(
+            name=name or _name_of(run),
+            matcher=matcher,
+            closed=closed,
+            timeout=timeout,
+            names=_any_name,
+            run=run,
+        )
 
     return decorate
 
@@ -104,25 +122,38 @@ def command_hook(
     timeout: float = 60,
     speaks: str = "claude",
 ) -> Hook:
-    """Returns a hook that runs a command line with ``sh``: JSON on stdin, a verdict by exit code and by JSON on stdout.
+    """Returns a hook that runs a command line with ``sh``:
+    JSON on stdin, a verdict by exit code and by JSON on stdout.
 
-    ``event``: before calls, after successful calls, or after failed calls.  ``speaks`` is the dialect of its JSON and of ``matcher``.  With
-    ``gemini`` the contract is Gemini CLI's (``nbtools.hooks.gemini_hooks``): *after* includes failed calls, and a matcher that occurs in
-    a tool's name matches.  With any other dialect it is Claude Code's: exit code 2 blocks.
+    ``event``: before calls, after successful calls, or after failed calls.  ``speaks`` is the dialect of its
+    JSON and of ``matcher``.  With ``gemini`` the contract is Gemini CLI's (``nbtools.hooks.gemini_hooks``):
+    *after* includes failed calls, and a matcher that occurs in a tool's name matches.  With any other dialect
+    it is Claude Code's: exit code 2 blocks.
     """
     translator, contract = DialectTranslator(dialect(speaks)), CLAUDE_CONTRACT
     if speaks == "gemini":
         contract, matcher = GEMINI_CONTRACT, _occurring(matcher.strip())
     if event == "before":
-        return command_before(command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout, contract=contract)
+        return command_before(
+            command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout, contract=contract
+        )
     on_failure = event == "failure"
     return command_after(
-        command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout, on_failure=on_failure, contract=contract
+        command,
+        translator,
+        name=name,
+        matcher=matcher,
+        closed=closed,
+        timeout=timeout,
+        on_failure=on_failure,
+        contract=contract,
     )
 
 
 def _occurring(matcher: str) -> str:
-    """Returns a matcher for the whole name that accepts every name in which Gemini CLI's ``matcher`` occurs."""
+    """Returns a matcher for the whole name that accepts every name in which Gemini CLI's
+    ``matcher`` occurs.
+    """
     if matcher in ("", "*"):
         return matcher
     try:
@@ -133,7 +164,8 @@ def _occurring(matcher: str) -> str:
 
 
 def claude_hooks(path: str, *, closed: bool = False) -> tuple[Hook, ...]:
-    """Reads the tool hooks from a settings file of Claude Code.  Causes a warning for each that cannot be used.
+    """Reads the tool hooks from a settings file of Claude Code.
+    Causes a warning for each that cannot be used.
 
     Raises ``SessionError`` where the file cannot be read.
     """
@@ -162,12 +194,16 @@ class DialectTranslator:
     dialect: Dialect
 
     def names(self, tool: str, kind: Kind) -> tuple[str, ...]:
-        """Returns the agent's names of the tool.  A tool that the agent lacks gets the names of similar tools."""
+        """Returns the agent's names of the tool.
+        A tool that the agent lacks gets the names of similar tools.
+        """
         # A hook that guards edits must guard patches, too.
         own = self.dialect.names_of(tool) or self._server_names(tool)
         if own or tool not in CANONICAL_NAMES:
             return own
-        return tuple(name for similar in _SIMILAR_TOOLS.get(kind, ()) for name in self.dialect.names_of(similar))
+        return tuple(
+            name for similar in _SIMILAR_TOOLS.get(kind, ()) for name in self.dialect.names_of(similar)
+        )
 
     def _server_names(self, tool: str) -> tuple[str, ...]:
         """Returns the agent's names of an MCP server's tool; empty for another tool."""
@@ -175,33 +211,50 @@ class DialectTranslator:
         return self.dialect.server_names(server[1], server[2]) if server else ()
 
     def translate(self, tool: str, arguments: Mapping[str, Any], root: str) -> TranslatedCall:
-        """Translates a call to the dialect, with absolute paths; where it cannot, uses the dialect's name and canonical arguments."""
+        """Translates a call to the dialect, with absolute paths;
+        where it cannot, uses the dialect's name and canonical arguments.
+        """
         folder = str(arguments.get("path") or ".") if self.dialect.carries_folder and tool == "shell" else "."
         translated = self.dialect.speak(tool, arguments)
         if translated is not None:
             name, parameters = translated
             return TranslatedCall(
-                name, _absolute_paths(parameters, root), lambda changed: self._read(name, tool, changed, root, folder), folder
+                name,
+                _absolute_paths(parameters, root),
+                lambda changed: self._read(name, tool, changed, root, folder),
+                folder,
             )
         name = next(iter(self.dialect.names_of(tool) or self._server_names(tool)), tool)
         canonical = _absolute_paths(arguments, root)
-        return TranslatedCall(name, canonical, lambda changed: self._merged(name, tool, canonical, changed, root))
+        return TranslatedCall(
+            name, canonical, lambda changed: self._merged(name, tool, canonical, changed, root)
+        )
 
-    def _read(self, name: str, tool: str, changed: Mapping[str, Any], root: str, folder: str = ".") -> Mapping[str, Any]:
+    def _read(
+        self, name: str, tool: str, changed: Mapping[str, Any], root: str, folder: str = "."
+    ) -> Mapping[str, Any]:
         call = self.dialect.read(name, changed, root, lambda: folder)
         if call.tool != tool:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"with that input it is a call of {call.tool}, not of {tool}.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, f"with that input it is a call of {call.tool}, not of {tool}."
+            )
         return call.arguments
 
-    def _merged(self, name: str, tool: str, original: Mapping[str, Any], changed: Mapping[str, Any], root: str) -> Mapping[str, Any]:
-        """Applies a hook's changes to canonical arguments: changes in the agent's parameters where readable, the rest unchanged."""
+    def _merged(
+        self, name: str, tool: str, original: Mapping[str, Any], changed: Mapping[str, Any], root: str
+    ) -> Mapping[str, Any]:
+        """Applies a hook's changes to canonical arguments:
+        changes in the agent's parameters where readable, the rest unchanged.
+        """
         try:
             before, after = (self._read(name, tool, arguments, root) for arguments in (original, changed))
         except ToolFailure:
             return changed
         removed = before.keys() - after.keys()
         unchanged = {key: value for key, value in original.items() if key not in removed}
-        return unchanged | {key: value for key, value in after.items() if key not in before or before[key] != value}
+        return unchanged | {
+            key: value for key, value in after.items() if key not in before or before[key] != value
+        }
 
     def mode_name(self, mode: str) -> str:
         return _MODES.get(mode, mode)
@@ -210,7 +263,11 @@ class DialectTranslator:
 def _absolute_paths(arguments: Mapping[str, Any], root: str) -> dict[str, Any]:
     # Hooks compare paths, so every spelling of a path must look the same.
     return {
-        key: normpath(join(root, expand_home(value))) if key.endswith("path") and isinstance(value, str) else value
+        key: (
+            normpath(join(root, expand_home(value)))
+            if key.endswith("path") and isinstance(value, str)
+            else value
+        )
         for key, value in arguments.items()
     }
 

@@ -1,9 +1,10 @@
-"""Runs hooks that are commands: JSON on stdin, a verdict by exit code and output.  Gemini CLI's contract is in ``gemini_hooks``.
+"""Runs hooks that are commands: JSON on stdin, a verdict by exit code and output.
+Gemini CLI's contract is in ``gemini_hooks``.
 
-By Claude Code's contract, exit code 0 is success, and stdout that begins with ``{`` is parsed as JSON.  2 blocks, whatever was printed,
-with stderr as the reason.
-Any other code is a fault of the hook, but its JSON still counts.  Unlike in Claude Code, a missing script is reported, and a fault of a
-closed hook blocks the call.
+By Claude Code's contract, exit code 0 is success, and stdout that begins with ``{`` is parsed as JSON.  2
+blocks, whatever was printed, with stderr as the reason.  Any other code is a fault of the hook, but its JSON
+still counts.  Unlike in Claude Code, a missing script is reported, and a fault of a closed hook blocks the
+call.
 """
 
 from __future__ import annotations
@@ -19,7 +20,21 @@ from typing import Any, Literal, Protocol, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import ToolFailure
-from nbtools.core.hooks import After, AfterCall, AfterHook, Allow, Ask, Before, BeforeCall, BeforeHook, Block, Change, Fault, Note, Replace
+from nbtools.core.hooks import (
+    After,
+    AfterCall,
+    AfterHook,
+    Allow,
+    Ask,
+    Before,
+    BeforeCall,
+    BeforeHook,
+    Block,
+    Change,
+    Fault,
+    Note,
+    Replace,
+)
 from nbtools.core.tool import Kind
 from nbtools.workspace.processes.capture import CaptureResult, capture
 
@@ -57,7 +72,8 @@ class _Printed(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class TranslatedCall:
-    """A call translated to a hook's dialect.  ``read`` makes changed arguments canonical again; it raises ``ToolFailure``.
+    """A call translated to a hook's dialect.
+    ``read`` makes changed arguments canonical again; it raises ``ToolFailure``.
 
     ``folder`` is where a command runs, relative to the workspace, if the dialect has no parameter for it.
     """
@@ -74,7 +90,11 @@ def read_before(got: CaptureResult, call: TranslatedCall) -> tuple[Before, ...]:
         return (Block(_reason(got)),)
     printed = _printed(got)
     faults = tuple(fault for fault in (process_fault(got), printed) if isinstance(fault, Fault))
-    return faults if not isinstance(printed, _Printed) else (*_verdicts(printed, call.read), *printed.notes, *faults)
+    return (
+        faults
+        if not isinstance(printed, _Printed)
+        else (*_verdicts(printed, call.read), *printed.notes, *faults)
+    )
 
 
 def _verdicts(printed: _Printed, read: Read) -> tuple[Before, ...]:
@@ -147,7 +167,9 @@ def process_fault(got: CaptureResult) -> Fault | None:
         return None
     if code in (_NOT_EXECUTABLE, _NOT_FOUND):
         return Fault(f"is missing or cannot be run{detail}")
-    return Fault(f"ended with exit code {code}{detail}" if code is not None else f"was ended by {ended.signal}{detail}")
+    return Fault(
+        f"ended with exit code {code}{detail}" if code is not None else f"was ended by {ended.signal}{detail}"
+    )
 
 
 def _reason(got: CaptureResult) -> str:
@@ -174,10 +196,12 @@ class HookTranslator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HookContract:
-    """An agent's contract with hook commands: the names of its events, what it sends, and how it reads the outcome.
+    """An agent's contract with hook commands:
+    the names of its events, what it sends, and how it reads the outcome.
 
-    ``after_every_call``: hooks after calls also run after failed ones.  ``response`` describes a result; ``folder_variables`` and
-    ``session_variable`` are environment variables with the workspace and the session's id.
+    ``after_every_call``: hooks after calls also run after failed ones.  ``response`` describes a result;
+    ``folder_variables`` and ``session_variable`` are environment variables with the workspace and the
+    session's id.
     """
 
     before: str
@@ -192,8 +216,15 @@ class HookContract:
 
 
 def _claude_response(call: AfterCall) -> Mapping[str, object]:
-    response = {"content": call.result.llm_content, "is_error": not call.result.ok, "data": _plain(call.result.data)}
-    return {"tool_response": response, **({} if call.result.error is None else {"error": call.result.error.message})}
+    response = {
+        "content": call.result.llm_content,
+        "is_error": not call.result.ok,
+        "data": _plain(call.result.data),
+    }
+    return {
+        "tool_response": response,
+        **({} if call.result.error is None else {"error": call.result.error.message}),
+    }
 
 
 CLAUDE_CONTRACT = HookContract(
@@ -219,10 +250,16 @@ class CommandHook:
 
     async def before(self, call: BeforeCall) -> tuple[Before, ...]:
         translated = self.translator.translate(call.tool, call.arguments, call.setting.root)
-        return self.contract.read_before(await self._run(call, translated, self.contract.before, {}), translated)
+        return self.contract.read_before(
+            await self._run(call, translated, self.contract.before, {}), translated
+        )
 
     async def after_success(self, call: AfterCall) -> tuple[After, ...]:
-        return await self._after(call, self.contract.after) if call.result.ok or self.contract.after_every_call else ()
+        return (
+            await self._after(call, self.contract.after)
+            if call.result.ok or self.contract.after_every_call
+            else ()
+        )
 
     async def after_failure(self, call: AfterCall) -> tuple[After, ...]:
         return () if call.result.ok else await self._after(call, self.contract.failure)
@@ -233,7 +270,11 @@ class CommandHook:
         return self.contract.read_after(await self._run(call, translated, event, details), translated)
 
     async def _run(
-        self, call: BeforeCall | AfterCall, translated: TranslatedCall, event: str, details: Mapping[str, object]
+        self,
+        call: BeforeCall | AfterCall,
+        translated: TranslatedCall,
+        event: str,
+        details: Mapping[str, object],
     ) -> CaptureResult:
         setting = call.setting
         message = {
@@ -254,7 +295,9 @@ class CommandHook:
         env = dict.fromkeys(self.contract.folder_variables, setting.root)
         if self.contract.session_variable:
             env[self.contract.session_variable] = setting.session
-        return await capture(command, cwd=Path(setting.root), stdin=text, seconds=self.seconds + _EXTRA_SECONDS, env=env)
+        return await capture(
+            command, cwd=Path(setting.root), stdin=text, seconds=self.seconds + _EXTRA_SECONDS, env=env
+        )
 
 
 def _plain(value: object) -> object:
@@ -278,7 +321,14 @@ def command_before(
 ) -> BeforeHook:
     """Returns a hook that runs a command before calls."""
     run = CommandHook(command, translator, contract, timeout).before
-    return BeforeHook(name=name or _short(command), matcher=matcher, closed=closed, timeout=timeout, names=translator.names, run=run)
+    return BeforeHook(
+        name=name or _short(command),
+        matcher=matcher,
+        closed=closed,
+        timeout=timeout,
+        names=translator.names,
+        run=run,
+    )
 
 
 def command_after(
@@ -295,7 +345,14 @@ def command_after(
     """Returns a hook that runs a command after successful calls, or with ``on_failure`` after failed ones."""
     hook = CommandHook(command, translator, contract, timeout)
     run = hook.after_failure if on_failure else hook.after_success
-    return AfterHook(name=name or _short(command), matcher=matcher, closed=closed, timeout=timeout, names=translator.names, run=run)
+    return AfterHook(
+        name=name or _short(command),
+        matcher=matcher,
+        closed=closed,
+        timeout=timeout,
+        names=translator.names,
+        run=run,
+    )
 
 
 def _short(command: str) -> str:

@@ -1,11 +1,13 @@
 """Gemini CLI's contract for hook commands, its events BeforeTool and AfterTool (packages/core/src/hooks).
 
-Exit code 0 is success and 1 a warning; any other blocks, with the printed text as the reason.  JSON on stdout, or else on stderr, decides:
-``continue`` false stops the whole message, ``decision`` blocks or asks.  Its ``allow`` does not replace an approval.  Before a call,
-``hookSpecificOutput.tool_input`` is merged into the arguments; after it, a block withholds the result and ``additionalContext`` is added.
+Exit code 0 is success and 1 a warning; any other blocks, with the printed text as the reason.  JSON on
+stdout, or else on stderr, decides: ``continue`` false stops the whole message, ``decision`` blocks or asks.
+Its ``allow`` does not replace an approval.  Before a call, ``hookSpecificOutput.tool_input`` is merged into
+the arguments; after it, a block withholds the result and ``additionalContext`` is added.
 
-Unlike in Gemini CLI, exit codes above 1 block whatever JSON was printed, ``systemMessage`` is told to the model too, the text of a
-successful hook that is not JSON is ignored, and ``tailToolCallRequest`` is refused as a fault.
+Unlike in Gemini CLI, exit codes above 1 block whatever JSON was printed, ``systemMessage`` is told to the
+model too, the text of a successful hook that is not JSON is ignored, and ``tailToolCallRequest`` is refused
+as a fault.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ def read_before(got: CaptureResult, call: TranslatedCall) -> tuple[Before, ...]:
     if not isinstance(printed, _Printed):
         return faults
     changed = printed.specific.changed
-    verdicts: tuple[Before, ...] = () if changed is None else (change_verdict({**call.arguments, **changed}, call.read),)
+    verdicts: tuple[Before, ...] = (
+        () if changed is None else (change_verdict({**call.arguments, **changed}, call.read),)
+    )
     if printed.decision == "ask":
         verdicts = (*verdicts, Ask(printed.reason or printed.message))
     return (*verdicts, *printed.notes, *faults)
@@ -100,7 +104,12 @@ def _blocks(got: CaptureResult, printed: _Printed | Fault | None) -> str:
 def _faults(got: CaptureResult, printed: _Printed | Fault | None) -> tuple[Fault, ...]:
     found = [fault for fault in (process_fault(got), printed) if isinstance(fault, Fault)]
     if isinstance(printed, _Printed) and printed.specific.tail_call is not None:
-        found.append(Fault(f"requested the call of another tool ({printed.specific.tail_call.get('name')}), which is not supported"))
+        found.append(
+            Fault(
+                f"requested the call of another tool ({printed.specific.tail_call.get('name')}), which is not"
+                " supported"
+            )
+        )
     return tuple(found)
 
 
@@ -126,7 +135,13 @@ def _printed(got: CaptureResult) -> _Printed | Fault | None:
 def _response(call: AfterCall) -> Mapping[str, object]:
     error = call.result.error
     failure = {} if error is None else {"error": {"message": error.message, "type": error.code}}
-    return {"tool_response": {"llmContent": call.result.llm_content, "returnDisplay": call.result.summary or "", **failure}}
+    return {
+        "tool_response": {
+            "llmContent": call.result.llm_content,
+            "returnDisplay": call.result.summary or "",
+            **failure,
+        }
+    }
 
 
 GEMINI_CONTRACT = HookContract(

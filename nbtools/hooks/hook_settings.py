@@ -49,9 +49,11 @@ class HookSettings:
 
 
 def read_hook_settings(path: str, translator: HookTranslator, *, closed: bool = False) -> HookSettings:
-    """Reads the command hooks for ``PreToolUse``, ``PostToolUse`` and ``PostToolUseFailure`` from the file at ``path``.
+    """Reads the command hooks for ``PreToolUse``,
+    ``PostToolUse`` and ``PostToolUseFailure`` from the file at ``path``.
 
-    ``closed``: whether a hook that fails blocks the call.  Raises ``SessionError`` where the file cannot be read.
+    ``closed``: whether a hook that fails blocks the call.
+    Raises ``SessionError`` where the file cannot be read.
     """
     try:
         settings = _Settings.model_validate_json(read_bytes(Path(path).expanduser().resolve(), path))
@@ -61,8 +63,14 @@ def read_hook_settings(path: str, translator: HookTranslator, *, closed: bool = 
     problems: list[str] = []
     for event in _EVENTS if not settings.off else ():
         for group in _groups(path, event, settings.hooks.get(event, ())):
-            problems += [f"{path}: {event}: {problem}" for command in group.hooks for problem in _problems(command)]
-            hooks += [_hook(event, group.matcher, command, translator, closed) for command in group.hooks if command.type == "command"]
+            problems += [
+                f"{path}: {event}: {problem}" for command in group.hooks for problem in _problems(command)
+            ]
+            hooks += [
+                _hook(event, group.matcher, command, translator, closed)
+                for command in group.hooks
+                if command.type == "command"
+            ]
     return HookSettings(tuple(hooks), tuple(problems))
 
 
@@ -80,11 +88,29 @@ def _groups(path: str, event: str, listed: object) -> tuple[_Group, ...]:
 def _problems(command: _Command) -> tuple[str, ...]:
     if command.type != "command":
         return (f"a hook of type {command.type!r} is not supported and does not run; only type 'command' is",)
-    return (f"the condition {command.when!r} is not supported: {command.command!r} runs for every matching call",) if command.when else ()
+    return (
+        (
+            (
+                f"the condition {command.when!r} is not supported: {command.command!r} runs for every"
+                " matching call"
+            ),
+        )
+        if command.when
+        else ()
+    )
 
 
 def _hook(event: str, matcher: str, command: _Command, translator: HookTranslator, closed: bool) -> Hook:
     if event == "PreToolUse":
-        return command_before(command.command, translator, matcher=matcher, closed=closed, timeout=command.timeout)
+        return command_before(
+            command.command, translator, matcher=matcher, closed=closed, timeout=command.timeout
+        )
     on_failure = event == "PostToolUseFailure"
-    return command_after(command.command, translator, matcher=matcher, closed=closed, timeout=command.timeout, on_failure=on_failure)
+    return command_after(
+        command.command,
+        translator,
+        matcher=matcher,
+        closed=closed,
+        timeout=command.timeout,
+        on_failure=on_failure,
+    )

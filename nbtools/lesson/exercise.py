@@ -33,10 +33,11 @@ class Checked:
 def check(task: str, found: Any, expected: Any, *, hint: str = "", words: str = "") -> Checked:
     """Checks an exercise and says in plain words how it went; the last line of a cell shows it.
 
-    ``task`` says what is checked, and counts the tries.  ``found`` is the learner's value; a function without parameters is called, so
-    that its error becomes part of the message. ``expected`` is the right value, or a function that returns whether a value is right;
-    ``words`` then say what was expected. ``hint`` is shown from the second failed try on; dots (``...``) are an open exercise and no try.
-    Never raises for what the learner wrote.
+    ``task`` says what is checked, and counts the tries.  ``found`` is the learner's value; a function without
+    parameters is called, so that its error becomes part of the message. ``expected`` is the right value, or a
+    function that returns whether a value is right; ``words`` then say what was expected. ``hint`` is shown
+    from the second failed try on; dots (``...``) are an open exercise and no try.  Never raises for what the
+    learner wrote.
     """
     problem = _problem(found, expected, words)
     if not problem:
@@ -51,21 +52,42 @@ def check(task: str, found: Any, expected: Any, *, hint: str = "", words: str = 
 def _lines(task: str, *sentences: str) -> Iterator[str]:
     yield f"✗ {task}: not yet."
     for sentence in sentences:
-        yield textwrap.fill(sentence, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        yield textwrap.fill(
+            sentence,
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
 
 def _problem(found: Any, expected: Any, words: str) -> tuple[str, ...]:
     """Returns the lines that say what is wrong; empty if the value is right."""
     if found is ...:
-        return (f"Expected: {words or _expectation(expected)}", "There is: nothing yet. Replace the dots (...) by your answer.")
+        return (
+            f"Expected: {words or _expectation(expected)}",
+            "There is: nothing yet. Replace the dots (...) by your answer.",
+        )
     try:
         value = found() if callable(found) and not isinstance(found, type) else found
-        right = expected(value) if _is_condition(expected) else type(value) is type(expected) and value == expected
+        right = (
+            expected(value)
+            if _is_condition(expected)
+            else type(value) is type(expected) and value == expected
+        )
         if bool(right):
             return ()
     except Exception as error:  # noqa: BLE001 - the learner's code may raise anything
-        return (f"Expected: {words or _expectation(expected)}", f"There is: an error, {type(error).__name__}: {_cut(str(error))}")
-    return (f"Expected: {words or _expectation(expected)}", f"There is: {_written(value)}", *_first_difference(value, expected))
+        return (
+            f"Expected: {words or _expectation(expected)}",
+            f"There is: an error, {type(error).__name__}: {_cut(str(error))}",
+        )
+    return (
+        f"Expected: {words or _expectation(expected)}",
+        f"There is: {_written(value)}",
+        *_first_difference(value, expected),
+    )
 
 
 def _is_condition(expected: Any) -> bool:
@@ -92,7 +114,9 @@ def _cut(text: str) -> str:
 
 
 def _first_difference(value: Any, expected: Any) -> tuple[str, ...]:
-    """Says where two texts of several lines, lists or dictionaries differ first, and that two equal values have different types."""
+    """Says where two texts of several lines, lists or dictionaries differ first,
+    and that two equal values have different types.
+    """
     if _is_condition(expected):
         return ()
     if type(value) is not type(expected):
@@ -113,7 +137,19 @@ def _difference_of_keys(values: Mapping[Any, Any], expected: Mapping[Any, Any]) 
 
 
 def _difference(name: str, values: Any, expected: Any) -> tuple[str, ...]:
-    at = next((number for number, (one, other) in enumerate(zip(values, expected, strict=False)) if one != other), None)
+    at = next(
+        (number for number, (one, other) in enumerate(zip(values, expected, strict=False)) if one != other),
+        None,
+    )
     if at is None:
-        return (f"There are {len(values)} {name}s, expected {len(expected)}.",) if len(values) != len(expected) else ()
-    return (f"The first difference is in {name} {at + 1}: expected {_written(expected[at])}, there is {_written(values[at])}.",)
+        return (
+            (f"There are {len(values)} {name}s, expected {len(expected)}.",)
+            if len(values) != len(expected)
+            else ()
+        )
+    return (
+        (
+            f"The first difference is in {name} {at + 1}: expected {_written(expected[at])}, there is"
+            f" {_written(values[at])}."
+        ),
+    )

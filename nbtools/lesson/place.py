@@ -37,7 +37,9 @@ class Place:
     def __init__(self, own: Session, copy: Copy, ground: WorkingDirectory) -> None:
         self.copy = copy
         self.ground = ground.in_copy(copy)
-        self.session = Session(copy.root, policy=own.policy, confirmer=own.confirmer, settings=_settings(own.settings))
+        self.session = Session(
+            copy.root, policy=own.policy, confirmer=own.confirmer, settings=_settings(own.settings)
+        )
         self.session.saves_grants = False
         self._grants: frozenset[str] = frozenset()
         self.follow(own)
@@ -61,20 +63,30 @@ class Place:
         try:
             meaning = canonical_call(call, self.ground, str(self.copy.root), detail)
         except TraceError as error:
-            if call.name in self.session.tools and call.name not in CANONICAL_NAMES and call.name != RECORDED_RESULT:
+            if (
+                call.name in self.session.tools
+                and call.name not in CANONICAL_NAMES
+                and call.name != RECORDED_RESULT
+            ):
                 return ToRun(call, detail, CanonicalCall(call.name, detail.args))
             return NotRun(call, detail, str(error))
         return ToRun(call, detail, meaning)
 
 
 def _settings(own: Settings) -> Settings:
-    """Returns the settings in the copy: no journal and no log of its own; commands run in a sandbox if there is one."""
+    """Returns the settings in the copy: no journal and no log of its own;
+    commands run in a sandbox if there is one.
+    """
     sandbox = "if_present" if own.sandbox == "off" else own.sandbox
-    return replace(own, read_first=False, journal=False, record=False, plugins=False, servers=False, sandbox=sandbox)
+    return replace(
+        own, read_first=False, journal=False, record=False, plugins=False, servers=False, sandbox=sandbox
+    )
 
 
 def _further_tools(own: Session) -> Iterator[AnyToolBuilder]:
-    """Yields functions that are tools, and the tools of connected MCP servers: they do not depend on the workspace."""
+    """Yields functions that are tools, and the tools of connected MCP servers:
+    they do not depend on the workspace.
+    """
     tools = own.tools
     for name in tools.names():
         tool = tools[name]

@@ -1,4 +1,6 @@
-"""A model that plays a recorded session: it says and calls what was recorded, and the tools really run, in a copy of the project."""
+"""A model that plays a recorded session:
+it says and calls what was recorded, and the tools really run, in a copy of the project.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,14 @@ CONTINUE = "Continue."
 
 
 class RecordedModel(Playback):
-    """``Agent(session, RecordedModel("session.jsonl", project="shop"))`` plays a log of any agent that nbtools reads.
+    """``Agent(session, RecordedModel("session.jsonl",
+    project="shop"))`` plays a log of any agent that nbtools reads.
 
-    Calls run with nbtools' tools under the session's rules and approvals, in a temporary copy of ``project`` (by default of the recorded
-    folder) at ``commit``, else at the recorded commit if the repository has it, else as it is.  ``cwd`` is the session's folder if the log
-    does not record it; ``session`` chooses one of several.  ``pace`` is the number of seconds before each step, or ``step``: a run ends
-    after each call.  A run also ends where a result differs from the recorded one; the next run goes on.  ``root`` is the copy.
+    Calls run with nbtools' tools under the session's rules and approvals, in a temporary copy of ``project``
+    (by default of the recorded folder) at ``commit``, else at the recorded commit if the repository has it,
+    else as it is.  ``cwd`` is the session's folder if the log does not record it; ``session`` chooses one of
+    several.  ``pace`` is the number of seconds before each step, or ``step``: a run ends after each call.  A
+    run also ends where a result differs from the recorded one; the next run goes on.  ``root`` is the copy.
     """
 
     def __init__(
@@ -89,7 +93,9 @@ class RecordedModel(Playback):
             raise AgentError(f"The model {self.name} cannot be played: {error}") from error
 
     async def _open(self, own: Session) -> Session:
-        recording = self._recording = await asyncio.to_thread(read_recording, self.log, self._session, self._cwd)
+        recording = self._recording = await asyncio.to_thread(
+            read_recording, self.log, self._session, self._cwd
+        )
         if not recording.calls:
             return own
         folder = await asyncio.to_thread(self._folder, recording.ground)
@@ -104,7 +110,9 @@ class RecordedModel(Playback):
         try:
             return folder_to_copy(ground, self.project)
         except TraceError as error:
-            raise TraceError(f"{error} In a notebook: agent.project = FOLDER; in code: RecordedModel(…, project=FOLDER).") from error
+            raise TraceError(
+                f"{error} In a notebook: agent.project = FOLDER; in code: RecordedModel(…, project=FOLDER)."
+            ) from error
 
     def begin(self, prompt: str, heard: Callable[[AgentEvent], None]) -> str:
         recording = self._recording
@@ -133,11 +141,17 @@ class RecordedModel(Playback):
     def _announcement(self, recording: Recording) -> str:
         agent = recording.session.agent or recording.session.format
         calls = f"{recording.calls} call{'' if recording.calls == 1 else 's'}"
-        where = f" The calls run in a copy of {self._place.copy.basis}: {self._place.copy.root}" if self._place else ""
+        where = (
+            f" The calls run in a copy of {self._place.copy.basis}: {self._place.copy.root}"
+            if self._place
+            else ""
+        )
         return f"Plays {self.log.name}, a session of {agent} with {calls}. No model is asked.{where}"
 
     def model(self) -> RecordedReplies:
-        from nbtools.lesson.replies import RecordedReplies  # noqa: PLC0415 - pydantic-ai takes seconds to load
+        from nbtools.lesson.replies import (  # noqa: PLC0415 - pydantic-ai takes seconds to load
+            RecordedReplies,
+        )
 
         return RecordedReplies(self)
 
@@ -153,14 +167,21 @@ class RecordedModel(Playback):
         if not isinstance(self.pace, str) and self.pace > 0:
             await asyncio.sleep(self.pace)
         step = self._next()
-        words = () if self.pending else step.words  # a call that was interrupted is made again, without its words
+        words = (
+            () if self.pending else step.words
+        )  # a call that was interrupted is made again, without its words
         said: Reply = [ThinkingPart(one.text) if one.thinking else TextPart(one.text) for one in words]
         if step.call is None:
             self._turn, self._step, self.pending = self._turn + 1, 0, None
             return said
         pending = self.pending = await self._read(step.call, step.number)
         if isinstance(pending, NotRun):
-            return [*said, ToolCallPart(RECORDED_RESULT, {"tool": pending.call.name, "arguments": dict(pending.detail.args)})]
+            return [
+                *said,
+                ToolCallPart(
+                    RECORDED_RESULT, {"tool": pending.call.name, "arguments": dict(pending.detail.args)}
+                ),
+            ]
         return [*said, ToolCallPart(pending.meaning.tool, dict(pending.meaning.arguments))]
 
     def _next(self) -> Step:
@@ -180,13 +201,18 @@ class RecordedModel(Playback):
         return self.pending
 
     def finish(self, replayed: Replayed | None) -> str:
-        """Ends the call that the model has made; ``replayed`` is None where nothing was run.  Returns why the run stops here, or empty."""
+        """Ends the call that the model has made; ``replayed`` is None where nothing was run.
+        Returns why the run stops here, or empty.
+        """
         number, self.pending = self._next().number, None
         self._step += 1
         if replayed is None or replayed.same:
             return f"call {number} is done" if self.pace == "step" else ""
         error = replayed.result.error
-        why = f"call {number} {_DIFFERENCES.get(error.code if error else None, 'has another result than the recorded one')}"
+        why = (
+            f"call {number}"
+            f" {_DIFFERENCES.get(error.code if error else None, 'has another result than the recorded one')}"
+        )
         self._heard(Remark(_sentence(f"{why}.\n{replayed}"), about=replayed))
         return why
 
@@ -205,7 +231,9 @@ class RecordedModel(Playback):
 
 _DIFFERENCES: dict[ErrorCode | None, str] = {
     ErrorCode.CONFIRMATION_DENIED: "was denied; the recording goes on as if it had run",
-    ErrorCode.CONFIRMATION_REQUIRED: "needs an approval, and nobody can answer; the recording goes on as if it had run",
+    ErrorCode.CONFIRMATION_REQUIRED: (
+        "needs an approval, and nobody can answer; the recording goes on as if it had run"
+    ),
     ErrorCode.POLICY_VIOLATION: "is denied by a rule; the recording goes on as if it had run",
 }
 

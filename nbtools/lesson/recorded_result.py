@@ -58,5 +58,7 @@ class RecordedResultInvocation(BaseToolInvocation[Mapping[str, Any]]):
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         detail = self._recorded.detail
-        shown = tuple(one for one in (f"{NOT_RUN}: {self._recorded.why}", detail.display or detail.result) if one)
+        shown = tuple(
+            one for one in (f"{NOT_RUN}: {self._recorded.why}", detail.display or detail.result) if one
+        )
         return ToolResult(detail.result, Several(shown), summary=NOT_RUN)

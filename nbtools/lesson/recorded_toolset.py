@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 class RecordedToolset(SessionToolset):
     """Runs the recorded call that the model has just made, and compares its result with the recorded one."""
 
-    def __init__(self, session: Session, recorded: RecordedModel, on_call: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, session: Session, recorded: RecordedModel, on_call: Callable[[str, str], None]
+    ) -> None:
         super().__init__(session, on_call=on_call)
         self._recorded = recorded
 
-    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
         pending, call_id = self._recorded.pending, self._session.new_id()
         self._on_call(call_id, name)
         if pending is None or isinstance(pending, NotRun):
@@ -34,7 +38,13 @@ class RecordedToolset(SessionToolset):
             return content_of(result)
         place = self._recorded.place
         replayed = await replay_in_copy(
-            pending.call, place.ground, place.copy, self._session, detail=pending.detail, meaning=pending.meaning, id=call_id
+            pending.call,
+            place.ground,
+            place.copy,
+            self._session,
+            detail=pending.detail,
+            meaning=pending.meaning,
+            id=call_id,
         )
         error = replayed.result.error
         if error is not None and error.code is ErrorCode.STOP_EXECUTION:

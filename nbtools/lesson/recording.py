@@ -28,7 +28,9 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a model: what it said, then one call, if any.  ``number`` counts the calls of the recording from 1; 0 without a call."""
+    """A step of a model: what it said, then one call, if any.
+    ``number`` counts the calls of the recording from 1; 0 without a call.
+    """
 
     words: tuple[Words, ...] = ()
     call: Call | None = None
@@ -37,7 +39,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A prompt, empty where the log has none, and the steps until the next one.  The last step has no call."""
+    """A prompt, empty where the log has none, and the steps until the next one.
+    The last step has no call.
+    """
 
     prompt: str
     steps: tuple[Step, ...]
@@ -65,20 +69,32 @@ def read_recording(path: str | Path, session: str = "", cwd: str = "") -> Record
     chosen = _choose(trace, session)
     known = {one.id: one for one in trace.sessions}
     calls = [call for call in select_calls(trace.calls, known) if call.session == chosen.id]
-    ground = working_directory_of(calls[0], cwd, known) if calls else WorkingDirectory(cwd or chosen.cwd, chosen.commit)
+    ground = (
+        working_directory_of(calls[0], cwd, known)
+        if calls
+        else WorkingDirectory(cwd or chosen.cwd, chosen.commit)
+    )
     turns = tuple(_turns(_items(_events(trace, chosen), calls)))
     if not turns:
-        raise TraceError(f"The session {chosen.id} has no messages and no calls, so there is nothing to play.")
+        raise TraceError(
+            f"The session {chosen.id} has no messages and no calls, so there is nothing to play."
+        )
     return Recording(chosen, _numbered(turns), ground)
 
 
 def _choose(trace: Trace, session: str) -> Session:
-    main = [one for one in trace.sessions if (one.id == session if session else not one.parent and "repeated" not in one.flags)]
+    main = [
+        one
+        for one in trace.sessions
+        if (one.id == session if session else not one.parent and "repeated" not in one.flags)
+    ]
     if len(main) == 1:
         return main[0]
     if session:
         raise TraceError(f"The log has no session {session}. It has {_listed(trace.sessions)}.")
-    raise TraceError(f"The log has {len(main)} sessions. Choose one with RecordedModel(…, session=…): {_listed(main)}.")
+    raise TraceError(
+        f"The log has {len(main)} sessions. Choose one with RecordedModel(…, session=…): {_listed(main)}."
+    )
 
 
 def _listed(sessions: Iterable[Session]) -> str:
@@ -89,7 +105,11 @@ def _listed(sessions: Iterable[Session]) -> str:
 def _events(trace: Trace, session: Session) -> Iterator[tuple[Event, str]]:
     """Yields prompts, texts and thoughts with their full texts."""
     for event, log in zip(trace.events, trace.events.log_files, strict=True):
-        if event.session == session.id and event.live and event.kind in {"user", "assistant_text", "thinking"}:
+        if (
+            event.session == session.id
+            and event.live
+            and event.kind in {"user", "assistant_text", "thinking"}
+        ):
             yield event, text_of_event(event, log)
 
 

@@ -1,4 +1,6 @@
-"""The IPython extension in a browser (JupyterLite): ``%trace`` works; tools and agents say why they cannot."""
+"""The IPython extension in a browser (JupyterLite): ``%trace`` works;
+tools and agents say why they cannot.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
     from nbtools.notebook.traces.magic_arguments import ReplayLog
 
-WELCOME = "nbtools is ready. Try %trace LOG (the session log of an agent). Tools and agents cannot run in the browser."
+WELCOME = (
+    "nbtools is ready. Try %trace LOG (the session log of an agent). Tools and agents cannot run in the"
+    " browser."
+)
 
 
 class BrowserTraceMagics(TraceMagics):

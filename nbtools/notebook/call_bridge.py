@@ -43,8 +43,12 @@ class Bridge:
         cards.can_be_undone = self._is_in_journal
 
     def run(self, name: str, arguments: Arguments, *, silent: bool = False) -> ToolResult:
-        """Calls a tool and waits.  In a cell, the kernel's loop keeps running; an interrupt cancels the call and is raised."""
-        return self.perform(lambda call_id: self.blocking.session.call(name, arguments, id=call_id), silent=silent)
+        """Calls a tool and waits.  In a cell, the kernel's loop keeps running;
+        an interrupt cancels the call and is raised.
+        """
+        return self.perform(
+            lambda call_id: self.blocking.session.call(name, arguments, id=call_id), silent=silent
+        )
 
     def undo(self, of: str, *, merge: UndoMerge) -> ToolResult:
         """Undoes the call ``of`` (empty: the last change) and waits, like ``run``."""
@@ -53,7 +57,8 @@ class Bridge:
     def perform(self, work: CallWork[T], *, silent: bool = False, display: LiveDisplay | None = None) -> T:
         """Runs ``work``, which makes one call, and waits, like ``run``.
 
-        The call is shown in ``display``, if given; if that cannot be updated, it is shown only when it has a question, below.
+        The call is shown in ``display``, if given;
+        if that cannot be updated, it is shown only when it has a question, below.
         """
         call_id = self.blocking.session.new_id()
 
@@ -69,7 +74,8 @@ class Bridge:
     def run_work(self, work: Work[T], stop: Callable[[], None] | None = None, *, silent: bool = False) -> T:
         """Runs ``work`` in the session's loop with the display target of this cell, and waits.
 
-        Questions can be answered meanwhile.  An interrupt calls ``stop``, by default to cancel the work, and is raised.
+        Questions can be answered meanwhile.
+        An interrupt calls ``stop``, by default to cancel the work, and is raised.
         """
         if stop is None:
             work, stop = _cancellable(work)
@@ -85,7 +91,9 @@ class Bridge:
     async def start_work(self, work: Work[T], stop: Callable[[], None]) -> T:
         """Runs ``work`` in the session's loop with the display target of this cell, and awaits it."""
         wait = LoopWait()
-        return await wait.wait(self.blocking.submit(work(self._frontend.display_target(wait.post, loop_runs=True))), stop)
+        return await wait.wait(
+            self.blocking.submit(work(self._frontend.display_target(wait.post, loop_runs=True))), stop
+        )
 
     def set_target(self, call_id: str, target: DisplayTarget) -> None:
         """Sets the display target of a call that another caller will make."""
@@ -98,12 +106,16 @@ class Bridge:
         return await wait.wait(self._submit(name, arguments, call_id), self._stopper(call_id))
 
     def background(self, name: str, arguments: Arguments) -> BackgroundCall:
-        """Starts a call and returns when its card is shown or, where only this thread can prompt, when its question is answered."""
+        """Starts a call and returns when its card is shown or, where only this thread can prompt,
+        when its question is answered.
+        """
         wait = ThreadWait()
         prompts = self._frontend.prompts_first()
         call_id = self._open(self._frontend.display_target(wait.post if prompts else None, early=True))
         self._background.add(call_id)
-        future = self.blocking.submit(self._observed(name, arguments, call_id, _Gate(call_id, prompts, wait.release)))
+        future = self.blocking.submit(
+            self._observed(name, arguments, call_id, _Gate(call_id, prompts, wait.release))
+        )
         future.add_done_callback(lambda _: self._background.discard(call_id))
         future.add_done_callback(lambda _: wait.release())
         wait.serve(future, self._stopper(call_id))
@@ -148,14 +160,20 @@ class Bridge:
         return self.blocking.submit(undo())
 
     def undo_at_card(self, of: str, *, merge: UndoMerge) -> Future[ToolResult]:
-        """Undoes a call or an undo at its card; can be called from any thread and does not wait for its end."""
+        """Undoes a call or an undo at its card;
+        can be called from any thread and does not wait for its end.
+        """
         target, call_id = self._cards.target_of(of), self.blocking.session.new_id()
         if target is not None:
             self._cards.open(call_id, replace(target.another(), silent=True, early=False))
-        return self.blocking.submit(self._with_cleanup(self.blocking.session.undo(of, merge=merge, id=call_id), call_id))
+        return self.blocking.submit(
+            self._with_cleanup(self.blocking.session.undo(of, merge=merge, id=call_id), call_id)
+        )
 
     def apply_at_card(self, preview: str) -> Future[ToolResult | None]:
-        """Makes the change that a call has previewed, in a new call below its card; can be called from any thread and does not wait."""
+        """Makes the change that a call has previewed, in a new call below its card;
+        can be called from any thread and does not wait.
+        """
 
         async def apply() -> ToolResult | None:
             call_id = self.blocking.session.new_id()
@@ -168,7 +186,9 @@ class Bridge:
         """Whether the journal has changes of a call, or may get some."""
         session = self.blocking.session
         try:
-            return session.settings.journal and any(entry.can_be_undone for entry in session.workspace.journal.entries(call=call_id))
+            return session.settings.journal and any(
+                entry.can_be_undone for entry in session.workspace.journal.entries(call=call_id)
+            )
         except ToolFailure:  # the journal is unreadable: the card gets no undo button
             return False
 
@@ -231,7 +251,9 @@ def _do_nothing() -> None:
 
 
 class _Gate:
-    """Calls ``release`` at the first event of a call or, with ``decided``, when it no longer needs approval."""
+    """Calls ``release`` at the first event of a call or, with ``decided``,
+    when it no longer needs approval.
+    """
 
     def __init__(self, call_id: str, decided: bool, release: Callable[[], None]) -> None:
         self._call_id = call_id
@@ -259,7 +281,9 @@ class BackgroundCall:
         return self._future.done()
 
     def result(self) -> ToolResult:
-        """Waits for the result.  A failed call also returns one: check ``.ok``.  An interrupt ends the wait, not the call."""
+        """Waits for the result.  A failed call also returns one: check ``.ok``.
+        An interrupt ends the wait, not the call.
+        """
         return self._bridge.await_future(self._future)
 
     def cancel(self) -> None:

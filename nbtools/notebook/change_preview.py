@@ -16,7 +16,9 @@ PREVIEWED_TOOL = "replace_in_files"
 
 
 def arguments_to_apply(call: FinishedCall | None) -> Mapping[str, Any] | None:
-    """Returns the canonical arguments for ``PREVIEWED_TOOL`` that make a previewed change; None if ``call`` previewed none."""
+    """Returns the canonical arguments for ``PREVIEWED_TOOL`` that make a previewed change;
+    None if ``call`` previewed none.
+    """
     if not isinstance(call, SuccessfulCall):
         return None
     params, data = call.last.plan.invocation.params, call.result.data
@@ -31,6 +33,8 @@ def applicable(call: FinishedCall, card: Card) -> Card:
     if arguments is None or not isinstance(call, SuccessfulCall):
         return card
     line = format_line(grammar_of(call.last.plan.tool), arguments)
-    magic = f"%tool {PREVIEWED_TOOL} {line}" if is_plain_line(line) else f"tools.{PREVIEWED_TOOL}(…, apply=True)"
+    magic = (
+        f"%tool {PREVIEWED_TOOL} {line}" if is_plain_line(line) else f"tools.{PREVIEWED_TOOL}(…, apply=True)"
+    )
     action = CardAction(verb="apply", id=card.id, label="Apply…", magic=magic)
     return card.model_copy(update={"deeds": (*card.deeds, action)})

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def show_calls(runtime: NotebookRuntime, session: Session) -> LiveCards:
     """Shows the calls of ``session`` in this notebook, and asks for their approval here.
 
-    File names in the cards are no links, because the front end opens none below an absolute root: the copy's files are soon deleted.
+    File names in the cards are no links, because the front end opens none below an absolute root:
+    the copy's files are soon deleted.
     """
 
     def default_target() -> DisplayTarget:

@@ -30,15 +30,19 @@ def open_bridge(
 ) -> Bridge:
     """Creates a session on ``folder`` with the built-in tools, the tools ``own`` and the saved rules.
 
-    Policy, settings and model are taken from the session ``before``, if there is one.  ``root`` is the folder relative to the notebook's,
-    ``questions`` collects what waits for a click, ``open_notebooks`` is the access to open notebooks.  Raises ``NbtoolsError`` when the
-    folder does not exist.
+    Policy, settings and model are taken from the session ``before``, if there is one.  ``root`` is the folder
+    relative to the notebook's, ``questions`` collects what waits for a click, ``open_notebooks`` is the
+    access to open notebooks.  Raises ``NbtoolsError`` when the folder does not exist.
     """
 
     def default_target() -> DisplayTarget:
         return frontend.display_target(None, early=True)
 
-    policy, settings = (None, Settings(plugins=True, servers=True, record=True)) if before is None else (before.policy, before.settings)
+    policy, settings = (
+        (None, Settings(plugins=True, servers=True, record=True))
+        if before is None
+        else (before.policy, before.settings)
+    )
     session = Session(folder, policy=policy, settings=settings)
     session.model = None if before is None else before.model
     session.layers = session.store.layers()
@@ -59,5 +63,9 @@ def _warnings(store: PolicyStore) -> Iterator[str]:
     yield from store.problems()
     project, trust = store.project(), store.trust()
     if (project.policy.allow or project.policy.mode) and trust in (Trust.UNKNOWN, Trust.CHANGED):
-        until = "until you trust them" if trust is Trust.UNKNOWN else "because they have changed since you trusted them"
+        until = (
+            "until you trust them"
+            if trust is Trust.UNKNOWN
+            else "because they have changed since you trusted them"
+        )
         yield f"This project's allow rules are off {until}.\n%tools trust shows them."

@@ -34,7 +34,9 @@ class AnswerMethod(StrEnum):
 
 
 class Screen(Protocol):
-    """Displays MIME bundles; thread-safe.  If ``updates``, ``update`` replaces the display with the same id."""
+    """Displays MIME bundles; thread-safe.  If ``updates``,
+    ``update`` replaces the display with the same id.
+    """
 
     @property
     def updates(self) -> bool: ...
@@ -47,18 +49,21 @@ class Screen(Protocol):
 class Loop(Protocol):
     """The part of the kernel's main event loop that widgets need."""
 
-    def call_soon_threadsafe(self, callback: Callable[[], None], *, context: contextvars.Context | None = None) -> Any: ...
+    def call_soon_threadsafe(
+        self, callback: Callable[[], None], *, context: contextvars.Context | None = None
+    ) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayTarget:
     """The display target of one call.
 
-    ``watched`` says whether somebody is watching; otherwise only the final state is shown.  ``early`` shows the card before the call has
-    finished, however fast it is.  ``silent`` shows the card only if the call needs an answer.  ``post`` runs functions in the thread
-    that waits for the call; None if no thread does.  ``caller`` names the program that makes the call, if that is not the notebook.
-    ``cell_id`` is the id of the cell, as the front end sent it; empty outside a notebook.  ``place`` says where the call works, such as
-    ``in a temporary copy``; empty for the notebook's workspace.
+    ``watched`` says whether somebody is watching; otherwise only the final state is shown.  ``early`` shows
+    the card before the call has finished, however fast it is.  ``silent`` shows the card only if the call
+    needs an answer.  ``post`` runs functions in the thread that waits for the call; None if no thread does.
+    ``caller`` names the program that makes the call, if that is not the notebook.  ``cell_id`` is the id of
+    the cell, as the front end sent it; empty outside a notebook.  ``place`` says where the call works, such
+    as ``in a temporary copy``; empty for the notebook's workspace.
     """
 
     screen: Screen
@@ -85,7 +90,9 @@ class DisplayTarget:
 
 
 class TerminalScreen:
-    """Prints plain text.  Only the last line of a terminal can be replaced; it shows the progress of a running call."""
+    """Prints plain text.  Only the last line of a terminal can be replaced;
+    it shows the progress of a running call.
+    """
 
     updates = False
 
@@ -97,7 +104,9 @@ class TerminalScreen:
 
         width = min(120, shutil.get_terminal_size((100, 24)).columns)
         if card.state in _TRANSIENT:
-            return {STATUS: card_text(card.model_copy(update={"blocks": ()}), width=width - 1).split("\n", 1)[0]}
+            return {
+                STATUS: card_text(card.model_copy(update={"blocks": ()}), width=width - 1).split("\n", 1)[0]
+            }
         return {"text/plain": card_text(card, colour=is_colourful(), width=width)}
 
     def show(self, bundle: Bundle, display_id: str, update: bool) -> None:
@@ -155,7 +164,8 @@ class KernelScreen(CapturedScreen):
 
 
 class ConsoleScreen(KernelScreen):
-    """Publishes for a front end that ignores updates of displays, such as ``jupyter console``: every state is an output of its own.
+    """Publishes for a front end that ignores updates of displays, such as ``jupyter console``:
+    every state is an output of its own.
 
     Passing states are not shown, because they could not be replaced.
     """

@@ -1,4 +1,6 @@
-"""A display hook that does not print results already shown as cards, and shows the card of a result displayed later."""
+"""A display hook that does not print results already shown as cards,
+and shows the card of a result displayed later.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,13 @@ if TYPE_CHECKING:
 
 
 class DeduplicatingDisplayHook:
-    """Wraps IPython's display hook: a value that the cell has already displayed is stored (``_``, ``Out``) but not printed."""
+    """Wraps IPython's display hook: a value that the cell has already displayed is stored (``_``,
+    ``Out``) but not printed.
+    """
 
-    def __init__(self, shell: InteractiveShell, history: Callable[[], Iterable[FinishedCall]], root: Callable[[], str]) -> None:
+    def __init__(
+        self, shell: InteractiveShell, history: Callable[[], Iterable[FinishedCall]], root: Callable[[], str]
+    ) -> None:
         self._shell: Any = shell
         self._history = history
         self._root = root
@@ -64,10 +70,16 @@ class DeduplicatingDisplayHook:
         self._displayed.clear()
 
     def _bundle(self, result: ToolResult, **_: Any) -> dict[str, Any]:
-        """Returns the card of the call that returned this result, for notebooks; terminals show the result's own text."""
+        """Returns the card of the call that returned this result, for notebooks;
+        terminals show the result's own text.
+        """
         call = next((call for call in self._history() if call.result is result), None)
         if call is None:
             return {}
         from nbtools.cards.card import bundle, card_of  # noqa: PLC0415 - loaded with the first card
 
-        return {mime: content for mime, content in bundle(card_of(call, root=self._root())).items() if mime != "text/plain"}
+        return {
+            mime: content
+            for mime, content in bundle(card_of(call, root=self._root())).items()
+            if mime != "text/plain"
+        }

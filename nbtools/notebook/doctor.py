@@ -58,7 +58,10 @@ def _installation() -> Finding:
         version = importlib.metadata.version(DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:
         return Finding(
-            "nbtools", False, f"runs from {Path(__file__).parents[1]}, not installed (Python {python})", "pip install -e . in the checkout"
+            "nbtools",
+            False,
+            f"runs from {Path(__file__).parents[1]}, not installed (Python {python})",
+            "pip install -e . in the checkout",
         )
     return Finding("nbtools", True, f"{version}, Python {python}, {sys.prefix}")
 
@@ -69,7 +72,12 @@ def _name_conflict() -> Finding:
     except importlib.metadata.PackageNotFoundError:
         return Finding("package name", True, "no conflict with another package")
     remedy = f"pip uninstall nbtools, then pip install --force-reinstall {DISTRIBUTION}"
-    return Finding("package name", False, f"conflict with the package nbtools {other}, which installs into the same folder", remedy)
+    return Finding(
+        "package name",
+        False,
+        f"conflict with the package nbtools {other}, which installs into the same folder",
+        remedy,
+    )
 
 
 def _package(name: str, minimum: tuple[int, ...], purpose: str) -> Finding:
@@ -108,7 +116,12 @@ def _sql() -> Finding:
         database.add_function("word", ("text",), lambda _: ("done",))
         ((answer,),) = database.query("select word(1).text").fetchall()
     except Exception as error:  # noqa: BLE001 - whatever prevents it is what the person asked for
-        return Finding(name, False, f"a query fails: {type(error).__name__}: {error}".partition("\n")[0], f"{install} --upgrade")
+        return Finding(
+            name,
+            False,
+            f"a query fails: {type(error).__name__}: {error}".partition("\n")[0],
+            f"{install} --upgrade",
+        )
     return Finding(name, answer == "done", f"a query runs with duckdb {importlib.metadata.version('duckdb')}")
 
 
@@ -136,12 +149,19 @@ def _lab_extension() -> Finding:
     found = next((folder for folder in folders if (folder / "package.json").exists()), None)
     if found is None:
         detail = "not found: cards are plain HTML, and files do not open at a line"
-        return Finding("lab extension", False, detail, f"pip install --force-reinstall {DISTRIBUTION}, or run make lab in a checkout")
+        return Finding(
+            "lab extension",
+            False,
+            detail,
+            f"pip install --force-reinstall {DISTRIBUTION}, or run make lab in a checkout",
+        )
     return Finding("lab extension", True, str(found))
 
 
 def _profile() -> Finding:
     path = startup_file()
     return Finding(
-        "load in every kernel", True, f"yes: {path}" if path.exists() else "no: %load_ext nbtools in a notebook, or nbtools enable"
+        "load in every kernel",
+        True,
+        f"yes: {path}" if path.exists() else "no: %load_ext nbtools in a notebook, or nbtools enable",
     )

@@ -1,4 +1,6 @@
-"""The IPython extension: ``%load_ext nbtools`` installs everything into a shell, ``%unload_ext nbtools`` removes it."""
+"""The IPython extension: ``%load_ext nbtools`` installs everything into a shell,
+``%unload_ext nbtools`` removes it.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,18 @@ if TYPE_CHECKING:
 
     from nbtools.workspace.history.undo import UndoMerge
 
-WELCOME = "nbtools is ready. Try %tool grep TODO, %tool edit? (how to use it, with examples), %trace (session logs of agents)."
+WELCOME = (
+    "nbtools is ready. Try %tool grep TODO, %tool edit? (how to use it, with examples), %trace (session logs"
+    " of agents)."
+)
 DISTRIBUTION = "nbtools-agent"
 COMM_TARGET = "nbtools"
 UNDO_VERBS: dict[str, UndoMerge] = {"undo": False, "merge": True, "keep": "keep", "take_back": "take_back"}
 """Actions of cards that undo a call, and what each does with later changes."""
 FORMS_TARGET = "nbtools.forms"
-"""Name of the comm target of forms: a page opens one comm, sends ``FormRequest`` and gets a ``FormAnswer`` for each."""
+"""Name of the comm target of forms: a page opens one comm,
+sends ``FormRequest`` and gets a ``FormAnswer`` for each.
+"""
 
 
 class Extension:
@@ -45,7 +52,9 @@ class Extension:
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell: Any = shell
         self.runtime = NotebookRuntime(shell)
-        self._displayhook = DeduplicatingDisplayHook(shell, lambda: self.runtime.session.history, lambda: self.runtime.root)
+        self._displayhook = DeduplicatingDisplayHook(
+            shell, lambda: self.runtime.session.history, lambda: self.runtime.root
+        )
         self._portal = Portal(shell)
         self._magics = ToolMagics(shell, self.runtime, self._displayhook)
         self._trace_magics = TraceMagics(shell, self.runtime, self._displayhook)
@@ -55,7 +64,9 @@ class Extension:
         frontend = self.runtime.frontend
         self._state = StateComm(self.runtime, frontend, shell) if isinstance(frontend, Kernel) else None
         self._matcher = matcher_of(
-            self.runtime, lambda: self._magics.commands.names, lambda: self._shell.user_ns.get("tools") is self._names["tools"]
+            self.runtime,
+            lambda: self._magics.commands.names,
+            lambda: self._shell.user_ns.get("tools") is self._names["tools"],
         )
         self._before: dict[tuple[str, str], Any] = {}
 
@@ -69,9 +80,13 @@ class Extension:
         self._define_names()
         self._register_target()
         self._stop_adopting = listen(NEW_TOOL, self.runtime.adopt)
-        decorated = sys.modules.get("nbtools.plugins.function_tool")  # it takes long to load, and without it there are no such tools
+        decorated = sys.modules.get(
+            "nbtools.plugins.function_tool"
+        )  # it takes long to load, and without it there are no such tools
         if decorated is not None:
-            for value in [value for value in self._shell.user_ns.values() if type(value) is decorated.FunctionTool]:
+            for value in [
+                value for value in self._shell.user_ns.values() if type(value) is decorated.FunctionTool
+            ]:
                 self.runtime.adopt(value)
         atexit.register(self.runtime.close)
 
@@ -92,13 +107,21 @@ class Extension:
         """Defines ``tools`` and ``agent``, unless the person has variables with these names."""
         for name, value in self._names.items():
             if name in self._shell.user_ns:
-                show_notice(f"A variable {name!r} already exists and is not replaced; %{name.removesuffix('s')} works without it.")
+                show_notice(
+                    f"A variable {name!r} already exists and is not replaced; %{name.removesuffix('s')} works"
+                    " without it."
+                )
             else:
                 self._shell.push({name: value}, interactive=False)
 
     def _register_magics(self) -> None:
         known = self._shell.magics_manager.magics
-        ours = [(kind, name) for magics in self._all_magics for kind, names in magics.magics.items() for name in names]
+        ours = [
+            (kind, name)
+            for magics in self._all_magics
+            for kind, names in magics.magics.items()
+            for name in names
+        ]
         self._before = {(kind, name): known[kind][name] for kind, name in ours if name in known[kind]}
         self._shell.register_magics(*self._all_magics)
 
@@ -138,13 +161,17 @@ class Extension:
                 self._state.close()
 
     def _on_open(self, comm: Any, message: Any) -> None:
-        """Handles a new comm: a click on a card, a page's answer, or its request for a card.  Runs in any of the kernel's threads."""
+        """Handles a new comm: a click on a card, a page's answer, or its request for a card.
+        Runs in any of the kernel's threads.
+        """
         comm.on_msg(self._on_message)
         self._on_message(message)
 
     def _on_form(self, comm: Any, message: Any) -> None:
         """Handles the comm of a form in the page."""
-        from nbtools.notebook.forms.requests import on_open  # noqa: PLC0415 - not needed to load the extension
+        from nbtools.notebook.forms.requests import (  # noqa: PLC0415 - not needed to load the extension
+            on_open,
+        )
 
         on_open(lambda: self.runtime.session)(comm, message)
 
@@ -187,7 +214,8 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     if isinstance(extension.runtime.frontend, Kernel) and not clicks_arrive():
         minimum = ".".join(map(str, CLICKS_SINCE))
         show_notice(
-            f'Buttons need ipykernel {minimum} or later; until then approval is requested as text. pip install -U "ipykernel>={minimum}"'
+            f"Buttons need ipykernel {minimum} or later; until then approval is requested as text. pip"
+            f' install -U "ipykernel>={minimum}"'
         )
 
 
@@ -199,14 +227,16 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def _refuse_if_shadowed() -> None:
-    """Raises ``UsageError`` if the package nbtools of another project is installed: the two overwrite each other's files."""
+    """Raises ``UsageError`` if the package nbtools of another project is installed:
+    the two overwrite each other's files.
+    """
     try:
         other = importlib.metadata.distribution("nbtools")
     except importlib.metadata.PackageNotFoundError:
         return
     raise UsageError(
-        f"The package nbtools {other.version} (GenePattern) installs into the same folder. Keep only one: pip uninstall nbtools, "
-        f"then pip install --force-reinstall {DISTRIBUTION}"
+        f"The package nbtools {other.version} (GenePattern) installs into the same folder. Keep only one: pip"
+        f" uninstall nbtools, then pip install --force-reinstall {DISTRIBUTION}"
     )
 
 

@@ -1,7 +1,8 @@
-"""Detects the frontend of a call: terminal, console or notebook, and whether somebody can watch, click or type.
+"""Detects the frontend of a call: terminal, console or notebook, and whether somebody can watch,
+click or type.
 
-A notebook sends the id of its cell with every request; a console does not.  Whether somebody can answer is read from the request's
-permission to ask for input.
+A notebook sends the id of its cell with every request; a console does not.
+Whether somebody can answer is read from the request's permission to ask for input.
 """
 
 from __future__ import annotations
@@ -61,12 +62,26 @@ class Terminal:
         self._shell: Any = shell
         self._screen = TerminalScreen()
 
-    def display_target(self, post: Post | None, *, loop_runs: bool = False, early: bool = False, silent: bool = False) -> DisplayTarget:
-        """Returns the display target of a call made now; ``loop_runs`` says that the main loop keeps running during the call."""
+    def display_target(
+        self, post: Post | None, *, loop_runs: bool = False, early: bool = False, silent: bool = False
+    ) -> DisplayTarget:
+        """Returns the display target of a call made now;
+        ``loop_runs`` says that the main loop keeps running during the call.
+        """
         preferred = self.preference or AnswerMethod.PROMPT
         method = AnswerMethod.PROMPT if preferred is not AnswerMethod.NOBODY and post else AnswerMethod.NOBODY
         is_watched = post is not None and not early and is_live_terminal()
-        return DisplayTarget(self._screen, uuid.uuid4().hex, is_watched, method, contextvars.copy_context(), None, post, early, silent)
+        return DisplayTarget(
+            self._screen,
+            uuid.uuid4().hex,
+            is_watched,
+            method,
+            contextvars.copy_context(),
+            None,
+            post,
+            early,
+            silent,
+        )
 
     @property
     def is_interactive_cell(self) -> bool:
@@ -78,7 +93,9 @@ class Terminal:
         return self.preference is not AnswerMethod.NOBODY
 
     def read_line(self, prompt: str, text: str = "") -> str:
-        """Reads a line, with ``text`` as its editable initial value.  Raises ``EOFError`` when the input is closed."""
+        """Reads a line, with ``text`` as its editable initial value.
+        Raises ``EOFError`` when the input is closed.
+        """
         if not text:
             return input(prompt)
         from prompt_toolkit import prompt as read_edited  # noqa: PLC0415 - only needed to edit a command
@@ -120,12 +137,18 @@ class Kernel:
         loop: Loop = self._kernel.io_loop.asyncio_loop
         return loop
 
-    def display_target(self, post: Post | None, *, loop_runs: bool = False, early: bool = False, silent: bool = False) -> DisplayTarget:
-        """Returns the display target of a call made now; ``loop_runs`` says that the main loop keeps running during the call."""
+    def display_target(
+        self, post: Post | None, *, loop_runs: bool = False, early: bool = False, silent: bool = False
+    ) -> DisplayTarget:
+        """Returns the display target of a call made now;
+        ``loop_runs`` says that the main loop keeps running during the call.
+        """
         method = self._answer_method(post, loop_runs)
         context = contextvars.copy_context()
         screen, cell_id = self._screen(), self._request().get("metadata", {}).get("cellId")
-        target = DisplayTarget(screen, uuid.uuid4().hex, self._is_watched(), method, context, self.loop, post, early, silent)
+        target = DisplayTarget(
+            screen, uuid.uuid4().hex, self._is_watched(), method, context, self.loop, post, early, silent
+        )
         return replace(target, cell_id=cell_id) if isinstance(cell_id, str) else target
 
     @property
@@ -135,21 +158,30 @@ class Kernel:
 
     @property
     def is_interactive_cell(self) -> bool:
-        """Whether a person runs a cell now, rather than a profile at start-up or a program such as nbclient."""
+        """Whether a person runs a cell now, rather than a profile at start-up or a program such as
+        nbclient.
+        """
         return self._allows_stdin() and self._request().get("header", {}).get("msg_type") == "execute_request"
 
     @property
     def is_console(self) -> bool:
-        """Whether the current request came from a console, which has no cells; false without a request, as when a profile loads."""
+        """Whether the current request came from a console, which has no cells;
+        false without a request, as when a profile loads.
+        """
         request = self._kernel.get_parent("shell")
-        return request.get("header", {}).get("msg_type") == "execute_request" and request.get("metadata", {}).get("cellId") is None
+        return (
+            request.get("header", {}).get("msg_type") == "execute_request"
+            and request.get("metadata", {}).get("cellId") is None
+        )
 
     def prompts_first(self) -> bool:
         """Whether questions can only be asked in the thread that makes the call."""
         return self._preferred_method() is AnswerMethod.PROMPT
 
     def read_line(self, prompt: str, text: str = "") -> str:
-        """Reads a line; a kernel ignores the initial value ``text``.  Raises ``EOFError`` when the input is closed."""
+        """Reads a line; a kernel ignores the initial value ``text``.
+        Raises ``EOFError`` when the input is closed.
+        """
         line: str = self._kernel.raw_input(prompt)
         return line
 
@@ -159,7 +191,9 @@ class Kernel:
 
     def _answer_method(self, post: Post | None, loop_runs: bool) -> AnswerMethod:
         preferred = self._preferred_method()
-        if preferred is AnswerMethod.WIDGET and (loop_runs or post is None or threading.current_thread() is not threading.main_thread()):
+        if preferred is AnswerMethod.WIDGET and (
+            loop_runs or post is None or threading.current_thread() is not threading.main_thread()
+        ):
             return AnswerMethod.WIDGET
         return (
             AnswerMethod.PROMPT
@@ -170,18 +204,24 @@ class Kernel:
     def _preferred_method(self) -> AnswerMethod:
         if not self._allows_stdin() and self.preference is not AnswerMethod.WIDGET:
             return AnswerMethod.NOBODY
-        preferred = self.preference or (AnswerMethod.WIDGET if self._is_notebook() and clicks_arrive() else AnswerMethod.PROMPT)
+        preferred = self.preference or (
+            AnswerMethod.WIDGET if self._is_notebook() and clicks_arrive() else AnswerMethod.PROMPT
+        )
         return AnswerMethod.PROMPT if preferred is AnswerMethod.WIDGET and self._is_captured() else preferred
 
     def _allows_stdin(self) -> bool:
-        """Whether the current request came from a frontend where somebody can answer; ipykernel has no public API for it."""
+        """Whether the current request came from a frontend where somebody can answer;
+        ipykernel has no public API for it.
+        """
         return bool(self._kernel._allow_stdin)  # noqa: SLF001
 
     def _is_notebook(self) -> bool:
         return self._request().get("metadata", {}).get("cellId") is not None
 
     def _request(self) -> dict[str, Any]:
-        """Returns the current request; in a thread started by a cell, that cell's, because the kernel's latest one may be a click."""
+        """Returns the current request; in a thread started by a cell, that cell's,
+        because the kernel's latest one may be a click.
+        """
         request: dict[str, Any] = self._kernel.get_parent("shell")
         is_cell = request.get("header", {}).get("msg_type") == "execute_request"
         return request if is_cell or threading.current_thread() is threading.main_thread() else self._cell
@@ -210,7 +250,9 @@ class Kernel:
 
 
 def show_notice(line: str) -> None:
-    """Shows one line of news in the output of the cell.  It goes to stdout: notebooks show stderr in red, as errors."""
+    """Shows one line of news in the output of the cell.
+    It goes to stdout: notebooks show stderr in red, as errors.
+    """
     sys.stdout.write(f"{line}\n")
 
 
@@ -222,10 +264,11 @@ def clicks_arrive() -> bool:
 
 
 def needs_widgets() -> bool:
-    """Whether the current request came from a notebook that displays ipywidgets but not our MIME types: VS Code, Colab.
+    """Whether the current request came from a notebook that displays ipywidgets but not our MIME types:
+    VS Code, Colab.
 
-    JupyterLab and Notebook are told by metadata of their own.  There the extension usually displays our MIME types, without the time
-    that widgets take to load.  JupyterLite has JupyterLab's front end.
+    JupyterLab and Notebook are told by metadata of their own.  There the extension usually displays our MIME
+    types, without the time that widgets take to load.  JupyterLite has JupyterLab's front end.
     """
     ipython = sys.modules.get("IPython")
     kernel: Any = getattr(ipython.get_ipython(), "kernel", None) if ipython is not None else None

@@ -1,6 +1,8 @@
-"""Keeps the outputs of one cell few: finished parts share an output, and what runs or waits for an answer has one of its own at the end.
+"""Keeps the outputs of one cell few: finished parts share an output,
+and what runs or waits for an answer has one of its own at the end.
 
-JupyterLab shows the first 50 outputs of a cell and a link to the others, so that an open question after 50 cards would be hidden.
+JupyterLab shows the first 50 outputs of a cell and a link to the others,
+so that an open question after 50 cards would be hidden.
 """
 
 from __future__ import annotations
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
 OWN = 10
 """Number of parts of a cell that have an output of their own, in their order with what the cell prints."""
 MAX_OPEN = 20
-"""Number of parts that run or wait and are displayed at once; further ones are displayed when one of these has finished."""
+"""Number of parts that run or wait and are displayed at once;
+further ones are displayed when one of these has finished.
+"""
 MAX_PARTS = 30
 MAX_CHARACTERS = 200_000
-"""Size of the first group, after which another one begins; each is twice as large as the one before, because it is sent as a whole."""
+"""Size of the first group, after which another one begins;
+each is twice as large as the one before, because it is sent as a whole.
+"""
 MAX_DOUBLINGS = 6
 KEPT = 1_000
 """Number of parts that can still be updated."""
@@ -35,10 +41,12 @@ _UNFINISHED = {"validating", "scheduled", "awaiting_approval", "executing"}
 
 
 class GroupedScreen:
-    """A screen for all parts of one cell's run: cards, messages and tables, each known by its display id.  Thread-safe.
+    """A screen for all parts of one cell's run: cards, messages and tables, each known by its display id.
+    Thread-safe.
 
-    The first ``own`` parts have an output each.  Later ones are displayed at the end until another one comes, and then join a group, where
-    cards of calls that changed nothing are folded.  Groups are redrawn a few times a second; ``flush`` draws them at once.
+    The first ``own`` parts have an output each.  Later ones are displayed at the end until another one comes,
+    and then join a group, where cards of calls that changed nothing are folded.  Groups are redrawn a few
+    times a second; ``flush`` draws them at once.
     """
 
     def __init__(self, screen: Screen, own: int = OWN) -> None:
@@ -114,7 +122,9 @@ class GroupedScreen:
         return True
 
     def _make_place(self, settled: list[_Output]) -> _Output | None:
-        """Moves the earliest finished part into a group and the others up; returns the last output, None if a new one is needed."""
+        """Moves the earliest finished part into a group and the others up;
+        returns the last output, None if a new one is needed.
+        """
         first = settled[0]
         if not self._groups or self._groups[-1].is_full(self._forgotten + len(self._groups) - 1):
             self._tail.remove(first)
@@ -133,7 +143,9 @@ class GroupedScreen:
         self._outputs.update(dict.fromkeys(other.parts, output))
 
     def _forget(self) -> None:
-        """Forgets the earliest parts once there are many: they stay displayed and are not updated any more."""
+        """Forgets the earliest parts once there are many:
+        they stay displayed and are not updated any more.
+        """
         while len(self._outputs) > KEPT and len(self._groups) > 1:
             group = self._groups.pop(0)
             group.flush()
@@ -158,7 +170,10 @@ class _Output:
     def is_full(self, number: int) -> bool:
         """Whether the group with this number, from 0, takes no more parts."""
         factor = 1 << min(number, MAX_DOUBLINGS)
-        return len(self.parts) >= MAX_PARTS * factor or sum(map(_size, self.parts.values())) >= MAX_CHARACTERS * factor
+        return (
+            len(self.parts) >= MAX_PARTS * factor
+            or sum(map(_size, self.parts.values())) >= MAX_CHARACTERS * factor
+        )
 
     def draw(self, screen: Screen, *, at_once: bool = True) -> None:
         if at_once:

@@ -1,8 +1,9 @@
 """Input transforms that prevent IPython from changing the text of our magics.
 
-A question mark at the end of a ``%tool`` line is part of the line (``%tool shell echo why?``); IPython would treat it as its own help.
-Lines are found through IPython's tokens, so that strings are unaffected.  The text of a ``%%tool`` or ``%%agent`` cell is protected from
-the removal of prompts such as ``>>> ``, which also match doctests and search/replace blocks.
+A question mark at the end of a ``%tool`` line is part of the line (``%tool shell echo why?``); IPython would
+treat it as its own help.  Lines are found through IPython's tokens, so that strings are unaffected.  The
+text of a ``%%tool`` or ``%%agent`` cell is protected from the removal of prompts such as ``>>> ``, which also
+match doctests and search/replace blocks.
 """
 
 from __future__ import annotations
@@ -25,8 +26,15 @@ class ToolLine(TokenTransformBase):
     @classmethod
     def find(cls, tokens_by_line: Sequence[Sequence[tokenize.TokenInfo]]) -> Self | None:
         for tokens in tokens_by_line:
-            first = next((token for token in tokens if token.type not in (tokenize.INDENT, tokenize.DEDENT)), None)
-            if first is not None and len(tokens) > 2 and tokens[-2].string == "?" and _LINE.match(first.line[first.start[1] :]):
+            first = next(
+                (token for token in tokens if token.type not in (tokenize.INDENT, tokenize.DEDENT)), None
+            )
+            if (
+                first is not None
+                and len(tokens) > 2
+                and tokens[-2].string == "?"
+                and _LINE.match(first.line[first.start[1] :])
+            ):
                 return cls(first.start)
         return None
 
@@ -40,7 +48,9 @@ class ToolLine(TokenTransformBase):
 
 
 def tool_cell(lines: list[str]) -> list[str]:
-    """Converts a cell of one of our magics to a function call, before other transforms can change its text."""
+    """Converts a cell of one of our magics to a function call,
+    before other transforms can change its text.
+    """
     if not lines or not _CELL.match(lines[0]):
         return lines
     if lines[0].startswith("%%agent") and not any(line.strip() for line in lines[1:]):

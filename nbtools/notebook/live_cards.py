@@ -11,7 +11,14 @@ from typing import Any
 from nbtools.cards.card import card_of, in_place, with_caller
 from nbtools.cards.decision_text import Undoing, mergeable, superseded, undoable, undone
 from nbtools.cards.model import Card
-from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, ExecutingCall, FinishedCall, OutputEvent
+from nbtools.core.call import (
+    FINISHED,
+    AwaitingApprovalCall,
+    CallEvent,
+    ExecutingCall,
+    FinishedCall,
+    OutputEvent,
+)
 from nbtools.core.result_data import UndoData
 from nbtools.notebook.change_preview import applicable, arguments_to_apply
 from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget
@@ -31,13 +38,16 @@ _log = logging.getLogger(__name__)
 
 
 class LiveCards:
-    """The observer that displays calls as cards.  Everything except ``open`` and ``target_of`` runs in the session's loop.
+    """The observer that displays calls as cards.
+    Everything except ``open`` and ``target_of`` runs in the session's loop.
 
-    ``default_target`` returns the display target of a call without ``open``; ``root`` is the workspace relative to the notebook's folder,
-    ``place`` where the calls work, if not in that workspace.
+    ``default_target`` returns the display target of a call without ``open``; ``root`` is the workspace
+    relative to the notebook's folder, ``place`` where the calls work, if not in that workspace.
     """
 
-    def __init__(self, default_target: Callable[[], DisplayTarget], root: Callable[[], str], place: str = "") -> None:
+    def __init__(
+        self, default_target: Callable[[], DisplayTarget], root: Callable[[], str], place: str = ""
+    ) -> None:
         self._place = place
         self._default_target = default_target
         self._root = root
@@ -60,7 +70,8 @@ class LiveCards:
         return card.target.cell_id if card else ""
 
     def apply(self, preview: str, call_id: str) -> Mapping[str, Any] | None:
-        """Opens a display below the card of a preview for the call that makes its change, and returns that call's arguments.
+        """Opens a display below the card of a preview for the call that makes its change,
+        and returns that call's arguments.
 
         Returns None if the call ``preview`` has no change to make, or is being applied already.
         """
@@ -74,7 +85,9 @@ class LiveCards:
         return arguments
 
     def open(self, call_id: str, target: DisplayTarget, display: LiveDisplay | None = None) -> None:
-        """Sets where the call with that id is displayed, by default in a new display; called before the call is made."""
+        """Sets where the call with that id is displayed, by default in a new display;
+        called before the call is made.
+        """
         self._running[call_id] = LiveCard(replace(target, place=self._place), self._root(), display)
 
     def card(self, call_id: str) -> LiveCard:
@@ -98,9 +111,15 @@ class LiveCards:
             self._running.pop(call_id, None)
 
     def _is_undoable(self, call: FinishedCall) -> bool:
-        """Whether the journal can undo the call.  An undo itself is undone at the card of the call that it undid."""
+        """Whether the journal can undo the call.
+        An undo itself is undone at the card of the call that it undid.
+        """
         last = call.last
-        if not isinstance(last, ExecutingCall) or last.plan.kind.changes_nothing or isinstance(call.result.data, UndoData):
+        if (
+            not isinstance(last, ExecutingCall)
+            or last.plan.kind.changes_nothing
+            or isinstance(call.result.data, UndoData)
+        ):
             return False
         return self.can_be_undone(call.request.id)
 
@@ -120,12 +139,16 @@ class LiveCards:
             return
         for refused in self._refused_undos.pop(call.result.data.call, ()):
             refused.set_superseded(Undoing(call_id, call.at))
-        changed = self._undone_calls[call_id] = self._undone_calls.get(call.result.data.call, call.result.data.call)
+        changed = self._undone_calls[call_id] = self._undone_calls.get(
+            call.result.data.call, call.result.data.call
+        )
         if changed in self._finished:
             self._finished[changed].set_undoing(Undoing(call_id, call.at, call.result.data.unsaved))
 
     def redraw(self, call_id: str) -> None:
-        """Displays the card of a call again, for a page that may have missed updates.  Unknown calls are ignored."""
+        """Displays the card of a call again, for a page that may have missed updates.
+        Unknown calls are ignored.
+        """
         card = self._running.get(call_id) or self._finished.get(call_id)
         if card is not None:
             card.redraw()
@@ -137,7 +160,9 @@ class LiveCards:
 
 
 class LiveCard:
-    """The card of one call: its latest state, and when to show it.  ``display`` is where; by default, a display of its own."""
+    """The card of one call: its latest state, and when to show it.
+    ``display`` is where; by default, a display of its own.
+    """
 
     def __init__(self, target: DisplayTarget, root: str, display: LiveDisplay | None = None) -> None:
         self.target = target
@@ -156,7 +181,8 @@ class LiveCard:
     def notice(self, event: CallEvent) -> None:
         had_widget, self.event, self._has_widget = self._has_widget, event, False
         if isinstance(event, AwaitingApprovalCall):
-            # JupyterLab hides the output of a closed widget, and a second widget in it too, unless something else is shown in between.
+            # JupyterLab hides the output of a closed widget, and a second widget in it too,
+            # unless something else is shown in between.
             self._show_question(at_once=had_widget or self.target.answer_method is AnswerMethod.PROMPT)
         elif self.target.silent and not self._had_question:
             return
@@ -220,11 +246,17 @@ class LiveCard:
             call = event.call if isinstance(event, OutputEvent) else event
             result = getattr(call, "result", None)
             return {
-                "text/plain": f"{call.request.spoken}: {call.state} (its card could not be displayed: {bug!r})\n{result or ''}".rstrip()
+                "text/plain": (
+                    f"{call.request.spoken}: {call.state} (its card could not be displayed:"
+                    f" {bug!r})\n{result or ''}".rstrip()
+                )
             }
 
     def _card(self, event: CallEvent) -> Card:
-        card = in_place(with_caller(card_of(event, root=self._root, now=time.time()), self.target.caller), self.target.place)
+        card = in_place(
+            with_caller(card_of(event, root=self._root, now=time.time()), self.target.caller),
+            self.target.place,
+        )
         if self._undoing is not None:
             return undone(card, self._undoing)
         if self._superseded is not None:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 INTERVAL = 0.1
 """Minimum seconds between two updates."""
 _DRAWING_SHARE = 10
-"""The interval is at least this many times the time that the last update took: long content is updated less often."""
+"""The interval is at least this many times the time that the last update took:
+long content is updated less often.
+"""
 _TIMER_TOLERANCE = 0.01
 
 _log = logging.getLogger(__name__)
@@ -27,14 +29,22 @@ _log = logging.getLogger(__name__)
 class LiveDisplay:
     """One output of the cell of ``target``; usable in every thread, also after the cell has ended.
 
-    ``update`` shows content at most once per ``interval`` seconds, and not within the ``first`` seconds.  What it puts off is drawn by the
-    caller's event loop or, if there is none or it is blocked, by the next ``update`` or ``finish``.  So ``finish`` belongs into a
-    ``finally``: an interrupt must not leave an old state.  If not ``live``, updates are shown by ``finish`` only; by default, that is
-    where displays cannot be updated.  Errors are logged, because a display must not fail the work that it shows.  If the output
-    has been cleared, the frontend ignores all updates.
+    ``update`` shows content at most once per ``interval`` seconds, and not within the ``first`` seconds.
+    What it puts off is drawn by the caller's event loop or, if there is none or it is blocked, by the next
+    ``update`` or ``finish``.  So ``finish`` belongs into a ``finally``: an interrupt must not leave an old
+    state.  If not ``live``, updates are shown by ``finish`` only; by default, that is where displays cannot
+    be updated.  Errors are logged, because a display must not fail the work that it shows.  If the output has
+    been cleared, the frontend ignores all updates.
     """
 
-    def __init__(self, target: DisplayTarget, *, live: bool | None = None, first: float = 0.0, interval: float = INTERVAL) -> None:
+    def __init__(
+        self,
+        target: DisplayTarget,
+        *,
+        live: bool | None = None,
+        first: float = 0.0,
+        interval: float = INTERVAL,
+    ) -> None:
         self.target = target
         self.is_live = target.screen.updates if live is None else live
         self.is_shown = False
@@ -54,7 +64,8 @@ class LiveDisplay:
         self.show(self.target.screen.draw(card))
 
     def update(self, draw: Callable[[], Bundle], after: float | None = None) -> None:
-        """Shows the result of ``draw``, which may call ``update`` itself, as soon as the interval allows, or ``after`` seconds.
+        """Shows the result of ``draw``, which may call ``update`` itself, as soon as the interval allows,
+        or ``after`` seconds.
 
         If an update is pending, its time remains if it is earlier.
         """
@@ -77,7 +88,9 @@ class LiveDisplay:
                 self._show()
 
     def finish(self, bundle: Bundle | None = None) -> None:
-        """Shows ``bundle``, or else a pending update, as the last state; nothing if the ``first`` seconds have not passed."""
+        """Shows ``bundle``, or else a pending update, as the last state;
+        nothing if the ``first`` seconds have not passed.
+        """
         with self._lock:
             if bundle is not None:
                 self._pending = lambda: bundle

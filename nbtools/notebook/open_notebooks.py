@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from nbtools.notebook.frontend import Kernel
 
 KNOWN, UNKNOWN, SILENT = 10.0, 2.0, 0.3
-"""Seconds to wait for a page: after one has answered in this kernel, before the first answer, and after a request without answer."""
+"""Seconds to wait for a page: after one has answered in this kernel, before the first answer,
+and after a request without answer.
+"""
 
 Publish: TypeAlias = Callable[[Mapping[str, Any]], Callable[[], None]]
 """Opens a comm with the given data on every page, and returns a function that closes it."""
@@ -54,7 +56,9 @@ Publish: TypeAlias = Callable[[Mapping[str, Any]], Callable[[], None]]
 class FrontendNotebooks:
     """Sends requests to the browser's pages.  ``answer`` is called with their answers."""
 
-    def __init__(self, frontend: Kernel, publish: Publish, *, known: float = KNOWN, unknown: float = UNKNOWN) -> None:
+    def __init__(
+        self, frontend: Kernel, publish: Publish, *, known: float = KNOWN, unknown: float = UNKNOWN
+    ) -> None:
         self._frontend = frontend
         self._publish = publish
         self._known = known
@@ -69,9 +73,11 @@ class FrontendNotebooks:
         return self._own
 
     async def find(self, file: Path | None) -> OpenNotebook | None:
-        """Returns the open notebook with that file; None if it is not open.  Without ``file``, returns this kernel's own notebook.
+        """Returns the open notebook with that file; None if it is not open.
+        Without ``file``, returns this kernel's own notebook.
 
-        Raises ``ToolFailure`` (``conflict``) for this kernel's own notebook when no page answers, because it may be open nevertheless.
+        Raises ``ToolFailure`` (``conflict``) for this kernel's own notebook when no page answers,
+        because it may be open nevertheless.
         """
         if not self._frontend.is_attended:
             return None
@@ -100,7 +106,10 @@ class FrontendNotebooks:
             raise
         except TimeoutError:
             self._send(StopTask(path=notebook.path), notebook)
-            message = f"Cell {cell} of {notebook.path} was interrupted after {limit:g} seconds. Set a longer timeout if it needs more."
+            message = (
+                f"Cell {cell} of {notebook.path} was interrupted after {limit:g} seconds. Set a longer"
+                " timeout if it needs more."
+            )
             raise ToolFailure(ErrorCode.TIMEOUT, message) from None
         return CellRun(_cells(answer), answer.queued)
 
@@ -114,7 +123,10 @@ class FrontendNotebooks:
 
     def _select(self, answer: NotebookAnswer, file: Path | None) -> OpenNotebook | None:
         root = self._root(answer)
-        notebooks = [_opened(one, root) for one in sorted(answer.notebooks, key=lambda one: (not one.own, not one.busy, not one.dirty))]
+        notebooks = [
+            _opened(one, root)
+            for one in sorted(answer.notebooks, key=lambda one: (not one.own, not one.busy, not one.dirty))
+        ]
         if file is not None:
             return next((one for one in notebooks if _is_at(one, file)), None)
         found = next((one for one in notebooks if one.own), None)
@@ -123,7 +135,9 @@ class FrontendNotebooks:
         return found
 
     def _root(self, answer: NotebookAnswer) -> Path | None:
-        """Returns the server's root folder, from the kernel's start folder and the path of its notebook below the root."""
+        """Returns the server's root folder,
+        from the kernel's start folder and the path of its notebook below the root.
+        """
         for own in (one for one in answer.notebooks if one.own and self._started_for):
             folder = PurePosixPath(own.path).parent
             start = self._started_for.parent if self._started_for else Path()
@@ -131,15 +145,24 @@ class FrontendNotebooks:
                 return Path(*start.parts[: len(start.parts) - len(folder.parts)])
         return None
 
-    async def _request(self, task: NotebookTask, notebook: OpenNotebook, limit: float | None = None) -> NotebookAnswer:
-        """Sends a request to the page of a notebook and returns its answer.  Raises ``ToolFailure`` with its problem or on timeout."""
+    async def _request(
+        self, task: NotebookTask, notebook: OpenNotebook, limit: float | None = None
+    ) -> NotebookAnswer:
+        """Sends a request to the page of a notebook and returns its answer.
+        Raises ``ToolFailure`` with its problem or on timeout.
+        """
         try:
             answer = await self._ask(task, notebook.client, limit or self._known)
         except TimeoutError:
             if limit is not None and not notebook.own:
                 raise
-            why = f"The page with {notebook.path} did not answer within {self._known:g} seconds; the request may still be carried out"
-            raise ToolFailure(ErrorCode.TIMEOUT, f"{why}. Check the notebook, reload the page if necessary, and call again.") from None
+            why = (
+                f"The page with {notebook.path} did not answer within {self._known:g} seconds; the request"
+                " may still be carried out"
+            )
+            raise ToolFailure(
+                ErrorCode.TIMEOUT, f"{why}. Check the notebook, reload the page if necessary, and call again."
+            ) from None
         if answer.problem:
             raise ToolFailure(ErrorCode.CONFLICT, f"{notebook.path}: {answer.problem}")
         return answer
@@ -165,7 +188,9 @@ class FrontendNotebooks:
 
     def _send(self, task: NotebookTask, notebook: OpenNotebook) -> None:
         """Sends a request without waiting for an answer."""
-        self._publish(NotebookRequest(id=uuid.uuid4().hex, client=notebook.client, task=task).model_dump(mode="json"))()
+        self._publish(
+            NotebookRequest(id=uuid.uuid4().hex, client=notebook.client, task=task).model_dump(mode="json")
+        )()
 
 
 def comm_publisher() -> Publish:
@@ -187,7 +212,9 @@ def _opened(one: OpenedNotebook, root: Path | None) -> OpenNotebook:
 
 
 def _is_at(notebook: OpenNotebook, file: Path) -> bool:
-    """Whether the notebook is that file.  With an unknown server root, an equal path suffix counts as the same file."""
+    """Whether the notebook is that file.
+    With an unknown server root, an equal path suffix counts as the same file.
+    """
     # A false match changes the notebook live; a missed match would overwrite unsaved changes.
     return notebook.file == file if notebook.file else file.as_posix().endswith(f"/{notebook.path}")
 
@@ -205,7 +232,9 @@ def _task(change: CellChange, path: str) -> NotebookTask:
 
 
 def _cells(answer: NotebookAnswer) -> tuple[OpenCell, ...]:
-    return tuple(OpenCell(cell.id, cell.type, cell.source, _outputs(cell), cell.busy) for cell in answer.cells)
+    return tuple(
+        OpenCell(cell.id, cell.type, cell.source, _outputs(cell), cell.busy) for cell in answer.cells
+    )
 
 
 def _outputs(cell: OpenedCell) -> tuple[Mapping[str, Any], ...]:
@@ -215,6 +244,7 @@ def _outputs(cell: OpenedCell) -> tuple[Mapping[str, Any], ...]:
 def _unreachable(file: Path) -> ToolFailure:
     return ToolFailure(
         ErrorCode.CONFLICT,
-        f"{file.name} is the notebook of this kernel, and its page does not answer: the nbtools extension is missing or disabled there. "
-        "Nothing was changed. Use read for the saved version, or call from another notebook to change the file.",
+        f"{file.name} is the notebook of this kernel, and its page does not answer: the nbtools extension is"
+        " missing or disabled there. Nothing was changed. Use read for the saved version, or call from"
+        " another notebook to change the file.",
     )

@@ -1,9 +1,10 @@
 """Lets synchronous code in a cell wait while the kernel's event loop keeps running.
 
-ipykernel runs a cell inside a task.  Once that task has a greenlet portal, code at any depth can suspend the cell until an awaitable is
-done, and clicks are handled meanwhile.  Two functions are wrapped: the handler of execute requests, whose task runs synchronous cells, and
-``run_cell_async``, which gets a task of its own when a cell awaits.  The cell that loads the extension started without a portal; its
-questions are asked at a prompt.
+ipykernel runs a cell inside a task.  Once that task has a greenlet portal, code at any depth can suspend the
+cell until an awaitable is done, and clicks are handled meanwhile.  Two functions are wrapped: the handler of
+execute requests, whose task runs synchronous cells, and ``run_cell_async``, which gets a task of its own when
+a cell awaits.  The cell that loads the extension started without a portal; its questions are asked at a
+prompt.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Portal:
         self._shell.run_cell_async = self._run_cell
 
     def close(self) -> None:
-        """Removes the wrappers, except where other code has wrapped them since; there they stay, and are harmless."""
+        """Removes the wrappers, except where other code has wrapped them since;
+        there they stay, and are harmless.
+        """
         if self._wrapped is not None and self._handlers.get(REQUEST) is self._wrapped:
             self._handlers[REQUEST] = self._before
         if vars(self._shell).get("run_cell_async") is self._run_cell:
@@ -62,7 +65,9 @@ def _handling(handler: Any) -> Any:
 
 
 def _running(run_cell_async: Any) -> Any:
-    """Wraps ``run_cell_async``: adds a portal where it runs as its own task; a synchronous cell must not yield here."""
+    """Wraps ``run_cell_async``: adds a portal where it runs as its own task;
+    a synchronous cell must not yield here.
+    """
 
     async def with_portal(*cell: Any, **options: Any) -> Any:
         if _is_a_task(with_portal.__code__):

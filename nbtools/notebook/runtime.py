@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceWork:
-    """Work in progress that a person can stop.  ``started`` is in seconds since the epoch; ``status`` is empty until it has ended."""
+    """Work in progress that a person can stop.
+    ``started`` is in seconds since the epoch; ``status`` is empty until it has ended.
+    """
 
     id: str
     subject: str
@@ -54,10 +56,11 @@ class CallSource(Protocol):
 
 
 class NotebookRuntime:
-    """The runtime of one shell.  The session is created when it is first used, so that loading the extension is fast.
+    """The runtime of one shell.  The session is created when it is first used,
+    so that loading the extension is fast.
 
-    ``move`` creates another session on another folder with the same policy and settings, but without grants, which are about files of
-    the previous folder.
+    ``move`` creates another session on another folder with the same policy and settings, but without grants,
+    which are about files of the previous folder.
     """
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -103,7 +106,9 @@ class NotebookRuntime:
     def questions(self) -> OpenQuestions:
         """The questions of all sessions of this notebook that wait for a click."""
         if self._questions is None:
-            from nbtools.notebook.approval.open_questions import OpenQuestions  # noqa: PLC0415 - not needed to load the extension
+            from nbtools.notebook.approval.open_questions import (  # noqa: PLC0415 - not needed to load the extension
+                OpenQuestions,
+            )
 
             self._questions = OpenQuestions()
         return self._questions
@@ -112,13 +117,18 @@ class NotebookRuntime:
     def open_notebooks(self) -> FrontendNotebooks | None:
         """Access to the open notebooks; None in a terminal."""
         if self._open_notebooks is None and isinstance(self.frontend, Kernel):
-            from nbtools.notebook.open_notebooks import FrontendNotebooks, comm_publisher  # noqa: PLC0415 - not needed to load the extension
+            from nbtools.notebook.open_notebooks import (  # noqa: PLC0415 - not needed to load the extension
+                FrontendNotebooks,
+                comm_publisher,
+            )
 
             self._open_notebooks = FrontendNotebooks(self.frontend, comm_publisher())
         return self._open_notebooks
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Calls ``watcher`` when the session is created or replaced and when a source of calls comes or goes; returns what ends this."""
+        """Calls ``watcher`` when the session is created or replaced and when a source of calls comes or goes;
+        returns what ends this.
+        """
         self._watchers.append(watcher)
 
         def stop() -> None:
@@ -142,7 +152,8 @@ class NotebookRuntime:
             self._notify()
 
     def adopt(self, tool: FunctionTool) -> None:
-        """Registers a tool that the person has defined, also for later workspaces; it replaces only one that they defined before.
+        """Registers a tool that the person has defined, also for later workspaces;
+        it replaces only one that they defined before.
 
         Raises ``ValueError`` for the name of another tool, or an invalid one; then nothing has changed.
         """
@@ -155,7 +166,8 @@ class NotebookRuntime:
         self._own[tool.name] = tool
 
     def move(self, folder: str) -> None:
-        """Switches to another folder.  Raises ``ToolFailure`` when it does not exist; then nothing has changed.
+        """Switches to another folder.  Raises ``ToolFailure`` when it does not exist;
+        then nothing has changed.
 
         An agent's run on the previous folder is ended first, so that code that awaits it is notified.
         """
@@ -190,6 +202,16 @@ class NotebookRuntime:
             self._bridge.blocking.close()
 
     def _open(self, folder: Path, before: Session | None) -> Bridge:
-        from nbtools.notebook.create_session import open_bridge  # noqa: PLC0415 - not needed to load the extension
+        from nbtools.notebook.create_session import (  # noqa: PLC0415 - not needed to load the extension
+            open_bridge,
+        )
 
-        return open_bridge(self.frontend, folder, before, self._own.values(), lambda: self.root, self.questions, self.open_notebooks)
+        return open_bridge(
+            self.frontend,
+            folder,
+            before,
+            self._own.values(),
+            lambda: self.root,
+            self.questions,
+            self.open_notebooks,
+        )

@@ -33,14 +33,18 @@ _TYPES: dict[str, type] = {
 
 
 class Tools:
-    """All tools as functions: ``tools.grep("TODO", path="src")`` shows a card and returns the result, or raises ``ToolFailure``.
+    """All tools as functions: ``tools.grep("TODO", path="src")`` shows a card and returns the result,
+    or raises ``ToolFailure``.
 
-    ``await tools.grep.start(…)`` runs a call beside other tasks, ``tools.shell.background(…)`` does not wait for it, and
-    ``tools.quiet.grep(…)`` shows a card only if approval is required.  ``tools.session`` is the session, for example for another
-    framework's agent; a tool named ``session`` or ``quiet`` is ``tools["session"]``.
+    ``await tools.grep.start(…)`` runs a call beside other tasks, ``tools.shell.background(…)`` does not wait
+    for it, and ``tools.quiet.grep(…)`` shows a card only if approval is required.  ``tools.session`` is the
+    session, for example for another framework's agent; a tool named ``session`` or ``quiet`` is
+    ``tools["session"]``.
     """
 
-    def __init__(self, runtime: NotebookRuntime, remember: Callable[[object], None], *, silent: bool = False) -> None:
+    def __init__(
+        self, runtime: NotebookRuntime, remember: Callable[[object], None], *, silent: bool = False
+    ) -> None:
         self._runtime = runtime
         self._remember = remember
         self._silent = silent
@@ -52,7 +56,9 @@ class Tools:
 
     @property
     def session(self) -> BlockingSession:
-        """The notebook's session, usable in any thread: ``openai_tools(tools.session)``.  ``%tools workspace`` creates another one."""
+        """The notebook's session, usable in any thread: ``openai_tools(tools.session)``.
+        ``%tools workspace`` creates another one.
+        """
         return self._runtime.blocking
 
     def __getattr__(self, name: str) -> ToolFunction | UnconnectedToolFunction:
@@ -60,9 +66,13 @@ class Tools:
             raise AttributeError(name)
         tool = self._runtime.session.tools.get(name)
         if tool is None and is_unconnected_tool(self._runtime.session, name):
-            return UnconnectedToolFunction(name, lambda: connect_server_of(self._runtime, name), lambda: self.__getattr__(name))
+            return UnconnectedToolFunction(
+                name, lambda: connect_server_of(self._runtime, name), lambda: self.__getattr__(name)
+            )
         if tool is None:
-            raise AttributeError(f"There is no tool {name!r}.{did_you_mean(name, self._runtime.session.tools.names())}")
+            raise AttributeError(
+                f"There is no tool {name!r}.{did_you_mean(name, self._runtime.session.tools.names())}"
+            )
         return ToolFunction(tool, self._runtime, self._remember, self._silent)
 
     def __getitem__(self, name: str) -> ToolFunction | UnconnectedToolFunction:
@@ -81,7 +91,9 @@ class Tools:
 class ToolFunction:
     """A tool as a Python function."""
 
-    def __init__(self, tool: AnyToolBuilder, runtime: NotebookRuntime, remember: Callable[[object], None], silent: bool) -> None:
+    def __init__(
+        self, tool: AnyToolBuilder, runtime: NotebookRuntime, remember: Callable[[object], None], silent: bool
+    ) -> None:
         self._tool = tool
         self._runtime = runtime
         self._remember = remember
@@ -98,17 +110,23 @@ class ToolFunction:
         return help_text(self._tool, self._runtime.session)
 
     def __call__(self, *values: Any, **named: Any) -> ToolResult:
-        """Calls the tool and waits for the result.  Raises ``ToolFailure`` when it fails, ``TypeError`` for too many arguments."""
+        """Calls the tool and waits for the result.
+        Raises ``ToolFailure`` when it fails, ``TypeError`` for too many arguments.
+        """
         arguments = arguments_from(self._grammar, values, named)
         return self._return(self._runtime.bridge.run(self._tool.name, arguments, silent=self._silent))
 
     async def start(self, *values: Any, **named: Any) -> ToolResult:
-        """Calls the tool and awaits the result, alone or with others (``asyncio.gather``).  Raises like ``__call__``."""
+        """Calls the tool and awaits the result, alone or with others (``asyncio.gather``).
+        Raises like ``__call__``.
+        """
         arguments = arguments_from(self._grammar, values, named)
         return self._return(await self._runtime.bridge.start(self._tool.name, arguments, silent=self._silent))
 
     def background(self, *values: Any, **named: Any) -> BackgroundCall:
-        """Starts the call and returns a handle with ``.result()``, ``.done`` and ``.cancel()``; other cells can run meanwhile."""
+        """Starts the call and returns a handle with ``.result()``, ``.done`` and ``.cancel()``;
+        other cells can run meanwhile.
+        """
         call = self._runtime.bridge.background(self._tool.name, arguments_from(self._grammar, values, named))
         self._remember(call)
         return call
@@ -152,11 +170,16 @@ class UnconnectedToolFunction:
         found = self._find()
         if isinstance(found, ToolFunction):
             return found
-        raise without_frames(ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {self.__name__!r}. %tool lists all tools."))
+        raise without_frames(
+            ToolFailure(
+                ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {self.__name__!r}. %tool lists all tools."
+            )
+        )
 
 
 def without_frames(failure: ToolFailure) -> ToolFailure:
-    """Returns the failure so that IPython shows it as one line, with the line of the cell.  Scripts show the usual traceback.
+    """Returns the failure so that IPython shows it as one line, with the line of the cell.
+    Scripts show the usual traceback.
 
     The card above already shows what failed, and the frames of nbtools help nobody.
     """
@@ -165,16 +188,26 @@ def without_frames(failure: ToolFailure) -> ToolFailure:
 
 
 def _one_line(failure: ToolFailure) -> str:
-    lines = [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_globals.get("__name__") == "__main__"]
-    place = f" (line {', called from line '.join(map(str, reversed(lines)))})" if lines and lines != [1] else ""
+    lines = [
+        line
+        for frame, line in traceback.walk_tb(failure.__traceback__)
+        if frame.f_globals.get("__name__") == "__main__"
+    ]
+    place = (
+        f" (line {', called from line '.join(map(str, reversed(lines)))})" if lines and lines != [1] else ""
+    )
     return f"{type(failure).__name__}: {failure.message}{place}"
 
 
 def arguments_from(grammar: Grammar, values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    """Returns positional and keyword arguments as one mapping.  Missing and unknown ones are left to the tool."""
+    """Returns positional and keyword arguments as one mapping.
+    Missing and unknown ones are left to the tool.
+    """
     names = [parameter.name for parameter in _in_order(grammar)]
     if len(values) > len(names):
-        raise TypeError(f"{grammar.tool} takes {len(names)} arguments ({', '.join(names)}), not {len(values)}.")
+        raise TypeError(
+            f"{grammar.tool} takes {len(names)} arguments ({', '.join(names)}), not {len(values)}."
+        )
     positional = dict(zip(names, values, strict=False))
     duplicates = [name for name in positional if name in named]
     if duplicates:
@@ -187,9 +220,15 @@ def signature_of(grammar: Grammar) -> inspect.Signature:
     parameters, seen_default = [], False
     for parameter in _in_order(grammar):
         seen_default = seen_default or not parameter.required
-        kind = inspect.Parameter.KEYWORD_ONLY if parameter.required and seen_default else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        kind = (
+            inspect.Parameter.KEYWORD_ONLY
+            if parameter.required and seen_default
+            else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
         default = inspect.Parameter.empty if parameter.required else parameter.default
-        parameters.append(inspect.Parameter(parameter.name, kind, default=default, annotation=_annotation(parameter)))
+        parameters.append(
+            inspect.Parameter(parameter.name, kind, default=default, annotation=_annotation(parameter))
+        )
     return inspect.Signature(sorted(parameters, key=lambda one: one.kind), return_annotation=ToolResult)
 
 

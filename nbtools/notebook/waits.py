@@ -1,7 +1,8 @@
 """Waits for a call in the session's thread, while questions and interrupts are handled.
 
-``ThreadWait`` blocks its thread and runs prompts there.  ``LoopWait`` awaits; in a cell's task it works for cells that await and, through a
-portal, for code that blocks at any depth while the kernel's loop keeps running and clicks are handled.
+``ThreadWait`` blocks its thread and runs prompts there.  ``LoopWait`` awaits; in a cell's task it works for
+cells that await and, through a portal, for code that blocks at any depth while the kernel's loop keeps
+running and clicks are handled.
 """
 
 from __future__ import annotations
@@ -23,14 +24,18 @@ from nbtools.notebook.display_target import Callback
 T = TypeVar("T")
 
 PATIENCE = 5.0
-"""Seconds that an interrupted wait allows its call to end; processes are terminated, then killed after two seconds."""
+"""Seconds that an interrupted wait allows its call to end;
+processes are terminated, then killed after two seconds.
+"""
 
 
 _INTERRUPTED = "The call was interrupted."
 
 
 def interruption() -> KeyboardInterrupt:
-    """Returns a ``KeyboardInterrupt`` that IPython shows as one line, because a traceback through our code helps nobody."""
+    """Returns a ``KeyboardInterrupt`` that IPython shows as one line,
+    because a traceback through our code helps nobody.
+    """
     error = KeyboardInterrupt(_INTERRUPTED)
     error._render_traceback_ = lambda: [f"KeyboardInterrupt: {_INTERRUPTED}"]  # type: ignore[attr-defined]
     return error
@@ -41,7 +46,9 @@ class Stopped(Exception):  # noqa: N818 - a signal between these waits, never se
 
 
 class CellTasks:
-    """The tasks that run cells.  Only they may raise a ``KeyboardInterrupt``; from any other task it would end the kernel's loop."""
+    """The tasks that run cells.  Only they may raise a ``KeyboardInterrupt``;
+    from any other task it would end the kernel's loop.
+    """
 
     def __init__(self) -> None:
         self._tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
@@ -60,7 +67,8 @@ class CellTasks:
 class Interrupts:
     """Handles SIGINT for waits in the main thread's loop.
 
-    The handler is installed while there are listeners, and removed only if it is still ours: ipykernel sets its own around every cell.
+    The handler is installed while there are listeners, and removed only if it is still ours:
+    ipykernel sets its own around every cell.
     """
 
     def __init__(self) -> None:
@@ -68,7 +76,9 @@ class Interrupts:
         self._before: Any = None
 
     def listen(self, key: object, listener: Callable[[], bool]) -> None:
-        """Calls ``listener`` at every interrupt until ``end(key)``; it returns whether the interrupt was fully handled."""
+        """Calls ``listener`` at every interrupt until ``end(key)``;
+        it returns whether the interrupt was fully handled.
+        """
         if threading.current_thread() is threading.main_thread():
             self._listeners[key] = listener
             current = signal.getsignal(signal.SIGINT)
@@ -87,7 +97,9 @@ class Interrupts:
             self._call_previous(number, frame)
 
     def _call_previous(self, number: int, frame: FrameType | None) -> None:
-        """Calls the previous handler.  While there are listeners, that is not Python's own, which would raise inside the loop."""
+        """Calls the previous handler.  While there are listeners, that is not Python's own,
+        which would raise inside the loop.
+        """
         if callable(self._before):
             self._before(number, frame)
 
@@ -111,7 +123,9 @@ class ThreadWait:
         self._tasks_to_run.put(None)
 
     def wait(self, future: Future[T], stop: Callable[[], None]) -> T:
-        """Waits for the future's result.  An interrupt calls ``stop``, waits for the call to end, and is raised."""
+        """Waits for the future's result.
+        An interrupt calls ``stop``, waits for the call to end, and is raised.
+        """
         future.add_done_callback(lambda _: self.release())
         self.serve(future, stop)
         return future.result()
@@ -147,7 +161,9 @@ class LoopWait:
         self._put(task)
 
     async def wait(self, future: Future[T], stop: Callable[[], None]) -> T:
-        """Awaits the future's result.  An interrupt or a cancellation calls ``stop``, waits for the call to end, and is raised."""
+        """Awaits the future's result.  An interrupt or a cancellation calls ``stop``,
+        waits for the call to end, and is raised.
+        """
         future.add_done_callback(lambda _: self._put(None))
         try:
             INTERRUPTS.listen(self, self._interrupted)
@@ -162,7 +178,9 @@ class LoopWait:
             raise
         finally:
             INTERRUPTS.end(self)
-        if self._was_interrupted and self._may_raise:  # too late for this call, but the surrounding code must see it
+        if (
+            self._was_interrupted and self._may_raise
+        ):  # too late for this call, but the surrounding code must see it
             raise interruption()
         return future.result()
 

@@ -1,4 +1,5 @@
-"""Tools and hooks from outside nbtools: decorated functions, entry points, discovered commands, hook commands.
+"""Tools and hooks from outside nbtools: decorated functions, entry points, discovered commands,
+hook commands.
 
 ``discover`` is imported when it is first used: a session that discovers no tools need not load it.
 """

@@ -1,8 +1,9 @@
 """Discovers tools that a project's command lists and another command runs, as in Gemini CLI.
 
-The discovery command prints a JSON array of function declarations.  The call command gets a tool's name as its last argument and the
-arguments as JSON on stdin.  Unlike in Gemini CLI, a call has a timeout and can be cancelled, and a command that exits with 0 has
-succeeded even if it printed to stderr; both outputs are returned.
+The discovery command prints a JSON array of function declarations.  The call command gets a tool's name as
+its last argument and the arguments as JSON on stdin.  Unlike in Gemini CLI, a call has a timeout and can be
+cancelled, and a command that exits with 0 has succeeded even if it printed to stderr; both outputs are
+returned.
 """
 
 from __future__ import annotations
@@ -82,11 +83,17 @@ class DiscoveredInvocation(BaseToolInvocation[Mapping[str, Any]]):
     async def should_confirm_execute(self) -> ToolInfoConfirmationDetails:
         command = shlex.join((*self.tool.call_command, self.tool.original))
         arguments = json.dumps(self.params, indent=2, ensure_ascii=False)
-        return ToolInfoConfirmationDetails(f"Run the project's tool {self.tool.original}?", f"{command}\n{arguments}")
+        return ToolInfoConfirmationDetails(
+            f"Run the project's tool {self.tool.original}?", f"{command}\n{arguments}"
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         output = bytearray()
-        throttle = None if update_output is None else Throttle(lambda: update_output(output[-_TAIL:].decode("utf-8", "replace")))
+        throttle = (
+            None
+            if update_output is None
+            else Throttle(lambda: update_output(output[-_TAIL:].decode("utf-8", "replace")))
+        )
 
         def receive(chunk: bytes) -> None:
             if throttle is not None:
@@ -123,7 +130,9 @@ def _result(tool: DiscoveredTool, got: CaptureResult) -> ToolResult:
     if got.ok:
         output = f"{got.stdout}\nStderr: {got.stderr}" if got.stderr else got.stdout
         lines = output.count("\n") + (not output.endswith("\n") and bool(output))
-        return ToolResult(output or "(no output)", CommandOutput(output, lines, 0), summary="exit 0", data=got)
+        return ToolResult(
+            output or "(no output)", CommandOutput(output, lines, 0), summary="exit 0", data=got
+        )
     text = failure_report(got, stop_reason(got, tool.seconds))
     message = f"The project's tool {tool.original} failed.\n{text}"
     code = ErrorCode.TIMEOUT if got.ended.stopped else ErrorCode.DISCOVERED_TOOL_EXECUTION_ERROR
@@ -174,11 +183,13 @@ async def discover(
     call_seconds: float = 120,
     most: int = MAX_BYTES,
 ) -> DiscoveryResult:
-    """Returns the tools that ``discovery_command`` lists, named ``discovered_tool_<name>`` and run by ``call_command``.
+    """Returns the tools that ``discovery_command`` lists,
+    named ``discovered_tool_<name>`` and run by ``call_command``.
 
-    Commands run in the workspace, without a shell.  ``seconds`` is the timeout of the listing, ``call_seconds`` that of a call, and
-    ``most`` the limit of their output in bytes per stream.  A declaration that cannot be used is left out and reported in ``problems``.
-    Raises ``ToolFailure`` (``discovered_tool_execution_error``, ``timeout``) where the command fails or prints no JSON array.
+    Commands run in the workspace, without a shell.  ``seconds`` is the timeout of the listing,
+    ``call_seconds`` that of a call, and ``most`` the limit of their output in bytes per stream.  A
+    declaration that cannot be used is left out and reported in ``problems``.  Raises ``ToolFailure``
+    (``discovered_tool_execution_error``, ``timeout``) where the command fails or prints no JSON array.
     """
     argv = argv_of(discovery_command)
     got = await capture(argv, cwd=workspace.root, seconds=seconds, most=most)
@@ -196,7 +207,14 @@ async def discover(
             problems.append(f"{declared['name']}: its schema refers to itself, which some models reject.")
         description = str(declared.get("description") or declared["name"])
         tools[name] = DiscoveredTool(
-            workspace, name, declared["name"], description, parameters, call_command, seconds=call_seconds, most=most
+            workspace,
+            name,
+            declared["name"],
+            description,
+            parameters,
+            call_command,
+            seconds=call_seconds,
+            most=most,
         )
     return DiscoveryResult(tuple(tools.values()), tuple(problems))
 
@@ -206,7 +224,9 @@ def _check(got: CaptureResult, argv: tuple[str, ...], seconds: float) -> None:
         return
     code = ErrorCode.TIMEOUT if got.ended.stopped else ErrorCode.DISCOVERED_TOOL_EXECUTION_ERROR
     raise ToolFailure(
-        code, f"The command that lists the project's tools failed ({argv[0]}).\n{failure_report(got, stop_reason(got, seconds))}"
+        code,
+        "The command that lists the project's tools failed"
+        f" ({argv[0]}).\n{failure_report(got, stop_reason(got, seconds))}",
     )
 
 
@@ -216,13 +236,20 @@ def _declarations(printed: str, problems: list[str]) -> Iterator[dict[str, Any]]
         listed = json.loads(printed)
     except ValueError as error:
         raise ToolFailure(
-            ErrorCode.DISCOVERED_TOOL_EXECUTION_ERROR, f"The command that lists the project's tools did not print JSON: {error}."
+            ErrorCode.DISCOVERED_TOOL_EXECUTION_ERROR,
+            f"The command that lists the project's tools did not print JSON: {error}.",
         ) from None
     if not isinstance(listed, list):
-        message = "The command that lists the project's tools must print a JSON array of function declarations."
+        message = (
+            "The command that lists the project's tools must print a JSON array of function declarations."
+        )
         raise ToolFailure(ErrorCode.DISCOVERED_TOOL_EXECUTION_ERROR, message)
     for entry in listed:
-        inner = entry.get("function_declarations", entry.get("functionDeclarations")) if isinstance(entry, dict) else None
+        inner = (
+            entry.get("function_declarations", entry.get("functionDeclarations"))
+            if isinstance(entry, dict)
+            else None
+        )
         for declared in inner if isinstance(inner, list) else [entry]:
             if isinstance(declared, dict):
                 yield declared
@@ -236,7 +263,10 @@ def _problem(declared: Mapping[str, Any], taken: Collection[str]) -> str:
     if not isinstance(name, str) or not name:
         return f"A declaration has no name: {json.dumps(declared)[:60]}."
     if not name or not is_valid_name(PREFIX + name):
-        return f"{name!r} is not a valid name: use at most {MAX_LENGTH - len(PREFIX)} letters, digits, _ . : and -."
+        return (
+            f"{name!r} is not a valid name: use at most {MAX_LENGTH - len(PREFIX)} letters, digits, _ . :"
+            " and -."
+        )
     if PREFIX + name in taken:
         return f"{name}: a tool named {PREFIX + name} exists already; this one is ignored."
     return _schema_problem(_parameters(declared), name)
@@ -251,11 +281,19 @@ def _schema_problem(parameters: object, name: str) -> str:
     dangling = _dangling(parameters, parameters)
     if dangling:
         return f"{name}: its schema refers to {dangling}, which does not exist in the schema."
-    return "" if parameters.get("type", "object") == "object" else f"{name}: its parameters must be an object."
+    return (
+        "" if parameters.get("type", "object") == "object" else f"{name}: its parameters must be an object."
+    )
 
 
 def _parameters(declared: Mapping[str, Any]) -> Any:
-    for key in ("parametersJsonSchema", "parameters_json_schema", "parameters", "inputSchema", "input_schema"):
+    for key in (
+        "parametersJsonSchema",
+        "parameters_json_schema",
+        "parameters",
+        "inputSchema",
+        "input_schema",
+    ):
         if declared.get(key) is not None:
             return _plain_types(declared[key])
     return {"type": "object", "properties": {}}

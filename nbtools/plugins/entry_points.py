@@ -5,7 +5,8 @@
     [project.entry-points."nbtools.tools"]
     example = "example_package:tools"
 
-An entry point refers to a tool, to several tools, or to a callable that returns them; it is called with the workspace if it takes one.
+An entry point refers to a tool, to several tools, or to a callable that returns them;
+it is called with the workspace if it takes one.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ class Plugins:
 
 
 def plugin_tools(workspace: Workspace, taken: Collection[str] = ()) -> Plugins:
-    """Loads the tools of every installed package; a package that cannot be loaded is reported in ``problems``.
+    """Loads the tools of every installed package;
+    a package that cannot be loaded is reported in ``problems``.
 
-    A tool whose name is in ``taken``, or belongs to another package, gets the name of its entry point as a prefix.
+    A tool whose name is in ``taken``, or belongs to another package,
+    gets the name of its entry point as a prefix.
     """
     tools: dict[str, AnyToolBuilder] = {}
     problems: list[str] = []
@@ -42,7 +45,10 @@ def plugin_tools(workspace: Workspace, taken: Collection[str] = ()) -> Plugins:
         try:
             loaded = _tools(point.load(), workspace)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a faulty package must not break the session
-            problems.append(f"The tools of {_origin(point)} are not available: loading them failed ({type(error).__name__}: {error}).")
+            problems.append(
+                f"The tools of {_origin(point)} are not available: loading them failed"
+                f" ({type(error).__name__}: {error})."
+            )
             continue
         for tool in loaded:
             problems += _add(tool, point, tools, {*taken, *tools})
@@ -52,7 +58,12 @@ def plugin_tools(workspace: Workspace, taken: Collection[str] = ()) -> Plugins:
 def _tools(value: Any, workspace: Workspace) -> tuple[AnyToolBuilder, ...]:
     if inspect.isclass(value) or (callable(value) and not is_tool(value)):
         takes_workspace = any(
-            parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL)
+            parameter.kind
+            in (
+                parameter.POSITIONAL_ONLY,
+                parameter.POSITIONAL_OR_KEYWORD,
+                parameter.VAR_POSITIONAL,
+            )
             for parameter in inspect.signature(value).parameters.values()
         )
         return _tools(value(workspace) if takes_workspace else value(), workspace)
@@ -67,14 +78,21 @@ def _tools(value: Any, workspace: Workspace) -> tuple[AnyToolBuilder, ...]:
     return listed
 
 
-def _add(tool: AnyToolBuilder, point: EntryPoint, tools: dict[str, AnyToolBuilder], taken: Collection[str]) -> tuple[str, ...]:
+def _add(
+    tool: AnyToolBuilder, point: EntryPoint, tools: dict[str, AnyToolBuilder], taken: Collection[str]
+) -> tuple[str, ...]:
     """Adds the tool under a free name; returns the problems."""
     if tool.name not in taken:
         tools[tool.name] = tool
         return ()
     other = f"{point.name}_{tool.name}"
     if other in taken:
-        return (f"The tool {tool.name} of {_origin(point)} is not available: its name is taken, and so is {other}.",)
+        return (
+            (
+                f"The tool {tool.name} of {_origin(point)} is not available: its name is taken, and so is"
+                f" {other}."
+            ),
+        )
     tools[other] = Toolset([tool]).renamed({tool.name: other})[other]
     return (f"The tool {tool.name} of {_origin(point)} is registered as {other}: its name is taken.",)
 

@@ -44,7 +44,10 @@ class Docstring:
 
 
 _GOOGLE = re.compile(r"^(args|arguments|parameters|params)\s*:\s*$", re.IGNORECASE)
-_SECTION = re.compile(r"^(returns?|raises|yields?|examples?|notes?|see also|args|arguments|parameters|params)\s*:?\s*$", re.IGNORECASE)
+_SECTION = re.compile(
+    r"^(returns?|raises|yields?|examples?|notes?|see also|args|arguments|parameters|params)\s*:?\s*$",
+    re.IGNORECASE,
+)
 _SPHINX = re.compile(r"^:param\s+(?:[^:]*\s)?(?P<name>\w+)\s*:\s*(?P<text>.*)$")
 _ENTRY = re.compile(r"^\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>.*)$")
 _NUMPY_ENTRY = re.compile(r"^(?P<name>\w+)\s*(?::.*)?$")
@@ -59,7 +62,11 @@ def _text(lines: list[str]) -> str:
     text: list[str] = []
     for number, line in enumerate(lines):
         underlined = number + 1 < len(lines) and set(lines[number + 1].strip()) == {"-"}
-        if _SPHINX.match(line) or line.startswith(":return") or (_SECTION.match(line) and (line.rstrip().endswith(":") or underlined)):
+        if (
+            _SPHINX.match(line)
+            or line.startswith(":return")
+            or (_SECTION.match(line) and (line.rstrip().endswith(":") or underlined))
+        ):
             break
         text.append(line)
     return "\n".join(text).strip()
@@ -73,12 +80,18 @@ def _parameters(lines: list[str]) -> Iterator[tuple[str, str]]:
             yield sphinx["name"], " ".join((sphinx["text"], *map(str.strip, further))).strip()
         elif _GOOGLE.match(line):
             yield from _entries(lines[number + 1 :], _ENTRY)
-        elif line.strip().lower() == "parameters" and number + 1 < len(lines) and set(lines[number + 1].strip()) == {"-"}:
+        elif (
+            line.strip().lower() == "parameters"
+            and number + 1 < len(lines)
+            and set(lines[number + 1].strip()) == {"-"}
+        ):
             yield from _numpy_entries(lines[number + 2 :])
 
 
 def _entries(lines: list[str], pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """Yields indented ``name: text`` entries, joined with their deeper continuation lines, until the indentation ends."""
+    """Yields indented ``name: text`` entries, joined with their deeper continuation lines,
+    until the indentation ends.
+    """
     depth, name, parts = -1, "", [""]
     for line in lines:
         if not line.strip():
@@ -117,15 +130,21 @@ def _numpy_entries(lines: list[str]) -> Iterator[tuple[str, str]]:
 F = TypeVar("F", bound=Callable[..., Any])
 Locations = Callable[..., list[str]]
 Confirm: TypeAlias = Asks | Callable[..., str | ToolCallConfirmationDetails | bool | None]
-"""Whether calls need approval, or the function that returns the question about a call with these arguments."""
+"""Whether calls need approval, or the function that returns the question about a call with these
+arguments.
+"""
 
 
 class FunctionTool(BaseDeclarativeTool[BaseModel]):
-    """A tool made of a function.  Calling the tool object calls ``function`` directly, without policy or approval."""
+    """A tool made of a function.  Calling the tool object calls ``function`` directly,
+    without policy or approval.
+    """
 
     parameters: type[BaseModel]
 
-    def __init__(self, function: Callable[..., Any], kind: Kind, confirm: Confirm, locations: Locations | None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], kind: Kind, confirm: Confirm, locations: Locations | None
+    ) -> None:
         doc = read_docstring(function)
         self.function = function
         self.name = self.display_name = function.__name__
@@ -184,7 +203,9 @@ class FunctionInvocation(BaseToolInvocation[BaseModel]):
         return tuple(ToolLocation(path) for path in listed)
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        """Calls the function; a plain one in a worker thread, where cancelling ends the wait but not the function."""
+        """Calls the function; a plain one in a worker thread,
+        where cancelling ends the wait but not the function.
+        """
         tool, arguments = self._tool, self.params.__dict__
         if tool.is_coroutine_function:
             return _as_result(await tool.function(**arguments))
@@ -203,7 +224,9 @@ async def _collect(pieces: AsyncIterator[Any], update_output: UpdateOutput | Non
 
 
 def _as_result(value: Any) -> ToolResult:
-    """Converts a return value: a ``ToolResult`` unchanged, a string as text, None as "Done.", all else as JSON and in ``data``."""
+    """Converts a return value: a ``ToolResult`` unchanged, a string as text, None as "Done.",
+    all else as JSON and in ``data``.
+    """
     if isinstance(value, str):
         return ToolResult(value, value, None, _summary(value), value)
     if isinstance(value, ToolResult):
@@ -215,7 +238,11 @@ def _as_result(value: Any) -> ToolResult:
         return shown
     text = _to_text(value)
     return ToolResult(
-        text, _readable(text), None, counted(len(value), "item") if isinstance(value, _COLLECTIONS) else _summary(text), value
+        text,
+        _readable(text),
+        None,
+        counted(len(value), "item") if isinstance(value, _COLLECTIONS) else _summary(text),
+        value,
     )
 
 
@@ -252,13 +279,19 @@ def _readable(text: str) -> str:
     if "." not in text or text[:1] not in ("[", "{"):
         return text
     try:
-        return _JSON.encode(json.loads(text, parse_float=lambda digits: float(number_text(float(digits))), object_pairs_hook=_unique))
+        return _JSON.encode(
+            json.loads(
+                text, parse_float=lambda digits: float(number_text(float(digits))), object_pairs_hook=_unique
+            )
+        )
     except (ValueError, RecursionError):
         return text
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Raises ``ValueError`` for keys that are the same in JSON, such as ``1`` and ``"1"``: one would not be shown."""
+    """Raises ``ValueError`` for keys that are the same in JSON, such as ``1`` and ``"1"``:
+    one would not be shown.
+    """
     if len(dict(pairs)) < len(pairs):
         raise ValueError("two keys are the same")
     return dict(pairs)
@@ -275,23 +308,36 @@ def _short(value: object) -> str:
 
 
 def _model_of(function: Callable[..., Any], doc: Docstring) -> type[BaseModel]:
-    """Returns a pydantic model of the function's parameters.  Raises ``TypeError`` for a parameter without type or not passed by name."""
+    """Returns a pydantic model of the function's parameters.
+    Raises ``TypeError`` for a parameter without type or not passed by name.
+    """
     hints = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise TypeError(f"{function.__name__}: a tool's parameters are passed by name, which {parameter} does not allow.")
+            raise TypeError(
+                f"{function.__name__}: a tool's parameters are passed by name, which {parameter} does not"
+                " allow."
+            )
         if name not in hints:
-            raise TypeError(f"{function.__name__}: give the parameter {name} a type, for example {name}: str.")
+            raise TypeError(
+                f"{function.__name__}: give the parameter {name} a type, for example {name}: str."
+            )
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[name] = (hints[name], Field(default, description=doc.parameters.get(name)))
-    return create_model(function.__name__, __config__=ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True), **fields)
+    return create_model(
+        function.__name__,
+        __config__=ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True),
+        **fields,
+    )
 
 
 @overload
 def tool(function: F, /) -> FunctionTool: ...
 @overload
-def tool(*, kind: Kind | str = Kind.OTHER, confirm: Confirm = None, locations: Locations | None = None) -> Callable[[F], FunctionTool]: ...
+def tool(
+    *, kind: Kind | str = Kind.OTHER, confirm: Confirm = None, locations: Locations | None = None
+) -> Callable[[F], FunctionTool]: ...
 
 
 def tool(
@@ -302,19 +348,26 @@ def tool(
     confirm: Confirm = None,
     locations: Locations | None = None,
 ) -> FunctionTool | Callable[[F], FunctionTool]:
-    """Makes a typed, documented function a tool: a plain one, a coroutine function, or an async generator for streaming.
+    """Makes a typed, documented function a tool:
+    a plain one, a coroutine function, or an async generator for streaming.
 
-    Name, description and schema come from the signature and the docstring.  ``kind`` says what the tool does, which decides whether a
-    mode requires approval.  ``confirm`` overrides that: True, False, ``"always"``, or a function that gets the same arguments and returns
-    the question about this call, as a text or as confirmation details, or None where the call needs no approval.
-    ``locations`` is called with the same arguments and returns the paths that the call uses, for rules to match.
-    Raise ``ToolFailure`` for what the caller can correct.  Register the tool with ``session.tools.register``; in a notebook that has loaded
+    Name, description and schema come from the signature and the docstring.  ``kind`` says what the tool does,
+    which decides whether a mode requires approval.  ``confirm`` overrides that: True, False, ``"always"``, or
+    a function that gets the same arguments and returns the question about this call, as a text or as
+    confirmation details, or None where the call needs no approval.  ``locations`` is called with the same
+    arguments and returns the paths that the call uses, for rules to match.  Raise ``ToolFailure`` for what
+    the caller can correct.  Register the tool with ``session.tools.register``; in a notebook that has loaded
     nbtools it registers itself.
     """
 
     def decorate(function: F) -> FunctionTool:
-        if inspect.iscoroutinefunction(confirm) or not (callable(confirm) or confirm in (None, True, False, "always")):
-            raise TypeError(f"{function.__name__}: confirm is True, False, 'always' or a plain function that returns the question.")
+        if inspect.iscoroutinefunction(confirm) or not (
+            callable(confirm) or confirm in (None, True, False, "always")
+        ):
+            raise TypeError(
+                f"{function.__name__}: confirm is True, False, 'always' or a plain function that returns the"
+                " question."
+            )
         created = FunctionTool(function, _kind(kind), confirm, locations)
         notify(NEW_TOOL, created)
         return created

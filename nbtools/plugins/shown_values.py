@@ -1,4 +1,5 @@
-"""Shows what a function returned as a person expects to see it: a data frame as a table, a figure as a picture, a number as one writes it.
+"""Shows what a function returned as a person expects to see it:
+a data frame as a table, a figure as a picture, a number as one writes it.
 
 Libraries are recognised by what their objects can do, so none is imported.
 """
@@ -21,13 +22,17 @@ _LONGEST_CELL = 200
 
 
 def shown_value(value: Any) -> ToolResult | None:
-    """Returns the result for a float, a data frame, a series, a figure or a picture; None for any other value."""
+    """Returns the result for a float, a data frame, a series, a figure or a picture;
+    None for any other value.
+    """
     if isinstance(value, float):
         return ToolResult(repr(value), number_text(value), None, number_text(value), value)
     picture = _png(value)
     if picture is not None:
         part = {"inline_data": {"mime_type": "image/png", "data": base64.b64encode(picture).decode("ascii")}}
-        return ToolResult((part,), Media(type(value).__name__, "image/png", picture), None, "a picture", value)
+        return ToolResult(
+            (part,), Media(type(value).__name__, "image/png", picture), None, "a picture", value
+        )
     table = _table(value)
     if table is not None:
         return ToolResult(table.text, table, None, _size(value), value)
@@ -35,13 +40,21 @@ def shown_value(value: Any) -> ToolResult | None:
 
 
 def number_text(value: float) -> str:
-    """Returns a float as a person writes it, without the digits that binary fractions add: ``3.3`` for 1.1 + 2.2."""
+    """Returns a float as a person writes it, without the digits that binary fractions add:
+    ``3.3`` for 1.1 + 2.2.
+    """
     short = f"{value:.12g}"
-    return short if not math.isfinite(value) or "e" in short or float(short) != int(float(short)) else f"{float(short):.1f}"
+    return (
+        short
+        if not math.isfinite(value) or "e" in short or float(short) != int(float(short))
+        else f"{float(short):.1f}"
+    )
 
 
 def _png(value: Any) -> bytes | None:
-    """Returns the picture of a matplotlib figure, or of an object that IPython would show as one, such as an image of PIL."""
+    """Returns the picture of a matplotlib figure, or of an object that IPython would show as one,
+    such as an image of PIL.
+    """
     if isinstance(value, type):
         return None
     if callable(getattr(value, "savefig", None)):
@@ -56,8 +69,14 @@ def _table(value: Any) -> Markdown | None:
     """Returns the first rows of a data frame of pandas or polars, or of a series, as a table."""
     if isinstance(value, type):
         return None
-    frame = value.to_frame() if callable(getattr(value, "to_frame", None)) and hasattr(value, "dtype") else value
-    if not hasattr(frame, "columns") or not callable(getattr(frame, "head", None)) or not hasattr(frame, "shape"):
+    frame = (
+        value.to_frame() if callable(getattr(value, "to_frame", None)) and hasattr(value, "dtype") else value
+    )
+    if (
+        not hasattr(frame, "columns")
+        or not callable(getattr(frame, "head", None))
+        or not hasattr(frame, "shape")
+    ):
         return None
     first = frame.head(_MOST_ROWS)
     if callable(getattr(first, "itertuples", None)):  # pandas

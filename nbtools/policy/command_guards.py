@@ -1,7 +1,8 @@
-"""Guards of command lines, which hold in every mode: essential and protected files, and changes that only show at run time.
+"""Guards of command lines, which hold in every mode:
+essential and protected files, and changes that only show at run time.
 
-The table of programs cannot list every way to name a file, so a command that mentions a path hidden from reading needs approval, however
-the path is written (``--file=a``, ``@a``, ``HEAD:a``, ``'read a'``).
+The table of programs cannot list every way to name a file, so a command that mentions a path hidden from
+reading needs approval, however the path is written (``--file=a``, ``@a``, ``HEAD:a``, ``'read a'``).
 """
 
 from __future__ import annotations
@@ -48,21 +49,32 @@ _HAVE_MESSAGES = frozenset({"git", "gh", "hg", "svn"})
 
 def mentioned_paths(act: AnalysedCommand) -> Iterable[str]:
     """Yields every part of the command that may be a path, relative to where the command line starts."""
-    pieces = dict.fromkeys(piece for word in _words(act) for piece in ((word,) if _WHOLE.fullmatch(word) else _pieces(word)) if piece)
+    pieces = dict.fromkeys(
+        piece
+        for word in _words(act)
+        for piece in ((word,) if _WHOLE.fullmatch(word) else _pieces(word))
+        if piece
+    )
     if act.folders == _HERE:
         return pieces
     return [posixpath.join(folder, piece) if folder else piece for piece in pieces for folder in act.folders]
 
 
 def _words(act: AnalysedCommand) -> Iterable[str]:
-    """Returns the words without the operands of ``echo`` and the texts of commit messages, and the code in here-documents."""
+    """Returns the words without the operands of ``echo`` and the texts of commit messages,
+    and the code in here-documents.
+    """
     program, words = act.words[:1], act.words[1:]
     if program and program[0] in _ONLY_SAY:
         words = ()
     elif program and program[0] in _HAVE_MESSAGES:
         words = tuple(word for word in words if not _BLANK.search(word))
     if act.assignments or act.code:
-        return (*(assignment.partition("=")[2] for assignment in act.assignments), *words, *filter(None, [act.code]))
+        return (
+            *(assignment.partition("=")[2] for assignment in act.assignments),
+            *words,
+            *filter(None, [act.code]),
+        )
     return words
 
 
@@ -80,7 +92,8 @@ def _pieces(word: str) -> Iterator[str]:
 _APPLY_PATCHES = frozenset({"git apply", "git am"})
 _INTO = re.compile(r"--directory(?:=|\Z)")
 _WITHOUT_PATCH = frozenset(
-    "--check --stat --numstat --summary --cached --continue --resolved --skip --abort --quit --show-current-patch".split()  # noqa: SIM905
+    "--check --stat --numstat --summary --cached --continue --resolved --skip --abort --quit"  # noqa: SIM905
+    " --show-current-patch".split()
 )
 """Options with which these write no file, or go on with patches that were decided on before."""
 UNKNOWN_TARGET = "commands that change what is only known when they run need approval"
@@ -99,7 +112,8 @@ _NO_FILE = re.compile(r"/dev/(?:null|zero|full|tty|stdin|stdout|stderr|fd/\d+)|-
 
 @dataclass(frozen=True)
 class GuardedCommand(CallMatcher):
-    """A call that runs ``command`` in ``directory``, relative to the workspace; ``moving``: or elsewhere (see ``CommandTarget``).
+    """A call that runs ``command`` in ``directory``, relative to the workspace;
+    ``moving``: or elsewhere (see ``CommandTarget``).
 
     ``table``: the table of programs, None for the included one.
     """
@@ -117,25 +131,40 @@ class GuardedCommand(CallMatcher):
 
     @cached_property
     def written(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
-        """Every written path: by which command, as written, and resolved; for a path through links also where they lead."""
+        """Every written path: by which command, as written, and resolved;
+        for a path through links also where they lead.
+        """
         files = (
             (act, path, "./-" if path == "-" and not _writes_to_output(act) else path)
             for act in self.analysis.commands
             for path in act.writes
         )
         written = (file for file in files if not _NO_WRITE.fullmatch(file[2]))
-        return tuple((act, path, resolved) for act, path, file in written for resolved in self._resolve(act, file))
+        return tuple(
+            (act, path, resolved) for act, path, file in written for resolved in self._resolve(act, file)
+        )
 
     @cached_property
     def read(self) -> tuple[tuple[AnalysedCommand, ResolvedPath], ...]:
-        read = ((act, path) for act in self.analysis.commands for path in act.reads if not _NO_FILE.fullmatch(path))
+        read = (
+            (act, path)
+            for act in self.analysis.commands
+            for path in act.reads
+            if not _NO_FILE.fullmatch(path)
+        )
         return tuple((act, resolved) for act, path in read for resolved in self._resolve(act, path))
 
     @cached_property
     def _links(self) -> tuple[tuple[int, str], ...]:
-        """The places at which the line may create links, as absolute paths, each with the position of the command."""
-        links = ((at, link) for at, act in enumerate(self.analysis.commands) for link in act.links if link != ".")
-        return tuple((at, self.grounds.resolve_in_command(link, self.directory).absolute) for at, link in links)
+        """The places at which the line may create links, as absolute paths,
+        each with the position of the command.
+        """
+        links = (
+            (at, link) for at, act in enumerate(self.analysis.commands) for link in act.links if link != "."
+        )
+        return tuple(
+            (at, self.grounds.resolve_in_command(link, self.directory).absolute) for at, link in links
+        )
 
     def _is_through_link(self, act: AnalysedCommand, path: str) -> bool:
         """Whether an absolute path may lead through a link that an earlier command of the line creates."""
@@ -143,9 +172,13 @@ class GuardedCommand(CallMatcher):
         return any(at < before and is_in(path, link) for at, link in self._links)
 
     def _may_lead_away(self, act: AnalysedCommand, path: str) -> bool:
-        """Whether a path that is only known at run time may lead through a link in the literal folder at its beginning."""
+        """Whether a path that is only known at run time may lead through a link in the literal folder at its
+        beginning.
+        """
         resolved = self.grounds.resolve_in_command(literal_folder(path) or ".", self.directory)
-        if self._links and (self._is_through_link(act, resolved.absolute) or self._has_new_link(act, resolved.absolute)):
+        if self._links and (
+            self._is_through_link(act, resolved.absolute) or self._has_new_link(act, resolved.absolute)
+        ):
             return True
         if not literal_folder(path) or resolved.relative == ".":
             return False
@@ -171,7 +204,9 @@ class GuardedCommand(CallMatcher):
             yield led
 
     def required_question(self) -> Decision | None:
-        """Returns the question for critical deletions, protected paths, and command lines that could not be analysed."""
+        """Returns the question for critical deletions, protected paths,
+        and command lines that could not be analysed.
+        """
         if critical := next(self._removals(), None):
             return critical
         if protected := next(self._protected(), None):
@@ -181,15 +216,19 @@ class GuardedCommand(CallMatcher):
         if doubt := self.analysis.doubt or self._moved():
             return Decision(Action.ASK, f"the command could not be fully analysed ({doubt})", DOUBT)
         if self.analysis.unverified and (found := _REMOVES.search(self.command)):
-            why = f"the command may delete something with {found[0]}, and could not be fully analysed: {self.analysis.unverified}"
+            why = (
+                f"the command may delete something with {found[0]}, and could not be fully analysed:"
+                f" {self.analysis.unverified}"
+            )
             return Decision(Action.ASK, why, DOUBT)
         return None
 
     def unknown_target(self) -> Decision | None:
-        """Returns the question before a command writes or removes what is only known when it runs; None where all is known.
+        """Returns the question before a command writes or removes what is only known when it runs;
+        None where all is known.
 
-        A path counts as known where the line says what its variables are, or where it begins with a literal folder, which is neither
-        essential nor above the workspace.  A rule with exactly this line allows it.
+        A path counts as known where the line says what its variables are, or where it begins with a literal
+        folder, which is neither essential nor above the workspace.  A rule with exactly this line allows it.
         """
         if self.rules.allow.commands and self.rules.allow.commands.find_exact(self.command.strip()):
             return None
@@ -204,17 +243,31 @@ class GuardedCommand(CallMatcher):
             if path not in act.writes and path not in act.removes:
                 continue
             values = [value for value in known.get(path, ()) if _WILDCARD.search(value)]
-            clear = not any(self._may_lead_away(act, value) for value in values) if path in known else self._begins_clearly(act, path)
+            clear = (
+                not any(self._may_lead_away(act, value) for value in values)
+                if path in known
+                else self._begins_clearly(act, path)
+            )
             if not clear:
                 verb = "removes" if path in act.removes else "writes"
-                return f"what {act.text} {verb} is only known when it runs: {path}. A literal folder at its beginning would tell"
+                return (
+                    f"what {act.text} {verb} is only known when it runs: {path}. A literal folder at its"
+                    " beginning would tell"
+                )
         if self._patched(act) is None:
-            return f"which files {act.text} writes is only known when it runs. Put the patch into a file first, and name the file"
-        opened = (path for owner, path, resolved in self.written if owner is act and is_open_file(resolved.absolute))
+            return (
+                f"which files {act.text} writes is only known when it runs. Put the patch into a file first,"
+                " and name the file"
+            )
+        opened = (
+            path for owner, path, resolved in self.written if owner is act and is_open_file(resolved.absolute)
+        )
         return f"which file is behind {path} is only known when it runs" if (path := next(opened, "")) else ""
 
     def _mentions_protected(self, act: AnalysedCommand) -> str:
-        """Returns that a command of which not all is known names a protected file; empty where it does not."""
+        """Returns that a command of which not all is known names a protected file;
+        empty where it does not.
+        """
         why_unknown = self._undetermined(act)
         for path in self._possibly_changed(act) if why_unknown else ():
             resolved = self.grounds.resolve_in_command(path, self.directory)
@@ -238,13 +291,17 @@ class GuardedCommand(CallMatcher):
         return "what its script does is not known" if "script" in entry.operands else ""
 
     def _possibly_changed(self, act: AnalysedCommand) -> Iterator[str]:
-        """Yields the paths that an undetermined command names, without the script that it runs and files that it is known to read."""
+        """Yields the paths that an undetermined command names,
+        without the script that it runs and files that it is known to read.
+        """
         yield from (path for path in mentioned_paths(act) if act.risk or path not in act.reads)
         if act.words[0].endswith("sed"):
             yield from (found for word in act.words[1:] for found in _WRITTEN_BY_SED.findall(word))
 
     def _begins_clearly(self, act: AnalysedCommand, path: str) -> bool:
-        """Whether a path that is only known at run time begins with a literal folder in which it may be anything."""
+        """Whether a path that is only known at run time begins with a literal folder in which it may be
+        anything.
+        """
         folder = literal_folder(path)
         if not folder:
             return False
@@ -252,39 +309,70 @@ class GuardedCommand(CallMatcher):
         if self._may_lead_away(act, path):
             return False
         resolved = self.grounds.follow_links(resolved) or resolved
-        if resolved.unclear or resolved.above or resolved.relative == "." or resolved.absolute in self.grounds.homes:
+        if (
+            resolved.unclear
+            or resolved.above
+            or resolved.relative == "."
+            or resolved.absolute in self.grounds.homes
+        ):
             return False
         return path not in act.removes or not is_critical(resolved, self.grounds)
 
     @cached_property
     def _possible(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
-        """The possible values of written paths that the line itself says, resolved; a value may have wildcards."""
-        values = ((act, value) for act in self.analysis.commands for path, listed in act.values if path in act.writes for value in listed)
+        """The possible values of written paths that the line itself says, resolved;
+        a value may have wildcards.
+        """
+        values = (
+            (act, value)
+            for act in self.analysis.commands
+            for path, listed in act.values
+            if path in act.writes
+            for value in listed
+        )
         found = []
         for act, value in values:
-            resolved = self.grounds.resolve_in_command(value, self.directory, known=not _WILDCARD.search(value))
+            resolved = self.grounds.resolve_in_command(
+                value, self.directory, known=not _WILDCARD.search(value)
+            )
             led = self.grounds.follow_links(resolved)
             found += [(act, value, one) for one in (resolved, led) if one is not None]
         return tuple(found)
 
     def _patched(self, act: AnalysedCommand) -> tuple[str, ...] | None:
-        """Returns the files that the patches of ``git apply`` and ``git am`` name; None where a patch cannot be read before it runs."""
-        if act.entry not in _APPLY_PATCHES or ("--apply" not in act.words and not _WITHOUT_PATCH.isdisjoint(act.words)):
+        """Returns the files that the patches of ``git apply`` and ``git am`` name;
+        None where a patch cannot be read before it runs.
+        """
+        if act.entry not in _APPLY_PATCHES or (
+            "--apply" not in act.words and not _WITHOUT_PATCH.isdisjoint(act.words)
+        ):
             return ()
         names: list[str] = []
-        patches = [(path, resolved) for owner, resolved in self.read if owner is act for path in (resolved.absolute,)]
+        patches = [
+            (path, resolved) for owner, resolved in self.read if owner is act for path in (resolved.absolute,)
+        ]
         for path, resolved in patches:
-            text = None if resolved.unclear or any(is_in(path, one.absolute) for _, _, one in self.written) else self.grounds.text(path)
+            text = (
+                None
+                if resolved.unclear or any(is_in(path, one.absolute) for _, _, one in self.written)
+                else self.grounds.text(path)
+            )
             found = None if text is None else patched_names(text)
             if found is None:
                 return None
             names += found
-        names += [word.partition("=")[2] or after for word, after in zip(act.words, (*act.words[1:], ""), strict=True) if _INTO.match(word)]
+        names += [
+            word.partition("=")[2] or after
+            for word, after in zip(act.words, (*act.words[1:], ""), strict=True)
+            if _INTO.match(word)
+        ]
         return tuple(names) if patches and "-" not in act.words else None
 
     @cached_property
     def patched(self) -> tuple[tuple[AnalysedCommand, ResolvedPath], ...]:
-        """The files that patches of the line name, as written and without the leading folders that ``-p`` takes away."""
+        """The files that patches of the line name,
+        as written and without the leading folders that ``-p`` takes away.
+        """
         return tuple(
             (act, self.grounds.resolve_in_command(name, self.directory))
             for act in self.analysis.commands
@@ -293,7 +381,9 @@ class GuardedCommand(CallMatcher):
         )
 
     def _protected(self) -> Iterator[Decision]:
-        """Yields a question for each write to a protected path, and for unpacking or linking over the workspace itself."""
+        """Yields a question for each write to a protected path,
+        and for unpacking or linking over the workspace itself.
+        """
         for _, resolved in self.patched:
             if why := protection_reason(resolved, self.grounds):
                 yield protected_question(resolved, why)
@@ -312,14 +402,21 @@ class GuardedCommand(CallMatcher):
             if act.critical:
                 yield critical_question(act.text, act.critical)
             for path in filter(None, act.removes):
-                values = ((value, not _WILDCARD.search(value)) for listed, found in act.values if listed == path for value in found)
+                values = (
+                    (value, not _WILDCARD.search(value))
+                    for listed, found in act.values
+                    if listed == path
+                    for value in found
+                )
                 for removed, known in ((path, path not in act.unclear), *values):
                     gone = critical_deletion(removed, self.directory, self.grounds, known=known)
                     if gone is not None:
                         yield critical_question(act.text, f"{path} means {gone.absolute}")
 
     def _moved(self) -> str:
-        """Returns why a program may be another one, or run others, as it does not run in the workspace's root; empty if it may not."""
+        """Returns why a program may be another one, or run others,
+        as it does not run in the workspace's root; empty if it may not.
+        """
         for act in self.analysis.commands:
             if act.folder_risk and (self.directory != "." or self.moving or act.folders != _HERE):
                 for folder in act.folders:
@@ -328,7 +425,9 @@ class GuardedCommand(CallMatcher):
         return ""
 
     def _same_repository(self, folder: str) -> bool:
-        """Whether git finds the workspace's own repository from that folder, with no other repository in between."""
+        """Whether git finds the workspace's own repository from that folder,
+        with no other repository in between.
+        """
         resolved = self.grounds.resolve_in_command(folder or ".", self.directory)
         if not resolved.inside or resolved.unclear or self.grounds.follow_links(resolved) is not None:
             return False
@@ -336,7 +435,10 @@ class GuardedCommand(CallMatcher):
         while len(way) > len(self.grounds.root):
             if any(self.grounds.exists(f"{way}/{name}") for name in (".git", "HEAD", "commondir")):
                 return False
-            if any(written.absolute == way or written.absolute.startswith(f"{way}/") for _, _, written in self.written):
+            if any(
+                written.absolute == way or written.absolute.startswith(f"{way}/")
+                for _, _, written in self.written
+            ):
                 return False
             way = way.rpartition("/")[0]
         return True
@@ -353,7 +455,9 @@ def _stripped(name: str, *, any_depth: bool) -> Iterator[str]:
 
 
 def literal_folder(path: str) -> str:
-    """Returns the literal folders that a path begins with, before anything that the shell expands; empty where there are none."""
+    """Returns the literal folders that a path begins with, before anything that the shell expands;
+    empty where there are none.
+    """
     begin = re.split(r"[$`*?\[{]", path.replace('"', "").replace("'", ""), maxsplit=1)[0].replace("\\", "")
     folder = begin.rpartition("/")[0]
     return folder if re.search(r"[^./]", folder) else ""
@@ -363,10 +467,18 @@ _REMOVE_LINKS = frozenset({"mv", "rm", "rmdir", "unlink"})
 
 
 def _may_follow_links(act: AnalysedCommand, path: str) -> bool:
-    """Whether a command follows a link that a path may name: one that removes what matches in a folder removes the link itself."""
-    return act.entry not in _REMOVE_LINKS or path not in act.removes or re.fullmatch(r"[^$`*?\[{]*[^$`/]*", path) is None
+    """Whether a command follows a link that a path may name:
+    one that removes what matches in a folder removes the link itself.
+    """
+    return (
+        act.entry not in _REMOVE_LINKS
+        or path not in act.removes
+        or re.fullmatch(r"[^$`*?\[{]*[^$`/]*", path) is None
+    )
 
 
 def _writes_to_output(act: AnalysedCommand) -> bool:
-    """Whether ``-`` means the standard output to the program; to others, such as ``tee`` and ``cp``, it is a file."""
+    """Whether ``-`` means the standard output to the program;
+    to others, such as ``tee`` and ``cp``, it is a file.
+    """
     return bool(act.words) and act.words[0].rpartition("/")[2] in _OUTPUT_BY_DASH

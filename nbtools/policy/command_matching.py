@@ -1,4 +1,6 @@
-"""Matches a command line against the rules: its programs, the files they read and write, and what is only known at run time."""
+"""Matches a command line against the rules:
+its programs, the files they read and write, and what is only known at run time.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 UNCOVERED = "commands need approval"
 _ENVIRONMENT = re.compile(
-    r"/proc(?:/(?:\d+|self|thread-self|[^/]*[$*?`\[][^/]*)(?:/task(?:/[^/]*)?)?)?(?:/(?:environ|[^/]*[$*?`\[].*))?", re.DOTALL
+    r"/proc(?:/(?:\d+|self|thread-self|[^/]*[$*?`\[][^/]*)(?:/task(?:/[^/]*)?)?)?(?:/(?:environ|[^/]*[$*?`\[].*))?",
+    re.DOTALL,
 )
 """``/proc/*/environ``, a folder that contains it, or a path of ``/proc`` that is only known at run time."""
 _LOOKERS = "ls dir vdir find tree du df stat cd pushd pwd dirname basename realpath readlink test [ [["
@@ -40,7 +43,9 @@ class CommandMatcher(GuardedCommand):
 
     @cached_property
     def mentioned(self) -> dict[str, tuple[AnalysedCommand, tuple[ResolvedPath, ...]]]:
-        """The mentioned paths that a rule hides from reading, each with the first command that mentions it and the resolved paths."""
+        """The mentioned paths that a rule hides from reading,
+        each with the first command that mentions it and the resolved paths.
+        """
         candidates: dict[str, AnalysedCommand] = {}
         for act in self.analysis.commands:
             for path in mentioned_paths(act):
@@ -65,7 +70,11 @@ class CommandMatcher(GuardedCommand):
             return None
         one, act = found
         return rule_decision(
-            action, one, act.text, "grammar" if self.analysis.unverified or act not in self.analysis.commands else "strict", act.entry
+            action,
+            one,
+            act.text,
+            "grammar" if self.analysis.unverified or act not in self.analysis.commands else "strict",
+            act.entry,
         )
 
     def _programs_touched(self, rules: Rules) -> Iterator[tuple[SourcedRule, AnalysedCommand]]:
@@ -73,7 +82,11 @@ class CommandMatcher(GuardedCommand):
             if (one := rules.commands.find_touching(act)) is not None:
                 yield one, act
         if rules.commands.find_mentioned(self.command) is not None:
-            yield from ((one, act) for act in self._otherwise_read if (one := rules.commands.find_touching(act)) is not None)
+            yield from (
+                (one, act)
+                for act in self._otherwise_read
+                if (one := rules.commands.find_touching(act)) is not None
+            )
 
     def _paths_touched(self, rules: Rules) -> Iterator[tuple[SourcedRule, AnalysedCommand]]:
         for act, resolved in self.read if rules.reads else ():
@@ -98,11 +111,15 @@ class CommandMatcher(GuardedCommand):
         return next(self._doubtful(), None) or self._hidden()
 
     def _hidden(self) -> Decision | None:
-        """Returns a question where a line that was not fully analysed mentions a program that a deny or ask rule covers."""
+        """Returns a question where a line that was not fully analysed mentions a program that a deny or ask
+        rule covers.
+        """
         why = self.analysis.unverified or next((act.risk for act in self.analysis.commands if act.risk), "")
         for rules in (self.rules.deny, self.rules.ask) if why else ():
             if rules.commands and (one := rules.commands.find_mentioned(self.command)) is not None:
-                return possible_rule_question(one, f"the command could not be fully analysed: {why}", reading="text")
+                return possible_rule_question(
+                    one, f"the command could not be fully analysed: {why}", reading="text"
+                )
         return None
 
     def _doubtful(self) -> Iterator[Decision]:
@@ -110,32 +127,48 @@ class CommandMatcher(GuardedCommand):
         for rules in (self.rules.deny, self.rules.ask):
             for act in self.analysis.commands if rules.commands else ():
                 if (one := rules.commands.find_possible(act)) is not None:
-                    yield possible_rule_question(one, f"what “{act.text}” runs is only known when it runs", act.text)
+                    yield possible_rule_question(
+                        one, f"what “{act.text}” runs is only known when it runs", act.text
+                    )
             for act, resolved in self.read if rules.reads else ():
                 if not _looks_at_names(act) and (one := rules.reads.find_possible(resolved)) is not None:
                     yield possible_rule_question(
-                        one, resolved.unclear or f"{resolved.relative or resolved.absolute} may contain what the rule covers", act.text
+                        one,
+                        resolved.unclear
+                        or f"{resolved.relative or resolved.absolute} may contain what the rule covers",
+                        act.text,
                     )
             for path, (act, resolved_paths) in self.mentioned.items() if rules.reads else ():
-                if (one := next(filter(None, map(rules.reads.find_touching, resolved_paths)), None)) is not None:
+                if (
+                    one := next(filter(None, map(rules.reads.find_touching, resolved_paths)), None)
+                ) is not None:
                     yield possible_rule_question(one, f"the command mentions {path}", act.text)
             yield from self._possibly_written(rules) if rules.writes else ()
 
     def _possibly_written(self, rules: Rules) -> Iterator[Decision]:
-        """Yields a question for each path of a rule about writes that a command may write, also where its effects are not known."""
+        """Yields a question for each path of a rule about writes that a command may write,
+        also where its effects are not known.
+        """
         for act in self.analysis.commands:
             why_unknown = self._undetermined(act)
             for path in self._possibly_changed(act) if why_unknown else ():
-                if (one := next(filter(None, map(rules.writes.find_touching, self._named(path))), None)) is not None:
+                if (
+                    one := next(filter(None, map(rules.writes.find_touching, self._named(path))), None)
+                ) is not None:
                     yield possible_rule_question(one, f"the command mentions {path}: {why_unknown}", act.text)
         for act, _, resolved in self.written:
             if (one := rules.writes.find_possible(resolved)) is not None:
                 yield possible_rule_question(
-                    one, resolved.unclear or f"{resolved.relative or resolved.absolute} may contain what the rule covers", act.text
+                    one,
+                    resolved.unclear
+                    or f"{resolved.relative or resolved.absolute} may contain what the rule covers",
+                    act.text,
                 )
 
     def _covered(self) -> Decision | None:
-        """Returns the permission if every command has a rule.  A command that only starts others needs none of its own."""
+        """Returns the permission if every command has a rule.
+        A command that only starts others needs none of its own.
+        """
         allow = self.rules.allow.commands
         if not (allow or self.edits_run):
             return None
@@ -154,7 +187,9 @@ class CommandMatcher(GuardedCommand):
             why = "mode auto_edit allows commands that only change files in the workspace"
             return Decision(Action.ALLOW, why, AUTO_EDIT_RUNS, reading="strict", entry=self._entries)
         why = self._not_as_written(used)
-        return Decision(Action.ASK, why, UNCOVERED) if why else joint_permission(used, "strict", self._entries)
+        return (
+            Decision(Action.ASK, why, UNCOVERED) if why else joint_permission(used, "strict", self._entries)
+        )
 
     def _not_as_written(self, used: Sequence[SourcedRule]) -> str:
         """Returns why literal rules among the used ones do not cover the line; empty where they do."""
@@ -166,20 +201,34 @@ class CommandMatcher(GuardedCommand):
             return f"the line has an error: {line.parse_error}"
         if line.has_redirection and not self.edits_run and not all(one.rule.redirects for one in literal):
             return f"it has a redirect, and the rule {literal[0].name} covers none"
-        others = tuple(act.text for act in self.analysis.commands if any(not one.sourced.rule.literal for one in allow.find_allowing(act)))
+        others = tuple(
+            act.text
+            for act in self.analysis.commands
+            if any(not one.sourced.rule.literal for one in allow.find_allowing(act))
+        )
         parts = (*(command.text for command in line.commands), *(act.text for act in self.analysis.commands))
         texts = (self.command.strip(), *parts)
         odd = next((text for text in texts if not (text.startswith(others) or allow.find_literal(text))), "")
-        return f"the rule {literal[0].name} covers commands that are written so, and no rule covers {odd}" if odd else ""
+        return (
+            f"the rule {literal[0].name} covers commands that are written so, and no rule covers {odd}"
+            if odd
+            else ""
+        )
 
     @property
     def _entries(self) -> str:
         """The entries of the table of programs that were used, each once."""
         acts = self.analysis.commands
-        return acts[0].entry if len(acts) == 1 else ", ".join(dict.fromkeys(act.entry for act in acts if act.entry))
+        return (
+            acts[0].entry
+            if len(acts) == 1
+            else ", ".join(dict.fromkeys(act.entry for act in acts if act.entry))
+        )
 
     def remark(self) -> str:
-        """Names the first program that is not in the table: a rule that allows it would allow whatever it does."""
+        """Names the first program that is not in the table:
+        a rule that allows it would allow whatever it does.
+        """
         for act in () if self.analysis.unverified else self.analysis.commands:
             words = act.plain or act.words
             if words and 0 not in act.dynamic and (name := unknown_program(words, self.table)):
@@ -189,7 +238,10 @@ class CommandMatcher(GuardedCommand):
     def _not_whole(self) -> str:
         """Returns why rules for single programs cannot allow the line; empty where they can."""
         if self.analysis.unverified:
-            return f"only a rule with exactly this line allows it, because it could not be fully analysed: {self.analysis.unverified}"
+            return (
+                "only a rule with exactly this line allows it, because it could not be fully analysed:"
+                f" {self.analysis.unverified}"
+            )
         odd = self._odd_names() if self.analysis.uses_file_names else ""
         return f"file names become arguments of a program, and {odd}" if odd else ""
 
@@ -200,7 +252,9 @@ class CommandMatcher(GuardedCommand):
         return "the line itself creates files" if self.written else self.grounds.option_like_name()
 
     def _cover(self, act: AnalysedCommand) -> list[SourcedRule] | str:
-        """Returns the rules that allow a command, or why a matching rule does not allow it; empty where no rule matches."""
+        """Returns the rules that allow a command, or why a matching rule does not allow it;
+        empty where no rule matches.
+        """
         why = ""
         away = "" if act.harmless else self._away(act)
         if secrets := self._reads_environment(act):
@@ -222,7 +276,9 @@ class CommandMatcher(GuardedCommand):
         return why
 
     def _reads_environment(self, act: AnalysedCommand) -> str:
-        """Returns that the command may show the environment of a process, from which commands get no secrets; empty where it may not."""
+        """Returns that the command may show the environment of a process, from which commands get no secrets;
+        empty where it may not.
+        """
         values = (value for path, listed in act.values if path in act.reads for value in listed)
         paths = [*(resolved.absolute for owner, resolved in self.read if owner is act), *values]
         for path in map(normal_path, paths):
@@ -232,24 +288,34 @@ class CommandMatcher(GuardedCommand):
 
     def _stays_inside(self, act: AnalysedCommand) -> bool:
         read = all(resolved.inside and not resolved.unclear for owner, resolved in self.read if owner is act)
-        return read and all(resolved.inside and not resolved.unclear for owner, _, resolved in self.written if owner is act)
+        return read and all(
+            resolved.inside and not resolved.unclear for owner, _, resolved in self.written if owner is act
+        )
 
     def _away(self, act: AnalysedCommand) -> str:
-        """Returns the folder outside the workspace that the command runs in, where the same words may run another project's code."""
+        """Returns the folder outside the workspace that the command runs in,
+        where the same words may run another project's code.
+        """
         folders = (folder or "." for folder in act.folders if folder or self.directory != ".")
         resolved_paths = (self.grounds.resolve_in_command(folder, self.directory) for folder in folders)
-        outside = (resolved for resolved in resolved_paths if not resolved.inside or resolved.unclear or self._leads_out(resolved))
+        outside = (
+            resolved
+            for resolved in resolved_paths
+            if not resolved.inside or resolved.unclear or self._leads_out(resolved)
+        )
         return next((resolved.absolute for resolved in outside), "")
 
     def _leads_out(self, resolved: ResolvedPath) -> bool:
         led = self.grounds.follow_links(resolved)
         return led is not None and not led.inside
 
-    def _covers_writes(self, act: AnalysedCommand, *, rule: WordRule | None = None) -> list[SourcedRule] | str:
+    def _covers_writes(
+        self, act: AnalysedCommand, *, rule: WordRule | None = None
+    ) -> list[SourcedRule] | str:
         """Returns the rules that allow the files a command writes, or why one of them is not covered.
 
-        A rule for the program covers what the program writes inside the workspace.  Files named by options need a rule that spells out
-        the option or the whole command.  Redirects need a rule of their own.
+        A rule for the program covers what the program writes inside the workspace.  Files named by options
+        need a rule that spells out the option or the whole command.  Redirects need a rule of their own.
         """
         used: list[SourcedRule] = []
         for owner, path, resolved in self.written:
@@ -268,7 +334,9 @@ class CommandMatcher(GuardedCommand):
     def _edit(self, resolved: ResolvedPath) -> SourcedRule | None:
         if resolved.unclear:
             return None
-        return self.rules.allow.writes.find_covering(resolved) or (self.rules.allow.edits if resolved.inside else None)
+        return self.rules.allow.writes.find_covering(resolved) or (
+            self.rules.allow.edits if resolved.inside else None
+        )
 
 
 def _is_carried(act: AnalysedCommand) -> bool:
@@ -277,7 +345,9 @@ def _is_carried(act: AnalysedCommand) -> bool:
 
 
 def _rule_covers_write(rule: WordRule, act: AnalysedCommand, path: str) -> bool:
-    """Whether a rule for the program covers the write: the program's purpose, or the rule spells out the option that causes it."""
+    """Whether a rule for the program covers the write:
+    the program's purpose, or the rule spells out the option that causes it.
+    """
     return path not in act.named or any(option in rule.words for option in act.rewrites)
 
 

@@ -1,4 +1,6 @@
-"""Index of rules about commands.  Rules are matched word by word and found by their program, so few are tried for each command."""
+"""Index of rules about commands.  Rules are matched word by word and found by their program,
+so few are tried for each command.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,18 @@ class WordRule:
     words: tuple[_Word, ...]
     exact: bool
     beginning: tuple[_Word, ...] = ()
-    """Its words, if all are literal except for a star at the end; otherwise empty, and each word has to be compared."""
+    """Its words, if all are literal except for a star at the end;
+    otherwise empty, and each word has to be compared.
+    """
 
     def covers(self, words: Sequence[str]) -> bool:
-        """Whether the rule matches the words.  A star that stands alone matches any number (wildcard matching with one backtrack point)."""
+        """Whether the rule matches the words.
+        A star that stands alone matches any number (wildcard matching with one backtrack point).
+        """
         if self.beginning:
-            return tuple(words[: len(self.beginning)]) == self.beginning and not (self.exact and len(words) > len(self.beginning))
+            return tuple(words[: len(self.beginning)]) == self.beginning and not (
+                self.exact and len(words) > len(self.beginning)
+            )
         place = at = 0
         star, resume = -1, 0
         while at < len(words):
@@ -58,10 +66,12 @@ class WordRule:
         return 0 < count <= len(self.words) and all(isinstance(word, str) for word in self.words[:count])
 
     def covers_past_options(self, words: Sequence[str]) -> tuple[bool, bool]:
-        """Returns whether the rule matches the words, and whether it could with more words, if options may precede each of its words.
+        """Returns whether the rule matches the words, and whether it could with more words,
+        if options may precede each of its words.
 
-        ``git push`` matches ``git -C sub --no-pager push``.  The word after an option may be its value unless the option is known to take
-        none.  This matches more than the command means, so it is only for deny and ask rules.
+        ``git push`` matches ``git -C sub --no-pager push``.  The word after an option may be its value unless
+        the option is known to take none.  This matches more than the command means, so it is only for deny
+        and ask rules.
         """
         states = self._with_empty_stars({(0, False)})
         for word in words:
@@ -93,7 +103,16 @@ class WordRule:
 _ALONE = frozenset(("--", "--silent", "--quiet", "--verbose", "--yes", "--help", "--version"))
 """Options that take no value in any program."""
 _ALONE_OF_GIT = frozenset(
-    ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "-p", "--paginate", "--bare")
+    (
+        "--no-pager",
+        "-P",
+        "--no-optional-locks",
+        "--literal-pathspecs",
+        "--no-replace-objects",
+        "-p",
+        "--paginate",
+        "--bare",
+    )
 )
 _MOST_COMMANDS = 50
 _PLAIN_WORDS = re.compile(r"[\w-]+")
@@ -103,7 +122,9 @@ class CommandRules:
     """An index of rules about commands."""
 
     def __init__(self, rules: Iterable[SourcedRule], *, narrow: bool = False) -> None:
-        """Indexes the rules.  ``narrow``: for allow rules, where a star that stands alone in the middle matches one word."""
+        """Indexes the rules.  ``narrow``:
+        for allow rules, where a star that stands alone in the middle matches one word.
+        """
         self._narrow = narrow
         self._by_words: dict[tuple[str, ...], list[WordRule]] = defaultdict(list)
         self._by_program: dict[str, list[WordRule]] = defaultdict(list)
@@ -145,14 +166,26 @@ class CommandRules:
         return self._texts.get(line)
 
     def find_mentioned(self, line: str) -> SourcedRule | None:
-        """Returns a rule whose program is mentioned anywhere in the line, ignoring quotes and backslashes; for lines not fully analysed."""
+        """Returns a rule whose program is mentioned anywhere in the line, ignoring quotes and backslashes;
+        for lines not fully analysed.
+        """
         bare = _QUOTING.sub("", line)
         if "$'" in line and "\\" in line:  # escapes in $'…' can spell any name
             return next(iter(self._listed()), None)
-        words = (self._by_program[word][0].sourced for word in _PLAIN_WORDS.findall(bare) if word in self._by_program)
-        odd = (self._by_program[program][0].sourced for program in self._odd if program in bare and _is_word_of(program, bare))
+        words = (
+            self._by_program[word][0].sourced
+            for word in _PLAIN_WORDS.findall(bare)
+            if word in self._by_program
+        )
+        odd = (
+            self._by_program[program][0].sourced
+            for program in self._odd
+            if program in bare and _is_word_of(program, bare)
+        )
         others = (rule.sourced for rule in self._others)
-        return next(words, None) or next(odd, None) or next(others, None) or next(iter(self._expressions), None)
+        return (
+            next(words, None) or next(odd, None) or next(others, None) or next(iter(self._expressions), None)
+        )
 
     def _listed(self) -> Iterator[SourcedRule]:
         yield from (rule.sourced for rules in self._by_program.values() for rule in rules)
@@ -160,7 +193,9 @@ class CommandRules:
         yield from self._expressions
 
     def find_touching(self, act: AnalysedCommand) -> SourcedRule | None:
-        """Returns a deny or ask rule that matches, whatever programs start the command and whatever folder its program is in."""
+        """Returns a deny or ask rule that matches,
+        whatever programs start the command and whatever folder its program is in.
+        """
         for words in _forms(act):
             for rule in self._candidates(words):
                 if rule.covers(words):
@@ -183,7 +218,10 @@ class CommandRules:
         if len(after) > _MOST_COMMANDS:
             return self._expressions[0]
         texts = (act.text, *map(" ".join, forms), *map(" ".join, after))
-        return next((one for one in self._expressions if any(_begins(one, text, if_too_long=True) for text in texts)), None)
+        return next(
+            (one for one in self._expressions if any(_begins(one, text, if_too_long=True) for text in texts)),
+            None,
+        )
 
     def find_possible(self, act: AnalysedCommand) -> SourcedRule | None:
         """Returns a rule that could match, depending on words that are only known when the command runs."""
@@ -193,10 +231,14 @@ class CommandRules:
         if not known:
             return next(self._listed(), None)
         words = (_base_name(known[0]), *known[1:])
-        return next((rule.sourced for rule in self._about(words[0]) if rule.covers_past_options(words)[1]), None)
+        return next(
+            (rule.sourced for rule in self._about(words[0]) if rule.covers_past_options(words)[1]), None
+        )
 
     def find_allowing(self, act: AnalysedCommand) -> Iterator[WordRule]:
-        """Yields the allow rules that match the command with its assignments; harmless assignments may be missing in the rule."""
+        """Yields the allow rules that match the command with its assignments;
+        harmless assignments may be missing in the rule.
+        """
         if not act.words or 0 in act.dynamic:
             return
         words = (*act.assignments, *act.words)
@@ -214,16 +256,24 @@ class CommandRules:
             yield from self._allowing_launched(act)
 
     def _allowing_launched(self, act: AnalysedCommand) -> Iterator[WordRule]:
-        """Yields rules with a launcher: ``uv run pytest:*`` counts like ``pytest:*``, but ``uv run:*`` does not name what it runs."""
+        """Yields rules with a launcher: ``uv run pytest:*`` counts like ``pytest:*``,
+        but ``uv run:*`` does not name what it runs.
+        """
         before = len(act.launched) - len(act.words)
-        yield from (rule for rule in self._candidates(act.launched) if rule.spells_out(before + 1) and rule.covers(act.launched))
+        yield from (
+            rule
+            for rule in self._candidates(act.launched)
+            if rule.spells_out(before + 1) and rule.covers(act.launched)
+        )
         text, unnamed = " ".join(act.launched), " ".join((*act.launched[:before], "\0"))
         for one in self._expressions:
             if _begins(one, text, if_too_long=False) and not _begins(one, unnamed, if_too_long=True):
                 yield WordRule(one, (), exact=False)
 
     def find_literal(self, text: str) -> SourcedRule | None:
-        """Returns a literal rule whose words, or whose expression, the text begins with, without looking at what the text means."""
+        """Returns a literal rule whose words, or whose expression, the text begins with,
+        without looking at what the text means.
+        """
         return next((one for one in self._literal if _begins_literally(one, text)), None)
 
     def _candidates(self, words: Sequence[str]) -> Sequence[WordRule]:
@@ -265,7 +315,9 @@ def _all_forms(act: AnalysedCommand) -> Iterator[tuple[str, ...]]:
 
 
 def _after_options(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yields the program with each word after options that may be its sub-command, and the words after that."""
+    """Yields the program with each word after options that may be its sub-command,
+    and the words after that.
+    """
     perhaps_value = False
     for place, word in enumerate(words[1:], 1):
         if word[:1] == "-":
@@ -280,7 +332,11 @@ def _after_options(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _takes_no_value(program: str, option: str) -> bool:
     """Whether the word after an option is certainly not its value."""
-    return option in _ALONE or (option.startswith("--") and "=" in option) or (program == "git" and option in _ALONE_OF_GIT)
+    return (
+        option in _ALONE
+        or (option.startswith("--") and "=" in option)
+        or (program == "git" and option in _ALONE_OF_GIT)
+    )
 
 
 def _base_name(program: str) -> str:
@@ -304,7 +360,9 @@ def _begins_literally(one: SourcedRule, text: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _words_of(spec: str, narrow: bool) -> tuple[tuple[_Word, ...], bool, tuple[_Word, ...]]:
-    """Returns the words of a rule, whether they are exact, and its beginning.  `` *`` or ``:*`` at the end matches any words or none."""
+    """Returns the words of a rule, whether they are exact, and its beginning.
+    `` *`` or ``:*`` at the end matches any words or none.
+    """
     open_ended = spec.endswith((":*", " *"))
     plain = spec[:-2] if open_ended else spec
     words = tuple(_word(word, narrow=narrow) for word in _split(plain))

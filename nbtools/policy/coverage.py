@@ -1,4 +1,6 @@
-"""Describes what a rule about commands covers, with an example of what it does not, from the table of programs."""
+"""Describes what a rule about commands covers, with an example of what it does not,
+from the table of programs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,13 @@ _STARTING = frozenset({"program", "assignments", "line", "package"})
 _WRITING = frozenset({"write", "remove", "copy", "move", "output"})
 _PROBES = ((), ("x",), ("5",), ("5", "x"))
 """Words to try after those of a rule.  A rule that covers none of these lines covers nothing."""
-_FILLED = {"text": "5", "assignments": "NAME=VALUE", "program": "PROGRAM", "line": "PROGRAM", "package": "PACKAGE"}
+_FILLED = {
+    "text": "5",
+    "assignments": "NAME=VALUE",
+    "program": "PROGRAM",
+    "line": "PROGRAM",
+    "package": "PACKAGE",
+}
 """An example word for each role of an operand before a started program."""
 _UNLISTED = {
     "git": "-c alias.x=!PROGRAM x",
@@ -53,12 +61,16 @@ _UNLISTED = {
     "node": "-e CODE",
     "bash": "-c PROGRAM",
 }
-"""Well-known options that the table omits on purpose.  Each is shown as an example only while it needs approval."""
+"""Well-known options that the table omits on purpose.
+Each is shown as an example only while it needs approval.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The calls that a rule covers.  ``example`` is something that it does not cover: a command line or a kind of words."""
+    """The calls that a rule covers.  ``example`` is something that it does not cover:
+    a command line or a kind of words.
+    """
 
     rule: str
     covers: str
@@ -69,32 +81,51 @@ class Coverage:
     @property
     def sentences(self) -> tuple[str, ...]:
         """One sentence on what it covers, and one on what it does not."""
-        return f"{self.rule} covers {self.covers}.", *([f"It does not cover {self.excluded}."] if self.excluded else [])
+        return f"{self.rule} covers {self.covers}.", *(
+            [f"It does not cover {self.excluded}."] if self.excluded else []
+        )
 
     @property
     def excluded(self) -> str:
         """The example, and redirects where the rule does not cover them."""
         redirect = "" if self.complete else _REDIRECT
-        return f"{self.example}, for instance, or {redirect}" if self.example and redirect else self.example or redirect
+        return (
+            f"{self.example}, for instance, or {redirect}"
+            if self.example and redirect
+            else self.example or redirect
+        )
 
 
 def coverage(rule: str | Rule, table: ProgramTable | None = None) -> Coverage:
-    """Returns the coverage of a rule that allows commands, by the programs of ``table``; None: the table that nbtools includes.
+    """Returns the coverage of a rule that allows commands, by the programs of ``table``;
+    None: the table that nbtools includes.
 
     Raises ``PolicyError`` for an invalid rule.
     """
     parsed, name = as_rule(rule, Action.ALLOW), str(rule)
     if parsed.is_bare:
-        return Coverage(name, "every command, whatever it does", "what needs approval in every mode (rm -r ~, writing .git)", complete=True)
+        return Coverage(
+            name,
+            "every command, whatever it does",
+            "what needs approval in every mode (rm -r ~, writing .git)",
+            complete=True,
+        )
     if not parsed.spec:
         why = f"commands that match the regular expression {parsed.command or parsed.arguments}"
         return Coverage(name, why, _UNLISTED_OPTION, parsed.redirects)
-    beginning = parsed.spec.removesuffix(":*") if parsed.spec.endswith(":*") else parsed.spec.removesuffix(" *")
+    beginning = (
+        parsed.spec.removesuffix(":*") if parsed.spec.endswith(":*") else parsed.spec.removesuffix(" *")
+    )
     if "*" in beginning:
         why = f"commands like {parsed.spec}, where a star alone matches one word"
         return Coverage(name, why, _UNLISTED_OPTION, parsed.redirects)
     if beginning == parsed.spec:
-        return Coverage(name, f"exactly this line: {parsed.spec}", f"the same with a further word, such as {parsed.spec} x", complete=True)
+        return Coverage(
+            name,
+            f"exactly this line: {parsed.spec}",
+            f"the same with a further word, such as {parsed.spec} x",
+            complete=True,
+        )
     return _PrefixRule(name, parsed, beginning, table or shell.included_table()).coverage()
 
 
@@ -142,20 +173,26 @@ class _PrefixRule:
             return Coverage(self._name, nothing, complete=True)
         if not entries:
             return self._covering(
-                f"whatever {name} does, with any arguments: {name} is not in the table of programs, so its effects are not known"
+                f"whatever {name} does, with any arguments: {name} is not in the table of programs, so its"
+                " effects are not known"
             )
         covers = _about_starting(name, entries[-1]) if _is_launcher(entries[-1]) else self._words(entries)
         return self._covering(covers, self._example(entries[-1], name))
 
     def _launcher_problem(self, act: AnalysedCommand) -> str:
-        """Returns that a rule for a launcher does not cover the program it starts; empty where this does not apply."""
+        """Returns that a rule for a launcher does not cover the program it starts;
+        empty where this does not apply.
+        """
         if not act.via or any(self._rules.find_allowing(act)):
             return ""
-        own = f"{self._rule.tool}({shlex.join(word for at, word in enumerate(act.words) if at not in act.dynamic)}:*)"
+        words = shlex.join(word for at, word in enumerate(act.words) if at not in act.dynamic)
+        own = f"{self._rule.tool}({words}:*)"
         return f"nothing on its own: the program that {act.via[-1]} starts needs its own rule, {own}"
 
     def _exact_rule_reason(self, entries: tuple[Entry, ...], name: str) -> str:
-        """Returns why only a rule with exactly the words of a command could allow these words; empty where others can."""
+        """Returns why only a rule with exactly the words of a command could allow these words;
+        empty where others can.
+        """
         if not entries:
             return ""
         entry = entries[-1]
@@ -173,20 +210,38 @@ class _PrefixRule:
         return shell.analyse(" ".join((self._text, *map(shlex.quote, words))), self._table)
 
     def _last(self) -> AnalysedCommand | None:
-        """Returns the program that the words of the rule finally start; None where that is not a single known one."""
+        """Returns the program that the words of the rule finally start;
+        None where that is not a single known one.
+        """
         parsed = self._acts()
         named = [act for act in parsed.commands if act.words]
         started_by = [act for act in named if not act.via]
-        return None if parsed.unverified or parsed.doubt or len(started_by) != 1 or 0 in named[-1].dynamic else named[-1]
+        return (
+            None
+            if parsed.unverified or parsed.doubt or len(started_by) != 1 or 0 in named[-1].dynamic
+            else named[-1]
+        )
 
     def _words(self, entries: tuple[Entry, ...]) -> str:
         entry, project = entries[-1], any(one.project for one in entries)
-        options = "options that are known to be harmless" if entry.harmless else "the options that the table of programs lists"
-        options = "the sub-commands and the options that the table of programs lists" if entry.commands else options
+        options = (
+            "options that are known to be harmless"
+            if entry.harmless
+            else "the options that the table of programs lists"
+        )
+        options = (
+            "the sub-commands and the options that the table of programs lists" if entry.commands else options
+        )
         options = "any arguments" if entry.style == "text" else options
-        writes = ", and what it writes inside the workspace, protected files excepted" if _writes(entry) else ""
+        writes = (
+            ", and what it writes inside the workspace, protected files excepted" if _writes(entry) else ""
+        )
         files = "; it runs code of the project" if project else ""
-        scripts = "; it runs the scripts named in its arguments, whatever they do" if "script" in entry.operands else ""
+        scripts = (
+            "; it runs the scripts named in its arguments, whatever they do"
+            if "script" in entry.operands
+            else ""
+        )
         return f"{self._text} with {options}{writes}{files or scripts}"
 
     def _risk(self) -> str:
@@ -239,12 +294,20 @@ def _writes(entry: Entry) -> bool:
 
 def _about_starting(name: str, entry: Entry) -> str:
     if "package" in entry.operands:
-        return f"{name} with the options that the table of programs lists; the rule must also name the package that it fetches and runs"
-    return f"{name} with the options that the table of programs lists; the programs that it starts need their own rules"
+        return (
+            f"{name} with the options that the table of programs lists; the rule must also name the package"
+            " that it fetches and runs"
+        )
+    return (
+        f"{name} with the options that the table of programs lists; the programs that it starts need their"
+        " own rules"
+    )
 
 
 def _candidates(entry: Entry, name: str) -> Iterator[Sequence[str]]:
-    """Yields words that are probably not covered: they write a file, change files in place, or start a program."""
+    """Yields words that are probably not covered:
+    they write a file, change files in place, or start a program.
+    """
     if known := _UNLISTED.get(name):
         yield known.split()
     for option in sorted(entry.writes, key=lambda one: (not one.startswith("--out"), one[:2] != "--", one)):

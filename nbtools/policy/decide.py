@@ -25,7 +25,15 @@ from nbtools.core.tool import (
 )
 from nbtools.policy.command_matching import CommandMatcher
 from nbtools.policy.grants import exceeds_tool_kind
-from nbtools.policy.layers import SESSION, Layer, Policy, effective_mode, effective_programs, grant_policy, sourced_rules
+from nbtools.policy.layers import (
+    SESSION,
+    Layer,
+    Policy,
+    effective_mode,
+    effective_programs,
+    grant_policy,
+    sourced_rules,
+)
 from nbtools.policy.modes import ALWAYS_ASKS, Mode, default_decision, deny_instead_of_asking, plan_denial
 from nbtools.policy.path_rules import PathContext, rooted_pattern
 from nbtools.policy.rule_index import ActionRules, ToolRules
@@ -42,7 +50,8 @@ _NOWHERE = PathTarget(())
 class PolicyEngine:
     """Decides about calls by layers of rules and a session's grants.
 
-    ``tool_named`` returns the canonical tool for a name in a rule, which may be an agent's; ``grounds`` resolves paths.
+    ``tool_named`` returns the canonical tool for a name in a rule, which may be an agent's;
+    ``grounds`` resolves paths.
     """
 
     def __init__(
@@ -55,22 +64,40 @@ class PolicyEngine:
         rule_layers = (Layer(SESSION, layers),) if isinstance(layers, Policy) else tuple(layers)
         all_layers = (*rule_layers, Layer(GRANT, grant_policy(grants)))
         self.mode = effective_mode(rule_layers)
-        self._asks = Mode.DONT_ASK not in (self.mode, effective_mode(layer for layer in rule_layers if layer.trusted))
+        self._asks = Mode.DONT_ASK not in (
+            self.mode,
+            effective_mode(layer for layer in rule_layers if layer.trusted),
+        )
         self.path_context = grounds or PathContext()
         self.table = effective_programs(rule_layers)
         """The table of programs; None for the one that nbtools includes."""
         self._books = {
-            action: ActionRules(action, tuple(sourced_rules(all_layers, action, self.mode, tool_named)), self.path_context)
+            action: ActionRules(
+                action, tuple(sourced_rules(all_layers, action, self.mode, tool_named)), self.path_context
+            )
             for action in Action
         }
         self._concerning: dict[tuple[str, Kind, Asks, type], ToolRules] = {}
 
     @property
     def hidden_patterns(self) -> tuple[str, ...]:
-        """The patterns of paths that may not be read, in gitignore syntax, for tools that list and search folders."""
-        return tuple(dict.fromkeys(rooted_pattern(one.rule) for one in self._books[Action.DENY].reads.rules if one.rule.tool == "read"))
+        """The patterns of paths that may not be read, in gitignore syntax,
+        for tools that list and search folders.
+        """
+        return tuple(
+            dict.fromkeys(
+                rooted_pattern(one.rule)
+                for one in self._books[Action.DENY].reads.rules
+                if one.rule.tool == "read"
+            )
+        )
 
-    def decide(self, tool: AnyToolBuilder, invocation: AnyToolInvocation, arguments: Mapping[str, Any] = _NO_ARGUMENTS) -> Decision:
+    def decide(
+        self,
+        tool: AnyToolBuilder,
+        invocation: AnyToolInvocation,
+        arguments: Mapping[str, Any] = _NO_ARGUMENTS,
+    ) -> Decision:
         """Returns the decision on one call, with its rule and reason.  ``arguments`` are canonical."""
         kind = invocation.kind or tool.kind
         rules = self._concerning.get((tool.name, kind, invocation.asks, type(invocation)))
@@ -79,7 +106,9 @@ class PolicyEngine:
         return rules.fixed_decision or self._weighed(rules, self._case(rules, invocation.target(), arguments))
 
     def deny_for_person(self, tool: AnyToolBuilder, invocation: AnyToolInvocation) -> Decision | None:
-        """Returns the denial of a call that the person makes: by a deny rule, or by mode ``plan``.  None where nothing denies it."""
+        """Returns the denial of a call that the person makes: by a deny rule, or by mode ``plan``.
+        None where nothing denies it.
+        """
         kind = invocation.kind or tool.kind
         rules = self._rules_on(tool, invocation, kind)
         denied = self._case(rules, invocation.target(), _NO_ARGUMENTS).deny_decision()
@@ -102,8 +131,9 @@ class PolicyEngine:
     def _allowed(self, rules: ToolRules, case: CallMatcher) -> Decision:
         """Returns the decision of the allow rules, else that of the mode.
 
-        Where both ask, the reason comes from the rules: it says which part no rule covers.  Where both allow reading, and the rule is one
-        for edits, the reason comes from the mode: nobody would look for reading in that rule.
+        Where both ask, the reason comes from the rules: it says which part no rule covers.  Where both allow
+        reading, and the rule is one for edits, the reason comes from the mode: nobody would look for reading
+        in that rule.
         """
         by_rules = case.allow_decision()
         allowed = by_rules is not None and by_rules.action is Action.ALLOW
@@ -116,12 +146,20 @@ class PolicyEngine:
             return default
         question = default if by_rules is None else replace(by_rules, rule=default.rule)
         remark = case.remark() if self._asks else ""
-        return replace(question, reason=f"{question.reason}; {remark}", reading="", entry="") if remark else question
+        return (
+            replace(question, reason=f"{question.reason}; {remark}", reading="", entry="")
+            if remark
+            else question
+        )
 
     def _default(self, rules: ToolRules, case: CallMatcher) -> Decision:
         """Returns the decision of the mode.  ``auto_edit`` allows edits in the workspace only."""
         decision = default_decision(self.mode, rules.asks, rules.kind, of_server=rules.is_mcp_tool)
-        outside = "" if self.mode is not Mode.AUTO_EDIT or decision.action is not Action.ALLOW else case.path_outside_workspace()
+        outside = (
+            ""
+            if self.mode is not Mode.AUTO_EDIT or decision.action is not Action.ALLOW
+            else case.path_outside_workspace()
+        )
         if outside and rules.kind is Kind.EDIT and rules.asks is None:
             return Decision(
                 Action.ASK,
@@ -135,7 +173,9 @@ class PolicyEngine:
         match target:
             case CommandTarget(command, directory, moving):
                 edits_run = self.mode is Mode.AUTO_EDIT and rules.asks is None
-                return CommandMatcher(rules, self.path_context, arguments, command, directory, moving, edits_run, self.table)
+                return CommandMatcher(
+                    rules, self.path_context, arguments, command, directory, moving, edits_run, self.table
+                )
             case PathTarget(hosts) if rules.kind is Kind.FETCH:
                 return HostMatcher(rules, self.path_context, arguments, hosts)
             case PathTarget(paths):
@@ -146,7 +186,9 @@ class PolicyEngine:
         believed = annotations if getattr(tool, "believed", True) else None
         runs_commands = isinstance(invocation.target(), CommandTarget)
         deny, ask, allow = (
-            self._books[action].for_tool(tool.name, believed if action is Action.ALLOW else annotations, runs_commands=runs_commands)
+            self._books[action].for_tool(
+                tool.name, believed if action is Action.ALLOW else annotations, runs_commands=runs_commands
+            )
             for action in (Action.DENY, Action.ASK, Action.ALLOW)
         )
         concerning = ToolRules(

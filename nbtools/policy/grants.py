@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
 _PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+")
 _PLAIN_PATH = re.compile(r"[\w.@%+,=-][\w./@%+,=-]*")
-_RUN_ANYTHING = "sudo doas env xargs sh bash zsh dash eval exec nohup time timeout find ssh awk perl ruby node"
+_RUN_ANYTHING = (
+    "sudo doas env xargs sh bash zsh dash eval exec nohup time timeout find ssh awk perl ruby node"
+)
 _DESTROY = "rm rmdir dd mkfs chmod chown mv kill pkill tee"
 _LITERALLY = frozenset(f"{_RUN_ANYTHING} {_DESTROY}".split())
-_VERBS = "git npm pnpm yarn pip uv cargo go docker make poetry hatch jupyter gh kubectl apt just task invoke nox tox"
+_VERBS = (
+    "git npm pnpm yarn pip uv cargo go docker make poetry hatch jupyter gh kubectl apt just task invoke"
+    " nox tox"
+)
 _HAS_VERBS = frozenset(_VERBS.split())
 _ALWAYS_ASKED = frozenset({PROTECTED, CRITICAL, DOUBT})
 
@@ -30,8 +35,9 @@ _ALWAYS_ASKED = frozenset({PROTECTED, CRITICAL, DOUBT})
 class GrantOffers:
     """The rules that an *always* answer may add.
 
-    ``rules`` are the usual ones; none where each call has to be approved on its own.  ``folders`` are a narrower choice, for only the
-    folders of the edited files.  ``covered`` has a text for each rule about commands on what it covers and does not cover.
+    ``rules`` are the usual ones; none where each call has to be approved on its own.  ``folders`` are a
+    narrower choice, for only the folders of the edited files.  ``covered`` has a text for each rule about
+    commands on what it covers and does not cover.
     """
 
     rules: tuple[str, ...] = ()
@@ -39,14 +45,20 @@ class GrantOffers:
     covered: tuple[str, ...] = ()
 
 
-def offered_grants(tool: AnyToolBuilder, invocation: AnyToolInvocation, table: ProgramTable | None = None) -> GrantOffers:
-    """Returns the rules to offer with an approval request.  ``table`` is the table of programs; None: the one that nbtools includes."""
+def offered_grants(
+    tool: AnyToolBuilder, invocation: AnyToolInvocation, table: ProgramTable | None = None
+) -> GrantOffers:
+    """Returns the rules to offer with an approval request.
+    ``table`` is the table of programs; None: the one that nbtools includes.
+    """
     if tool.asks == "always" or exceeds_tool_kind(tool, invocation.kind or tool.kind):
         return GrantOffers()
     target = invocation.target()
     if isinstance(target, CommandTarget):
         rules = _of_commands(tool.name, target, table)
-        covered = tuple(" ".join(coverage(rule, table).sentences) for rule in rules if rule.startswith(f"{tool.name}("))
+        covered = tuple(
+            " ".join(coverage(rule, table).sentences) for rule in rules if rule.startswith(f"{tool.name}(")
+        )
         return GrantOffers(rules, covered=covered)
     if tool.kind is Kind.FETCH and target.paths:
         # A grant for a fetch names the host, so that approving one host does not approve the whole web.
@@ -59,18 +71,27 @@ def _of_folders(paths: Sequence[str]) -> tuple[str, ...]:
     if not all(map(_PLAIN_PATH.fullmatch, paths)):
         return ()
     folders = dict.fromkeys(path.rstrip("/").rpartition("/")[0] for path in paths)
-    if any(map(is_protected_name, "/".join(folders).split("/"))):  # protected paths need approval whatever the rules say
+    if any(
+        map(is_protected_name, "/".join(folders).split("/"))
+    ):  # protected paths need approval whatever the rules say
         return ()
-    return tuple(f"edit({folder}/**)" for folder in folders) if all(folders) and ".." not in "/".join(folders).split("/") else ()
+    return (
+        tuple(f"edit({folder}/**)" for folder in folders)
+        if all(folders) and ".." not in "/".join(folders).split("/")
+        else ()
+    )
 
 
 def can_be_allowed(decision: Decision) -> bool:
-    """Whether an allow rule would change the decision: not where an ask rule applies, nor where every mode asks."""
+    """Whether an allow rule would change the decision:
+    not where an ask rule applies, nor where every mode asks.
+    """
     return not decision.source and decision.rule not in _ALWAYS_ASKED
 
 
 def exceeds_tool_kind(tool: AnyToolBuilder, kind: Kind) -> bool:
-    """Whether a call makes changes of another kind than its tool, such as running a cell with a tool that edits cells.
+    """Whether a call makes changes of another kind than its tool,
+    such as running a cell with a tool that edits cells.
 
     An allow rule for the tool does not cover such a call, so each one needs approval.
     """
@@ -90,18 +111,25 @@ def _of_commands(tool: str, target: CommandTarget, table: ProgramTable | None) -
 
 
 def _grants(tool: str, directory: str, act: AnalysedCommand) -> Iterator[str]:
-    """Yields a rule for the command and one for each file that a redirect writes; an empty text where no rule can express it."""
+    """Yields a rule for the command and one for each file that a redirect writes;
+    an empty text where no rule can express it.
+    """
     if act.risk or not act.transparent:
         grant = _grant(act)
         yield f"{tool}({grant})" if grant else ""
     for path in act.redirected:
         if path != "/dev/null":
             written = path if directory == "." else f"{directory}/{path}"
-            yield f"edit(/{written})" if _PLAIN_PATH.fullmatch(written) and ".." not in written.split("/") else ""
+            yield (
+                f"edit(/{written})"
+                if _PLAIN_PATH.fullmatch(written) and ".." not in written.split("/")
+                else ""
+            )
 
 
 def _grant(act: AnalysedCommand) -> str:
-    """Returns the spec of a rule: ``git log:*`` for programs and sub-commands in the table, the exact words for all others.
+    """Returns the spec of a rule: ``git log:*`` for programs and sub-commands in the table,
+    the exact words for all others.
 
     Empty where no rule could express it.
     """
@@ -109,11 +137,21 @@ def _grant(act: AnalysedCommand) -> str:
         return ""
     program, words = act.words[0], act.plain or act.words
     known = words[: act.entry.count(" ") + 1] if act.entry else ()
-    if not known or program in _LITERALLY or program.startswith("python") or act.risk or set(act.writes) - set(act.redirected):
+    if (
+        not known
+        or program in _LITERALLY
+        or program.startswith("python")
+        or act.risk
+        or set(act.writes) - set(act.redirected)
+    ):
         return _exactly(act)
     if len(known) == 1 and len(words) > 1 and (program in _HAS_VERBS):
         verb = words[1]
-        return f"{program} {verb}:*" if _PLAIN_WORD.fullmatch(verb) and not verb.startswith("-") else _exactly(act)
+        return (
+            f"{program} {verb}:*"
+            if _PLAIN_WORD.fullmatch(verb) and not verb.startswith("-")
+            else _exactly(act)
+        )
     return f"{' '.join(known)}:*" if all(map(_PLAIN_WORD.fullmatch, known)) else ""
 
 
@@ -126,8 +164,8 @@ def _exactly(act: AnalysedCommand) -> str:
 class Grant:
     """A rule that the person allowed at the time ``at`` (seconds since the epoch).
 
-    ``saved``: it also applies to later sessions on this workspace.  ``by`` describes the call that was approved; empty for a rule
-    that the person added directly.
+    ``saved``: it also applies to later sessions on this workspace.  ``by`` describes the call that was
+    approved; empty for a rule that the person added directly.
     """
 
     rule: str

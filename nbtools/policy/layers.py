@@ -20,17 +20,20 @@ if TYPE_CHECKING:
     from nbtools.shell import ProgramTable
 
 SESSION = "session"
-"""The layer of a session's own rules, the only one that may set mode ``yolo``, which ends with the session."""
+"""The layer of a session's own rules, the only one that may set mode ``yolo``,
+which ends with the session.
+"""
 SAVED = "saved"
 """The layer of grants that are saved for later sessions."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A permission mode and three lists of rules, each a text or a ``Rule``.  An empty mode means that of the layers below.
+    """A permission mode and three lists of rules, each a text or a ``Rule``.
+    An empty mode means that of the layers below.
 
-    ``programs`` adds entries to the table of programs, by name (see ``docs/programs.md``).  Raises ``PolicyError`` for an invalid mode,
-    rule or program.
+    ``programs`` adds entries to the table of programs, by name (see ``docs/programs.md``).
+    Raises ``PolicyError`` for an invalid mode, rule or program.
     """
 
     mode: str = ""
@@ -79,10 +82,15 @@ class SourcedRule:
 
 
 def as_rule(rule: str | Rule, action: Action) -> Rule:
-    """Returns the rule in the terms of nbtools, tool names excepted.  Raises ``PolicyError`` where it cannot be matched."""
+    """Returns the rule in the terms of nbtools, tool names excepted.
+    Raises ``PolicyError`` where it cannot be matched.
+    """
     meaning = claude_meaning(rule if isinstance(rule, Rule) else read_rule(rule), action)
     if meaning.spec and meaning.tool.lower() in PATH_RULES and not is_path_pattern(meaning.spec):
-        raise PolicyError(f"The rule {rule} has an incomplete bracket or backslash. Write \\[ and \\\\ for these characters in a path.")
+        raise PolicyError(
+            f"The rule {rule} has an incomplete bracket or backslash. Write \\[ and \\\\ for these characters"
+            " in a path."
+        )
     return meaning
 
 
@@ -105,12 +113,16 @@ def is_plain(rule: Rule, action: Action) -> bool:
 
 
 def grant_policy(grants: Iterable[str]) -> Policy:
-    """Returns the policy that allows what the person has granted; a grant may be for the tools of all MCP servers, as Void's switch is."""
+    """Returns the policy that allows what the person has granted;
+    a grant may be for the tools of all MCP servers, as Void's switch is.
+    """
     return Policy(allow=tuple(read_rule(rule) if "*" in rule.partition("(")[0] else rule for rule in grants))
 
 
 def effective_mode(layers: Iterable[Layer]) -> Mode:
-    """Returns the mode of the last layer that sets one.  Untrusted layers, and ``yolo`` outside a session, cannot loosen it."""
+    """Returns the mode of the last layer that sets one.
+    Untrusted layers, and ``yolo`` outside a session, cannot loosen it.
+    """
     mode, strict = Mode.DEFAULT, []
     for layer in layers:
         own = layer.policy.mode
@@ -122,14 +134,18 @@ def effective_mode(layers: Iterable[Layer]) -> Mode:
 
 
 def effective_programs(layers: Iterable[Layer]) -> ProgramTable | None:
-    """Returns the table of programs with the additions of trusted layers; None where there are no additions."""
+    """Returns the table of programs with the additions of trusted layers;
+    None where there are no additions.
+    """
     added = [layer.policy.programs for layer in layers if layer.trusted and layer.policy.programs]
     if not added:
         return None
     return shell.ProgramTable(*shell.included_tables(), *added)
 
 
-def sourced_rules(layers: Iterable[Layer], action: Action, mode: Mode, tool_named: Callable[[str], str]) -> Iterator[SourcedRule]:
+def sourced_rules(
+    layers: Iterable[Layer], action: Action, mode: Mode, tool_named: Callable[[str], str]
+) -> Iterator[SourcedRule]:
     """Yields the rules of one action that apply in ``mode``, with canonical tool names."""
     for layer in layers:
         if action is Action.ALLOW and not layer.trusted:

@@ -61,7 +61,9 @@ def default_decision(mode: Mode, asks: Asks, kind: Kind, *, of_server: bool = Fa
     if _runs_unasked(mode, asks, kind):
         if kind.changes_nothing:
             return Decision(Action.ALLOW, f"{noun} changes nothing (mode {mode})", f"{noun} changes nothing")
-        reason = f"mode {mode} allows {noun}" if asks is None else "the tool is declared to run without approval"
+        reason = (
+            f"mode {mode} allows {noun}" if asks is None else "the tool is declared to run without approval"
+        )
         return Decision(Action.ALLOW, reason, f"{noun} run")
     rule = f"{noun} needs approval" if noun.endswith("ing") else f"{noun} need approval"
     if asks is not None and kind is not Kind.FETCH:
@@ -80,7 +82,9 @@ def _runs_unasked(mode: Mode, asks: Asks, kind: Kind) -> bool:
 def plan_denial(kind: Kind, *, of_server: bool = False) -> Decision:
     """Returns the denial of a call that could change something in mode ``plan``."""
     noun = _noun(kind, of_server=of_server)
-    return Decision(Action.DENY, f"mode plan denies {noun}, because it allows no changes", "plan changes nothing")
+    return Decision(
+        Action.DENY, f"mode plan denies {noun}, because it allows no changes", "plan changes nothing"
+    )
 
 
 def _noun(kind: Kind, *, of_server: bool) -> str:
@@ -90,5 +94,9 @@ def _noun(kind: Kind, *, of_server: bool) -> str:
 def deny_instead_of_asking(mode: Mode, decision: Decision) -> Decision:
     """Returns the decision, with an ask turned into a denial in mode ``dont_ask``."""
     if mode is Mode.DONT_ASK and decision.action is Action.ASK:
-        return Decision(Action.DENY, f"{decision.reason}, and mode dont_ask denies calls that need approval", decision.rule)
+        return Decision(
+            Action.DENY,
+            f"{decision.reason}, and mode dont_ask denies calls that need approval",
+            decision.rule,
+        )
     return decision

@@ -1,4 +1,6 @@
-"""Validates the programs that a policy adds to the table, and parses them from words such as ``flags="-v --verbose"``."""
+"""Validates the programs that a policy adds to the table,
+and parses them from words such as ``flags="-v --verbose"``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _SWITCHES = {"true": True, "false": False}
 
 
 def check_programs(programs: Mapping[str, Mapping[str, Any]]) -> None:
-    """Validates entries for the table.  Raises ``PolicyError`` for anything unknown, as a mistake must not loosen the policy."""
+    """Validates entries for the table.  Raises ``PolicyError`` for anything unknown,
+    as a mistake must not loosen the policy.
+    """
     try:
         for name, raw in programs.items():
             _check(name, raw)
@@ -35,7 +39,10 @@ def check_programs(programs: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _check(name: str, raw: Mapping[str, Any]) -> None:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"[{name}] is not a valid program name; write it without a folder, with a blank before each sub-command")
+        raise ValueError(
+            f"[{name}] is not a valid program name; write it without a folder, with a blank before each"
+            " sub-command"
+        )
     for key, known in (("style", _STYLES), ("special", tuple(shell.SPECIAL))):
         if raw.get(key, known[0]) not in known:
             raise ValueError(f"[{name}] {key} cannot be {raw[key]!r}; use {' or '.join(known)}")
@@ -45,11 +52,16 @@ def _check(name: str, raw: Mapping[str, Any]) -> None:
     for key in _lists() if raw.get("style") != "words" else ():
         words = raw.get(key, "").split() if isinstance(raw.get(key), str) else ()
         if strange := next((word for word in words if word[:1] != "-" and word != "always"), ""):
-            raise ValueError(f"[{name}] {key} has {strange}, which does not begin with a dash; only style words allows such options")
+            raise ValueError(
+                f"[{name}] {key} has {strange}, which does not begin with a dash; only style words allows"
+                " such options"
+            )
 
 
 def parse_program(pairs: Iterable[str]) -> dict[str, Any]:
-    """Parses an entry from words such as ``flags=-v --verbose`` and ``harmless=true``.  Raises ``PolicyError``."""
+    """Parses an entry from words such as ``flags=-v --verbose`` and ``harmless=true``.
+    Raises ``PolicyError``.
+    """
     return dict(_pair(word) for word in pairs)
 
 
@@ -69,18 +81,32 @@ def _pair(word: str) -> tuple[str, Any]:
         try:
             return key, tomllib.loads(f"only = {text}")["only"]
         except ValueError:
-            raise PolicyError(f"""only cannot be {text!r}: it is a table, as in only='{{ "-n" = "[0-9]+" }}'.""") from None
+            raise PolicyError(
+                f"""only cannot be {text!r}: it is a table, as in only='{{ "-n" = "[0-9]+" }}'."""
+            ) from None
     return key, text
 
 
 @cache
 def entry_keys() -> dict[str, type]:
-    """Returns the keys of an entry and the types of their values: a text, a boolean, or a table for ``only``."""
-    kinds = {field.name: bool if field.default is False else dict if field.name == "only" else str for field in fields(shell.Entry)}
-    return {**{key: kind for key, kind in kinds.items() if key not in _NOT_WRITTEN}, **dict.fromkeys(_OTHER_KEYS, str)}
+    """Returns the keys of an entry and the types of their values:
+    a text, a boolean, or a table for ``only``.
+    """
+    kinds = {
+        field.name: bool if field.default is False else dict if field.name == "only" else str
+        for field in fields(shell.Entry)
+    }
+    return {
+        **{key: kind for key, kind in kinds.items() if key not in _NOT_WRITTEN},
+        **dict.fromkeys(_OTHER_KEYS, str),
+    }
 
 
 @cache
 def _lists() -> tuple[str, ...]:
     """Returns the keys whose values are lists of options."""
-    return tuple(field.name for field in fields(shell.Entry) if field.default is not MISSING and isinstance(field.default, frozenset))
+    return tuple(
+        field.name
+        for field in fields(shell.Entry)
+        if field.default is not MISSING and isinstance(field.default, frozenset)
+    )

@@ -30,10 +30,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][\w.+-]*(?:/[A-Za-z0-9_][\w.+-]*)*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A resolved path: ``absolute``, and ``relative`` to the workspace's root (``.``: the root itself), empty for a path outside.
+    """A resolved path: ``absolute``, and ``relative`` to the workspace's root (``.``:
+    the root itself), empty for a path outside.
 
-    ``unclear`` says why the path may be another one when the command runs.  ``folder``: whether it is known to be a folder.  ``above``:
-    whether it contains the workspace.
+    ``unclear`` says why the path may be another one when the command runs.  ``folder``: whether it is known
+    to be a folder.  ``above``: whether it contains the workspace.
     """
 
     absolute: str
@@ -51,11 +52,12 @@ class ResolvedPath:
 class PathContext:
     """Resolves paths relative to the workspace's ``root`` and the home folder (``homes``: all its names).
 
-    ``own_folders``: those with the state and settings of nbtools.  ``program_folders``: those of ``PATH`` inside the workspace.
-    ``option_like_name`` returns why a file name in the workspace may be taken for an option, empty if there is none.
-    ``ignores_case``: whether the file system does.  ``real`` follows the links of a path, and returns an empty text
-    where it leads to what differs for each process; ``exists`` says whether a path exists.  ``text`` returns the text of a file, None where
-    it cannot be read; ``has_links`` says whether there may be links in a folder.
+    ``own_folders``: those with the state and settings of nbtools.  ``program_folders``: those of ``PATH``
+    inside the workspace.  ``option_like_name`` returns why a file name in the workspace may be taken for an
+    option, empty if there is none.  ``ignores_case``: whether the file system does.  ``real`` follows the
+    links of a path, and returns an empty text where it leads to what differs for each process; ``exists``
+    says whether a path exists.  ``text`` returns the text of a file, None where it cannot be read;
+    ``has_links`` says whether there may be links in a folder.
     """
 
     root: str = "/workspace"
@@ -75,7 +77,9 @@ class PathContext:
         return self._resolved(posixpath.join(self.root, self.homes[0] + path[1:] if at_home else path), "")
 
     def resolve_in_command(self, path: str, directory: str, *, known: bool = True) -> ResolvedPath:
-        """Resolves a path in a command that runs in ``directory``.  ``known``: whether the path is literal."""
+        """Resolves a path in a command that runs in ``directory``.
+        ``known``: whether the path is literal.
+        """
         why = "" if known else f"{path} is only known when it runs"
         if directory == "." and not self.ignores_case and _PLAIN.fullmatch(path) and len(self.root) > 1:
             return ResolvedPath(f"{self.root}/{path}", path, why)
@@ -89,19 +93,31 @@ class PathContext:
         return self._resolved(followed.path + end, why or followed.unclear)
 
     def follow_links(self, resolved: ResolvedPath) -> ResolvedPath | None:
-        """Returns the path with its links followed; None where it has none, or where the path is only known when the command runs."""
+        """Returns the path with its links followed;
+        None where it has none, or where the path is only known when the command runs.
+        """
         real = resolved.absolute if resolved.unclear else self.real(resolved.absolute)
         if not real:
             return replace(resolved, unclear=f"{resolved.absolute} leads to what differs for each process")
-        return None if real == resolved.absolute else self._resolved(f"{real}/" if resolved.folder else real, "")
+        return (
+            None if real == resolved.absolute else self._resolved(f"{real}/" if resolved.folder else real, "")
+        )
 
     def follow_parents(self, path: str, directory: str) -> ResolvedPath | None:
-        """Returns where a literal path with ``..`` leads now: after a link, that is not the parent in the path's text.  None without it."""
-        real = self.real(posixpath.join(self.root, directory, path)) if "/.." in path and not path.startswith("~") else ""
+        """Returns where a literal path with ``..`` leads now:
+        after a link, that is not the parent in the path's text.  None without it.
+        """
+        real = (
+            self.real(posixpath.join(self.root, directory, path))
+            if "/.." in path and not path.startswith("~")
+            else ""
+        )
         return self._resolved(real, "") if real else None
 
     def deletion_paths(self, path: str, directory: str) -> Iterator[ResolvedPath]:
-        """Yields the paths that deleting ``path`` in ``directory`` may affect: as written, and with its links followed."""
+        """Yields the paths that deleting ``path`` in ``directory`` may affect:
+        as written, and with its links followed.
+        """
         user, _, rest = path.partition("/")
         for home in self.homes[:1]:
             if user in ("~", f"~{posixpath.basename(home)}"):
@@ -120,7 +136,13 @@ class PathContext:
             return ResolvedPath(absolute, ".", unclear, folder=True)
         start = root if root.endswith("/") else f"{root}/"
         above = absolute == "/" or root.startswith(f"{absolute}/")
-        return ResolvedPath(absolute, absolute[len(start) :] if absolute.startswith(start) else "", unclear, folder or above, above)
+        return ResolvedPath(
+            absolute,
+            absolute[len(start) :] if absolute.startswith(start) else "",
+            unclear,
+            folder or above,
+            above,
+        )
 
     def normalise(self, path: str) -> str:
         """Normalises a path on a file system that ignores case; returns others unchanged."""
@@ -129,10 +151,11 @@ class PathContext:
 
 @dataclass(slots=True)
 class _Pattern:
-    """One gitignore pattern.  ``prefix``: the literal folders it begins with; ``whole``: whether there is nothing else.
+    """One gitignore pattern.  ``prefix``: the literal folders it begins with;
+    ``whole``: whether there is nothing else.
 
-    ``inner``: whether it covers only the contents of the folder, not a file of that name.  ``folder``: the name of a folder at any depth
-    whose contents are all that it covers.
+    ``inner``: whether it covers only the contents of the folder, not a file of that name.  ``folder``: the
+    name of a folder at any depth whose contents are all that it covers.
     """
 
     text: str
@@ -144,7 +167,9 @@ class _Pattern:
     compiled: re.Pattern[str] | None = field(default=None)
 
     def matches(self, path: str) -> bool:
-        """Whether the pattern covers a path that begins with ``prefix``; a folder's path ends with a slash."""
+        """Whether the pattern covers a path that begins with ``prefix``;
+        a folder's path ends with a slash.
+        """
         if self.whole:
             return not self.inner or len(path) > len(self.prefix)
         if self.folder:
@@ -178,21 +203,29 @@ class PathRules:
         return self._found(resolved, "/") if self.rules else None
 
     def find_below(self, resolved: ResolvedPath) -> SourcedRule | None:
-        """Returns a rule about something below the folder, among the rules that begin with literal folders."""
+        """Returns a rule about something below the folder,
+        among the rules that begin with literal folders.
+        """
         found = None
         if (resolved.inside or resolved.above) and self._inside.filled:
             found = self._inside.below("." if resolved.above else resolved.relative)
-        return found or (self._anywhere.below(resolved.absolute[1:] or ".") if self._anywhere.filled else None)
+        return found or (
+            self._anywhere.below(resolved.absolute[1:] or ".") if self._anywhere.filled else None
+        )
 
     def find_possible(self, resolved: ResolvedPath) -> SourcedRule | None:
-        """Returns a rule that possibly covers the path or something in it, such as a path that is only known at run time."""
+        """Returns a rule that possibly covers the path or something in it,
+        such as a path that is only known at run time.
+        """
         if resolved.unclear:
             return self.rules[0] if self.rules else None
         near = self._inside.unanchored if resolved.inside or resolved.above else None
         return self.find_below(resolved) or ((near or self._anywhere.unanchored) if resolved.folder else None)
 
     def _found(self, resolved: ResolvedPath, end: str) -> SourcedRule | None:
-        found = self._inside.find(resolved.relative + end) if resolved.relative and self._inside.filled else None
+        found = (
+            self._inside.find(resolved.relative + end) if resolved.relative and self._inside.filled else None
+        )
         return found or (self._anywhere.find(resolved.absolute[1:] + end) if self._anywhere.filled else None)
 
 
@@ -243,8 +276,14 @@ class _PatternIndex:
 
     @property
     def unanchored(self) -> SourcedRule | None:
-        """A rule whose pattern does not name a folder, so it may cover files in any; None if there is none."""
-        listed = (*self.others[:1], *next(iter(self.names.values()), ()), *next(iter(self.endings.values()), ()))
+        """A rule whose pattern does not name a folder, so it may cover files in any;
+        None if there is none.
+        """
+        listed = (
+            *self.others[:1],
+            *next(iter(self.names.values()), ()),
+            *next(iter(self.endings.values()), ()),
+        )
         return listed[0].sourced if listed else None
 
     def below(self, path: str) -> SourcedRule | None:
@@ -260,13 +299,23 @@ class _PatternIndex:
 
 
 def rooted_pattern(rule: Rule) -> str:
-    """Returns the spec as a gitignore pattern relative to the root, or one that begins with ``//`` or ``~/``."""
+    """Returns the spec as a gitignore pattern relative to the root,
+    or one that begins with ``//`` or ``~/``.
+    """
     return _cleaned(rule.spec.removeprefix("./")) if is_path_pattern(rule.spec) else _ALL
 
 
 def _cleaned(text: str) -> str:
-    """Returns ``**`` for ``.``, ``/`` and an empty pattern; escapes ``#`` and ``!``, which would begin a comment or an exception."""
-    return _ALL if text.strip("/") in ("", ".") and text not in ("//", "~") else f"\\{text}" if text.startswith(("#", "!")) else text
+    """Returns ``**`` for ``.``, ``/`` and an empty pattern;
+    escapes ``#`` and ``!``, which would begin a comment or an exception.
+    """
+    return (
+        _ALL
+        if text.strip("/") in ("", ".") and text not in ("//", "~")
+        else f"\\{text}"
+        if text.startswith(("#", "!"))
+        else text
+    )
 
 
 def _patterns(spec: str, grounds: PathContext, *, narrow: bool) -> Iterator[tuple[bool, str]]:

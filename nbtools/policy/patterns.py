@@ -17,7 +17,9 @@ _MOST_STEPS = 20_000_000
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)(]*?[:=!>]|[()|]|\{\d*,?\d*\}|[*+?]|.", re.DOTALL)
 
 
-_PATH_PATTERN = re.compile(r"!?(?:[^\\\[\0\r\n]|\\[^/]|\[[!^]?(?:[^\[\]\\/&|~^!-]|(?<=\w)-(?=\w))+\])+", re.DOTALL)
+_PATH_PATTERN = re.compile(
+    r"!?(?:[^\\\[\0\r\n]|\\[^/]|\[[!^]?(?:[^\[\]\\/&|~^!-]|(?<=\w)-(?=\w))+\])+", re.DOTALL
+)
 _CLASS = re.compile(r"\[[^\]]*\]")
 _RANGE = re.compile(r"(\w)-(\w)")
 
@@ -49,21 +51,30 @@ class Expression:
 
 @lru_cache(maxsize=4096)
 def expression(text: str) -> Expression:
-    """Compiles a regular expression.  Raises ``PolicyError`` for an invalid one and for one whose time is not bounded."""
+    """Compiles a regular expression.  Raises ``PolicyError`` for an invalid one and for one whose time is not
+    bounded.
+    """
     if len(text) > MAX_LENGTH:
-        raise PolicyError(f"The regular expression has {len(text):,} characters; rules allow at most {MAX_LENGTH:,}. Shorten it.")
+        raise PolicyError(
+            f"The regular expression has {len(text):,} characters; rules allow at most {MAX_LENGTH:,}."
+            " Shorten it."
+        )
     try:
         pattern = re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
         raise PolicyError(f"{text!r} is not a valid regular expression: {error}.") from None
     if re.search(r"\\[1-9]|\(\?P=", text):
-        raise PolicyError(f"{text!r} has a back-reference, which can make matching endless. Write it without.")
+        raise PolicyError(
+            f"{text!r} has a back-reference, which can make matching endless. Write it without."
+        )
     return Expression(pattern, _longest(_loops(text)))
 
 
 @lru_cache(maxsize=4096)
 def _loops(text: str) -> int:
-    """Counts the repetitions.  Raises ``PolicyError`` where one repeats a part that itself repeats or branches."""
+    """Counts the repetitions.  Raises ``PolicyError`` where one repeats a part that itself repeats or
+    branches.
+    """
     loops, open_groups, closed = 0, [False], False
     for part in _tokens(text):
         if part.startswith("(") and not part.startswith("\\"):
@@ -76,7 +87,9 @@ def _loops(text: str) -> int:
             open_groups[-1] = True
         elif part in ("*", "+") or (part.startswith("{") and part.endswith("}") and len(part) > 2):
             if closed:
-                raise PolicyError(f"{text!r} has a nested repetition, which can make matching endless. Write it without.")
+                raise PolicyError(
+                    f"{text!r} has a nested repetition, which can make matching endless. Write it without."
+                )
             loops, open_groups[-1] = loops + 1, True
         closed = False
     return loops

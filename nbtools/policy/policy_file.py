@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from tomlkit.items import Table
 
 VERBS = ("allow", "ask", "deny")
-_HEAD = "Rules of nbtools: which calls run, which need approval, which are denied.  Deny wins over ask, ask over allow."
+_HEAD = (
+    "Rules of nbtools: which calls run, which need approval, which are denied.  Deny wins over ask, ask over"
+    " allow."
+)
 
 
 class _RuleTable(BaseModel):
@@ -73,17 +76,28 @@ class _PolicyFile(BaseModel):
 
 
 def read_policy(text: str, name: str) -> Policy:
-    """Parses the text of the policy file ``name``.  Raises ``PolicyError`` with the problem and a remedy in one line."""
+    """Parses the text of the policy file ``name``.
+    Raises ``PolicyError`` with the problem and a remedy in one line.
+    """
     try:
         found = _PolicyFile.model_validate(tomllib.loads(text))
     except ValidationError as error:
         raise PolicyError(f"{describe_errors(name, _PolicyFile, error)}.") from None
-    except (ValueError, RecursionError) as error:  # huge numbers and deep nesting raise other errors than TOMLDecodeError
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # huge numbers and deep nesting raise other errors than TOMLDecodeError
         raise PolicyError(f"{name} is not valid TOML: {error}.") from None
     if found.mode == Mode.YOLO:
-        raise PolicyError(f"{name}: mode yolo ends with the session, so a file cannot set it. Remove it and use %tools mode yolo.")
+        raise PolicyError(
+            f"{name}: mode yolo ends with the session, so a file cannot set it. Remove it and use %tools mode"
+            " yolo."
+        )
     try:
-        lists: dict[str, Any] = {verb: (*getattr(found, verb), *(one.rule for one in found.rule if one.decision == verb)) for verb in VERBS}
+        lists: dict[str, Any] = {
+            verb: (*getattr(found, verb), *(one.rule for one in found.rule if one.decision == verb))
+            for verb in VERBS
+        }
         return Policy(found.mode, **lists, programs=found.programs)
     except PolicyError as error:
         raise PolicyError(f"{name}: {error}") from None
@@ -95,11 +109,15 @@ def is_policy_file(text: str) -> bool:
         found = tomllib.loads(text)
     except (ValueError, RecursionError):
         return False
-    return bool({"mode", "programs", *VERBS} & found.keys()) or any("tool" in one for one in found.get("rule", ()) if isinstance(one, dict))
+    return bool({"mode", "programs", *VERBS} & found.keys()) or any(
+        "tool" in one for one in found.get("rule", ()) if isinstance(one, dict)
+    )
 
 
 def add_policy(text: str, policy: Policy) -> str:
-    """Returns the file's text with the rules and mode of ``policy`` added.  Everything else, comments included, is unchanged."""
+    """Returns the file's text with the rules and mode of ``policy`` added.
+    Everything else, comments included, is unchanged.
+    """
     import tomlkit  # noqa: PLC0415 - 60 ms: loaded only to save
 
     document = tomlkit.parse(text)

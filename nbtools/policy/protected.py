@@ -24,9 +24,14 @@ DOUBT = "commands that cannot be fully analysed need approval"
 def protection_reason(resolved: ResolvedPath, grounds: PathContext) -> str:
     """Returns why writing the path always needs approval; empty for an unprotected path."""
     absolute, path = resolved.absolute, resolved.absolute.casefold()
-    if any(is_in(absolute, grounds.normalise(folder)) and not absolute.endswith(_MEMORY) for folder in grounds.own_folders):
+    if any(
+        is_in(absolute, grounds.normalise(folder)) and not absolute.endswith(_MEMORY)
+        for folder in grounds.own_folders
+    ):
         return "it holds the rules and logs of nbtools"
-    if grounds.program_folders and any(is_in(absolute, grounds.normalise(folder)) for folder in grounds.program_folders):
+    if grounds.program_folders and any(
+        is_in(absolute, grounds.normalise(folder)) for folder in grounds.program_folders
+    ):
         return "it is on PATH, where commands look for programs"
     known, parts = protected_files(), path.split("/")
     for part in parts:
@@ -35,8 +40,14 @@ def protection_reason(resolved: ResolvedPath, grounds: PathContext) -> str:
                 continue
             return f"{part} can start programs or loosen rules"
     if path.endswith(known.endings) or any(f"/{subpath}/" in f"{path}/" for subpath in known.paths):
-        return f"{parts[-1]} can start programs or loosen rules" if not path.endswith("nbtools/memory.md") else ""
-    if "**" in parts and any(fnmatchcase(name, part) for part in parts[parts.index("**") + 1 :] for name in known.in_git):
+        return (
+            f"{parts[-1]} can start programs or loosen rules"
+            if not path.endswith("nbtools/memory.md")
+            else ""
+        )
+    if "**" in parts and any(
+        fnmatchcase(name, part) for part in parts[parts.index("**") + 1 :] for name in known.in_git
+    ):
         return f"{parts[-1]} may be found in .git, where it can start programs"
     return ""
 
@@ -53,15 +64,21 @@ def protected_question(resolved: ResolvedPath, why: str) -> Decision:
 
 
 def is_critical(resolved: ResolvedPath, grounds: PathContext) -> bool:
-    """Whether deleting the path is critical: the workspace or a folder above it, the home folder, a top-level folder."""
+    """Whether deleting the path is critical:
+    the workspace or a folder above it, the home folder, a top-level folder.
+    """
     path = resolved.absolute
-    return any(is_in(grounds.normalise(folder), path) for folder in (grounds.root, *grounds.homes)) or path.count("/") == 1
+    return (
+        any(is_in(grounds.normalise(folder), path) for folder in (grounds.root, *grounds.homes))
+        or path.count("/") == 1
+    )
 
 
 def critical_deletion(path: str, directory: str, grounds: PathContext, *, known: bool) -> ResolvedPath | None:
     """Returns where a path in a command leads if deleting that is critical, else None.
 
-    ``known``: whether the path is literal.  In a path that the shell expands, only wildcards and the home folder are understood.
+    ``known``: whether the path is literal.
+    In a path that the shell expands, only wildcards and the home folder are understood.
     """
     if not known:
         path = re.sub(r"[\"'\\]", "", path)
@@ -72,7 +89,14 @@ def critical_deletion(path: str, directory: str, grounds: PathContext, *, known:
     found = next((one for one in resolved_paths if is_critical(one, grounds)), None)
     if found is None and not known:
         essential = tuple(map(grounds.normalise, (grounds.root, *grounds.homes)))
-        found = next((one for one in resolved_paths if any(_may_be_above(one.absolute, folder) for folder in essential)), None)
+        found = next(
+            (
+                one
+                for one in resolved_paths
+                if any(_may_be_above(one.absolute, folder) for folder in essential)
+            ),
+            None,
+        )
     return found
 
 
@@ -85,7 +109,9 @@ def _may_be_above(pattern: str, folder: str) -> bool:
 
 
 def repository_question(resolved_paths: Iterable[ResolvedPath], grounds: PathContext) -> Decision | None:
-    """Returns the question before a write that makes git take a folder for a repository, although it is not called ``.git``."""
+    """Returns the question before a write that makes git take a folder for a repository,
+    although it is not called ``.git``.
+    """
     children: dict[str, set[str]] = defaultdict(set)
     by: dict[str, ResolvedPath] = {}
     for resolved in resolved_paths:
@@ -97,7 +123,9 @@ def repository_question(resolved_paths: Iterable[ResolvedPath], grounds: PathCon
     for folder, resolved in by.items():
         if _is_repository(folder, children[folder], grounds):
             return protected_question(
-                resolved, f"git would treat {folder.rpartition('/')[2]} as a repository, whose settings can start programs"
+                resolved,
+                f"git would treat {folder.rpartition('/')[2]} as a repository, whose settings can start"
+                " programs",
             )
     return None
 
@@ -117,7 +145,9 @@ def critical_question(what: str, why: str) -> Decision:
 
 
 def _may_be_protected(part: str) -> bool:
-    """Whether a pattern may expand to a protected name.  The shell matches a dotted name only where the leading dot is written."""
+    """Whether a pattern may expand to a protected name.
+    The shell matches a dotted name only where the leading dot is written.
+    """
     if not any(sign in part for sign in "*?[{"):
         return False
     names = protected_files().names

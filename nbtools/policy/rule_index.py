@@ -13,15 +13,18 @@ from nbtools.policy.layers import SourcedRule
 from nbtools.policy.path_rules import PathContext, PathRules
 
 COMMANDS = "shell"
-"""The tool name in rules path_rules commands.  Its deny and ask rules apply to every tool that runs commands."""
+"""The tool name in rules path_rules commands.
+Its deny and ask rules apply to every tool that runs commands.
+"""
 
 
 @dataclass(frozen=True)
 class Rules:
     """The rules of one action that apply to one tool.
 
-    ``whole`` is the first that covers every call.  ``reads`` and ``writes`` are about paths and apply to every tool; ``narrowed`` are about
-    the targets of this tool alone.  ``edits`` is a bare rule for edits, which also covers files that allowed commands write.
+    ``whole`` is the first that covers every call.  ``reads`` and ``writes`` are about paths and apply to
+    every tool; ``narrowed`` are about the targets of this tool alone.  ``edits`` is a bare rule for edits,
+    which also covers files that allowed commands write.
     """
 
     whole: SourcedRule | None
@@ -53,9 +56,10 @@ class Rules:
 class ToolRules:
     """The rules for the calls of one tool that have one kind.
 
-    ``exceeds_kind``: the calls exceed the tool's own kind, so no allow rule for the tool covers them.  ``names_only``: the calls show no
-    more of files than names and sizes.  ``is_mcp_tool``: an MCP server provides the tool.  ``has_no_target``: the calls have no target.
-    ``fixed_decision`` is the decision where it is the same for all of these calls.
+    ``exceeds_kind``: the calls exceed the tool's own kind, so no allow rule for the tool covers them.
+    ``names_only``: the calls show no more of files than names and sizes.  ``is_mcp_tool``: an MCP server
+    provides the tool.  ``has_no_target``: the calls have no target.  ``fixed_decision`` is the decision where
+    it is the same for all of these calls.
     """
 
     deny: Rules
@@ -72,7 +76,9 @@ class ToolRules:
 
     @property
     def decides_alike(self) -> bool:
-        """Whether all calls get the same decision.  A call that changes something may change a protected path, so its target matters."""
+        """Whether all calls get the same decision.
+        A call that changes something may change a protected path, so its target matters.
+        """
         if self.deny.whole is not None:
             return True
         if any(rules.depends_on_target for rules in (self.deny, self.ask, self.allow)):
@@ -87,7 +93,9 @@ class ToolRules:
 
 @dataclass(frozen=True, slots=True)
 class ActionRules:
-    """All rules of one action.  Those path_rules paths are indexed at once, those of a tool when it is first called."""
+    """All rules of one action.  Those path_rules paths are indexed at once,
+    those of a tool when it is first called.
+    """
 
     action: Action
     rules: tuple[SourcedRule, ...]
@@ -99,13 +107,23 @@ class ActionRules:
     _by_pattern: list[SourcedRule] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        """Indexes the rules.  A path that may not be read may not be written; one that may be written may be read."""
+        """Indexes the rules.  A path that may not be read may not be written;
+        one that may be written may be read.
+        """
         allows = self.action is Action.ALLOW
         path_rules = [one for one in self.rules if one.rule.is_about_paths and not one.rule.annotations]
         read, edit = ([one for one in path_rules if one.rule.tool == tool] for tool in ("read", "edit"))
-        object.__setattr__(self, "reads", PathRules([*read, *edit] if allows else read, self.grounds, narrow=allows))
-        object.__setattr__(self, "writes", PathRules(edit if allows else [*edit, *read], self.grounds, narrow=allows))
-        object.__setattr__(self, "edits", next((one for one in self.rules if one.rule.is_bare and one.rule.applies_to("edit")), None))
+        object.__setattr__(
+            self, "reads", PathRules([*read, *edit] if allows else read, self.grounds, narrow=allows)
+        )
+        object.__setattr__(
+            self, "writes", PathRules(edit if allows else [*edit, *read], self.grounds, narrow=allows)
+        )
+        object.__setattr__(
+            self,
+            "edits",
+            next((one for one in self.rules if one.rule.is_bare and one.rule.applies_to("edit")), None),
+        )
         for one in self.rules:
             if any(sign in one.rule.tool for sign in "*?["):
                 self._by_pattern.append(one)
@@ -118,7 +136,11 @@ class ActionRules:
         ``annotations`` are None where they are not trusted; then rules that require annotations do not apply.
         """
         own = [one for one in self._of(tool) if one.rule.fits_annotations(annotations)]
-        narrowed = [one for one in own if one.rule.command or (one.rule.spec and (one.rule.annotations or not one.rule.is_about_paths))]
+        narrowed = [
+            one
+            for one in own
+            if one.rule.command or (one.rule.spec and (one.rule.annotations or not one.rule.is_about_paths))
+        ]
         if runs_commands and self.action is not Action.ALLOW and tool != COMMANDS:
             narrowed += [one for one in self._of(COMMANDS) if one.rule.command or one.rule.spec]
         return Rules(

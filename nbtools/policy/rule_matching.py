@@ -1,6 +1,7 @@
 """Matches one call against the rules: which deny it, which ask, which allow it.
 
-A rule about hosts is ``domain:example.org`` or just the host; ``*.example.org`` covers every host below it, not itself.
+A rule about hosts is ``domain:example.org`` or just the host;
+``*.example.org`` covers every host below it, not itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from nbtools.core.tool import Kind
 from nbtools.policy.layers import SourcedRule
 from nbtools.policy.path_rules import PathContext, ResolvedPath
 from nbtools.policy.patterns import TextTooLong, expression
-from nbtools.policy.protected import critical_question, is_critical, protected_question, protection_reason, repository_question
+from nbtools.policy.protected import (
+    critical_question,
+    is_critical,
+    protected_question,
+    protection_reason,
+    repository_question,
+)
 from nbtools.policy.rule_index import Rules, ToolRules
 from nbtools.policy.rules import arguments_text
 
@@ -28,7 +35,9 @@ def covers_host(spec: str, host: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _pattern(spec: str) -> re.Pattern[str]:
-    """Returns the compiled pattern: a star in front matches any number of labels, any other star stays within its label."""
+    """Returns the compiled pattern: a star in front matches any number of labels,
+    any other star stays within its label.
+    """
     host = _plain(spec.removeprefix("domain:"))
     if host == "*":
         return re.compile(".*", re.DOTALL)
@@ -76,7 +85,9 @@ class CallMatcher:
         return None
 
     def unknown_target(self) -> Decision | None:
-        """Returns the question before a change of what is only known when the call runs, or None.  No mode and no wide rule allows it."""
+        """Returns the question before a change of what is only known when the call runs, or None.
+        No mode and no wide rule allows it.
+        """
         return None
 
     def ask_decision(self) -> Decision | None:
@@ -92,7 +103,11 @@ class CallMatcher:
         """Returns the permission by allow rules, the question where they cover only a part, or None."""
         if self.rules.exceeds_kind:
             return None
-        return self._whole(self.rules.allow, Action.ALLOW) or self._by_arguments(self.rules.allow, Action.ALLOW) or self._covered()
+        return (
+            self._whole(self.rules.allow, Action.ALLOW)
+            or self._by_arguments(self.rules.allow, Action.ALLOW)
+            or self._covered()
+        )
 
     def path_outside_workspace(self) -> str:
         """Returns a path of the call that is outside the workspace; empty where all are inside."""
@@ -103,7 +118,9 @@ class CallMatcher:
         return False
 
     def remark(self) -> str:
-        """Returns an addition to the reason where no rule allows the call; empty where there is nothing to add."""
+        """Returns an addition to the reason where no rule allows the call;
+        empty where there is nothing to add.
+        """
         return ""
 
     def _touched(self, rules: Rules, action: Action) -> Decision | None:
@@ -121,7 +138,9 @@ class CallMatcher:
         return rule_decision(action, rules.whole) if rules.whole is not None else None
 
     def _by_arguments(self, rules: Rules, action: Action) -> Decision | None:
-        """Returns the decision of a rule about arguments.  Arguments too long to match need approval, and no rule allows them."""
+        """Returns the decision of a rule about arguments.
+        Arguments too long to match need approval, and no rule allows them.
+        """
         text = arguments_text(self.arguments) if rules.arguments else ""
         for one in rules.arguments:
             try:
@@ -141,10 +160,16 @@ class HostMatcher(CallMatcher):
 
     def _touched(self, rules: Rules, action: Action) -> Decision | None:
         pairs = ((one, host) for host in self.hosts for one in rules.narrowed)
-        return next((rule_decision(action, one, host) for one, host in pairs if covers_host(one.rule.spec, host)), None)
+        return next(
+            (rule_decision(action, one, host) for one, host in pairs if covers_host(one.rule.spec, host)),
+            None,
+        )
 
     def _covered(self) -> Decision | None:
-        used = [next((one for one in self.rules.allow.narrowed if covers_host(one.rule.spec, host)), None) for host in self.hosts]
+        used = [
+            next((one for one in self.rules.allow.narrowed if covers_host(one.rule.spec, host)), None)
+            for host in self.hosts
+        ]
         return joint_permission(used)
 
 
@@ -166,13 +191,15 @@ class PathMatcher(CallMatcher):
         if not self._writes:
             return None
         if self.rules.kind is Kind.DELETE and (
-            gone := next((resolved for resolved in self.resolved_paths if is_critical(resolved, self.grounds)), None)
+            gone := next(
+                (resolved for resolved in self.resolved_paths if is_critical(resolved, self.grounds)), None
+            )
         ):
             return critical_question(gone.relative or gone.absolute, gone.absolute)
         found = ((resolved, protection_reason(resolved, self.grounds)) for resolved in self.resolved_paths)
-        return next((protected_question(resolved, why) for resolved, why in found if why), None) or repository_question(
-            self.resolved_paths, self.grounds
-        )
+        return next(
+            (protected_question(resolved, why) for resolved, why in found if why), None
+        ) or repository_question(self.resolved_paths, self.grounds)
 
     def _touched(self, rules: Rules, action: Action) -> Decision | None:
         about = rules.writes if self._writes else rules.reads
@@ -187,12 +214,18 @@ class PathMatcher(CallMatcher):
         return None
 
     def _perhaps(self) -> Decision | None:
-        """Returns a question where a folder may contain what a rule covers.  Searches skip files that a deny rule hides from reading."""
+        """Returns a question where a folder may contain what a rule covers.
+        Searches skip files that a deny rule hides from reading.
+        """
         about = (self.rules.deny.writes, self.rules.ask.writes) if self._writes else (self.rules.ask.reads,)
         listed = [rules for rules in about if rules.rules]
         reach = self._writes or (self.rules.kind is Kind.SEARCH and not self.rules.names_only)
         for resolved in self.resolved_paths if reach and listed else ():
-            place = resolved if self._writes or resolved.folder or _FILE.search(resolved.absolute) else replace(resolved, folder=True)
+            place = (
+                resolved
+                if self._writes or resolved.folder or _FILE.search(resolved.absolute)
+                else replace(resolved, folder=True)
+            )
             one = next(filter(None, (rules.find_possible(place) for rules in listed)), None)
             if one is not None:
                 path = resolved.relative or resolved.absolute
@@ -208,7 +241,11 @@ class PathMatcher(CallMatcher):
             return self.rules.allow.writes.find_covering(resolved)
         if own is None and self.rules.kind in (Kind.READ, Kind.SEARCH):
             reads = self.rules.allow.reads
-            return reads.find_touching(resolved) if self.rules.kind is Kind.SEARCH else reads.find_covering(resolved)
+            return (
+                reads.find_touching(resolved)
+                if self.rules.kind is Kind.SEARCH
+                else reads.find_covering(resolved)
+            )
         return own
 
     def is_read_by_edit_rule(self) -> bool:
@@ -216,17 +253,32 @@ class PathMatcher(CallMatcher):
         return any(one is not None and one.rule.tool == "edit" for one in covering)
 
     def path_outside_workspace(self) -> str:
-        return next((path for path, resolved in zip(self.paths, self.resolved_paths, strict=True) if not resolved.inside), "")
+        return next(
+            (
+                path
+                for path, resolved in zip(self.paths, self.resolved_paths, strict=True)
+                if not resolved.inside
+            ),
+            "",
+        )
 
 
-def rule_decision(action: Action, one: SourcedRule, part: str = "", reading: str = "", entry: str = "") -> Decision:
+def rule_decision(
+    action: Action, one: SourcedRule, part: str = "", reading: str = "", entry: str = ""
+) -> Decision:
     """Returns the decision that a rule makes."""
     message = f": {one.rule.message}" if one.rule.message and action is not Action.ALLOW else ""
-    return Decision(action, f"the rule {one.name} {_EFFECTS[action]}{message}", one.name, part, one.source, reading, entry)
+    return Decision(
+        action, f"the rule {one.name} {_EFFECTS[action]}{message}", one.name, part, one.source, reading, entry
+    )
 
 
-def joint_permission(used: Iterable[SourcedRule | None], reading: str = "", entry: str = "") -> Decision | None:
-    """Returns the permission by one rule for every part; None where a part has no rule.  The parts may have different rules."""
+def joint_permission(
+    used: Iterable[SourcedRule | None], reading: str = "", entry: str = ""
+) -> Decision | None:
+    """Returns the permission by one rule for every part; None where a part has no rule.
+    The parts may have different rules.
+    """
     listed = list(used)
     rules = [one for one in listed if one is not None]
     if not rules or len(rules) < len(listed):

@@ -3,7 +3,7 @@
 ::
 
     grep                     every call of grep
-    read(secrets/**)         reading below secrets, with any tool      (gitignore patterns, relative to the workspace)
+    read(secrets/**)         reading below secrets, with any tool      (gitignore patterns)
     edit(/src/**)            writing below src; //abs and ~/home start from the root and the home folder
     shell(git status)        exactly this command
     shell(git log:*)         this command with any arguments (also written ``git log *``)
@@ -11,7 +11,8 @@
     mcp__docs__*             every tool of the MCP server docs
     *                        every call
 
-A rule with a tool name of Claude Code, such as ``Bash(ls*)``, has Claude Code's meaning (see ``claude_rules``).
+A rule with a tool name of Claude Code, such as ``Bash(ls*)``,
+has Claude Code's meaning (see ``claude_rules``).
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ PATH_RULES = frozenset({"read", "edit"})
 class Rule:
     """A rule.  ``tool`` is a name or a pattern of names; ``spec`` narrows it, empty for every call.
 
-    The other fields have no text form.  ``command`` is a regular expression for the beginning of a command, ``arguments`` one that is
-    searched in the arguments as JSON with sorted keys (see ``arguments_text``).  ``modes`` are those it applies in, empty for all.
-    ``annotations`` are those that the tool must have.  ``redirects``: whether an allow of commands lets them write files by redirects.
-    ``literal``: an allow of commands covers a line only as it is written, with no redirects unless ``redirects``: the line itself and each
-    of its commands, launchers included, begin with the rule's words.  ``message`` is added to the reason of a denial or question.  Raises
-    ``PolicyError`` for an invalid expression, mode or spec.
+    The other fields have no text form.  ``command`` is a regular expression for the beginning of a command,
+    ``arguments`` one that is searched in the arguments as JSON with sorted keys (see ``arguments_text``).
+    ``modes`` are those it applies in, empty for all.  ``annotations`` are those that the tool must have.
+    ``redirects``: whether an allow of commands lets them write files by redirects.  ``literal``: an allow of
+    commands covers a line only as it is written, with no redirects unless ``redirects``: the line itself and
+    each of its commands, launchers included, begin with the rule's words.  ``message`` is added to the reason
+    of a denial or question.  Raises ``PolicyError`` for an invalid expression, mode or spec.
     """
 
     tool: str
@@ -65,10 +67,17 @@ class Rule:
         if sum(map(bool, (self.spec, self.command, self.arguments))) > 1:
             raise PolicyError(f"The rule {self} has several conditions. Write one rule for each.")
         if self.spec.startswith("!"):
-            raise PolicyError(f"The rule {self} begins with !, but rules have no exceptions. Name the paths that it is to cover.")
+            raise PolicyError(
+                f"The rule {self} begins with !, but rules have no exceptions. Name the paths that it is to"
+                " cover."
+            )
 
     def __str__(self) -> str:
-        named = ", ".join(f"{name} /{text}/" for name, text in (("command", self.command), ("arguments", self.arguments)) if text)
+        named = ", ".join(
+            f"{name} /{text}/"
+            for name, text in (("command", self.command), ("arguments", self.arguments))
+            if text
+        )
         what = ", ".join(filter(None, (self.spec, named)))
         return f"{self.tool}({what})" if what else self.tool
 
@@ -90,7 +99,9 @@ class Rule:
         return not self.modes or mode in self.modes
 
     def fits_annotations(self, annotations: Mapping[str, Any] | None) -> bool:
-        """Whether the tool has the annotations of the rule.  None, for untrusted ones, fits only a rule without any."""
+        """Whether the tool has the annotations of the rule.
+        None, for untrusted ones, fits only a rule without any.
+        """
         return (
             not self.annotations
             if annotations is None
@@ -103,7 +114,10 @@ def read_rule(text: str) -> Rule:
     """Parses a rule.  Raises ``PolicyError`` with an example of a valid rule."""
     found = _RULE.fullmatch(text.strip())
     if found is None:
-        raise PolicyError(f"{text!r} is not a rule. Write tool or tool(what), for example edit(src/**) or shell(git status:*).")
+        raise PolicyError(
+            f"{text!r} is not a rule. Write tool or tool(what), for example edit(src/**) or shell(git"
+            " status:*)."
+        )
     return Rule(found["tool"], read_spec(found["spec"] or ""))
 
 
@@ -114,7 +128,9 @@ def read_spec(text: str) -> str:
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:
-    r"""Returns the text that ``Rule.arguments`` matches: JSON without blanks, all keys sorted, ``\0`` around each top-level pair."""
+    r"""Returns the text that ``Rule.arguments`` matches:
+    JSON without blanks, all keys sorted, ``\0`` around each top-level pair.
+    """
     pairs = (f"{json.dumps(name, ensure_ascii=False)}:{_json(arguments[name])}" for name in sorted(arguments))
     return "{" + ",".join(f"\0{pair}\0" for pair in pairs) + "}"
 

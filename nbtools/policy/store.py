@@ -1,7 +1,7 @@
 """Stores policy files: the person's, the project's, saved grants, and which projects are trusted.
 
-A policy file that cannot be read may deny anything, so every call then needs approval.  Files are read and written atomically; a broken
-file of grants or trust is renamed before it is replaced.
+A policy file that cannot be read may deny anything, so every call then needs approval.  Files are read and
+written atomically; a broken file of grants or trust is renamed before it is replaced.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ _MOST = 1_000_000
 
 
 def read(path: Path) -> bytes | None:
-    """Returns the bytes of a file, None if missing.  Raises ``OSError``, and ``PolicyError`` if it is too large or not a regular file."""
+    """Returns the bytes of a file, None if missing.
+    Raises ``OSError``, and ``PolicyError`` if it is too large or not a regular file.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -53,7 +55,9 @@ def read(path: Path) -> bytes | None:
 
 
 def parse_file(path: Path, model: type[M]) -> M:
-    """Parses a TOML file by ``model``; a missing file counts as empty.  Raises ``PolicyError`` where it cannot be read."""
+    """Parses a TOML file by ``model``; a missing file counts as empty.
+    Raises ``PolicyError`` where it cannot be read.
+    """
     try:
         data = read(path)
         return model.model_validate(tomllib.loads((data or b"").decode()))
@@ -73,7 +77,9 @@ def rename_if_broken(path: Path, model: type[BaseModel]) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[str | None]:
-    """Locks the file's folder against other sessions and returns the file's text, None if missing.  ``OSError`` becomes ``ToolFailure``."""
+    """Locks the file's folder against other sessions and returns the file's text, None if missing.
+    ``OSError`` becomes ``ToolFailure``.
+    """
     with _translated(path), ExitStack() as cleanup:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -108,7 +114,9 @@ def write(path: Path, text: str) -> None:
 
 
 _GRANTS = "Grants saved for one workspace.  %tools grants lists them there, and %tools revoke removes one."
-_TRUST = "Trusted projects, whose own rules may allow calls.  Trust ends when the project's policy file changes."
+_TRUST = (
+    "Trusted projects, whose own rules may allow calls.  Trust ends when the project's policy file changes."
+)
 
 
 class Trust(StrEnum):
@@ -122,7 +130,9 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """A policy file as read.  ``digest`` is that of its bytes; ``problem``: why it cannot be read; then every call needs approval."""
+    """A policy file as read.  ``digest`` is that of its bytes; ``problem``: why it cannot be read;
+    then every call needs approval.
+    """
 
     layer: str
     path: Path
@@ -136,7 +146,9 @@ class StoredPolicy:
 
 
 class PolicyStore:
-    """The policy files of one workspace: ``root`` is a real path, ``key`` the workspace's name in the user's ``state`` folder."""
+    """The policy files of one workspace:
+    ``root`` is a real path, ``key`` the workspace's name in the user's ``state`` folder.
+    """
 
     def __init__(self, root: Path, config: Path, state: Path, key: str) -> None:
         self.user_path = config / "policy.toml"
@@ -154,7 +166,8 @@ class PolicyStore:
         return _read_layer("project", self.project_path)
 
     def add(self, path: Path, policy: Policy) -> None:
-        """Adds rules to the user's or the project's file.  Raises ``PolicyError`` where the file cannot be read.
+        """Adds rules to the user's or the project's file.
+        Raises ``PolicyError`` where the file cannot be read.
 
         A trusted project stays trusted, as the person has just made the change.
         """
@@ -204,7 +217,9 @@ class PolicyStore:
         self._rewrite_grants(lambda grants: (*(one for one in grants if one.rule != grant.rule), saved_grant))
 
     def remove(self, rule: str) -> bool:
-        """Removes a saved grant.  Returns False where there is none for this rule.  Raises ``ToolFailure``."""
+        """Removes a saved grant.  Returns False where there is none for this rule.
+        Raises ``ToolFailure``.
+        """
         if rule not in (grant.rule for grant in self.grants()):
             return False
         self._rewrite_grants(lambda grants: tuple(one for one in grants if one.rule != rule))
@@ -213,7 +228,9 @@ class PolicyStore:
     def _rewrite_grants(self, change: Callable[[tuple[Grant, ...]], tuple[Grant, ...]]) -> None:
         with locked(self._grants_path):
             rename_if_broken(self._grants_path, _GrantsFile)
-            rows = [{"rule": one.rule, "at": _to_datetime(one.at), "by": one.by} for one in change(self.grants())]
+            rows = [
+                {"rule": one.rule, "at": _to_datetime(one.at), "by": one.by} for one in change(self.grants())
+            ]
             write(self._grants_path, _toml(_GRANTS, {"grant": rows}))
 
     # --- trust
@@ -229,13 +246,18 @@ class PolicyStore:
         return Trust.TRUSTED if known.digest == digest else Trust.CHANGED
 
     def set_trust(self, digest: str) -> None:
-        """Trusts the project's file while its bytes have that digest; an empty digest revokes trust.  Raises ``ToolFailure``."""
+        """Trusts the project's file while its bytes have that digest; an empty digest revokes trust.
+        Raises ``ToolFailure``.
+        """
         with locked(self._trust_path):
             rename_if_broken(self._trust_path, _TrustFile)
             folders = {name: one for name, one in self._trusted().items() if name != self._root}
             if digest:
                 folders[self._root] = _Trusted(digest=digest, at=_to_datetime(time.time()))
-            write(self._trust_path, _toml(_TRUST, {"folders": {name: one.model_dump() for name, one in folders.items()}}))
+            write(
+                self._trust_path,
+                _toml(_TRUST, {"folders": {name: one.model_dump() for name, one in folders.items()}}),
+            )
 
     def _trusted(self) -> Mapping[str, _Trusted]:
         try:
@@ -290,7 +312,9 @@ def _read_layer(layer: str, path: Path) -> StoredPolicy:
         data = read(path)
         if data is None:
             return StoredPolicy(layer, path, Policy())
-        return StoredPolicy(layer, path, read_policy(data.decode(), path.name), hashlib.sha256(data).hexdigest())
+        return StoredPolicy(
+            layer, path, read_policy(data.decode(), path.name), hashlib.sha256(data).hexdigest()
+        )
     except (PolicyError, UnicodeDecodeError, OSError) as error:
         problem = f"The {layer}'s rules in {path} cannot be read, so every call needs approval: {error}"
         return StoredPolicy(layer, path, Policy(ask=("*",)), problem=problem)

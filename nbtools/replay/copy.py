@@ -37,15 +37,24 @@ _ENVIRONMENT = {
 }
 """Settings that keep git from running the repository's own hooks, monitors and transports while it is copied.
 
-For an object missing from a partial clone, git would contact the remote with the program that the repository's settings name.
+For an object missing from a partial clone,
+git would contact the remote with the program that the repository's settings name.
 """
-_REPOSITORY_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE")
+_REPOSITORY_VARIABLES = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+)
 """Environment variables that make git use another repository than the folder's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A temporary copy.  ``root`` corresponds to the copied folder; ``basis`` describes its state: a commit, or the files as they were.
+    """A temporary copy.  ``root`` corresponds to the copied folder;
+    ``basis`` describes its state: a commit, or the files as they were.
 
     ``moved`` are pairs of an original folder and its counterpart in the copy.
     """
@@ -71,11 +80,13 @@ async def temporary_copy(folder: Path, commit: str = "", recorded: str = "") -> 
 
 
 async def make_copy(folder: Path, commit: str = "", recorded: str = "") -> Copy:
-    """Copies ``folder`` at ``commit``, else at the ``recorded`` commit if the repository has it, else as it is without git-ignored files.
+    """Copies ``folder`` at ``commit``, else at the ``recorded`` commit if the repository has it,
+    else as it is without git-ignored files.
 
-    A repository's copy has its own ``.git`` with branches, tags and history, which borrows the original's objects.  Nothing done in it
-    affects the repository (a worktree would share its branches, stashes and settings), and there is no remote.  Absolute links into the
-    original are redirected to the copy.  Raises ``TraceError`` for an unknown commit, and if the folder cannot be copied.
+    A repository's copy has its own ``.git`` with branches, tags and history, which borrows the original's
+    objects.  Nothing done in it affects the repository (a worktree would share its branches, stashes and
+    settings), and there is no remote.  Absolute links into the original are redirected to the copy.  Raises
+    ``TraceError`` for an unknown commit, and if the folder cannot be copied.
     """
     room = await asyncio.to_thread(TempFolder)
     try:
@@ -102,7 +113,9 @@ def _create_root(folder: Path, room: TempFolder) -> Path:
 
 
 def _redirect_links(root: Path, original: Path) -> None:
-    """Redirects absolute links into the original to the copy, so that commands cannot write to the original."""
+    """Redirects absolute links into the original to the copy,
+    so that commands cannot write to the original.
+    """
     for at, folders, files in os.walk(root):
         for name in (*folders, *files):
             link = Path(at, name)
@@ -115,26 +128,38 @@ def _redirect_links(root: Path, original: Path) -> None:
         folders[:] = [name for name in folders if name != ".git"]
 
 
-async def _fill(folder: Path, repository: Path | None, root: Path, commit: str, recorded: str) -> tuple[Path, str]:
+async def _fill(
+    folder: Path, repository: Path | None, root: Path, commit: str, recorded: str
+) -> tuple[Path, str]:
     if repository is None:
         if commit:
             raise TraceError(f"{folder} is not in a git repository, so it has no commit {commit}.")
         return await _copy_files(folder, root), "the folder as it is"
     found_commit = await _full_hash(repository, commit or recorded)
     if commit and not found_commit:
-        raise TraceError(f"{repository} has no commit {commit}. Fetch it first, or leave the commit out to copy the folder as it is.")
+        raise TraceError(
+            f"{repository} has no commit {commit}. Fetch it first, or leave the commit out to copy the folder"
+            " as it is."
+        )
     if found_commit:
         await _create_repository(repository, root)
         await _git(root, "checkout", "-q", "--detach", found_commit)
         head = (await _git(root, "rev-parse", "--short", "HEAD")).stdout.strip()
         return _counterpart(root, folder, repository), f"commit {head}"
-    basis = f"the folder as it is: the recorded commit {recorded[:12]} is not in its repository" if recorded else "the folder as it is"
+    basis = (
+        f"the folder as it is: the recorded commit {recorded[:12]} is not in its repository"
+        if recorded
+        else "the folder as it is"
+    )
     head = (await _git(repository, "rev-parse", "-q", "--verify", "HEAD", ok=(0, 1, 128))).stdout.strip()
     await _create_repository(repository, root)
     await _copy_files(repository, root)
     if head:
         branch = (await _run(repository, "symbolic-ref", "-q", "HEAD")).stdout.strip()
-        await _git(root, *(("symbolic-ref", "HEAD", branch) if branch else ("update-ref", "--no-deref", "HEAD", head)))
+        await _git(
+            root,
+            *(("symbolic-ref", "HEAD", branch) if branch else ("update-ref", "--no-deref", "HEAD", head)),
+        )
         await _git(root, "reset", "-q", "--mixed")
     return _counterpart(root, folder, repository), basis
 
@@ -150,7 +175,9 @@ async def _copy_files(folder: Path, root: Path) -> Path:
     try:
         await asyncio.to_thread(copy_project, folder, root, most=MOST)
     except OSError as error:
-        raise TraceError(f"{folder} cannot be copied: {error.filename or ''} {error.strerror or error}.") from error
+        raise TraceError(
+            f"{folder} cannot be copied: {error.filename or ''} {error.strerror or error}."
+        ) from error
     except ToolFailure as failure:
         raise TraceError(failure.message) from failure
     return root
@@ -171,15 +198,23 @@ async def _full_hash(repository: Path, commit: str) -> str:
 
 
 async def _create_repository(repository: Path, root: Path) -> None:
-    """Creates a repository at ``root`` with the branches and tags of ``repository``, borrowing its objects."""
+    """Creates a repository at ``root`` with the branches and tags of ``repository``,
+    borrowing its objects.
+    """
     objects, shallow = [await _path_of(repository, name) for name in ("objects", "shallow")]
     await _git(root, "init", "-q", "--template=")
     try:
         await asyncio.to_thread(_borrow, root / ".git", objects, shallow)
     except OSError as error:
-        raise TraceError(f"{objects} cannot be copied: it contains what is neither a file nor a folder, or cannot be read.") from error
+        raise TraceError(
+            f"{objects} cannot be copied: it contains what is neither a file nor a folder, or cannot be read."
+        ) from error
     await _git(root, "symbolic-ref", "HEAD", "refs/nbtools/none")
-    heads = (await _git(repository, "for-each-ref", "--format=create %(refname) %(objectname)", "refs/heads", "refs/tags")).stdout
+    heads = (
+        await _git(
+            repository, "for-each-ref", "--format=create %(refname) %(objectname)", "refs/heads", "refs/tags"
+        )
+    ).stdout
     await _git(root, "update-ref", "--stdin", stdin=heads)
 
 
@@ -202,7 +237,9 @@ async def _git(folder: Path, *words: str, stdin: str = "", ok: tuple[int, ...] =
     result = await _run(folder, *words, stdin=stdin)
     if result.ended.exit_code not in ok:
         errors = result.stderr.strip().splitlines()
-        raise TraceError(f"git {words[0]}: {errors[-1] if errors else f'it ended with {result.ended.exit_code}'}")
+        raise TraceError(
+            f"git {words[0]}: {errors[-1] if errors else f'it ended with {result.ended.exit_code}'}"
+        )
     return result
 
 

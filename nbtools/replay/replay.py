@@ -15,24 +15,35 @@ from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
 from nbtools.replay.canonical_call import CanonicalCall, canonical_call
 from nbtools.replay.copy import Copy, temporary_copy
-from nbtools.replay.output_comparison import comparable_text, content_text, normalize, same_changes, volatile_differences
+from nbtools.replay.output_comparison import (
+    comparable_text,
+    content_text,
+    normalize,
+    same_changes,
+    volatile_differences,
+)
 from nbtools.replay.working_directory import WorkingDirectory, folder_to_copy, working_directory_of
 from nbtools.session import Session
 from nbtools.traces.model import Call, Detail
 
 DEFAULT_POLICY = Policy(mode=Mode.AUTO_EDIT)
-"""The default policy: edits run, because the copy is temporary; commands need approval, because they can affect more."""
+"""The default policy: edits run, because the copy is temporary;
+commands need approval, because they can affect more.
+"""
 REPLAY_SETTINGS = Settings(read_first=False, journal=False, sandbox="if_present")
-"""Edits need no previous read, there is no undo, and commands run in a sandbox without network if one is available."""
+"""Edits need no previous read, there is no undo,
+and commands run in a sandbox without network if one is available.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """The new ``result`` of a call beside the recorded one.
 
-    ``meaning`` is what was run.  ``difference`` is the diff from the recorded text to the new one, with the copy's path replaced by the
-    session's folder.  ``same`` means equal except for ``volatile`` parts: times, durations, temporary paths, addresses.  ``basis`` says
-    what was copied.  A call that was denied is not ``same``; ``result.error`` has the reason.
+    ``meaning`` is what was run.  ``difference`` is the diff from the recorded text to the new one, with the
+    copy's path replaced by the session's folder.  ``same`` means equal except for ``volatile`` parts: times,
+    durations, temporary paths, addresses.  ``basis`` says what was copied.  A call that was denied is not
+    ``same``; ``result.error`` has the reason.
     """
 
     call: Call
@@ -52,7 +63,10 @@ class Replayed:
         return self.result.error is None or self.result.error.code not in _NOT_RUN
 
     def __str__(self) -> str:
-        head = f"{self.call.name} {self.call.subject} → {self.meaning.tool}, {self.basis}: {'the same' if self.same else 'different'}"
+        head = (
+            f"{self.call.name} {self.call.subject} → {self.meaning.tool}, {self.basis}:"
+            f" {'the same' if self.same else 'different'}"
+        )
         except_for = f", but for {'; '.join(self.volatile)}" if self.volatile else ""
         return f"{head}{except_for}\n{self.difference.file_diff}".rstrip()
 
@@ -76,9 +90,10 @@ async def replay(
 ) -> Replayed:
     """Runs ``call`` with the equivalent tool of nbtools in a temporary copy of ``folder``.
 
-    ``folder`` defaults to the session's own; it is copied at ``commit``, else at the recorded commit if the repository has it, else as it
-    is.  ``cwd`` is the session's folder if the log does not record it.  Without a ``policy`` edits run and commands ask ``confirmer``;
-    without one they are denied.  Raises ``TraceError`` if the call has no equivalent or the folder does not exist.
+    ``folder`` defaults to the session's own; it is copied at ``commit``, else at the recorded commit if the
+    repository has it, else as it is.  ``cwd`` is the session's folder if the log does not record it.  Without
+    a ``policy`` edits run and commands ask ``confirmer``; without one they are denied.  Raises ``TraceError``
+    if the call has no equivalent or the folder does not exist.
     """
     ground = working_directory_of(call, cwd)
     detail = call.detail
@@ -91,7 +106,9 @@ async def replay(
 
 
 def open_session(copy: Copy, policy: Policy | None, confirmer: Confirmer | None) -> Session:
-    session = Session(copy.root, policy=policy or DEFAULT_POLICY, confirmer=confirmer, settings=REPLAY_SETTINGS)
+    session = Session(
+        copy.root, policy=policy or DEFAULT_POLICY, confirmer=confirmer, settings=REPLAY_SETTINGS
+    )
     session.saves_grants = False
     return session
 
@@ -112,8 +129,20 @@ async def replay_in_copy(
     result = await session.call(canonical.tool, canonical.arguments, id=id)
     comparison = _compare(call, detail, result, canonical.word_result(result), ground, root)
     difference = file_diff(f"result of {call.name}", comparison.recorded, comparison.new)
-    same, volatile_parts = comparison.same() if result.error is None or call.status == "error" else (False, ())
-    return Replayed(call, detail, canonical, result, difference, same, volatile_parts if same else (), copy.basis, ground.cwd)
+    same, volatile_parts = (
+        comparison.same() if result.error is None or call.status == "error" else (False, ())
+    )
+    return Replayed(
+        call,
+        detail,
+        canonical,
+        result,
+        difference,
+        same,
+        volatile_parts if same else (),
+        copy.basis,
+        ground.cwd,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +157,22 @@ class _Comparison:
         return normalize(self.recorded) == normalize(self.new), volatile_differences(self.recorded, self.new)
 
 
-def _compare(call: Call, detail: Detail, result: ToolResult, worded: ToolResult, ground: WorkingDirectory, root: str) -> _Comparison:
-    """Returns both texts to compare: of the displays if they are of the same kind, else of the model's content."""
+def _compare(
+    call: Call, detail: Detail, result: ToolResult, worded: ToolResult, ground: WorkingDirectory, root: str
+) -> _Comparison:
+    """Returns both texts to compare: of the displays if they are of the same kind,
+    else of the model's content.
+    """
     recorded_display, new_display = detail.display, result.return_display
     same_kind = not isinstance(recorded_display, str) and _kind(recorded_display) is _kind(new_display)
     old = comparable_text(recorded_display if same_kind else "", detail.result, (ground.cwd,))
     new = comparable_text(new_display if same_kind else "", content_text(worded.llm_content), (root,))
     if same_kind and isinstance(recorded_display, CommandOutput) and isinstance(new_display, CommandOutput):
         code = _exit_code(call, recorded_display)
-        old, new = old + _exit_code_line(code), new + (_exit_code_line(new_display.exit_code) if code is not None else "")
+        old, new = (
+            old + _exit_code_line(code),
+            new + (_exit_code_line(new_display.exit_code) if code is not None else ""),
+        )
     return _Comparison(old, ground.restore_paths(new, root), same_kind and _kind(new_display) is FileDiff)
 
 

@@ -28,12 +28,16 @@ class Skipped:
 
 
 class Steps:
-    """A range of calls: ``done`` are the results so far, ``next`` is the next call.  ``copy.root`` can be inspected.
+    """A range of calls: ``done`` are the results so far, ``next`` is the next call.
+    ``copy.root`` can be inspected.
 
-    ``await run()`` continues until a result differs; ``await step(arguments)`` runs one call, optionally with changed arguments.
+    ``await run()`` continues until a result differs;
+    ``await step(arguments)`` runs one call, optionally with changed arguments.
     """
 
-    def __init__(self, calls: Iterable[Call], ground: WorkingDirectory, copy: Copy, session: ToolSession) -> None:
+    def __init__(
+        self, calls: Iterable[Call], ground: WorkingDirectory, copy: Copy, session: ToolSession
+    ) -> None:
         self.calls = tuple(calls)
         self.copy = copy
         self.done: list[Replayed | Skipped] = []
@@ -46,13 +50,22 @@ class Steps:
 
     @property
     def meaning(self) -> CanonicalCall:
-        """The tool and arguments of the next call.  Raises ``TraceError`` if it has no equivalent or no call is left."""
+        """The tool and arguments of the next call.
+        Raises ``TraceError`` if it has no equivalent or no call is left.
+        """
         return canonical_call(self._next_call(), self._ground, str(self.copy.root))
 
-    async def step(self, arguments: Mapping[str, Any] | None = None, *, id: str | None = None) -> Replayed | Skipped:  # noqa: A002
-        """Runs the next call, with ``arguments`` changed and the others as recorded.  A call without an equivalent is skipped.
+    async def step(
+        self,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        id: str | None = None,  # noqa: A002
+    ) -> Replayed | Skipped:
+        """Runs the next call, with ``arguments`` changed and the others as recorded.
+        A call without an equivalent is skipped.
 
-        ``id`` is as for ``Session.call``.  A call that is cancelled, or rejects the changed ``arguments``, remains the next one.
+        ``id`` is as for ``Session.call``.
+        A call that is cancelled, or rejects the changed ``arguments``, remains the next one.
         """
         call = self._next_call()
         detail = call.detail
@@ -61,12 +74,19 @@ class Steps:
         except TraceError as error:
             return self.skip(str(error))
         edited = CanonicalCall(meaning.tool, {**meaning.arguments, **(arguments or {})}, meaning.word_result)
-        replayed = await replay_in_copy(call, self._ground, self.copy, self._session, detail=detail, meaning=edited, id=id)
+        replayed = await replay_in_copy(
+            call, self._ground, self.copy, self._session, detail=detail, meaning=edited, id=id
+        )
         if not _is_open(replayed, edited=bool(arguments)):
             self.done.append(replayed)
         return replayed
 
-    async def again(self, arguments: Mapping[str, Any] | None = None, *, id: str | None = None) -> Replayed | Skipped:  # noqa: A002
+    async def again(
+        self,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        id: str | None = None,  # noqa: A002
+    ) -> Replayed | Skipped:
         """Runs the last call again, like ``step``, and replaces its result; its effects on the copy stay."""
         if not self.done:
             raise TraceError("no call has been run yet.")
@@ -86,7 +106,9 @@ class Steps:
         return skipped
 
     async def run(self) -> Replayed | None:
-        """Runs until the first result that differs from the recorded one and returns it; None if all are the same."""
+        """Runs until the first result that differs from the recorded one and returns it;
+        None if all are the same.
+        """
         while self.next is not None:
             result = await self.step()
             if isinstance(result, Replayed) and not result.same:
@@ -108,15 +130,21 @@ def _is_open(replayed: Replayed, *, edited: bool) -> bool:
 def select_calls(calls: Sequence[Call], known: Mapping[str, Session] | None = None) -> list[Call]:
     """Returns the calls to replay, without duplicates and without calls on rewound branches.
 
-    Duplicates are nested calls that their parent makes again, and copies of a sub-agent's calls.  ``known`` are the log's sessions; without
-    them the log is read again.
+    Duplicates are nested calls that their parent makes again, and copies of a sub-agent's calls.  ``known``
+    are the log's sessions; without them the log is read again.
     """
     by_id = {(call.session, call.id): call for call in calls}
     sessions = {call.session for call in calls}
-    return [call for call in calls if call.live and not _is_repeated(by_id.get((call.session, call.parent)), call, sessions, known)]
+    return [
+        call
+        for call in calls
+        if call.live and not _is_repeated(by_id.get((call.session, call.parent)), call, sessions, known)
+    ]
 
 
-def _is_repeated(parent: Call | None, call: Call, sessions: set[str], known: Mapping[str, Session] | None) -> bool:
+def _is_repeated(
+    parent: Call | None, call: Call, sessions: set[str], known: Mapping[str, Session] | None
+) -> bool:
     if parent is None or call.level != "nested":
         return False
     if parent.child in sessions:
@@ -138,7 +166,8 @@ async def stepping(
     policy: Policy | None = None,
     confirmer: Confirmer | None = None,
 ) -> AsyncIterator[Steps]:
-    """Opens a temporary copy to step through ``calls`` (``trace.calls[10:20]``); the parameters are as for ``replay``.
+    """Opens a temporary copy to step through ``calls`` (``trace.calls[10:20]``);
+    the parameters are as for ``replay``.
 
     The session's folder is that of the first call.
     """

@@ -17,7 +17,9 @@ _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def parent_folder() -> str:
-    """Returns where folders are created: not in ``/tmp``, because sandboxed commands have their own and would not see the whole copy."""
+    """Returns where folders are created:
+    not in ``/tmp``, because sandboxed commands have their own and would not see the whole copy.
+    """
     default = tempfile.gettempdir()
     return _ALTERNATIVE if default == "/tmp" and os.access(_ALTERNATIVE, os.W_OK | os.X_OK) else default  # noqa: S108 - only compared
 
@@ -33,7 +35,9 @@ class TempFolder:
         hidden = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=parent_folder())).resolve()
         self._lock = os.open(hidden, _OPEN_FOLDER)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.path = hidden.rename(hidden.with_name(hidden.name.removeprefix(".")))  # visible to others only once it is locked
+        self.path = hidden.rename(
+            hidden.with_name(hidden.name.removeprefix("."))
+        )  # visible to others only once it is locked
         self._open = True
 
     def close(self) -> None:
@@ -76,5 +80,9 @@ def _remove(path: Path) -> None:
 def _retry_writable(function: Callable[..., Any], path: str, _: object) -> None:
     with suppress(OSError):
         Path(path).parent.chmod(0o700)
-        Path(path).chmod(0o700, follow_symlinks=False) if Path(path).is_dir() and not Path(path).is_symlink() else None
+        (
+            Path(path).chmod(0o700, follow_symlinks=False)
+            if Path(path).is_dir() and not Path(path).is_symlink()
+            else None
+        )
         function(path) if function in (os.unlink, os.rmdir) else shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,6 @@
-"""Obtains approval for a call: asks the confirmer, adds grants for "always allow" and plans a modified call again."""
+"""Obtains approval for a call: asks the confirmer,
+adds grants for "always allow" and plans a modified call again.
+"""
 
 from __future__ import annotations
 
@@ -71,15 +73,23 @@ class CallDenied(Exception):  # noqa: N818 - an answer, not an error
     @property
     def result(self) -> ToolResult:
         reason = f" Reason: {self.answer.reason}" if self.answer.reason else ""
-        return failed(ToolError(ErrorCode.CONFIRMATION_DENIED, f"The call was denied; nothing was changed.{reason}"), self.answer)
+        return failed(
+            ToolError(ErrorCode.CONFIRMATION_DENIED, f"The call was denied; nothing was changed.{reason}"),
+            self.answer,
+        )
 
 
 class BatchEnded(Exception):  # noqa: N818 - an answer, not an error
-    """An earlier call of the same message was denied or stopped the batch, so this one is cancelled before it begins."""
+    """An earlier call of the same message was denied or stopped the batch,
+    so this one is cancelled before it begins.
+    """
 
     answer = None
     result = failed(
-        ToolError(ErrorCode.CANCELLED, "The call was cancelled, because an earlier call of the same message was denied or stopped."),
+        ToolError(
+            ErrorCode.CANCELLED,
+            "The call was cancelled, because an earlier call of the same message was denied or stopped.",
+        ),
         BATCH_ENDED,
     )
 
@@ -109,12 +119,13 @@ async def approve(
 ) -> tuple[Plan, Approval | None]:
     """Returns the plan to run, which differs from ``plan`` if the person modified it, and the approval.
 
-    There is no approval where nothing would change, and where a grant that was added meanwhile, such as by "always allow" in answer to
-    another call, covers the call; the confirmation is then withdrawn.
+    There is no approval where nothing would change, and where a grant that was added meanwhile, such as by
+    "always allow" in answer to another call, covers the call; the confirmation is then withdrawn.
 
-    A changed call is built, checked by hooks and decided again.  With ``MODIFY_WITH_EDITOR`` it is then put to the person again; with any
-    other approval it runs once, unless a hook has changed it further, and adds no grant.
-    Raises ``ToolFailure`` when the policy denies the call or there is no confirmer, ``CallDenied`` when the person denies it.
+    A changed call is built, checked by hooks and decided again.  With ``MODIFY_WITH_EDITOR`` it is then put
+    to the person again; with any other approval it runs once, unless a hook has changed it further, and adds
+    no grant.  Raises ``ToolFailure`` when the policy denies the call or there is no confirmer, ``CallDenied``
+    when the person denies it.
     """
     draft = ApprovalState(plan, conflict=conflict)
     while True:
@@ -140,8 +151,12 @@ async def approve(
             return draft.plan, Approval(waiting.confirmation, answer, clock())
 
 
-async def _answer(confirmer: Confirmer, confirmation: Confirmation, plan: Plan, watch_grants: WatchGrants) -> Answer | Decision:
-    """Returns the person's answer or, if a grant allows the plan before, the decision by it; the confirmer is then cancelled."""
+async def _answer(
+    confirmer: Confirmer, confirmation: Confirmation, plan: Plan, watch_grants: WatchGrants
+) -> Answer | Decision:
+    """Returns the person's answer or, if a grant allows the plan before, the decision by it;
+    the confirmer is then cancelled.
+    """
     if not confirmation.offers:
         return await _ask(confirmer, confirmation)
     decisions: list[Decision] = []
@@ -161,25 +176,34 @@ async def _answer(confirmer: Confirmer, confirmation: Confirmation, plan: Plan, 
 
 
 async def _ask(confirmer: Confirmer, confirmation: Confirmation) -> Answer:
-    """Returns the confirmer's answer to this request.  Raises ``ToolFailure`` where it fails, or answers something else."""
+    """Returns the confirmer's answer to this request.
+    Raises ``ToolFailure`` where it fails, or answers something else.
+    """
     try:
         answer: object = await confirmer.ask(confirmation)
     except ToolFailure:
         raise
     except Exception as error:
-        message = f"The confirmer failed when it was asked about {confirmation.tool}: {exception_text(error)}. The call was not run."
+        message = (
+            f"The confirmer failed when it was asked about {confirmation.tool}: {exception_text(error)}. The"
+            " call was not run."
+        )
         raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message) from error
     if not isinstance(answer, Answer) or not isinstance(answer.payload, ToolConfirmationPayload | None):
         message = (
-            f"The confirmer answered {answer!r:.100} to the request about {confirmation.tool}, which is no Answer. The call was not run."
+            f"The confirmer answered {answer!r:.100} to the request about {confirmation.tool}, which is no"
+            " Answer. The call was not run."
         )
         raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message)
     offered = (*confirmation.offers, *confirmation.narrower)
-    unknown = [rule for rule in (answer.payload.rules if answer.payload is not None else ()) if rule not in offered]
+    unknown = [
+        rule for rule in (answer.payload.rules if answer.payload is not None else ()) if rule not in offered
+    ]
     if unknown and answer.outcome is not ToolConfirmationOutcome.CANCEL:
         message = (
-            f"The answer to the request about {confirmation.tool} adds {', '.join(unknown)}, which was not offered "
-            f"(offered: {', '.join(offered) or 'nothing'}). The call was not run and nothing was granted."
+            f"The answer to the request about {confirmation.tool} adds {', '.join(unknown)}, which was not"
+            f" offered (offered: {', '.join(offered) or 'nothing'}). The call was not run and nothing was"
+            " granted."
         )
         raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message)
     return _as_denial(answer) if _takes_nothing(answer, confirmation.details) else answer
@@ -193,7 +217,11 @@ def _takes_nothing(answer: Answer, details: ToolCallConfirmationDetails) -> bool
 
 
 def _as_denial(answer: Answer) -> Answer:
-    return replace(answer, outcome=ToolConfirmationOutcome.CANCEL, reason=answer.reason or "No part of the change was chosen.")
+    return replace(
+        answer,
+        outcome=ToolConfirmationOutcome.CANCEL,
+        reason=answer.reason or "No part of the change was chosen.",
+    )
 
 
 async def _tell(plan: Plan, answer: Answer) -> None:
@@ -212,32 +240,50 @@ _NO_CHANGE = Decision(Action.ALLOW, "the file already has this content", "nothin
 def _changes_nothing(confirmation: Confirmation) -> bool:
     """Whether only the mode asks about an edit that leaves the file as it is.
 
-    A rule's, a hook's and a protected file's question is put all the same: whether a file has a certain content may be a secret.
+    A rule's, a hook's and a protected file's question is put all the same:
+    whether a file has a certain content may be a secret.
     """
     details = confirmation.details
-    if not isinstance(details, ToolEditConfirmationDetails) or details.others or details.note or not can_be_allowed(confirmation.decision):
+    if (
+        not isinstance(details, ToolEditConfirmationDetails)
+        or details.others
+        or details.note
+        or not can_be_allowed(confirmation.decision)
+    ):
         return False
     return details.original_content is not None and details.original_content == details.new_content
 
 
-def _is_change(draft: ApprovalState, details: ToolCallConfirmationDetails, payload: ToolConfirmationPayload | None) -> bool:
+def _is_change(
+    draft: ApprovalState, details: ToolCallConfirmationDetails, payload: ToolConfirmationPayload | None
+) -> bool:
     """Whether the payload differs from the call that was put to the person."""
     if payload is None or details.type == "ask":
         return False
     if payload.arguments is not None:
         return payload.arguments != draft.plan.arguments
     if payload.files is not None:
-        is_whole = details.type == "edit" and len(payload.files) == len(details.parts) and all(one is True for one in payload.files)
+        is_whole = (
+            details.type == "edit"
+            and len(payload.files) == len(details.parts)
+            and all(one is True for one in payload.files)
+        )
         return not is_whole
-    return payload.new_content is not None and not (details.type == "edit" and payload.new_content == details.new_content)
+    return payload.new_content is not None and not (
+        details.type == "edit" and payload.new_content == details.new_content
+    )
 
 
 def _confirmer(request: ToolCallRequest, draft: ApprovalState, context: ApprovalContext) -> Confirmer:
     decision = draft.plan.decision
     if decision.action is Action.DENY:
-        raise ToolFailure(ErrorCode.POLICY_VIOLATION, f"The policy denies {request.spoken}: {decision.reason}.")
+        raise ToolFailure(
+            ErrorCode.POLICY_VIOLATION, f"The policy denies {request.spoken}: {decision.reason}."
+        )
     if context.confirmer is None:
-        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, _how_to_allow(request, draft.plan, context.programs))
+        raise ToolFailure(
+            ErrorCode.CONFIRMATION_REQUIRED, _how_to_allow(request, draft.plan, context.programs)
+        )
     return context.confirmer
 
 
@@ -250,7 +296,9 @@ def _how_to_allow(request: ToolCallRequest, plan: Plan, programs: ProgramTable |
     return approval_unavailable_message(request.spoken, plan.decision, offers.rules or (plan.tool.name,))
 
 
-async def _approval_request(request: ToolCallRequest, draft: ApprovalState, context: ApprovalContext, clock: Clock) -> AwaitingApprovalCall:
+async def _approval_request(
+    request: ToolCallRequest, draft: ApprovalState, context: ApprovalContext, clock: Clock
+) -> AwaitingApprovalCall:
     plan = draft.plan
     details = await plan.invocation.should_confirm_execute() or _default_question(request, plan)
     if isinstance(details, ToolEditConfirmationDetails):
@@ -260,7 +308,14 @@ async def _approval_request(request: ToolCallRequest, draft: ApprovalState, cont
     if not draft.conflict and can_be_allowed(plan.decision):
         offers = offered_grants(plan.tool, plan.invocation, context.programs)
     confirmation = Confirmation(
-        request.id, plan.tool.name, details, plan.decision, offers.rules, offers.folders, offers.covered, context.saves_grants
+        request.id,
+        plan.tool.name,
+        details,
+        plan.decision,
+        offers.rules,
+        offers.folders,
+        offers.covered,
+        context.saves_grants,
     )
     return AwaitingApprovalCall(request, plan, confirmation, clock())
 
@@ -273,7 +328,8 @@ def _default_question(request: ToolCallRequest, plan: Plan) -> ToolInfoConfirmat
 def _add_grants(answer: Answer, confirmation: Confirmation, context: ApprovalContext) -> Answer:
     """Adds the answer's grants and returns the answer in force.
 
-    A grant that cannot be saved holds for this session only, with a warning; ``save`` of the returned answer is then False.
+    A grant that cannot be saved holds for this session only, with a warning;
+    ``save`` of the returned answer is then False.
     """
     answer = replace(answer, save=answer.save and confirmation.can_save)
     for rule in rules_added(answer, confirmation):
@@ -282,7 +338,10 @@ def _add_grants(answer: Answer, confirmation: Confirmation, context: ApprovalCon
         except (ToolFailure, OSError) as error:
             if not answer.save:
                 raise
-            warnings.warn(f"{rule} is allowed for this session only, because the grant could not be saved: {error}", stacklevel=2)
+            warnings.warn(
+                f"{rule} is allowed for this session only, because the grant could not be saved: {error}",
+                stacklevel=2,
+            )
             answer = replace(answer, save=False)
             context.allow(rule, by=confirmation.call_id)
     return answer
@@ -295,30 +354,48 @@ async def _modified(
     payload: ToolConfirmationPayload | None,
     replan: Replan,
 ) -> tuple[ApprovalState, Mapping[str, Any]]:
-    """Plans the call again with the person's changes; returns also the arguments that result from these, before any hook."""
+    """Plans the call again with the person's changes;
+    returns also the arguments that result from these, before any hook.
+    """
     if details.type == "ask":
-        message = f"{request.spoken} only asks questions and cannot be modified; answer them or deny the call."
+        message = (
+            f"{request.spoken} only asks questions and cannot be modified; answer them or deny the call."
+        )
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     if payload is not None and payload.arguments is not None:
         plan = await replan(structs.replace(request, arguments=payload.arguments))
-        return ApprovalState(_with_change_note(request, plan), draft.proposal, modified=True), payload.arguments
+        return (
+            ApprovalState(_with_change_note(request, plan), draft.proposal, modified=True),
+            payload.arguments,
+        )
     if payload is not None and payload.files is not None:
         return _selected(request, draft, details, payload.files), draft.plan.arguments
     tool = draft.plan.tool
-    if payload is None or payload.new_content is None or not isinstance(tool, ModifiableTool) or details.type != "edit":
+    if (
+        payload is None
+        or payload.new_content is None
+        or not isinstance(tool, ModifiableTool)
+        or details.type != "edit"
+    ):
         raise ToolFailure(
-            ErrorCode.INVALID_TOOL_PARAMS, f"{request.spoken} cannot be modified by editing its text; give new arguments instead."
+            ErrorCode.INVALID_TOOL_PARAMS,
+            f"{request.spoken} cannot be modified by editing its text; give new arguments instead.",
         )
     context = tool.get_modify_context()
     proposal = details.new_content if draft.proposal is None else draft.proposal
-    arguments = context.create_updated_params(details.original_content, payload.new_content, draft.plan.invocation.params)
+    arguments = context.create_updated_params(
+        details.original_content, payload.new_content, draft.plan.invocation.params
+    )
     plan = await replan(structs.replace(request, arguments=arguments))
     plan = structs.replace(plan, invocation=context.remember_proposal(plan.invocation, proposal))
     return ApprovalState(plan, proposal, modified=True), arguments
 
 
 def _selected(
-    request: ToolCallRequest, draft: ApprovalState, details: ToolCallConfirmationDetails, files: tuple[FileChoice, ...]
+    request: ToolCallRequest,
+    draft: ApprovalState,
+    details: ToolCallConfirmationDetails,
+    files: tuple[FileChoice, ...],
 ) -> ApprovalState:
     """Leaves out what was not chosen.  The arguments stay: the tool itself reports what it did not apply."""
     if not isinstance(details, ToolEditConfirmationDetails) or not details.parts:
@@ -329,10 +406,14 @@ def _selected(
 
 
 def _with_change_note(request: ToolCallRequest, plan: Plan) -> Plan:
-    """Adds a note for the model about the arguments that the person changed.  A tool itself reports a changed proposal."""
+    """Adds a note for the model about the arguments that the person changed.
+    A tool itself reports a changed proposal.
+    """
     before, after = request.arguments, plan.arguments
     changed = changed_arguments(before, after)
     if not changed:
         return plan
-    note = Message.of("[The person changed the call before it ran", Advice("; it ran ", SameCall(changed)), "]")
+    note = Message.of(
+        "[The person changed the call before it ran", Advice("; it ran ", SameCall(changed)), "]"
+    )
     return structs.replace(plan, notes=(*plan.notes, note))

@@ -1,7 +1,9 @@
-"""Limits which calls run at the same time: several read-only calls, or one call that changes something; first come, first served.
+"""Limits which calls run at the same time: several read-only calls, or one call that changes something;
+first come, first served.
 
-A call may make calls itself.  Such nested calls run within the slot of the outer call; queueing behind it would be a deadlock, because it
-waits for them.  Among themselves nested calls obey the same limit, and a call within a read-only call must be read-only.
+A call may make calls itself.  Such nested calls run within the slot of the outer call; queueing behind it
+would be a deadlock, because it waits for them.  Among themselves nested calls obey the same limit, and a call
+within a read-only call must be read-only.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 
 
 class ConcurrencyLimiter:
-    """Lets at most ``limit`` calls run at once.  Entering when a slot is free does not yield to the event loop."""
+    """Lets at most ``limit`` calls run at once.
+    Entering when a slot is free does not yield to the event loop.
+    """
 
     def __init__(self, limit: int = 5) -> None:
         self.limit = limit
@@ -23,20 +27,25 @@ class ConcurrencyLimiter:
         self._waiting: deque[tuple[asyncio.Future[None], bool]] = deque()
 
     def enclosing_slot(self) -> Slot | None:
-        """Returns the slot of the nearest running call that encloses the current code, also in tasks and threads that the call started."""
+        """Returns the slot of the nearest running call that encloses the current code,
+        also in tasks and threads that the call started.
+        """
         slot = _CURRENT.get()
         while slot is not None and not (slot.limiter is self and slot.running):
             slot = slot.outer
         return slot
 
     def ensure_allowed(self, exclusive: bool) -> None:
-        """Raises ``ToolFailure`` (``policy_violation``) for a call that changes something within a read-only call."""
+        """Raises ``ToolFailure`` (``policy_violation``) for a call that changes something within a read-only
+        call.
+        """
         host = self.enclosing_slot()
         if exclusive and host is not None and not host.exclusive:
             raise ToolFailure(ErrorCode.POLICY_VIOLATION, _CHANGE_IN_READ_ONLY_CALL)
 
     async def enter(self, exclusive: bool) -> Slot:
-        """Waits until the call may run and returns its slot; call ``leave`` on it afterwards, in the same task.
+        """Waits until the call may run and returns its slot;
+        call ``leave`` on it afterwards, in the same task.
 
         Cancelling the wait leaves the queue.  Raises ``ToolFailure`` as ``check`` does.
         """
@@ -49,7 +58,9 @@ class ConcurrencyLimiter:
         return Slot(self, exclusive, current, None)
 
     def enter_at_once(self, exclusive: bool) -> Slot | None:
-        """Returns the slot of a call that need not wait and is not nested; None for any other, which has to ``enter``."""
+        """Returns the slot of a call that need not wait and is not nested;
+        None for any other, which has to ``enter``.
+        """
         if self._waiting or not self._is_free(exclusive) or _CURRENT.get() is not None:
             return None
         self._take(exclusive)
@@ -99,11 +110,15 @@ class ConcurrencyLimiter:
 
 
 class Slot:
-    """The slot of a running call.  It is free again when the call and every call that it started have ended."""
+    """The slot of a running call.  It is free again when the call and every call that it started
+    have ended.
+    """
 
     __slots__ = ("_holders", "_host", "_nested", "_token", "exclusive", "limiter", "outer", "running")
 
-    def __init__(self, limiter: ConcurrencyLimiter, exclusive: bool, outer: Slot | None, host: Slot | None) -> None:
+    def __init__(
+        self, limiter: ConcurrencyLimiter, exclusive: bool, outer: Slot | None, host: Slot | None
+    ) -> None:
         self.running = True
         self._holders = 1
         self._nested: ConcurrencyLimiter | None = None
@@ -157,7 +172,8 @@ _CURRENT: ContextVar[Slot | None] = ContextVar("nbtools_slot", default=None)
 
 
 def _nearest_running(slot: Slot | None) -> Slot | None:
-    # A task may outlive the call that started it and make calls; slots of ended calls must not be referenced for ever.
+    # A task may outlive the call that started it and make calls;
+    # slots of ended calls must not be referenced for ever.
     while slot is not None and not slot.running:
         slot = slot.outer
     return slot

@@ -47,7 +47,9 @@ Replan: TypeAlias = Callable[[ToolCallRequest], Plan]
 _ACTIONS: dict[type[Before], Action] = {Block: Action.DENY, Ask: Action.ASK, Allow: Action.ALLOW}
 _STRENGTH = {Action.ALLOW: 0, Action.ASK: 1, Action.DENY: 2}
 _HOOK = "hook"
-"""The source of a hook's decision to ask: no grant answers it, because the hook asks again at the next call."""
+"""The source of a hook's decision to ask: no grant answers it,
+because the hook asks again at the next call.
+"""
 _MAX_JSON = 2_000
 """Characters."""
 
@@ -68,7 +70,9 @@ class HookDecision:
 
 @dataclass(frozen=True, slots=True)
 class HookState:
-    """A plan while the hooks run; ``remarks`` are added to the decision's reason, ``notes`` are for the model."""
+    """A plan while the hooks run; ``remarks`` are added to the decision's reason,
+    ``notes`` are for the model.
+    """
 
     request: ToolCallRequest
     plan: Plan
@@ -93,7 +97,11 @@ class HookState:
                 error = stop_error(reason)
                 raise ToolFailure(error.code, error.message)
             case Fault(problem) if hook.closed:
-                return self._with(HookDecision(Action.DENY, hook.name, f"it {problem}, and a closed hook that fails blocks the call"))
+                return self._with(
+                    HookDecision(
+                        Action.DENY, hook.name, f"it {problem}, and a closed hook that fails blocks the call"
+                    )
+                )
             case Fault(problem):
                 remark = f"the hook {hook.name} was skipped: it {problem}"
                 return replace(self, notes=(*self.notes, f"[{remark}]"), remarks=(*self.remarks, remark))
@@ -109,13 +117,22 @@ class HookState:
         try:
             plan = replan(request)
         except ToolFailure as failure:
-            message = Message.of(f"The hook {hook.name} changed the arguments to invalid ones: ", failure.message)
+            message = Message.of(
+                f"The hook {hook.name} changed the arguments to invalid ones: ", failure.message
+            )
             raise ToolFailure(failure.code, message) from None
         remark = f"the hook {hook.name} changed the arguments"
         opinion = None if self.opinion is not None and self.opinion.action is Action.ALLOW else self.opinion
         changed = changed_arguments(self.request.arguments, arguments)
         note = Message.of("[", remark, Advice("; it ran ", SameCall(changed)), "]")
-        return replace(self, request=request, plan=plan, opinion=opinion, notes=(*self.notes, note), remarks=(*self.remarks, remark))
+        return replace(
+            self,
+            request=request,
+            plan=plan,
+            opinion=opinion,
+            notes=(*self.notes, note),
+            remarks=(*self.remarks, remark),
+        )
 
     @property
     def decision(self) -> Decision:
@@ -132,16 +149,22 @@ class HookState:
             case Action.DENY:
                 return Decision(Action.DENY, f"the hook {hook} blocks it{reason}", f"hook {hook}")
             case Action.ASK:
-                asks = Decision(Action.ASK, f"the hook {hook} requires approval{reason}", f"hook {hook}", source=_HOOK)
+                asks = Decision(
+                    Action.ASK, f"the hook {hook} requires approval{reason}", f"hook {hook}", source=_HOOK
+                )
                 return deny_instead_of_asking(self.mode, asks)
             case Action.ALLOW:
                 return (
-                    Decision(Action.ALLOW, f"the hook {hook} allows it{reason}", f"hook {hook}") if self._needs_approval_by_mode else None
+                    Decision(Action.ALLOW, f"the hook {hook} allows it{reason}", f"hook {hook}")
+                    if self._needs_approval_by_mode
+                    else None
                 )
 
     @property
     def _needs_approval_by_mode(self) -> bool:
-        """Whether only the mode requires approval; a hook's allow does not override a rule or a tool that always asks."""
+        """Whether only the mode requires approval;
+        a hook's allow does not override a rule or a tool that always asks.
+        """
         decision, asks = self.plan.decision, approval_preference(self.plan.tool, self.plan.invocation)
         if decision.action is not Action.ASK or asks == "always":
             return False
@@ -174,8 +197,8 @@ class Hooks:
     async def run_before(self, request: ToolCallRequest, plan: Plan, replan: Replan, mode: Mode) -> Plan:
         """Runs the hooks before a call; returns the plan with their decision, arguments and notes.
 
-        Deny is stronger than ask, ask than allow, in any order; the first hook that blocks ends the loop.  Raises ``ToolFailure`` where a
-        hook's arguments are invalid.
+        Deny is stronger than ask, ask than allow, in any order; the first hook that blocks ends the loop.
+        Raises ``ToolFailure`` where a hook's arguments are invalid.
         """
         draft = HookState(request, plan, mode)
         for hook in self.before:
@@ -196,8 +219,12 @@ class Hooks:
                 draft = draft.apply(hook, verdict, replan)
         return draft.final_plan()
 
-    async def run_after(self, request: ToolCallRequest, plan: Plan, result: ToolResult, seconds: float, mode: Mode) -> ToolResult:
-        """Runs the hooks after a call; returns the result with their changes.  When a closed hook fails, the result is withheld."""
+    async def run_after(
+        self, request: ToolCallRequest, plan: Plan, result: ToolResult, seconds: float, mode: Mode
+    ) -> ToolResult:
+        """Runs the hooks after a call; returns the result with their changes.
+        When a closed hook fails, the result is withheld.
+        """
         for hook in self.after:
             if not hook.matches(request.name, plan.kind, request.spoken):
                 continue
@@ -221,17 +248,40 @@ class Hooks:
         return CallContext(self._root, self._session, mode)
 
 
-async def _verdicts(hook: Hook, event: BeforeCall | AfterCall, allowed: tuple[type, ...]) -> tuple[object, ...]:
-    """Runs a hook and returns its verdicts; an exception, a timeout or an unknown verdict becomes a ``Fault``."""
+async def _verdicts(
+    hook: Hook, event: BeforeCall | AfterCall, allowed: tuple[type, ...]
+) -> tuple[object, ...]:
+    """Runs a hook and returns its verdicts;
+    an exception, a timeout or an unknown verdict becomes a ``Fault``.
+    """
     try:
         async with asyncio.timeout(hook.timeout) as limit:
             answer = await _run(hook.run, event)
-    except (Exception, SystemExit) as bug:  # noqa: BLE001 - a hook's exceptions become verdicts here and nowhere else
+    except (
+        Exception,  # noqa: BLE001 - a hook's exceptions become verdicts here and nowhere else
+        SystemExit,
+    ) as bug:
         late = isinstance(bug, TimeoutError) and limit.expired()
-        return (Fault(f"took longer than {hook.timeout:g} seconds" if late else f"crashed with {exception_text(bug)}"),)
-    verdicts = () if answer is None else (answer,) if isinstance(answer, allowed) or not isinstance(answer, Iterable) else tuple(answer)
+        return (
+            Fault(
+                f"took longer than {hook.timeout:g} seconds"
+                if late
+                else f"crashed with {exception_text(bug)}"
+            ),
+        )
+    verdicts = (
+        ()
+        if answer is None
+        else (answer,)
+        if isinstance(answer, allowed) or not isinstance(answer, Iterable)
+        else tuple(answer)
+    )
     invalid = next((verdict for verdict in verdicts if not isinstance(verdict, allowed)), None)
-    return verdicts if invalid is None else (Fault(f"returned {as_json(answer)}, which is not a verdict for this event"),)
+    return (
+        verdicts
+        if invalid is None
+        else (Fault(f"returned {as_json(answer)}, which is not a verdict for this event"),)
+    )
 
 
 async def _run(run: Callable[[Any], Any], event: Any) -> Any:
@@ -249,12 +299,17 @@ def _after(hook: Hook, verdict: After, result: ToolResult) -> ToolResult:
         case Replace(content):
             return _replaced(result, content)
         case Withhold(reason):
-            return replace(failed(ToolError(ErrorCode.EXECUTION_FAILED, f"Tool result blocked: {reason.strip()}")), notes=result.notes)
+            return replace(
+                failed(ToolError(ErrorCode.EXECUTION_FAILED, f"Tool result blocked: {reason.strip()}")),
+                notes=result.notes,
+            )
         case Stop(reason):
             return replace(failed(stop_error(reason)), notes=result.notes)
         case Fault(problem):
             summary = " · ".join(filter(None, (result.summary, f"the hook {hook.name} failed")))
-            return _with_note(replace(result, summary=summary), f"[the hook {hook.name} was skipped: it {problem}]")
+            return _with_note(
+                replace(result, summary=summary), f"[the hook {hook.name} was skipped: it {problem}]"
+            )
 
 
 def _with_note(result: ToolResult, note: str) -> ToolResult:
@@ -263,13 +318,18 @@ def _with_note(result: ToolResult, note: str) -> ToolResult:
 
 def _replaced(result: ToolResult, content: LlmContent) -> ToolResult:
     # Data and summary go, too: a dialect words its reply from them.
-    text = content if isinstance(content, str) else "\n".join(str(part["text"]) for part in content if "text" in part)
+    text = (
+        content
+        if isinstance(content, str)
+        else "\n".join(str(part["text"]) for part in content if "text" in part)
+    )
     error = None if result.error is None else ToolError(result.error.code, text)
     return replace(result, llm_content=content, return_display=text, error=error, summary=None, data=None)
 
 
 def _withheld(request: ToolCallRequest, hook: Hook, fault: Fault) -> ToolResult:
     message = (
-        f"{request.spoken} ran, but its result is withheld: the hook {hook.name} {fault.problem}. Fix the hook, then check the effect."
+        f"{request.spoken} ran, but its result is withheld: the hook {hook.name} {fault.problem}. Fix the"
+        " hook, then check the effect."
     )
     return failed(ToolError(ErrorCode.POLICY_VIOLATION, message))

@@ -1,7 +1,7 @@
 """Runs tool calls through their states and emits an event for each state.
 
-A ``ToolFailure`` becomes a failed result, an ``OSError`` is translated, and every other exception is reported as a bug of the tool.  A
-cancelled call keeps the output that it had streamed.
+A ``ToolFailure`` becomes a failed result, an ``OSError`` is translated, and every other exception is reported
+as a bug of the tool.  A cancelled call keeps the output that it had streamed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,15 @@ from nbtools.core.call import (
     ValidatingCall,
 )
 from nbtools.core.decision import Action, Decision
-from nbtools.core.errors import ErrorCode, Raised, ToolError, ToolFailure, exception_text, from_os_error, traceback_text
+from nbtools.core.errors import (
+    ErrorCode,
+    Raised,
+    ToolError,
+    ToolFailure,
+    exception_text,
+    from_os_error,
+    traceback_text,
+)
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import (
     CancelledOutput,
@@ -67,14 +75,18 @@ def error_result(name: str, error: Exception | SystemExit) -> ToolResult:
         return failed(error.error, error.data)
     if isinstance(error, OSError) and error.errno is not None:
         return failed(from_os_error(error, error.filename if isinstance(error.filename, str) else name).error)
-    return failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, _unforeseen(name, error)), Raised(traceback_text(error)))
+    return failed(
+        ToolError(ErrorCode.UNHANDLED_EXCEPTION, _unforeseen(name, error)), Raised(traceback_text(error))
+    )
 
 
 def display_text(display: ToolResultDisplay) -> str:
     """Returns the streamed output as text for a model; empty for a display without text."""
     match display:
         case CommandOutput():
-            header = f"[… only the last of {display.lines:,} lines; the full output is in {display.full_output}]\n"
+            header = (
+                f"[… only the last of {display.lines:,} lines; the full output is in {display.full_output}]\n"
+            )
             footer = f"\n({display.note})" if display.note else ""
             return f"{header if display.full_output else ''}{plain_text(display.text)}{footer}"
         case Matches():
@@ -90,8 +102,13 @@ def display_text(display: ToolResultDisplay) -> str:
 
 
 def _unforeseen(name: str, error: BaseException) -> str:
-    """Describes an exception that is no ``ToolFailure``: a wrong argument that only the tool's own code notices, or a bug."""
-    return f"{name} failed with {exception_text(error)}. If the arguments caused this, correct them; otherwise tell the tool's author."
+    """Describes an exception that is no ``ToolFailure``:
+    a wrong argument that only the tool's own code notices, or a bug.
+    """
+    return (
+        f"{name} failed with {exception_text(error)}. If the arguments caused this, correct them; otherwise"
+        " tell the tool's author."
+    )
 
 
 MAX_HISTORY = 10_000
@@ -103,11 +120,13 @@ Shorten: TypeAlias = Callable[[ToolResult, int], ToolResult]
 
 
 class ToolScheduler:
-    """Runs calls in one event loop: read-only calls in parallel, changes one at a time, at most ``limit`` at once.
+    """Runs calls in one event loop: read-only calls in parallel, changes one at a time,
+    at most ``limit`` at once.
 
-    A call can be cancelled in any state.  ``judge``, ``hooks`` and ``redactor`` (removes secrets from results and streamed output) may be
-    replaced between calls.  ``approval_context`` supplies the confirmer and stores grants; ``shorten`` truncates a result for the model.
-    The last ``MAX_HISTORY`` finished calls stay in ``history``.
+    A call can be cancelled in any state.  ``judge``, ``hooks`` and ``redactor`` (removes secrets from results
+    and streamed output) may be replaced between calls.  ``approval_context`` supplies the confirmer and
+    stores grants; ``shorten`` truncates a result for the model.  The last ``MAX_HISTORY`` finished calls stay
+    in ``history``.
     """
 
     def __init__(
@@ -149,7 +168,9 @@ class ToolScheduler:
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Notifies ``observer`` of every event until the returned function is called."""
         self._observers = (*self._observers, observer)
-        return lambda: setattr(self, "_observers", tuple(other for other in self._observers if other is not observer))
+        return lambda: setattr(
+            self, "_observers", tuple(other for other in self._observers if other is not observer)
+        )
 
     def cancel(self, call_id: str) -> bool:
         """Cancels a call in any state.  Returns False when no call with that id is running."""
@@ -169,9 +190,11 @@ class ToolScheduler:
             await self._ended
 
     async def run(self, request: ToolCallRequest, planner: Planner | None = None) -> FinishedCall:
-        """Runs the call through all its states.  Cancelling the awaiting task cancels the call, records it and propagates.
+        """Runs the call through all its states.
+        Cancelling the awaiting task cancels the call, records it and propagates.
 
-        The request's id must not be that of a running call.  ``planner`` plans a call of a tool that is not registered.
+        The request's id must not be that of a running call.
+        ``planner`` plans a call of a tool that is not registered.
         """
         task = cast("asyncio.Task[object]", asyncio.current_task())
         before = task.cancelling()
@@ -180,13 +203,24 @@ class ToolScheduler:
         try:
             return await self._run_states(request, planner or self.plan)
         except (CallDenied, BatchEnded) as ended:
-            return self._end(CancelledCall(request, self._live[request.id], ended.result, ended.answer, self._clock()))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool's exceptions become results here and nowhere else
+            return self._end(
+                CancelledCall(request, self._live[request.id], ended.result, ended.answer, self._clock())
+            )
+        except (
+            Exception,  # noqa: BLE001 - a tool's exceptions become results here and nowhere else
+            SystemExit,
+        ) as error:
             result = self._redacted(error_result(request.spoken, error))
             return self._end(ErroredCall(request, self._live[request.id], result, self._clock()))
         except BaseException:
-            cancelled = self._end(CancelledCall(request, self._live[request.id], self._cancelled(request.id), None, self._clock()))
-            if request.id not in self._stopped or task.cancelling() > before + 1:  # the caller's task was cancelled, too
+            cancelled = self._end(
+                CancelledCall(
+                    request, self._live[request.id], self._cancelled(request.id), None, self._clock()
+                )
+            )
+            if (
+                request.id not in self._stopped or task.cancelling() > before + 1
+            ):  # the caller's task was cancelled, too
                 raise
             return cancelled
         finally:
@@ -221,7 +255,9 @@ class ToolScheduler:
             executing = ExecutingCall(request, plan, approval, self._clock())
             self._enter(executing)
             if self.hooks is None and not plan.notes:
-                result = checked_result(plan.tool.name, await plan.invocation.execute(self._updater(executing)))
+                result = checked_result(
+                    plan.tool.name, await plan.invocation.execute(self._updater(executing))
+                )
             else:
                 result = await self._execute_with_notes(executing)
             result = self._redacted(self._shorten(result, plan.tool.output_limit))
@@ -235,20 +271,35 @@ class ToolScheduler:
         """Builds the call and decides about it; runs nothing.  Raises ``ToolFailure``."""
         tool = self._registry.get(request.name)
         invocation = tool.build(request.arguments)
-        return Plan(tool, invocation, self.judge.decide(tool, invocation, request.arguments), request.arguments)
+        return Plan(
+            tool, invocation, self.judge.decide(tool, invocation, request.arguments), request.arguments
+        )
 
-    async def _approve(self, request: ToolCallRequest, plan: Plan, planner: Planner, conflict: str = "") -> tuple[Plan, Approval | None]:
+    async def _approve(
+        self, request: ToolCallRequest, plan: Plan, planner: Planner, conflict: str = ""
+    ) -> tuple[Plan, Approval | None]:
         async def replan(changed: ToolCallRequest) -> Plan:
             # A call that the person modified passes hooks and policy again.
             return await self._run_before_hooks(changed, planner(changed), planner)
 
-        approval = await approve(request, plan, self._approval_context, self._enter, replan, self._watch_grants, self._clock, conflict)
+        approval = await approve(
+            request,
+            plan,
+            self._approval_context,
+            self._enter,
+            replan,
+            self._watch_grants,
+            self._clock,
+            conflict,
+        )
         if request.id in self._stopped:
             await asyncio.sleep(0)  # cancelled while it was approved: it must not start
         return approval
 
     def reconsider(self) -> None:
-        """Decides again about the calls that await approval, after a grant was added.  May be called in any thread."""
+        """Decides again about the calls that await approval, after a grant was added.
+        May be called in any thread.
+        """
         for watch in tuple(self._grant_watches):
             watch()
 
@@ -275,10 +326,18 @@ class ToolScheduler:
 
     def _can_ask_again(self, plan: Plan, failure: ToolFailure) -> bool:
         """Whether an edit that met changed content can be put to a person again."""
-        return failure.code is ErrorCode.CONFLICT and plan.kind is Kind.EDIT and self._approval_context.confirmer is not None
+        return (
+            failure.code is ErrorCode.CONFLICT
+            and plan.kind is Kind.EDIT
+            and self._approval_context.confirmer is not None
+        )
 
-    async def _ask_again(self, request: ToolCallRequest, plan: Plan, failure: ToolFailure) -> tuple[Plan, Approval | None]:
-        """Plans the edit again and requests approval, whatever allowed it before.  Raises ``failure`` where it does not apply any more."""
+    async def _ask_again(
+        self, request: ToolCallRequest, plan: Plan, failure: ToolFailure
+    ) -> tuple[Plan, Approval | None]:
+        """Plans the edit again and requests approval, whatever allowed it before.
+        Raises ``failure`` where it does not apply any more.
+        """
         again, notes = structs.replace(request, arguments=plan.arguments), plan.notes
         plan = await self._run_before_hooks(again, self.plan(again), self.plan)
         plan = structs.replace(plan, notes=tuple(dict.fromkeys((*notes, *plan.notes))))
@@ -290,10 +349,16 @@ class ToolScheduler:
             raise second if second.code is ErrorCode.POLICY_VIOLATION else failure from None
 
     async def _run_before_hooks(self, request: ToolCallRequest, plan: Plan, planner: Planner) -> Plan:
-        return plan if self.hooks is None else await self.hooks.run_before(request, plan, planner, self.judge.mode)
+        return (
+            plan
+            if self.hooks is None
+            else await self.hooks.run_before(request, plan, planner, self.judge.mode)
+        )
 
     async def _execute_with_notes(self, executing: ExecutingCall) -> ToolResult:
-        """Executes the call, adds the plan's notes and runs the hooks; a failure becomes a result, so that both apply to it."""
+        """Executes the call, adds the plan's notes and runs the hooks;
+        a failure becomes a result, so that both apply to it.
+        """
         request, plan, began = executing.request, executing.plan, self._clock()
         try:
             result = checked_result(plan.tool.name, await plan.invocation.execute(self._updater(executing)))

@@ -1,4 +1,6 @@
-"""Runs a session's tool calls: translates them from a dialect, schedules them and words the results in that dialect."""
+"""Runs a session's tool calls: translates them from a dialect,
+schedules them and words the results in that dialect.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class CallBatch:
     def note(self, result: ToolResult, dialect: Dialect) -> None:
         """Ends the batch after a denial, where the dialect's agent does so, and when a hook stops it."""
         code = None if result.error is None else result.error.code
-        self.ended |= code is ErrorCode.STOP_EXECUTION or (code is ErrorCode.CONFIRMATION_DENIED and dialect.refusal_ends_batch)
+        self.ended |= code is ErrorCode.STOP_EXECUTION or (
+            code is ErrorCode.CONFIRMATION_DENIED and dialect.refusal_ends_batch
+        )
 
 
 def _refuse_to_begin(_: ToolCallRequest) -> Plan:
@@ -56,10 +60,13 @@ def _refuse_to_begin(_: ToolCallRequest) -> Plan:
 class CallPipeline:
     """Runs the calls of one session.
 
-    ``servers`` are its MCP servers; the server that offers a tool is connected before the call.  Every id starts with ``prefix``.
+    ``servers`` are its MCP servers; the server that offers a tool is connected before the call.
+    Every id starts with ``prefix``.
     """
 
-    def __init__(self, registry: ToolRegistry, scheduler: ToolScheduler, workspace: Workspace, ask: Ask) -> None:
+    def __init__(
+        self, registry: ToolRegistry, scheduler: ToolScheduler, workspace: Workspace, ask: Ask
+    ) -> None:
         self.prefix = secrets.token_hex(3)
         self._numbers = itertools.count(1)
         self._registry = registry
@@ -77,9 +84,11 @@ class CallPipeline:
         self._closed = True
 
     def command_folder(self) -> str:
-        """Returns the folder, relative to the workspace, in which commands start in dialects that carry it over.
+        """Returns the folder, relative to the workspace,
+        in which commands start in dialects that carry it over.
 
-        It looks at the file system, which costs more than all else of a short call, so only the commands that need it ask for it.
+        It looks at the file system, which costs more than all else of a short call,
+        so only the commands that need it ask for it.
         """
         return self._workspace.relative(self._workspace.command_folder)
 
@@ -89,7 +98,14 @@ class CallPipeline:
             raise SessionError("This session is closed; open a new one.")
 
     async def run(
-        self, dialect: Dialect, name: str, arguments: Arguments, call_id: str | None, *, approved: bool, batch: CallBatch | None = None
+        self,
+        dialect: Dialect,
+        name: str,
+        arguments: Arguments,
+        call_id: str | None,
+        *,
+        approved: bool,
+        batch: CallBatch | None = None,
     ) -> ToolResult:
         """Runs one call; see ``Session.call``."""
         self.ensure_open()
@@ -99,7 +115,9 @@ class CallPipeline:
         try:
             if name.startswith("mcp_"):
                 await self.servers.connect_for(name, self._tools_in(dialect))
-            translated = self._tools_in(dialect).read(name, arguments, str(self._workspace.root), self.command_folder)
+            translated = self._tools_in(dialect).read(
+                name, arguments, str(self._workspace.root), self.command_folder
+            )
         except ToolFailure as failure:
             return dialect.refuse(name, failure.error)
         tool = translated.tool
@@ -114,7 +132,9 @@ class CallPipeline:
             batch.note(result, dialect)
         if result.error is not None and result.error.code is ErrorCode.TOOL_NOT_REGISTERED:
             return dialect.refuse(name, self._unknown(name, dialect))
-        return self._completed(result, translated.convert_result(_marked(result, self._registry.find(tool), dialect)), dialect)
+        return self._completed(
+            result, translated.convert_result(_marked(result, self._registry.find(tool), dialect)), dialect
+        )
 
     def _tools_in(self, dialect: Dialect) -> DialectTools:
         tools = self._tools.get(id(dialect))
@@ -127,25 +147,39 @@ class CallPipeline:
         return ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{suggestion}")
 
     def _completed(self, result: ToolResult, reply: ToolResult, dialect: Dialect) -> ToolResult:
-        """Adds the notes of ``result`` to the dialect's ``reply`` and redacts it again: its wording may show other secrets."""
+        """Adds the notes of ``result`` to the dialect's ``reply`` and redacts it again:
+        its wording may show other secrets.
+        """
         if isinstance(result.data, CancelledOutput) and result.error is not None:
             worded = reply if reply.llm_content != result.llm_content else failed(result.error, result.data)
-            reply = with_output(worded, CancelledOutput(dialect.untrusted(result.data.text)), result.return_display)
+            reply = with_output(
+                worded, CancelledOutput(dialect.untrusted(result.data.text)), result.return_display
+            )
         reply = complete(replace(reply, notes=result.notes)) if result.notes else reply
         redactor = self._scheduler.redactor
         return reply if redactor is None or reply is result else redactor.result(reply)
 
     def _approved_plan(self, approved: Arguments, request: ToolCallRequest) -> Plan:
-        """Plans a call that was approved beforehand.  It asks again where the tool always asks or a hook has changed the arguments."""
+        """Plans a call that was approved beforehand.
+        It asks again where the tool always asks or a hook has changed the arguments.
+        """
         plan = self._scheduler.plan(request)
-        if plan.decision.action is not Action.ASK or plan.tool.asks == "always" or request.arguments != approved:
+        if (
+            plan.decision.action is not Action.ASK
+            or plan.tool.asks == "always"
+            or request.arguments != approved
+        ):
             return plan
-        return structs.replace(plan, decision=Decision(Action.ALLOW, "the caller had already approved it", "approved before"))
+        return structs.replace(
+            plan, decision=Decision(Action.ALLOW, "the caller had already approved it", "approved before")
+        )
 
     async def undo(self, target: str | None, call_id: str | None, *, merge: UndoMerge) -> ToolResult:
         """Restores what a call replaced; see ``Session.undo``."""
         self.ensure_open()
-        request = ToolCallRequest(call_id or self.new_id(), "undo", {"call": target or "", "merge": merge}, "undo")
+        request = ToolCallRequest(
+            call_id or self.new_id(), "undo", {"call": target or "", "merge": merge}, "undo"
+        )
         return (await self._scheduler.run(request, self._undo_plan)).result
 
     def _undo_plan(self, request: ToolCallRequest) -> Plan:
@@ -156,26 +190,43 @@ class CallPipeline:
         return Plan(tool, invocation, decision, request.arguments)
 
     async def call_tool(self, tool: AnyToolBuilder, arguments: Arguments) -> ToolResult:
-        """Runs a call of a tool that is in no registry; policy, approval and recording apply as to any other call."""
+        """Runs a call of a tool that is in no registry;
+        policy, approval and recording apply as to any other call.
+        """
 
         def plan(request: ToolCallRequest) -> Plan:
             invocation = tool.build(request.arguments)
-            return Plan(tool, invocation, self._scheduler.judge.decide(tool, invocation, request.arguments), request.arguments)
+            return Plan(
+                tool,
+                invocation,
+                self._scheduler.judge.decide(tool, invocation, request.arguments),
+                request.arguments,
+            )
 
-        return (await self._scheduler.run(ToolCallRequest(self.new_id(), tool.name, arguments, tool.name), plan)).result
+        return (
+            await self._scheduler.run(ToolCallRequest(self.new_id(), tool.name, arguments, tool.name), plan)
+        ).result
 
     def describe(self, call_id: str) -> str:
-        """Describes a running call for people, without secrets, because a grant that answers it may be saved with this text."""
+        """Describes a running call for people, without secrets,
+        because a grant that answers it may be saved with this text.
+        """
         call = next((live for live in self._scheduler.live if live.request.id == call_id), None)
         if call is None:
             return call_id
         description = "" if isinstance(call, ValidatingCall) else call.plan.invocation.get_description()
-        return Redactor.of(secret_variables(os.environ)).text(f"{call.request.spoken} {description}".strip())[:_MAX_DESCRIPTION]
+        return Redactor.of(secret_variables(os.environ)).text(f"{call.request.spoken} {description}".strip())[
+            :_MAX_DESCRIPTION
+        ]
 
 
 def _marked(result: ToolResult, tool: AnyToolBuilder | None, dialect: Dialect) -> ToolResult:
     """Returns the result with what an MCP server returned marked as untrusted; the display stays."""
-    if tool is None or not is_mcp_tool(tool) or (result.error is not None and result.error.code is not ErrorCode.MCP_TOOL_ERROR):
+    if (
+        tool is None
+        or not is_mcp_tool(tool)
+        or (result.error is not None and result.error.code is not ErrorCode.MCP_TOOL_ERROR)
+    ):
         return result
     content = map_text(result.llm_content, dialect.untrusted)
     return result if content == result.llm_content else replace(result, llm_content=content)

@@ -1,4 +1,6 @@
-"""The policy in force in a session: its layers, its own rules and its grants; loads the layers that outlast a session."""
+"""The policy in force in a session: its layers, its own rules and its grants;
+loads the layers that outlast a session.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,13 @@ from nbtools.workspace.processes.environment import program_folders
 
 
 def policy_layers(root: str | os.PathLike[str] = ".") -> tuple[Layer, ...]:
-    """Loads the saved policy layers of the workspace at ``root``, for ``Session(root, layers=policy_layers(root))``.
+    """Loads the saved policy layers of the workspace at ``root``,
+    for ``Session(root, layers=policy_layers(root))``.
 
-    Notebooks load them by themselves.  ``user``: ``policy.toml`` in ``$NBTOOLS_CONFIG`` or the user's configuration folder.
-    ``project``: ``.nbtools/policy.toml`` in the workspace; until the person trusts it (``%tools trust``), only its deny and ask rules
-    apply.  ``saved``: grants.  A file that cannot be read causes a warning, and then every call needs approval.
+    Notebooks load them by themselves.  ``user``: ``policy.toml`` in ``$NBTOOLS_CONFIG`` or the user's
+    configuration folder.  ``project``: ``.nbtools/policy.toml`` in the workspace; until the person trusts it
+    (``%tools trust``), only its deny and ask rules apply.  ``saved``: grants.  A file that cannot be read
+    causes a warning, and then every call needs approval.
     """
     store = policy_store(root)
     for problem in store.problems():
@@ -38,7 +42,9 @@ def policy_layers(root: str | os.PathLike[str] = ".") -> tuple[Layer, ...]:
 
 
 def policy_store(root: str | os.PathLike[str] = ".") -> PolicyStore:
-    """Returns the store of saved rules and grants.  Raises ``ToolFailure`` where there is no state folder and none can be made."""
+    """Returns the store of saved rules and grants.
+    Raises ``ToolFailure`` where there is no state folder and none can be made.
+    """
     real = Path(os.path.realpath(root))
     try:
         return PolicyStore(real, config_folder(), state_folder(), workspace_key(real))
@@ -47,7 +53,9 @@ def policy_store(root: str | os.PathLike[str] = ".") -> PolicyStore:
 
 
 def path_context(root: Path) -> PathContext:
-    """Returns the folders that rules about paths refer to: workspace, home, nbtools' own state and configuration, programs."""
+    """Returns the folders that rules about paths refer to:
+    workspace, home, nbtools' own state and configuration, programs.
+    """
     home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where there is none
     homes = dict.fromkeys((home, os.path.realpath(home))) if home.startswith("/") else ()
     own = tuple(os.path.realpath(folder) for folder in (state_path(), config_folder()))
@@ -68,7 +76,11 @@ def path_context(root: Path) -> PathContext:
 def _programs(root: str) -> tuple[str, ...]:
     """Lists the folders of programs inside the workspace, links both by their own and by their real path."""
     # A write to such a folder can replace the program that a command starts.
-    named = dict.fromkeys(name for folder in program_folders(os.environ) for name in (os.path.normpath(folder), os.path.realpath(folder)))
+    named = dict.fromkeys(
+        name
+        for folder in program_folders(os.environ)
+        for name in (os.path.normpath(folder), os.path.realpath(folder))
+    )
     return tuple(folder for folder in named if folder == root or folder.startswith(f"{root.rstrip('/')}/"))
 
 
@@ -97,7 +109,8 @@ _MAX_NAMES = 50_000
 
 
 def _odd_name(root: str) -> str:
-    """Reports a file or folder whose name, or a part of it after a blank or quote, a program may read as an option; else empty.
+    """Reports a file or folder whose name, or a part of it after a blank or quote,
+    a program may read as an option; else empty.
 
     With more than ``_MAX_NAMES`` files it reports that instead.
     """
@@ -138,9 +151,11 @@ def _text(path: str) -> str | None:
 
 
 def _real(root: str, path: str) -> str:
-    """Resolves symbolic links; a text that cannot be a path is returned unchanged.  ``root`` is resolved already.
+    """Resolves symbolic links; a text that cannot be a path is returned unchanged.
+    ``root`` is resolved already.
 
-    Returns an empty text for a path through a link in ``/proc``: for the command it leads elsewhere than for this process.
+    Returns an empty text for a path through a link in ``/proc``:
+    for the command it leads elsewhere than for this process.
     """
     try:
         if not path.startswith(f"{root}/"):
@@ -161,7 +176,9 @@ def _real_outside(path: str) -> str:
 
 
 def _has_links(root: str, below: str) -> bool:
-    """Whether a component of the path is a symbolic link.  Cheaper than resolving, and most paths have none."""
+    """Whether a component of the path is a symbolic link.
+    Cheaper than resolving, and most paths have none.
+    """
     step = root
     for part in below.split("/"):
         step = f"{step}/{part}"
@@ -180,8 +197,8 @@ _OF_SERVER = re.compile(r"(?!mcp__)(?:mcp_|[^*]+__)")
 class PolicyState:
     """The rules and grants of one session.
 
-    ``judge`` decides by the current rules; ``changed`` is called with each new judge.  ``tool_named`` returns the canonical tool that a
-    name in a rule means.
+    ``judge`` decides by the current rules; ``changed`` is called with each new judge.
+    ``tool_named`` returns the canonical tool that a name in a rule means.
     """
 
     def __init__(
@@ -207,7 +224,12 @@ class PolicyState:
         self._changed(self.judge)
 
     def _judge(self) -> PolicyEngine:
-        return PolicyEngine((*self._layers, Layer(SESSION, self._policy)), self._session_grants, self._tool_named, self._grounds)
+        return PolicyEngine(
+            (*self._layers, Layer(SESSION, self._policy)),
+            self._session_grants,
+            self._tool_named,
+            self._grounds,
+        )
 
     @property
     def names_servers(self) -> bool:
@@ -218,7 +240,10 @@ class PolicyState:
             for action in Action
             for rule in policy.rules(action)
         )
-        return any(_OF_SERVER.match((rule if isinstance(rule, Rule) else read_rule(rule)).tool) for rule in (*rules, *self._session_grants))
+        return any(
+            _OF_SERVER.match((rule if isinstance(rule, Rule) else read_rule(rule)).tool)
+            for rule in (*rules, *self._session_grants)
+        )
 
     @property
     def policy(self) -> Policy:
@@ -248,13 +273,18 @@ class PolicyState:
     @property
     def saved_grants(self) -> tuple[str, ...]:
         """The saved grants, as far as they are among this session's layers."""
-        return tuple(str(rule) for layer in self._layers if layer.name == SAVED for rule in layer.policy.allow)
+        return tuple(
+            str(rule) for layer in self._layers if layer.name == SAVED for rule in layer.policy.allow
+        )
 
     @property
     def all_grants(self) -> tuple[Grant, ...]:
         """All grants, saved ones first, with their time and origin; reads the saved ones from disk."""
         saved = self.saved_grants
-        return (*(grant for grant in self.store.grants() if grant.rule in saved), *self._session_grants.values())
+        return (
+            *(grant for grant in self.store.grants() if grant.rule in saved),
+            *self._session_grants.values(),
+        )
 
     @property
     def store(self) -> PolicyStore:
@@ -262,7 +292,9 @@ class PolicyState:
         return policy_store(self._root)
 
     def allow(self, rule: str, *, save: bool, by: str) -> None:
-        """Adds a grant.  Raises ``PolicyError`` for an invalid rule, ``ToolFailure`` where it cannot be saved; then nothing has changed."""
+        """Adds a grant.  Raises ``PolicyError`` for an invalid rule,
+        ``ToolFailure`` where it cannot be saved; then nothing has changed.
+        """
         as_rule(rule, Action.ALLOW)
         grant = Grant(rule, save, time.time(), by)
         if save:
@@ -274,7 +306,9 @@ class PolicyState:
         self.rebuild()
 
     def revoke(self, rule: str) -> bool:
-        """Removes a grant, a saved one from disk as well.  Returns False when there is no such grant.  Raises ``ToolFailure``."""
+        """Removes a grant, a saved one from disk as well.  Returns False when there is no such grant.
+        Raises ``ToolFailure``.
+        """
         if rule not in self._session_grants and rule not in self.saved_grants:
             return False
         if rule in self.saved_grants:

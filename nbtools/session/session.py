@@ -63,10 +63,11 @@ _NO_ARGUMENTS: Mapping[str, Any] = {}
 class Session:
     """Tools on a workspace, guarded by a policy.
 
-    ``confirmer`` answers approval requests; without one, calls that need approval fail with ``confirmation_required`` and change
-    nothing.  ``tools`` replaces the built-in tools.  ``hooks`` run before and after every call (see ``nbtools.hooks``).  ``layers`` are
-    further rules, the strongest last; a deny of any layer holds.  A plugin whose tools cannot be used causes a warning.
-    Raises ``SessionError`` (the workspace is not a folder, or Python runs in a browser), ``PolicyError`` or ``ToolFailure``.
+    ``confirmer`` answers approval requests; without one, calls that need approval fail with
+    ``confirmation_required`` and change nothing.  ``tools`` replaces the built-in tools.  ``hooks`` run
+    before and after every call (see ``nbtools.hooks``).  ``layers`` are further rules, the strongest last; a
+    deny of any layer holds.  A plugin whose tools cannot be used causes a warning.  Raises ``SessionError``
+    (the workspace is not a folder, or Python runs in a browser), ``PolicyError`` or ``ToolFailure``.
     """
 
     def __init__(
@@ -88,12 +89,18 @@ class Session:
         self.confirmer = confirmer
         self.saves_grants = True
         """Whether "always allow" can be remembered for later sessions; False in a temporary copy."""
-        self._registry = ToolRegistry(later=tool_factories(self.workspace)) if tools is None else ToolRegistry(tools)
+        self._registry = (
+            ToolRegistry(later=tool_factories(self.workspace)) if tools is None else ToolRegistry(tools)
+        )
         self.dialect = dialect_named(dialect)
         self._server_names = ServerNames(self._registry, gemini_names)
         self._registry.watch(self._reread_rules)
-        self._rules = PolicyState(self.workspace.root, policy or Policy(), layers, self.tool_named, self._judge_by)
-        self._scheduler = ToolScheduler(self._registry, self._rules.judge, self, time.time, shorten=shorten_result)
+        self._rules = PolicyState(
+            self.workspace.root, policy or Policy(), layers, self.tool_named, self._judge_by
+        )
+        self._scheduler = ToolScheduler(
+            self._registry, self._rules.judge, self, time.time, shorten=shorten_result
+        )
         self._calls = CallPipeline(self._registry, self._scheduler, self.workspace, partial(self.call, "ask"))
         self._tool_sources = ToolSources(self._registry, self.workspace)
         self._judge_by(self._rules.judge)
@@ -122,26 +129,30 @@ class Session:
     ) -> ToolResult:
         """Runs one call and returns its result; failures that a caller can cause are results, not exceptions.
 
-        ``name`` is a name of ``dialect`` (by default the session's) or a canonical name.  Cancelling the awaiting task cancels the call
-        and propagates.  ``approved``: a person has already approved exactly this call, so it needs no further approval; a deny holds.
-        ``batch``: the other calls of the same message, which a denial or a hook may end.
-        Raises ``SessionError`` when the session is closed.
+        ``name`` is a name of ``dialect`` (by default the session's) or a canonical name.  Cancelling the
+        awaiting task cancels the call and propagates.  ``approved``: a person has already approved exactly
+        this call, so it needs no further approval; a deny holds.  ``batch``: the other calls of the same
+        message, which a denial or a hook may end.  Raises ``SessionError`` when the session is closed.
         """
         arguments = _NO_ARGUMENTS if arguments is None else arguments
         spoken = self._dialect if dialect is None else dialect
         return await self._calls.run(spoken, name, arguments, id, approved=approved, batch=batch)
 
     async def call_many(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
-        """Runs the calls of one message in order, adjacent read-only calls in parallel; returns the results in the order of the calls.
+        """Runs the calls of one message in order, adjacent read-only calls in parallel;
+        returns the results in the order of the calls.
 
-        A call that asks to wait for earlier ones (in Gemini CLI ``wait_for_previous``) runs alone.  After a hook has stopped a call, and in
-        Gemini CLI's dialect after a denial, the calls that have not begun are cancelled.
+        A call that asks to wait for earlier ones (in Gemini CLI ``wait_for_previous``) runs alone.  After a
+        hook has stopped a call, and in Gemini CLI's dialect after a denial, the calls that have not begun are
+        cancelled.
         """
         results: list[ToolResult] = []
         batch = CallBatch()
         for parallel, group in itertools.groupby(calls, key=lambda call: self._can_run_beside(*call)):
             if parallel:
-                results += await _in_parallel([self.call(name, arguments, batch=batch) for name, arguments in group])
+                results += await _in_parallel(
+                    [self.call(name, arguments, batch=batch) for name, arguments in group]
+                )
             else:
                 results += [await self.call(name, arguments, batch=batch) for name, arguments in group]
         return results
@@ -150,20 +161,30 @@ class Session:
         tool = self.tools.get(name)
         return tool is not None and tool.kind.changes_nothing and not self._dialect.waits(arguments)
 
-    async def undo(self, call_id: str | None = None, *, merge: UndoMerge = False, id: str | None = None) -> ToolResult:  # noqa: A002
-        """Restores what a call replaced; the call may be of an earlier session.  Without an id: the last change of this session.
+    async def undo(
+        self,
+        call_id: str | None = None,
+        *,
+        merge: UndoMerge = False,
+        id: str | None = None,  # noqa: A002
+    ) -> ToolResult:
+        """Restores what a call replaced; the call may be of an earlier session.
+        Without an id: the last change of this session.
 
-        Restores all files or none: a file changed since is a ``conflict``, shown as a merge; ``merge`` applies a merge without conflicts.
-        Lines that the call changed and that were changed again since are left as they are with ``merge="keep"``, and restored as they
-        were before the call with ``merge="take_back"``.
-        The undo is itself a call (``id`` is its own), so it can be undone.  It needs no approval, because a person requests it; deny
-        rules and mode ``plan`` apply.  Raises ``SessionError`` when the session is closed.
+        Restores all files or none: a file changed since is a ``conflict``, shown as a merge; ``merge``
+        applies a merge without conflicts.  Lines that the call changed and that were changed again since are
+        left as they are with ``merge="keep"``, and restored as they were before the call with
+        ``merge="take_back"``.  The undo is itself a call (``id`` is its own), so it can be undone.  It needs
+        no approval, because a person requests it; deny rules and mode ``plan`` apply.  Raises
+        ``SessionError`` when the session is closed.
         """
         return await self._calls.undo(call_id, id, merge=merge)
 
     @property
     def changes(self) -> tuple[JournalEntry, ...]:
-        """The last 1,000 calls that changed something in this workspace, including earlier sessions, oldest first."""
+        """The last 1,000 calls that changed something in this workspace, including earlier sessions,
+        oldest first.
+        """
         return self.workspace.journal.changes(self.workspace.relative)
 
     @property
@@ -172,7 +193,9 @@ class Session:
         return self.workspace.journal.notices
 
     def cancel(self, call_id: str) -> bool:
-        """Cancels a call in any state.  Returns False when no call with that id is running.  From another thread, use ``sync()``."""
+        """Cancels a call in any state.  Returns False when no call with that id is running.
+        From another thread, use ``sync()``.
+        """
         return self._scheduler.cancel(call_id)
 
     def new_id(self) -> str:
@@ -181,7 +204,9 @@ class Session:
 
     @property
     def settings(self) -> Settings:
-        """The session's settings.  Setting it affects later calls; ``plugins`` has an effect only when the session is created."""
+        """The session's settings.  Setting it affects later calls;
+        ``plugins`` has an effect only when the session is created.
+        """
         return self.workspace.settings
 
     @settings.setter
@@ -203,7 +228,9 @@ class Session:
 
     @property
     def log(self) -> Path | None:
-        """The session log's file (``nbtools.traces.load`` reads it), which starts with the first call; None while recording is off."""
+        """The session log's file (``nbtools.traces.load`` reads it), which starts with the first call;
+        None while recording is off.
+        """
         return self._session_log.path
 
     # --- dialect
@@ -222,7 +249,9 @@ class Session:
         tools = DialectTools(self._registry, dialect)
         tools.ensure_no_clash()
         self._dialect, self._tools = dialect, tools
-        self.workspace.read_tracker.required = self._dialect.reads_first if self.settings.read_first is None else self.settings.read_first
+        self.workspace.read_tracker.required = (
+            self._dialect.reads_first if self.settings.read_first is None else self.settings.read_first
+        )
         ignore_files, read_ignored = self.settings.ignore_files, self.settings.read_ignored
         self.workspace.ignore_files = self._dialect.ignore_files if ignore_files is None else ignore_files
         self.workspace.reads_ignored = self._dialect.reads_ignored if read_ignored is None else read_ignored
@@ -245,16 +274,22 @@ class Session:
         return DialectTools(self._registry, dialect)
 
     def watch_tools(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Calls ``watcher`` whenever a tool is added or removed, in that thread, until the returned function is called."""
+        """Calls ``watcher`` whenever a tool is added or removed, in that thread,
+        until the returned function is called.
+        """
         return self._registry.watch(watcher)
 
     # --- policy
 
     def decide(self, name: str, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """Returns the policy's decision about a call without running it.  A call that cannot be built is denied, with the reason."""
+        """Returns the policy's decision about a call without running it.
+        A call that cannot be built is denied, with the reason.
+        """
         try:
             call = self.tools.read(name, arguments or _NO_ARGUMENTS, folder=self._calls.command_folder)
-            return self._scheduler.plan(ToolCallRequest("", self.tools.canonical_name(call.tool), call.arguments, name)).decision
+            return self._scheduler.plan(
+                ToolCallRequest("", self.tools.canonical_name(call.tool), call.arguments, name)
+            ).decision
         except ToolFailure as failure:
             return Decision(Action.DENY, failure.message, failure.code)
         except Exception as bug:  # noqa: BLE001 - a tool's own check may raise anything; the call would fail in the same way
@@ -282,7 +317,9 @@ class Session:
 
     @property
     def programs(self) -> ProgramTable | None:
-        """The table of programs used in command analysis; None where the rules add nothing to the built-in table."""
+        """The table of programs used in command analysis;
+        None where the rules add nothing to the built-in table.
+        """
         return self._rules.judge.table
 
     @property
@@ -299,15 +336,26 @@ class Session:
         return (
             name
             if name in self._registry
-            else canonical_rule_name(canonical_tool_name(name, self._dialect), self._server_names.canonical_name)
+            else canonical_rule_name(
+                canonical_tool_name(name, self._dialect), self._server_names.canonical_name
+            )
         )
 
     def unknown_tool(self, name: str) -> str:
-        """Returns what is wrong with the name of a tool in a rule; empty for a tool, a pattern, and an agent's or MCP server's name."""
+        """Returns what is wrong with the name of a tool in a rule;
+        empty for a tool, a pattern, and an agent's or MCP server's name.
+        """
         canonical = self.tool_named(name)
-        if any(sign in name for sign in "*?") or name.startswith("mcp_") or "__" in name or canonical in (*CANONICAL_NAMES, "undo"):
+        if (
+            any(sign in name for sign in "*?")
+            or name.startswith("mcp_")
+            or "__" in name
+            or canonical in (*CANONICAL_NAMES, "undo")
+        ):
             return ""
-        if canonical in self._registry or any(is_name_of(name, dialect_named(one)) for one in dialect_names()):
+        if canonical in self._registry or any(
+            is_name_of(name, dialect_named(one)) for one in dialect_names()
+        ):
             return ""
         return f"There is no tool {name!r}.{did_you_mean(name, self._tool_names())}"
 
@@ -315,16 +363,22 @@ class Session:
         return (*self.tools.names(), *self._registry.names())
 
     def _misspelt_tool(self, name: str) -> str:
-        """Returns ``unknown_tool`` where a tool has almost that name, else empty: a tool of another name may be registered later."""
+        """Returns ``unknown_tool`` where a tool has almost that name, else empty:
+        a tool of another name may be registered later.
+        """
         problem = self.unknown_tool(name)
         return problem if problem and nearest(name, self._tool_names()) else ""
 
     def _warn_of_misspelt_tools(self) -> None:
-        """Warns about deny and ask rules for tools that do not exist and are spelt almost like one: they protect nothing."""
+        """Warns about deny and ask rules for tools that do not exist and are spelt almost like one:
+        they protect nothing.
+        """
         for policy in (self._rules.policy, *(layer.policy for layer in self._rules.layers)):
             for action in (Action.DENY, Action.ASK):
                 for rule in policy.rules(action):
-                    if problem := self._misspelt_tool(rule.tool if isinstance(rule, Rule) else read_rule(rule).tool):
+                    if problem := self._misspelt_tool(
+                        rule.tool if isinstance(rule, Rule) else read_rule(rule).tool
+                    ):
                         warnings.warn(f"The {action} rule {rule} applies to no tool. {problem}", stacklevel=3)
 
     def _reread_rules(self) -> None:
@@ -355,9 +409,10 @@ class Session:
     def allow(self, rule: str, *, save: bool = False, by: str = "") -> None:
         """Adds a grant for this session or, with ``save``, also for later sessions in this workspace.
 
-        Calls that await approval and are covered by it run without another answer.
-        ``by``: the id of the call whose approval added it.  Raises ``PolicyError`` for an invalid rule, and for one whose tool does not
-        exist and is spelt almost like one; ``ToolFailure`` where it cannot be saved; then nothing has changed.
+        Calls that await approval and are covered by it run without another answer.  ``by``: the id of the
+        call whose approval added it.  Raises ``PolicyError`` for an invalid rule, and for one whose tool does
+        not exist and is spelt almost like one; ``ToolFailure`` where it cannot be saved; then nothing has
+        changed.
         """
         if problem := self._misspelt_tool(read_rule(rule).tool):
             raise PolicyError(f"The rule {rule} has no effect. {problem}")
@@ -365,21 +420,28 @@ class Session:
         self._scheduler.reconsider()
 
     def revoke(self, rule: str) -> bool:
-        """Removes a grant, a saved one from disk as well.  Returns False when there is no such grant.  Raises ``ToolFailure``."""
+        """Removes a grant, a saved one from disk as well.  Returns False when there is no such grant.
+        Raises ``ToolFailure``.
+        """
         return self._rules.revoke(rule)
 
     # --- tools from other sources
 
-    async def discover(self, discovery_command: Command, call_command: Command, *, seconds: float = 60) -> DiscoveryResult:
+    async def discover(
+        self, discovery_command: Command, call_command: Command, *, seconds: float = 60
+    ) -> DiscoveryResult:
         """Registers the tools that a command of the project lists, in place of those discovered before.
 
-        See ``nbtools.discover``; its result names the tools that could not be used.  Raises ``ToolFailure``; then nothing has changed.
+        See ``nbtools.discover``; its result names the tools that could not be used.
+        Raises ``ToolFailure``; then nothing has changed.
         """
         return await self._tool_sources.discover(discovery_command, call_command, seconds)
 
     @property
     def mcp(self) -> McpServers:
-        """The MCP servers.  A server's tools belong to the session while it is connected; servers must be added or loaded first."""
+        """The MCP servers.  A server's tools belong to the session while it is connected;
+        servers must be added or loaded first.
+        """
         return self._calls.servers.servers
 
     @property
@@ -389,7 +451,9 @@ class Session:
 
     @property
     def model(self) -> LanguageModel | None:
-        """The model that tools and MCP servers may send requests to (``nbtools.agents.model_named``); None: such requests fail."""
+        """The model that tools and MCP servers may send requests to (``nbtools.agents.model_named``);
+        None: such requests fail.
+        """
         return self.workspace.model
 
     @model.setter
@@ -413,12 +477,18 @@ class Session:
     @hooks.setter
     def hooks(self, hooks: Iterable[Hook]) -> None:
         self._hooks = tuple(hooks)
-        self._scheduler.hooks = scheduler.Hooks(self._hooks, str(self.workspace.root), self._calls.prefix) if self._hooks else None
+        self._scheduler.hooks = (
+            scheduler.Hooks(self._hooks, str(self.workspace.root), self._calls.prefix)
+            if self._hooks
+            else None
+        )
 
     # --- declarations and history
 
     def declarations(self, provider: Provider) -> list[Json]:
-        """Returns the tools' declarations in the format of ``gemini``, ``anthropic``, ``openai`` or ``mcp``."""
+        """Returns the tools' declarations in the format of ``gemini``, ``anthropic``,
+        ``openai`` or ``mcp``.
+        """
         return declarations(self.tools.values(), provider)
 
     @property
@@ -438,11 +508,15 @@ class Session:
     # --- life cycle
 
     def sync(self) -> BlockingSession:
-        """Returns this session without ``await``, for use in any thread; it runs in its own event loop until it is closed."""
+        """Returns this session without ``await``, for use in any thread;
+        it runs in its own event loop until it is closed.
+        """
         return BlockingSession(self)
 
     async def close(self) -> None:
-        """Cancels running calls and ends background commands and terminals; later calls raise ``SessionError``."""
+        """Cancels running calls and ends background commands and terminals;
+        later calls raise ``SessionError``.
+        """
         self._calls.close()
         await self._calls.servers.close()
         await self._scheduler.close()
@@ -452,7 +526,9 @@ class Session:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.close()
 
 

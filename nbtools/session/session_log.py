@@ -16,7 +16,9 @@ Observe = Callable[[Observer], Callable[[], None]]
 
 
 class SessionLog:
-    """Writes one session's log, from the first call after ``start``.  Starting again after ``stop`` begins a new file."""
+    """Writes one session's log, from the first call after ``start``.
+    Starting again after ``stop`` begins a new file.
+    """
 
     def __init__(self, root: Path, session: str, observe: Observe) -> None:
         self._root = root
@@ -62,7 +64,9 @@ class _Log:
 
     @cached_property
     def recorder(self) -> SessionLogRecorder:
-        from nbtools.traces.recording.session_logs import SessionLogRecorder  # noqa: PLC0415 - see the comment above
+        from nbtools.traces.recording.session_logs import (  # noqa: PLC0415 - see the comment above
+            SessionLogRecorder,
+        )
 
         return SessionLogRecorder(*self._recorder_arguments)
 

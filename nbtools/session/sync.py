@@ -28,7 +28,9 @@ _CLEANUP_TIMEOUT = 10.0
 
 
 class BlockingSession:
-    """``Session`` without ``await``.  ``session`` is the wrapped session; change its mutable parts only through ``run``."""
+    """``Session`` without ``await``.  ``session`` is the wrapped session;
+    change its mutable parts only through ``run``.
+    """
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -37,7 +39,9 @@ class BlockingSession:
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Runs a coroutine in the session's loop; cancelling the future cancels it there.  Raises ``SessionError`` once closed."""
+        """Runs a coroutine in the session's loop; cancelling the future cancels it there.
+        Raises ``SessionError`` once closed.
+        """
         self._must_be_open(work)
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
@@ -47,7 +51,9 @@ class BlockingSession:
             raise SessionError("This session is closed; open a new one.")
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine in the session's loop and returns its result.  An interrupt cancels it, waits for its end and propagates."""
+        """Runs a coroutine in the session's loop and returns its result.
+        An interrupt cancels it, waits for its end and propagates.
+        """
         self._must_be_open(work)
         ended = threading.Event()
         future = self.submit(_signal_end(work, ended))
@@ -58,7 +64,13 @@ class BlockingSession:
             ended.wait(_CLEANUP_TIMEOUT)
             raise
 
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, id: str | None = None) -> ToolResult:  # noqa: A002
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        id: str | None = None,  # noqa: A002
+    ) -> ToolResult:
         """See ``Session.call``."""
         return self.run(self.session.call(name, arguments, id=id))
 
@@ -66,7 +78,13 @@ class BlockingSession:
         """See ``Session.call_many``."""
         return self.run(self.session.call_many(calls))
 
-    def undo(self, call_id: str | None = None, *, merge: UndoMerge = False, id: str | None = None) -> ToolResult:  # noqa: A002
+    def undo(
+        self,
+        call_id: str | None = None,
+        *,
+        merge: UndoMerge = False,
+        id: str | None = None,  # noqa: A002
+    ) -> ToolResult:
         """See ``Session.undo``."""
         return self.run(self.session.undo(call_id, merge=merge, id=id))
 
@@ -126,7 +144,9 @@ class BlockingSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

@@ -36,10 +36,16 @@ class ToolSources:
         for problem in found.problems:
             warnings.warn(problem, stacklevel=3)
 
-    async def discover(self, discovery_command: Command, call_command: Command, seconds: float) -> DiscoveryResult:
-        """Registers the tools that a command lists and removes those discovered before.  After ``ToolFailure`` nothing has changed."""
+    async def discover(
+        self, discovery_command: Command, call_command: Command, seconds: float
+    ) -> DiscoveryResult:
+        """Registers the tools that a command lists and removes those discovered before.
+        After ``ToolFailure`` nothing has changed.
+        """
         taken = set(self._registry.names()) - set(self._discovered)
-        discovered = await plugins.discover(discovery_command, call_command, self._workspace, taken=taken, seconds=seconds)
+        discovered = await plugins.discover(
+            discovery_command, call_command, self._workspace, taken=taken, seconds=seconds
+        )
         for name in self._discovered:
             if name in self._registry:
                 self._registry.unregister(name)
@@ -65,7 +71,9 @@ class LazyMcpServers:
 
     @property
     def servers(self) -> McpServers:
-        """The servers, created now if need be; with those from configuration files where the settings say so."""
+        """The servers, created now if need be;
+        with those from configuration files where the settings say so.
+        """
         with self._lock:  # another thread may ask, too
             if self._servers is None:
                 self._servers = self._create()
@@ -76,16 +84,25 @@ class LazyMcpServers:
         return self._servers is not None
 
     def _create(self) -> McpServers:
-        from nbtools.mcp.client.sampling import Sampling  # noqa: PLC0415 - a session without servers need not load them
+        from nbtools.mcp.client.sampling import (  # noqa: PLC0415 - a session without servers need not load them
+            Sampling,
+        )
         from nbtools.mcp.client.servers import McpServers  # noqa: PLC0415 - as above
 
-        servers = McpServers(self._registry, self._workspace.root, self._ask, Sampling(lambda: self._workspace.model, self._run))
+        servers = McpServers(
+            self._registry,
+            self._workspace.root,
+            self._ask,
+            Sampling(lambda: self._workspace.model, self._run),
+        )
         if self._workspace.settings.servers:
             servers.load()
         return servers
 
     async def connect_for(self, tool: str, tools: DialectTools) -> None:
-        """Connects the server that offers the MCP tool ``tool``, unless it is connected.  Raises ``ToolFailure`` when that fails."""
+        """Connects the server that offers the MCP tool ``tool``, unless it is connected.
+        Raises ``ToolFailure`` when that fails.
+        """
         if tool not in tools and (self._servers is not None or self._workspace.settings.servers):
             await self.servers.ensure_connected(tool)
 

@@ -1,4 +1,5 @@
-"""Command analysis: what a command line does, by a strict parser and a table of what programs do with their arguments.
+"""Command analysis: what a command line does,
+by a strict parser and a table of what programs do with their arguments.
 
 A module is imported when one of its names is first used: analysis needs the large tables of programs.
 """

@@ -1,4 +1,6 @@
-"""Data model of the command analysis: programs with their words, their effects, and the commands of a line."""
+"""Data model of the command analysis: programs with their words, their effects,
+and the commands of a line.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _DASH = re.compile(r"""["']*(?:[-$`*?\[{]|[@+!]\()""")
 
 
 class StartedProgram(NamedTuple):
-    """A program with its words.  Words at ``dynamic`` positions are source text, the others are what the program gets."""
+    """A program with its words.  Words at ``dynamic`` positions are source text,
+    the others are what the program gets.
+    """
 
     words: tuple[str, ...]
     dynamic: frozenset[int] = frozenset()
@@ -26,7 +30,9 @@ class StartedProgram(NamedTuple):
     has_input: bool = False
     """Whether its input comes from a pipe, a here-document or a file."""
     input_names: tuple[str, ...] = ()
-    """Patterns of the file names that its input consists of, with nothing else; empty where it may be any text."""
+    """Patterns of the file names that its input consists of, with nothing else;
+    empty where it may be any text.
+    """
     found: tuple[str, ...] = ()
     """Patterns of the file names that ``{}`` in its words stands for; empty where it may be any text."""
 
@@ -44,14 +50,20 @@ class StartedProgram(NamedTuple):
         return position not in self.splits and position not in self.dashes
 
     def may_be_option(self, position: int) -> bool:
-        """Whether the word, or one that it expands to, may begin with a dash; names that match a wildcard begin like it."""
-        return position in self.dashes or (position in self.splits and re.search(r"[$`]", self.words[position]) is not None)
+        """Whether the word, or one that it expands to, may begin with a dash;
+        names that match a wildcard begin like it.
+        """
+        return position in self.dashes or (
+            position in self.splits and re.search(r"[$`]", self.words[position]) is not None
+        )
 
     def part(self, start: int, end: int | None = None, assignments: tuple[str, ...] = ()) -> StartedProgram:
         """Returns the program formed by the words from ``start`` to before ``end``."""
         last = len(self.words) if end is None else end
         if not self.dynamic:
-            return StartedProgram(self.words[start:last], assignments=assignments, has_input=self.has_input, found=self.found)
+            return StartedProgram(
+                self.words[start:last], assignments=assignments, has_input=self.has_input, found=self.found
+            )
 
         def shifted(places: frozenset[int]) -> frozenset[int]:
             return frozenset(place - start for place in places if start <= place < last)
@@ -67,17 +79,25 @@ class StartedProgram(NamedTuple):
         )
 
     def with_found(
-        self, words: tuple[str, ...], found: frozenset[int], names: tuple[str, ...] = (), *, several: bool, options: bool = True
+        self,
+        words: tuple[str, ...],
+        found: frozenset[int],
+        names: tuple[str, ...] = (),
+        *,
+        several: bool,
+        options: bool = True,
     ) -> StartedProgram:
         """Returns the program with words that another program fills in at the positions ``found``.
 
-        ``names``: patterns of what it fills in.  With ``several``, each may be any number of words.  ``options``: whether they may be
-        options.
+        ``names``: patterns of what it fills in.  With ``several``, each may be any number of words.
+        ``options``: whether they may be options.
         """
         split_positions = found if several else frozenset[int]()
         dashes = self.dashes | split_positions if options else self.dashes
         splits = self.splits | split_positions
-        return StartedProgram(words, self.dynamic | found, splits, dashes, self.assignments, self.has_input, found=names)
+        return StartedProgram(
+            words, self.dynamic | found, splits, dashes, self.assignments, self.has_input, found=names
+        )
 
 
 def dashes_of(words: tuple[str, ...], dynamic: frozenset[int]) -> frozenset[int]:
@@ -86,7 +106,9 @@ def dashes_of(words: tuple[str, ...], dynamic: frozenset[int]) -> frozenset[int]
 
 
 class Script(NamedTuple):
-    """A text that a shell would run.  ``known``: the text is literal, with no expansion by the outer shell."""
+    """A text that a shell would run.  ``known``:
+    the text is literal, with no expansion by the outer shell.
+    """
 
     text: str
     known: bool = True
@@ -101,7 +123,9 @@ class Effects(NamedTuple):
     named: tuple[str, ...] = ()
     """Files that it writes because an option names them, not by its purpose; they are also in ``writes``."""
     rewrites: tuple[str, ...] = ()
-    """The options that make it write files it otherwise only reads; a rule that contains one allows these writes."""
+    """The options that make it write files it otherwise only reads;
+    a rule that contains one allows these writes.
+    """
     removes: tuple[str, ...] = ()
     """Paths that it deletes, or changes recursively."""
     links: tuple[str, ...] = ()
@@ -149,10 +173,12 @@ def is_input(word: str) -> bool:
 
 
 class AnalysedCommand(NamedTuple):
-    """A program that would be started, by the shell itself or by another program (``env``, ``xargs``, ``find -exec``, ``sh -c`` …).
+    """A program that would be started, by the shell itself or by another program (``env``, ``xargs``,
+    ``find -exec``, ``sh -c`` …).
 
-    Paths are relative to where the command line starts: after ``cd sub &&`` the path ``x`` is ``sub/x``; where the ``cd`` may have failed
-    or been skipped, both are listed.  A path that is only known at run time is listed as written, ``$F`` or ``*.py``.
+    Paths are relative to where the command line starts: after ``cd sub &&`` the path ``x`` is ``sub/x``;
+    where the ``cd`` may have failed or been skipped, both are listed.  A path that is only known at run time
+    is listed as written, ``$F`` or ``*.py``.
     """
 
     text: str
@@ -160,31 +186,42 @@ class AnalysedCommand(NamedTuple):
     words: tuple[str, ...]
     """The program and its arguments, quotes removed; empty for a bare redirect or assignment."""
     assignments: tuple[str, ...] = ()
-    """``NAME=value`` before the program, also those set by ``env``; one that could change which programs run is a ``risk``."""
+    """``NAME=value`` before the program, also those set by ``env``;
+    one that could change which programs run is a ``risk``.
+    """
     dynamic: tuple[int, ...] = ()
     """Positions in ``words`` that are only known at run time; with 0 among them the program is not known."""
     via: tuple[str, ...] = ()
     """The programs that start it, outermost first; empty where the shell does."""
     transparent: bool = False
-    """Whether it only starts a program that is listed separately (``env``, ``nice``, ``timeout`` …), so it is allowed when that is.
-    Also true for a bare assignment or redirect, of which only ``writes`` and ``risk`` count."""
+    """Whether it only starts a program that is listed separately (``env``, ``nice``, ``timeout`` …), so it is
+    allowed when that is. Also true for a bare assignment or redirect, of which only ``writes`` and ``risk``
+    count.
+    """
     risk: str = ""
-    """Why only a rule with exactly this command, assignments included, may allow it; empty where an open-ended rule may."""
+    """Why only a rule with exactly this command, assignments included, may allow it;
+    empty where an open-ended rule may.
+    """
     spelled: int = 0
     """The number of first words that determine what it runs; a rule that spells these out may allow it."""
     reads: tuple[str, ...] = ()
     """Files and folders that it is known to read."""
     writes: tuple[str, ...] = ()
-    """Files and folders that it is known to write, by redirects or by what it does (``tee``, ``cp``, ``rm``, ``sed -i`` …)."""
+    """Files and folders that it is known to write, by redirects or by what it does (``tee``, ``cp``, ``rm``,
+    ``sed -i`` …).
+    """
     removes: tuple[str, ...] = ()
     """Files and folders that it deletes, moves away or changes the permissions of, with all contents."""
     redirected: tuple[str, ...] = ()
     """The part of ``writes`` that redirects write; a rule for the program does not cover it."""
     named: tuple[str, ...] = ()
-    """The part of ``writes`` that options name and that is not the program's purpose.  Only a rule with these words or for the file
-    covers it."""
+    """The part of ``writes`` that options name and that is not the program's purpose.
+    Only a rule with these words or for the file covers it.
+    """
     rewrites: tuple[str, ...] = ()
-    """The options that make it write files it otherwise only reads; a rule that contains one covers the writes."""
+    """The options that make it write files it otherwise only reads;
+    a rule that contains one covers the writes.
+    """
     links: tuple[str, ...] = ()
     """Paths at which it may create links or arbitrary files."""
     unclear: tuple[str, ...] = ()
@@ -194,17 +231,23 @@ class AnalysedCommand(NamedTuple):
     folders: tuple[str, ...] = ("",)
     """The folders that it may run in, relative to where the command line starts."""
     critical: str = ""
-    """Why it needs approval in every mode: it deletes something essential (``/``, the home folder, the workspace …)."""
+    """Why it needs approval in every mode:
+    it deletes something essential (``/``, the home folder, the workspace …).
+    """
     harmless: bool = False
     """Whether it is known to change nothing."""
     launched: tuple[str, ...] = ()
     """All words including the launcher's, as a rule may also name it: ``uv run pytest -q``."""
     plain: tuple[str, ...] = ()
-    """Its words without harmless options before the sub-command, if there are any: ``git log`` for ``git --no-pager log``."""
+    """Its words without harmless options before the sub-command, if there are any:
+    ``git log`` for ``git --no-pager log``.
+    """
     entry: str = ""
     """The entry of the table of programs that was used; empty for a program that is not in the table."""
     folder_risk: str = ""
-    """Why it may be another program, or run others, in another folder; empty if it does not depend on the folder."""
+    """Why it may be another program, or run others, in another folder;
+    empty if it does not depend on the folder.
+    """
     edits: bool = False
     """Whether it is an ordinary change of files, which mode ``auto_edit`` allows."""
     note: str = ""
@@ -219,21 +262,26 @@ class AnalysedCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommandAnalysis:
-    """The analysis of a command line.  ``doubt`` says why its result is not reliable, for example because of hidden characters.
+    """The analysis of a command line.  ``doubt`` says why its result is not reliable,
+    for example because of hidden characters.
 
-    ``unverified`` says why the strict reader does not accept the line.  Deny and ask rules still apply to its commands, but only a rule
-    with exactly the whole line may allow it.
+    ``unverified`` says why the strict reader does not accept the line.  Deny and ask rules still apply to its
+    commands, but only a rule with exactly the whole line may allow it.
     """
 
     commands: tuple[AnalysedCommand, ...]
     doubt: str = ""
     unverified: str = ""
     uses_file_names: bool = False
-    """Whether names of files in the workspace become words of a program; then no name may look like an option."""
+    """Whether names of files in the workspace become words of a program;
+    then no name may look like an option.
+    """
 
     @property
     def harmless(self) -> bool:
         """Whether the whole line is known to change nothing."""
         if self.doubt or self.unverified:
             return False
-        return all(act.harmless or (act.transparent and not (act.writes or act.risk)) for act in self.commands)
+        return all(
+            act.harmless or (act.transparent and not (act.writes or act.risk)) for act in self.commands
+        )

@@ -7,10 +7,15 @@ import re
 from nbtools.shell.path_text import normal_path
 
 _HOME = re.compile(r"(?:~[\w.-]*|\$HOME|\$\{HOME\})(?P<rest>/.*)?\Z", re.DOTALL)
-_HERE = re.compile(r"(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`|\$OLDPWD|\$\(git rev-parse --show-toplevel\))(?P<rest>/.*)?\Z", re.DOTALL)
+_HERE = re.compile(
+    r"(?:\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`|\$OLDPWD|\$\(git rev-parse --show-toplevel\))(?P<rest>/.*)?\Z",
+    re.DOTALL,
+)
 _BELOW_VARIABLE = re.compile(r"(?:\$\w+|\$\{\w+\}|\$\{\w+:?-\})+/", re.DOTALL)
 _BRACKETS = re.compile(r"\[[^]/]*\]")
-_DEVICE = re.compile(r"/+dev/+(?!null\Z|zero\Z|full\Z|u?random\Z|std(?:in|out|err)\Z|tty\Z|fd/|pts/|shm/|ptmx\Z|tcp/|udp/)")
+_DEVICE = re.compile(
+    r"/+dev/+(?!null\Z|zero\Z|full\Z|u?random\Z|std(?:in|out|err)\Z|tty\Z|fd/|pts/|shm/|ptmx\Z|tcp/|udp/)"
+)
 
 
 def critical_removal(path: str, *, dynamic: bool) -> str:
@@ -24,7 +29,11 @@ def critical_removal(path: str, *, dynamic: bool) -> str:
         found = anchor.match(path) if dynamic or path.startswith("~") else None
         if found:
             rest = normal_path("." + (found["rest"] or ""))
-            return f"{written} is {name} or everything in it" if rest.startswith("..") or rest == "." or _all_of(rest) else ""
+            return (
+                f"{written} is {name} or everything in it"
+                if rest.startswith("..") or rest == "." or _all_of(rest)
+                else ""
+            )
     return _plain(path, written, dynamic=dynamic)
 
 
@@ -32,9 +41,15 @@ def _plain(path: str, written: str, *, dynamic: bool) -> str:
     clean = normal_path(path) if path else ""
     parts = [part for part in clean.split("/") if part]
     if clean.startswith("/"):
-        if len(parts) <= 1 or (len(parts) == 2 and (parts[0] in ("home", "Users") or (dynamic and _all_of(parts[1])))):
+        if len(parts) <= 1 or (
+            len(parts) == 2 and (parts[0] in ("home", "Users") or (dynamic and _all_of(parts[1])))
+        ):
             return f"{written} is the root or a folder right below it"
-        return f"{written} begins with a pattern right below the root" if dynamic and re.search(r"[*?\[{]", parts[0]) else ""
+        return (
+            f"{written} begins with a pattern right below the root"
+            if dynamic and re.search(r"[*?\[{]", parts[0])
+            else ""
+        )
     if clean in ("", ".") or set(parts) == {".."}:
         return f"{written} is the working directory or a folder above it" if path else ""
     if dynamic and parts and _all_of(parts[-1]) and set(parts[:-1]) <= {".."}:

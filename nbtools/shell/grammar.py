@@ -1,8 +1,8 @@
 """Finds the simple commands of a bash command line with tree-sitter's grammar.
 
-It finds them in lists, pipes, groups, subshells, functions, loops, branches, here-documents and substitutions.  Cards show these commands,
-and deny and ask rules are matched with them.  The grammar differs from bash in places, so allow rules need the strict reader in
-``nbtools.shell``.
+It finds them in lists, pipes, groups, subshells, functions, loops, branches, here-documents and
+substitutions.  Cards show these commands, and deny and ask rules are matched with them.  The grammar differs
+from bash in places, so allow rules need the strict reader in ``nbtools.shell``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """A redirect: ``> target``, ``2>> target``, ``<<< word``, ``<< delimiter``.  ``target`` is unquoted if possible, empty for ``<&-``.
+    """A redirect: ``> target``, ``2>> target``, ``<<< word``, ``<< delimiter``.
+    ``target`` is unquoted if possible, empty for ``<&-``.
 
-    ``dynamic``: the target is only known at run time.  ``body`` is the text of a here-document; ``expands``: the shell expands it.
+    ``dynamic``: the target is only known at run time.
+    ``body`` is the text of a here-document; ``expands``: the shell expands it.
     """
 
     operator: str
@@ -39,7 +41,11 @@ class Redirect:
         """Whether it opens a file for writing; descriptors and ``/dev/null`` do not count."""
         if self.operator in _WRITING:
             return not _NO_FILE.match(self.target)
-        return self.operator == ">&" and not re.fullmatch(r"\d*-?", self.target) and not _NO_FILE.match(self.target)
+        return (
+            self.operator == ">&"
+            and not re.fullmatch(r"\d*-?", self.target)
+            and not _NO_FILE.match(self.target)
+        )
 
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
@@ -50,10 +56,11 @@ _NO_FILE = re.compile(r"/dev/(?:null|stdout|stderr)\Z")
 class SimpleCommand:
     """A program, builtin or function with its arguments.
 
-    ``operator`` joins it to the command before: ``""`` ``&&`` ``||`` ``;`` ``|`` ``|&`` ``&``.  Literal words in ``argv`` are unquoted.  A
-    word in which the shell expands something keeps its source text, and its position is in ``dynamic``; also in ``splits`` if it may become
-    several words or none.  ``assignments`` are source text.  ``argv`` is empty for assignments alone, and for the redirects of a group or
-    loop, which are a command of their own.  ``nested``: inside a substitution, subshell, group, function, loop or branch.
+    ``operator`` joins it to the command before: ``""`` ``&&`` ``||`` ``;`` ``|`` ``|&`` ``&``.  Literal words
+    in ``argv`` are unquoted.  A word in which the shell expands something keeps its source text, and its
+    position is in ``dynamic``; also in ``splits`` if it may become several words or none.  ``assignments``
+    are source text.  ``argv`` is empty for assignments alone, and for the redirects of a group or loop, which
+    are a command of their own.  ``nested``: inside a substitution, subshell, group, function, loop or branch.
     """
 
     text: str
@@ -68,7 +75,9 @@ class SimpleCommand:
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """A parsed command line, its commands in the order written.  ``parse_error`` is empty when all of it was understood."""
+    """A parsed command line, its commands in the order written.
+    ``parse_error`` is empty when all of it was understood.
+    """
 
     text: str
     commands: tuple[SimpleCommand, ...]
@@ -110,11 +119,17 @@ def _unreadable(command: str) -> str:
 
 @functools.cache
 def _missing_grammar() -> str:
-    return "" if importlib.util.find_spec("tree_sitter_bash") else "the grammar of shell commands is not available here (tree-sitter-bash)"
+    return (
+        ""
+        if importlib.util.find_spec("tree_sitter_bash")
+        else "the grammar of shell commands is not available here (tree-sitter-bash)"
+    )
 
 
 def _respelled(source: bytes) -> bytes:
-    """Replaces the lone ``-`` of ``python - <<EOF``, which the grammar drops, by another byte; ``source_of`` restores it."""
+    """Replaces the lone ``-`` of ``python - <<EOF``, which the grammar drops, by another byte;
+    ``source_of`` restores it.
+    """
     return re.sub(rb"(?<=[ \t])-(?=[ \t]+(?:<|\d*>))", b"\x1a", source)
 
 
@@ -151,9 +166,11 @@ def _tree(source: bytes) -> Node:
 
 
 class WideCharacterEncoding:
-    """Replaces characters above U+FFFF, which crash the grammar after a brace (tree-sitter-bash issue 337), and restores them.
+    """Replaces characters above U+FFFF, which crash the grammar after a brace (tree-sitter-bash issue 337),
+    and restores them.
 
-    Each is encoded as two control characters with as many bytes in total, which cannot occur in a line otherwise.
+    Each is encoded as two control characters with as many bytes in total,
+    which cannot occur in a line otherwise.
     """
 
     def __init__(self, command: str) -> None:
@@ -180,7 +197,10 @@ class WideCharacterEncoding:
             text=self._one(command.text),
             argv=self._all(command.argv),
             assignments=self._all(command.assignments),
-            redirects=tuple(replace(one, target=self._one(one.target), body=self._one(one.body)) for one in command.redirects),
+            redirects=tuple(
+                replace(one, target=self._one(one.target), body=self._one(one.body))
+                for one in command.redirects
+            ),
         )
 
     def _all(self, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -191,7 +211,9 @@ class WideCharacterEncoding:
 
 
 _DEEPEST = 300
-"""The most visits of each byte, on average.  Texts of nested commands are copies, so deep nesting would take quadratic time."""
+"""The most visits of each byte, on average.
+Texts of nested commands are copies, so deep nesting would take quadratic time.
+"""
 
 
 class _Visit(NamedTuple):
@@ -225,7 +247,9 @@ class _Walk:
         if stack:
             self.problem = "it is nested too deeply"
         problem = self.problem or (_first_error(root) if root.has_error else "")
-        return ShellCommand(self.text, tuple(self.commands), self.substitutes, self.redirects, problem, tuple(self.functions))
+        return ShellCommand(
+            self.text, tuple(self.commands), self.substitutes, self.redirects, problem, tuple(self.functions)
+        )
 
     def _visit(self, visit: _Visit) -> Iterator[_Visit]:
         kind = visit.node.type
@@ -243,7 +267,9 @@ class _Walk:
         return self._inside(visit)
 
     def _statements(self, visit: _Visit, operator: str, nested: bool) -> Iterator[_Visit]:
-        """Yields the statements of a list, compound command or substitution, each with the operator before it."""
+        """Yields the statements of a list, compound command or substitution,
+        each with the operator before it.
+        """
         for child in visit.node.children:
             if child.type in nodes.OPERATORS:
                 operator = child.type
@@ -261,7 +287,9 @@ class _Walk:
         return (_Visit(child, "", visit.nested) for child in visit.node.named_children)
 
     def _redirected(self, visit: _Visit) -> Iterator[_Visit]:
-        """Assigns redirects to the last simple command before them; those of a group or loop become a command of their own."""
+        """Assigns redirects to the last simple command before them;
+        those of a group or loop become a command of their own.
+        """
         body = visit.node.child_by_field_name("body")
         redirects = nodes.redirects_of(visit.node)
         owner = nodes.last_simple(body)
@@ -275,7 +303,9 @@ class _Walk:
             yield from self._inside_redirect(redirect, visit.nested)
 
     def _inside_redirect(self, redirect: Node, nested: bool) -> Iterator[_Visit]:
-        """Visits what follows ``<<EOF`` on its line; in this grammar it is a child of the redirect, operators included."""
+        """Visits what follows ``<<EOF`` on its line;
+        in this grammar it is a child of the redirect, operators included.
+        """
         operator = ""
         for child in redirect.children:
             if child.type in nodes.OPERATORS:
@@ -296,8 +326,12 @@ class _Walk:
         for redirect in own:
             yield from self._inside_redirect(redirect, visit.nested)
 
-    def _add(self, visit: _Visit, text: str, parts: list[Node], own: list[Node], outer: Sequence[Node] = ()) -> None:
-        """Adds a command.  ``own`` redirects are part of ``text`` unless that is empty, ``outer`` ones are not."""
+    def _add(
+        self, visit: _Visit, text: str, parts: list[Node], own: list[Node], outer: Sequence[Node] = ()
+    ) -> None:
+        """Adds a command.  ``own`` redirects are part of ``text`` unless that is empty,
+        ``outer`` ones are not.
+        """
         redirects = list(nodes.flat_redirects([*own, *outer]))
         parts = [*parts, *(word for redirect in redirects for word in nodes.redirect_words(redirect)[1])]
         words = [word_of(group, self.source) for group in nodes.group_adjacent(parts)]

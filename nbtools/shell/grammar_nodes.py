@@ -1,4 +1,6 @@
-"""Interprets nodes of tree-sitter-bash's syntax trees: words with quotes and escapes removed, redirects, kinds of statements."""
+"""Interprets nodes of tree-sitter-bash's syntax trees:
+words with quotes and escapes removed, redirects, kinds of statements.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Word(NamedTuple):
-    """A shell word.  ``text`` is the word as the program gets it; if the shell expands something in it, its source, and ``dynamic`` is set.
+    """A shell word.  ``text`` is the word as the program gets it;
+    if the shell expands something in it, its source, and ``dynamic`` is set.
 
     ``splits``: it may expand to several words or none.
     """
@@ -24,7 +27,9 @@ class Word(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A part of a word: its meaning (None: only known at run time), its unquoted text, whether it may become several words."""
+    """A part of a word: its meaning (None:
+    only known at run time), its unquoted text, whether it may become several words.
+    """
 
     meaning: str | None
     bare: str
@@ -63,8 +68,13 @@ def may_expand(bare: str) -> bool:
 
 
 def _braces(bare: str) -> bool:
-    """Whether the text has ``{a,b}`` or ``{1..3}``.  Splitting takes linear time, where a search would take quadratic time."""
-    return any("," in inside or ".." in inside for inside in (piece.partition("}")[0] for piece in bare.split("{")[1:]))
+    """Whether the text has ``{a,b}`` or ``{1..3}``.
+    Splitting takes linear time, where a search would take quadratic time.
+    """
+    return any(
+        "," in inside or ".." in inside
+        for inside in (piece.partition("}")[0] for piece in bare.split("{")[1:])
+    )
 
 
 def _pieces(nodes: Iterable[Node]) -> Iterable[_Piece]:
@@ -73,7 +83,9 @@ def _pieces(nodes: Iterable[Node]) -> Iterable[_Piece]:
     while stack:
         node = stack.pop()
         if node.start_byte > end:
-            yield _Piece(None, "", splits=True)  # the grammar omits something between the parts, so the meaning is not known
+            yield _Piece(
+                None, "", splits=True
+            )  # the grammar omits something between the parts, so the meaning is not known
         end = max(end, node.end_byte if node.type not in _JOINED or not node.child_count else node.start_byte)
         if node.type in _JOINED and node.child_count:
             stack.extend(reversed(node.children))
@@ -100,12 +112,26 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: found[1].strip("\n"), text, flags=re.DOTALL)
 
 
-_ANSI_C = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
-_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_ANSI_C = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_LETTERS = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "v": "\v",
+}
 
 
 def _ansi_c(text: str) -> str | None:
-    """Returns the text of ``$'…'``; None where it contains NUL, which ends the word, or bytes above 127, which may be no character."""
+    """Returns the text of ``$'…'``; None where it contains NUL, which ends the word, or bytes above 127,
+    which may be no character.
+    """
     meaning = _ANSI_C.sub(_ansi_c_escape, text)
     return None if "\0" in meaning else meaning
 
@@ -121,18 +147,39 @@ def _ansi_c_escape(found: re.Match[str]) -> str:
 
 OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&"})
 STARTERS = frozenset({"then", "do", "else", "in", ")", ";;", ";&", ";;&"})
-SIMPLE = frozenset({"command", "test_command", "declaration_command", "unset_command", "variable_assignment", "variable_assignments"})
+SIMPLE = frozenset(
+    {
+        "command",
+        "test_command",
+        "declaration_command",
+        "unset_command",
+        "variable_assignment",
+        "variable_assignments",
+    }
+)
 LISTS = frozenset({"program", "list", "pipeline", "negated_command"})
 SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 COMPOUND = {
-    *("subshell", "compound_statement", "do_group", "function_definition", "if_statement", "elif_clause", "else_clause"),
+    *(
+        "subshell",
+        "compound_statement",
+        "do_group",
+        "function_definition",
+        "if_statement",
+        "elif_clause",
+        "else_clause",
+    ),
     *("while_statement", "for_statement", "c_style_for_statement", "case_statement", "case_item"),
 }
 REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 
-_HOLDERS = (LISTS | COMPOUND | SUBSTITUTIONS | {"redirected_statement", "ERROR", "heredoc_redirect"}) - {"c_style_for_statement"}
+_HOLDERS = (LISTS | COMPOUND | SUBSTITUTIONS | {"redirected_statement", "ERROR", "heredoc_redirect"}) - {
+    "c_style_for_statement"
+}
 _STATEMENTS = SIMPLE | LISTS | COMPOUND | {"redirected_statement"}
-_CONDITIONS = frozenset({"binary_expression", "unary_expression", "parenthesized_expression", "negated_expression"})
+_CONDITIONS = frozenset(
+    {"binary_expression", "unary_expression", "parenthesized_expression", "negated_expression"}
+)
 
 
 def is_simple(node: Node) -> bool:
@@ -217,7 +264,11 @@ def redirect_words(redirect: Node) -> tuple[list[Node], list[Node]]:
     if redirect.type == "heredoc_redirect":
         start = [child for child in redirect.children if child.type == "heredoc_start"]
         return start, redirect.children_by_field_name("argument")
-    words = [child for child in redirect.children if child.type not in ("file_descriptor", redirect_operator(redirect))]
+    words = [
+        child
+        for child in redirect.children
+        if child.type not in ("file_descriptor", redirect_operator(redirect))
+    ]
     target = next(group_adjacent(words), [])
     if redirect_operator(redirect) in ("<&-", ">&-"):
         return [], words
@@ -225,11 +276,16 @@ def redirect_words(redirect: Node) -> tuple[list[Node], list[Node]]:
 
 
 def here_document(redirect: Node) -> tuple[str, bool]:
-    """Returns the text of a here-document, and whether the shell expands something in it; empty for other redirects."""
+    """Returns the text of a here-document, and whether the shell expands something in it;
+    empty for other redirects.
+    """
     body = next((child for child in redirect.children if child.type == "heredoc_body"), None)
     if redirect.type != "heredoc_redirect" or body is None:
         return "", False
-    quoted = any(child.type == "heredoc_start" and set(source_of(child)) & set("'\"\\\\") for child in redirect.children)
+    quoted = any(
+        child.type == "heredoc_start" and set(source_of(child)) & set("'\"\\\\")
+        for child in redirect.children
+    )
     text = source_of(body)
     return text, not quoted and bool(set(text) & set("$`\\"))
 
@@ -240,4 +296,6 @@ def redirect_text(redirect: Node) -> str:
         return source_of(redirect)
     start, words = redirect_words(redirect)
     inner = [redirect_text(child) for child in redirects_of(redirect)]
-    return " ".join([redirect_operator(redirect) + "".join(map(source_of, start)), *inner, *map(source_of, words)])
+    return " ".join(
+        [redirect_operator(redirect) + "".join(map(source_of, start)), *inner, *map(source_of, words)]
+    )

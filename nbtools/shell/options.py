@@ -1,4 +1,6 @@
-"""Parses the words of a program like its own option parser, and reports options that the table does not list."""
+"""Parses the words of a program like its own option parser,
+and reports options that the table does not list.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _NUMBER = re.compile(r"-\d+")
 
 
 class Option(NamedTuple):
-    """An option.  ``value`` is None for a flag; ``position`` is that of the word with its value, else its own."""
+    """An option.  ``value`` is None for a flag;
+    ``position`` is that of the word with its value, else its own.
+    """
 
     name: str
     value: str | None
@@ -22,7 +26,9 @@ class Option(NamedTuple):
 
 
 class ParsedOptions(NamedTuple):
-    """The parsed words.  ``strange`` is the first unlisted option, ``unclear`` a word that may become options at run time."""
+    """The parsed words.  ``strange`` is the first unlisted option,
+    ``unclear`` a word that may become options at run time.
+    """
 
     options: list[Option]
     operands: list[int]
@@ -37,7 +43,9 @@ class ParsedOptions(NamedTuple):
         return [option for option in self.options if option.name in names and option.value is not None]
 
 
-def read_options(started: StartedProgram, entry: Entry, first: int = 1, *, stop: bool = False) -> ParsedOptions:
+def read_options(
+    started: StartedProgram, entry: Entry, first: int = 1, *, stop: bool = False
+) -> ParsedOptions:
     """Parses the words from the one at ``first``.  ``stop``: the first operand ends the options."""
     parser = _Parser(started, entry)
     words, position = started.words, first
@@ -92,12 +100,22 @@ class _Parser:
             return self._add(name, value if equals else None, position)
         if long:
             return self._unknown(word, position)
-        return self._attached(position, word) if entry.style.startswith("words") else self._cluster(position, word)
+        return (
+            self._attached(position, word)
+            if entry.style.startswith("words")
+            else self._cluster(position, word)
+        )
 
     def after_dashes(self, position: int) -> None:
-        """A program with an option parser of its own may take a word behind ``--`` for an option all the same."""
+        """A program with an option parser of its own may take a word behind ``--`` for an option all the
+        same.
+        """
         if self.entry.style.startswith(("words", "letters")):
-            dashed = (word for place, word in enumerate(self.words) if place >= position and word[:1] == "-" and word != "-")
+            dashed = (
+                word
+                for place, word in enumerate(self.words)
+                if place >= position and word[:1] == "-" and word != "-"
+            )
             self.strange = self.strange or next(dashed, "")
 
     def _attached(self, position: int, word: str) -> int:
@@ -136,7 +154,9 @@ class _Parser:
 
     def _with_next(self, name: str, position: int) -> int:
         if position + 1 >= len(self.words):
-            return self._unknown(name, position)  # where a value is missing, some programs take an operand for it
+            return self._unknown(
+                name, position
+            )  # where a value is missing, some programs take an operand for it
         value = self.words[position + 1]
         if position + 1 in self.started.splits:
             self.unclear = self.unclear or value

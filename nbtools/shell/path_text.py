@@ -6,14 +6,17 @@ import posixpath
 import re
 from typing import NamedTuple
 
-_PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/(?:(?P<cwd>cwd)|(?P<root>root)|fd/[^/]+)\Z|/dev/(?:fd/[^/]+|std(?:in|out|err))\Z")
+_PROCESS = re.compile(
+    r"/proc/[^/]+(?:/task/[^/]+)?/(?:(?P<cwd>cwd)|(?P<root>root)|fd/[^/]+)\Z|/dev/(?:fd/[^/]+|std(?:in|out|err))\Z"
+)
 """A path that is such a link: a working directory, a root, an open file."""
 
 
 def normal_path(path: str) -> str:
     """Returns the path without empty components, ``.`` and ``..``; always with one leading slash at most.
 
-    ``posixpath.normpath`` keeps two, which POSIX lets a system read in its own way.  To Linux and macOS they mean one.
+    ``posixpath.normpath`` keeps two, which POSIX lets a system read in its own way.
+    To Linux and macOS they mean one.
     """
     path = posixpath.normpath(path)
     return path[1:] if path.startswith("//") else path
@@ -35,8 +38,9 @@ def is_open_file(path: str) -> bool:
 def follow_process_links(path: str, folder: str) -> FollowedPath:
     """Resolves ``path`` in the absolute ``folder``, component by component.
 
-    ``/proc/*/cwd`` becomes the folder and ``/proc/*/root`` the root.  What an open file is (``/proc/*/fd/3``, ``/dev/fd/3``) is not known.
-    A ``..`` behind a component of ``path`` leads elsewhere where that is a link.
+    ``/proc/*/cwd`` becomes the folder and ``/proc/*/root`` the root.  What an open file is (``/proc/*/fd/3``,
+    ``/dev/fd/3``) is not known.  A ``..`` behind a component of ``path`` leads elsewhere where that is a
+    link.
     """
     base = [part for part in normal_path(folder).split("/") if part]
     parts, written, unclear = [] if path.startswith("/") else [*base], 0, ""

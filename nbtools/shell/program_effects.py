@@ -19,8 +19,9 @@ _ASSIGNMENT = re.compile(r"[^=]+=", re.DOTALL)
 """What ``env`` treats as an assignment: any word with an equals sign."""
 _STARTING = frozenset({"program", "assignments", "line", "package", "script"})
 _MODULES = frozenset(
-    """pytest ruff mypy black isort autopep8 docformatter autoflake yapf codespell flake8 pylint coverage pip pre_commit tox nox build
-    venv json.tool http.server zipfile tarfile compileall py_compile unittest doctest site sysconfig calendar this""".split()  # noqa: SIM905
+    """pytest ruff mypy black isort autopep8 docformatter autoflake yapf codespell flake8 pylint coverage
+    pip pre_commit tox nox build venv json.tool http.server zipfile tarfile compileall py_compile unittest
+    doctest site sysconfig calendar this""".split()  # noqa: SIM905
 )
 """Python modules that the table lists as programs."""
 _HAS_CODE = frozenset("-c --command -f --file -e --execute --eval --help --version".split())  # noqa: SIM905
@@ -33,7 +34,9 @@ _LOADERS = re.compile(r"ld-linux|ld\.so|ld-musl")
 
 
 def derive_effects(started: StartedProgram, table: ProgramTable) -> Effects:
-    """Returns the effects of a program with its words; for a program that is not in the table, no known effects."""
+    """Returns the effects of a program with its words;
+    for a program that is not in the table, no known effects.
+    """
     if 0 in started.dynamic:
         unknown = "which program it runs is only known when it runs"
         return Effects(risk=unknown, note=unknown, warn=True)
@@ -60,7 +63,10 @@ def _of_command(entry: Entry, started: StartedProgram, table: ProgramTable) -> E
             return _of_entry(entry, started, 1, table)
         unlisted = f"{entry.name} {word} is not in the table of programs"
         return Effects(
-            risk=risk or entry.asks or unlisted, spelled=0 if risk else place + 1, entry=entry.name, plain=_plain(started, place)
+            risk=risk or entry.asks or unlisted,
+            spelled=0 if risk else place + 1,
+            entry=entry.name,
+            plain=_plain(started, place),
         )
     first = place + 1
     while command.commands and first < len(started.words) and started.is_literal(first):
@@ -69,14 +75,18 @@ def _of_command(entry: Entry, started: StartedProgram, table: ProgramTable) -> E
             if not command.operands and word[:1] != "-":
                 unlisted = f"{command.name} {word} is not in the table of programs"
                 spelled = 0 if risk else first + 1
-                return Effects(risk=risk or unlisted, spelled=spelled, entry=command.name, plain=_plain(started, place))
+                return Effects(
+                    risk=risk or unlisted, spelled=spelled, entry=command.name, plain=_plain(started, place)
+                )
             break
         command, first = subcommand, first + 1
     effects = _of_entry(command, started, first, table)
     folder = ""
     for option in options.values(entry.folder) if options.options else ():
         folder = posixpath.join(folder, option.value or "")
-        risk = risk or ("" if started.is_literal(option.position) else "the folder it works in is only known when it runs")
+        risk = risk or (
+            "" if started.is_literal(option.position) else "the folder it works in is only known when it runs"
+        )
     launched = started.words if not _STARTING.isdisjoint(command.operands) else ()
     effects = effects._replace(launched=launched, plain=_plain(started, place), repository=entry.repository)
     if folder or risk or entry.project:
@@ -92,11 +102,18 @@ def _of_command(entry: Entry, started: StartedProgram, table: ProgramTable) -> E
 
 
 def _of_module(found: Effects, table: ProgramTable) -> Effects:
-    """Returns the effects of ``python -m module``: those of the program of that name, if the table lists it."""
+    """Returns the effects of ``python -m module``:
+    those of the program of that name, if the table lists it.
+    """
     module = found.starts[0]
     if isinstance(module, Script) or module.words[0] not in _MODULES or module.words[0] not in table:
         named = "" if isinstance(module, Script) else module.words[0]
-        return Effects(risk=f"the module {named} is not in the table of programs", spelled=found.spelled, entry="python", project=True)
+        return Effects(
+            risk=f"the module {named} is not in the table of programs",
+            spelled=found.spelled,
+            entry="python",
+            project=True,
+        )
     effects = derive_effects(module, table)
     return effects._replace(transparent=False, plain=(), launched=(), spelled=0, project=True)
 
@@ -127,13 +144,19 @@ def _external_risk(entry: Entry, started: StartedProgram, options: ParsedOptions
         return f"it takes options from the file {file[1:]}"
     if entry.editor and started.has_input and not options.has(entry.editor):
         return "its input may contain commands of an editor"
-    if entry.project and (outside := next((word for place in options.operands if _OUTSIDE.match(word := started.words[place])), "")):
+    if entry.project and (
+        outside := next(
+            (word for place in options.operands if _OUTSIDE.match(word := started.words[place])), ""
+        )
+    ):
         return f"{outside} may be outside the project"
     return ""
 
 
 def _fits(pattern: re.Pattern[str], word: str, *, fixed: bool) -> bool:
-    r"""Whether a word fits the table's pattern.  A dynamic word fits only a pattern that allows variables (``"\$\w+"``)."""
+    r"""Whether a word fits the table's pattern.
+    A dynamic word fits only a pattern that allows variables (``"\$\w+"``).
+    """
     return (fixed or r"\$" in pattern.pattern) and pattern.fullmatch(word) is not None
 
 
@@ -143,26 +166,43 @@ def _of_entry(entry: Entry, started: StartedProgram, first: int, table: ProgramT
         if entry.special == "python" and found.starts:
             return _of_module(found, table)
         found = found._replace(
-            entry=entry.name, note=found.note or entry.note, warn=found.warn or entry.warn, risk=entry.asks or found.risk
+            entry=entry.name,
+            note=found.note or entry.note,
+            warn=found.warn or entry.warn,
+            risk=entry.asks or found.risk,
         )
         return _with_language(found, entry) if found.risk == RUNS_INPUT or found.reads_commands else found
     options = read_options(started, entry, first, stop=not _STARTING.isdisjoint(entry.operands))
     effects = _EffectsBuilder(entry, started, first, options).effects()
-    if effects.starts and not effects.risk and (why := _removed_variables_risk(entry, options, effects.starts[0], table)):
+    if (
+        effects.starts
+        and not effects.risk
+        and (why := _removed_variables_risk(entry, options, effects.starts[0], table))
+    ):
         effects = effects._replace(risk=why, transparent=False)
-    reads_code = effects.risk == RUNS_INPUT or (bool(entry.language and entry.asks) and _HAS_CODE.isdisjoint(started.words))
+    reads_code = effects.risk == RUNS_INPUT or (
+        bool(entry.language and entry.asks) and _HAS_CODE.isdisjoint(started.words)
+    )
     return _with_language(effects, entry) if reads_code else effects
 
 
-def _removed_variables_risk(entry: Entry, options: ParsedOptions, start: StartedProgram | Script, table: ProgramTable) -> str:
-    """Returns why the started program may do more without environment variables that ``entry`` removes; empty where it does not."""
+def _removed_variables_risk(
+    entry: Entry, options: ParsedOptions, start: StartedProgram | Script, table: ProgramTable
+) -> str:
+    """Returns why the started program may do more without environment variables that ``entry`` removes;
+    empty where it does not.
+    """
     program = None if isinstance(start, Script) else table.find(start.words[0])
-    starts_or_configured = program and (program.commands or program.special or program.repository or program.project)
+    starts_or_configured = program and (
+        program.commands or program.special or program.repository or program.project
+    )
     if program and program.harmless and not starts_or_configured and _STARTING.isdisjoint(program.operands):
         return ""
     if options.has(entry.clears):
         return "it removes all variables, also those that keep git and pagers from starting programs"
-    return next(filter(None, (removed_risk(option.value or "") for option in options.values(entry.unsets))), "")
+    return next(
+        filter(None, (removed_risk(option.value or "") for option in options.values(entry.unsets))), ""
+    )
 
 
 def _with_language(effects: Effects, entry: Entry) -> Effects:
@@ -222,7 +262,10 @@ class _EffectsBuilder:
         if self.started.splits:
             self._further_words()
         if entry.pathspecs and options.has(_LISTED_IN_A_FILE):
-            self._file(next((str(role) for role in entry.operands if role in ("write", "remove")), "read"), ANYWHERE_IN_REPOSITORY)
+            self._file(
+                next((str(role) for role in entry.operands if role in ("write", "remove")), "read"),
+                ANYWHERE_IN_REPOSITORY,
+            )
             self.unclear.append(ANYWHERE_IN_REPOSITORY)
         if entry.unpacks:
             self.named += self.writes
@@ -254,8 +297,14 @@ class _EffectsBuilder:
         )
 
     def _configures(self) -> bool:
-        """Whether it brings a configuration or hooks into a repository; git accepts options that are cut short."""
-        words = [word.partition("=")[0] for word in self.started.words[self.first :] if word.startswith("--") and len(word) > 3]
+        """Whether it brings a configuration or hooks into a repository;
+        git accepts options that are cut short.
+        """
+        words = [
+            word.partition("=")[0]
+            for word in self.started.words[self.first :]
+            if word.startswith("--") and len(word) > 3
+        ]
         return any(option.startswith(word) for word in words for option in self.entry.configures)
 
     def _lists(self) -> bool:
@@ -264,28 +313,52 @@ class _EffectsBuilder:
         return listing and not self.risk and not any(map(self.started.may_be_option, self.started.dynamic))
 
     def _names(self) -> tuple[str, ...]:
-        """Returns patterns of the file names that it prints; ``git`` and ``rg`` leave out what is in ``.git``."""
+        """Returns patterns of the file names that it prints;
+        ``git`` and ``rg`` leave out what is in ``.git``.
+        """
         narrowed = self.started.name in ("git", "rg") or self.options.has(_NARROWING)
-        return found_below(tuple(self.reads) or (".",), hidden=not narrowed, some=self.started.name != "git" or "grep" in self.entry.name)
+        return found_below(
+            tuple(self.reads) or (".",),
+            hidden=not narrowed,
+            some=self.started.name != "git" or "grep" in self.entry.name,
+        )
 
     def _by_options(self) -> None:
         """Adds the files that options name, and the effects of options on the operands."""
         entry, options, started = self.entry, self.options, self.started
         self.named += [
-            path for option in options.values(entry.writes) if (path := self._path(option)) != "-" or option.name not in entry.stdout
+            path
+            for option in options.values(entry.writes)
+            if (path := self._path(option)) != "-" or option.name not in entry.stdout
         ]
         for option in options.values(entry.reads):
             self._read(self._path(option))
-        self.starts += [Script(option.value or "", started.is_literal(option.position)) for option in options.values(entry.shell_options)]
+        self.starts += [
+            Script(option.value or "", started.is_literal(option.position))
+            for option in options.values(entry.shell_options)
+        ]
         for option in options.values(entry.folder):
             self.folder = posixpath.join(self.folder, self._path(option))
-            self.risk = self.risk or ("" if started.is_literal(option.position) else "the folder it works in is only known when it runs")
+            self.risk = self.risk or (
+                ""
+                if started.is_literal(option.position)
+                else "the folder it works in is only known when it runs"
+            )
         if entry.rewrites and not options.has(entry.shows):
-            self.rewriting = tuple([started.words[option.position] for option in options.options if option.name in entry.rewrites])
+            self.rewriting = tuple(
+                [
+                    started.words[option.position]
+                    for option in options.options
+                    if option.name in entry.rewrites
+                ]
+            )
             self.named += self.writes if self.rewriting else []
         if options.has(entry.empties):
             self.removes += self.writes
-        emptied = [*[self._path(option) for option in options.values(entry.removes)], *(self.reads if options.has(entry.takes) else ())]
+        emptied = [
+            *[self._path(option) for option in options.values(entry.removes)],
+            *(self.reads if options.has(entry.takes) else ()),
+        ]
         self.removes += emptied
         self.named += emptied
 
@@ -315,12 +388,20 @@ class _EffectsBuilder:
                 and at < len(roles) - 1
                 and {"output", "write", "remove"}.intersection(map(str, roles[at + 1 :]))
             ):
-                self._add_risk(f"{self.started.words[place]} may be several words, and a later one is written")
+                self._add_risk(
+                    f"{self.started.words[place]} may be several words, and a later one is written"
+                )
             if at < len(roles) - 1 and place in self.started.splits and set(roles[at:]) & _STARTING:
                 self._add_risk(f"where the arguments of {entry.name} end is only known when it runs")
-        if len(places) < len(roles) and set(roles) & _STARTING and not (self.starts or options.has(entry.shell_options)):
+        if (
+            len(places) < len(roles)
+            and set(roles) & _STARTING
+            and not (self.starts or options.has(entry.shell_options))
+        ):
             self._nothing_to_start(roles)
-        if not any(roles[min(at, len(roles) - 1)] in ("read", "write", "remove") for at in range(len(places))):
+        if not any(
+            roles[min(at, len(roles) - 1)] in ("read", "write", "remove") for at in range(len(places))
+        ):
             self._default(roles)
 
     def _default(self, roles: tuple[str | re.Pattern[str], ...]) -> None:
@@ -330,9 +411,13 @@ class _EffectsBuilder:
         self._file(str(path_roles[0]) if path_roles else "read", self.entry.default)
 
     def _further_words(self) -> None:
-        """Adds the words that may become several: those after the first may be files, whatever the first one is."""
+        """Adds the words that may become several:
+        those after the first may be files, whatever the first one is.
+        """
         entry = self.entry
-        if not (entry.reads or entry.pathspecs or {"read", "copy", "move"}.intersection(map(str, entry.operands))):
+        if not (
+            entry.reads or entry.pathspecs or {"read", "copy", "move"}.intersection(map(str, entry.operands))
+        ):
             return
         words = [self.started.words[place] for place in sorted(self.started.splits) if place >= self.first]
         further = [word for word in words if word not in self.reads and word not in self.writes]
@@ -340,7 +425,9 @@ class _EffectsBuilder:
         self.unclear += further
 
     def _pathspec(self, role: str, word: str, *, fixed: bool) -> None:
-        """Adds what a pathspec of git may match: with wildcards anything in the folder, with magic (``:/x``) anywhere."""
+        """Adds what a pathspec of git may match:
+        with wildcards anything in the folder, with magic (``:/x``) anywhere.
+        """
         reach = pathspec_reach(word) if fixed else word
         if role == "text":
             self.reads += [reach] if reach else []
@@ -367,7 +454,9 @@ class _EffectsBuilder:
     def _file(self, role: str, word: str) -> None:
         entry, options = self.entry, self.options
         only_displays = bool(entry.shows) and options.has(entry.shows)
-        written = (role in ("write", "remove") or (bool(entry.rewrites) and options.has(entry.rewrites))) and not only_displays
+        written = (
+            role in ("write", "remove") or (bool(entry.rewrites) and options.has(entry.rewrites))
+        ) and not only_displays
         if role == "read" or only_displays:
             self._read(word)
         if role == "output" and (word != "-" or self.entry.prefixes):
@@ -385,20 +474,31 @@ class _EffectsBuilder:
             self._add_risk(f"{word} is an address that it may fetch")
 
     def _beside(self, word: str) -> list[str]:
-        """Returns derived file names, such as ``a.gz`` for ``a``: suffixes with a plus are appended, the others removed."""
+        """Returns derived file names, such as ``a.gz`` for ``a``:
+        suffixes with a plus are appended, the others removed.
+        """
         suffixes = self.entry.beside.split()
         stems = [word[: -len(suffix)] for suffix in suffixes if word.lower().endswith(suffix.lower())]
         packed = [f"{stem}.tar" for stem in stems if word.lower().startswith(".t", len(stem))]
-        derived = [*(word + suffix[1:] for suffix in suffixes if suffix[0] == "+"), *stems, *packed] if word.strip("./-") else []
+        derived = (
+            [*(word + suffix[1:] for suffix in suffixes if suffix[0] == "+"), *stems, *packed]
+            if word.strip("./-")
+            else []
+        )
         if any(self.started.words[place] == word for place in self.started.dynamic):
             self.unclear += derived
         return derived
 
     def _copies(self, places: list[int], *, moves: bool) -> None:
-        """Adds the effects of a copy: the last operand is written; if it is a folder, it gets each of the others by its name."""
+        """Adds the effects of a copy: the last operand is written;
+        if it is a folder, it gets each of the others by its name.
+        """
         words = self.started.words
         operands = [words[place] for place in places]
-        into = next((option.value or "" for option in self.options.values(frozenset({"-t", "--target-directory"}))), "")
+        into = next(
+            (option.value or "" for option in self.options.values(frozenset({"-t", "--target-directory"}))),
+            "",
+        )
         sources, target = (operands, into) if into else (operands[:-1], operands[-1] if operands else "")
         if not sources and target:  # ln target
             sources, target = [target], "."
@@ -429,7 +529,9 @@ class _EffectsBuilder:
             self._script(place)
             return
         if role == "line":
-            self.starts.append(Script(" ".join(words[at] for at in places), all(map(started.is_literal, places))))
+            self.starts.append(
+                Script(" ".join(words[at] for at in places), all(map(started.is_literal, places)))
+            )
             return
         if role == "program" and started.is_literal(place) and re.search(r"[@:]", words[place]):
             self.risk, self.spelled = (
@@ -440,15 +542,23 @@ class _EffectsBuilder:
             self._add_risk(RUNS_INPUT)
         if role == "package":
             named = started.is_literal(place) and re.fullmatch(r"[\w@][\w./@-]*", words[place])
-            self.risk, self.spelled = self.risk or _FETCHES_PACKAGE, place + 1 if named and not self.risk else 0
+            self.risk, self.spelled = (
+                self.risk or _FETCHES_PACKAGE,
+                place + 1 if named and not self.risk else 0,
+            )
         if not started.is_one_word(place) and started.is_literal(place):
             self._add_risk("where its own arguments end is only known when it runs")
         self.starts.append(started.part(place, assignments=tuple(assignments)))
 
     def _take_assignments(self, role: str, places: list[int]) -> tuple[list[str], list[int]]:
-        """Returns the assignments before a program, and the positions after them; ``!`` is a shell keyword, as after ``time``."""
+        """Returns the assignments before a program, and the positions after them;
+        ``!`` is a shell keyword, as after ``time``.
+        """
         words, assignments = self.started.words, list[str]()
-        while places and ((assigns := role == "assignments" and _ASSIGNMENT.match(words[places[0]])) or words[places[0]] == "!"):
+        while places and (
+            (assigns := role == "assignments" and _ASSIGNMENT.match(words[places[0]]))
+            or words[places[0]] == "!"
+        ):
             assignments += [words[places[0]]] if assigns else []
             if places[0] in self.started.splits:
                 self._add_risk(f"where the arguments of {self.entry.name} end is only known when it runs")
@@ -465,7 +575,9 @@ class _EffectsBuilder:
             self.reads.append(word)
 
     def _nothing_to_start(self, roles: tuple[str | re.Pattern[str], ...]) -> None:
-        if "script" in roles and not (self.options.has(_INFO_OPTIONS) and len(self.started.words) == self.first + 1):
+        if "script" in roles and not (
+            self.options.has(_INFO_OPTIONS) and len(self.started.words) == self.first + 1
+        ):
             self._add_risk(RUNS_INPUT)
 
     def _add_risk(self, why: str) -> None:

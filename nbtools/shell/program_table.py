@@ -1,6 +1,7 @@
 """The table of programs: reviewed data on what each program does with its options and operands.
 
-``docs/programs.md`` describes the format of ``tables/*.toml``.  A person's own entries and a trusted project's extend or replace them.
+``docs/programs.md`` describes the format of ``tables/*.toml``.
+A person's own entries and a trusted project's extend or replace them.
 """
 
 from __future__ import annotations
@@ -57,13 +58,17 @@ _TRUE = (
 )
 _TEXTS = ("default", "beside", "asks", "note", "special", "style", "language")
 _OTHERS = ("also", "like", "only", "operands")
-_ROLES = frozenset("text read write remove copy move output script program assignments line package none".split())  # noqa: SIM905
+_ROLES = frozenset(
+    "text read write remove copy move output script program assignments line package none".split()  # noqa: SIM905
+)
 _SYSTEM = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The entry of a program or sub-command.  ``values`` are all options with a value, including ``reads``, ``writes`` and ``folder``."""
+    """The entry of a program or sub-command.
+    ``values`` are all options with a value, including ``reads``, ``writes`` and ``folder``.
+    """
 
     name: str
     flags: frozenset[str] = frozenset()
@@ -118,7 +123,8 @@ class Entry:
 class ProgramTable:
     """Entries by program name.  A later table replaces programs of earlier ones, with all their sub-commands.
 
-    An entry that is ``like`` its own name extends the earlier one instead.  Raises ``ValueError`` for an invalid entry.
+    An entry that is ``like`` its own name extends the earlier one instead.
+    Raises ``ValueError`` for an invalid entry.
     """
 
     def __init__(self, *tables: Mapping[str, Mapping[str, Any]]) -> None:
@@ -134,12 +140,18 @@ class ProgramTable:
             check_entry(name, raw)
             whole = self._merged(name, raw) if raw.get("like") == name else raw
             added.update(dict.fromkeys(_names(name, raw), whole))
-            self._also.update({other: name for other in _names(name, raw) if other != name and " " not in name})
+            self._also.update(
+                {other: name for other in _names(name, raw) if other != name and " " not in name}
+            )
         replaced = {name for name, raw in added.items() if " " not in name and raw.get("like") != name}
-        self._raw = {name: raw for name, raw in self._raw.items() if name.partition(" ")[0] not in replaced} | added
+        self._raw = {
+            name: raw for name, raw in self._raw.items() if name.partition(" ")[0] not in replaced
+        } | added
 
     def find(self, program: str) -> Entry | None:
-        """Returns the entry of a program, None if there is none.  The program may have the path of a system folder."""
+        """Returns the entry of a program, None if there is none.
+        The program may have the path of a system folder.
+        """
         folder, slash, name = program.rpartition("/")
         if slash and f"{folder}/" not in _SYSTEM:
             return None
@@ -157,7 +169,9 @@ class ProgramTable:
         first, _, rest = name.partition(" ")
         names = [name, *([f"{self._also[first]} {rest}".strip()] if first in self._also else [])]
         words = name.count(" ") + 1
-        return [other for other in self._raw if other.count(" ") == words and other.rpartition(" ")[0] in names]
+        return [
+            other for other in self._raw if other.count(" ") == words and other.rpartition(" ")[0] in names
+        ]
 
     def _entry(self, name: str) -> Entry:
         entry = _compiled(name, self._whole(name))
@@ -188,11 +202,16 @@ def included_table() -> ProgramTable:
 
 
 def check_entry(name: str, raw: Mapping[str, Any]) -> None:
-    """Validates an entry.  Raises ``ValueError`` for unknown keys and roles: a misspelled key must not loosen the policy."""
+    """Validates an entry.  Raises ``ValueError`` for unknown keys and roles:
+    a misspelled key must not loosen the policy.
+    """
     unknown = set(raw) - {*_LISTS, *_TRUE, *_TEXTS, *_OTHERS}
     if unknown:
         raise ValueError(f"[{name}] has unknown keys: {', '.join(sorted(unknown))}")
-    for key, kind in (*((key, str) for key in (*_LISTS, *_TEXTS, "also", "like", "operands")), *((key, bool) for key in _TRUE)):
+    for key, kind in (
+        *((key, str) for key in (*_LISTS, *_TEXTS, "also", "like", "operands")),
+        *((key, bool) for key in _TRUE),
+    ):
         if key in raw and not isinstance(raw[key], kind):
             raise ValueError(f"[{name}] {key} must be {'a text' if kind is str else 'true or false'}")
     for role in _roles(raw.get("operands", "text")):
@@ -226,11 +245,18 @@ def _options(text: str, style: str) -> frozenset[str]:
         return ALWAYS
     if style.startswith("words"):
         return frozenset(text.split())
-    return frozenset(name for word in text.split() for name in ([word] if word[:2] == "--" else ["-" + letter for letter in word[1:]]))
+    return frozenset(
+        name
+        for word in text.split()
+        for name in ([word] if word[:2] == "--" else ["-" + letter for letter in word[1:]])
+    )
 
 
 _ROLE = re.compile(r"/((?:[^/\\]|\\.)+)/(?=\s|\Z)|(\S+)")
 
 
 def _roles(text: str) -> tuple[str | re.Pattern[str], ...]:
-    return tuple(re.compile(found[1].replace("\\/", "/"), re.DOTALL) if found[1] else found[2] for found in _ROLE.finditer(text))
+    return tuple(
+        re.compile(found[1].replace("\\/", "/"), re.DOTALL) if found[1] else found[2]
+        for found in _ROLE.finditer(text)
+    )

@@ -1,8 +1,9 @@
 """A strict reader for the part of the shell language that dash, bash and busybox read identically.
 
-It accepts simple commands in lists, pipelines, groups, subshells, ``for``, ``if``, ``while`` and ``until``; words of plain characters,
-quotes, ``$NAME``, the POSIX parameter forms with literal words and ``$(…)``; redirects to one word; here-documents whose text is not
-expanded.  Everything else is rejected with a reason, and then no open-ended rule may allow the line.
+It accepts simple commands in lists, pipelines, groups, subshells, ``for``, ``if``, ``while`` and ``until``;
+words of plain characters, quotes, ``$NAME``, the POSIX parameter forms with literal words and ``$(…)``;
+redirects to one word; here-documents whose text is not expanded.  Everything else is rejected with a reason,
+and then no open-ended rule may allow the line.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _REDIRECTING = frozenset("<>0123456789")
 _COMPOUND = frozenset({"if", "while", "until", "for"})
 _KEYWORDS = _COMPOUND | {"then", "elif", "else", "fi", "do", "done", "in", "{", "}", "!"}
 _NOT_PORTABLE = frozenset(
-    """case esac select function coproc foreach end repeat always nocorrect noglob namespace [[
-    declare typeset local readonly let integer float private enum compound nameref -""".split()  # noqa: SIM905
+    """case esac select function coproc foreach end repeat always nocorrect noglob namespace [[ declare
+    typeset local readonly let integer float private enum compound nameref -""".split()  # noqa: SIM905
 )
 """Words that begin a command which not all shells know or read alike."""
 _KEYWORD = re.compile(r"[a-z]+(?=[ \t\n;&|()]|\Z)")
@@ -39,12 +40,16 @@ _PLAIN_RUN = re.compile(r"(?:[ \t]+[\w./:,%+-][\w./=:,%+@-]*(?=[ \t\n;|&)]|\Z))+
 """Plain words after a program."""
 _NOT_PLAIN = _KEYWORDS | _NOT_PORTABLE | {"time", "export", "unset", "unsetenv"}
 _INACTIVE_BODY = re.compile(r"(?:[^$`\\]|\\[A-Za-z0-9])*\Z")
-"""The text of a here-document in which the shell expands nothing.  It keeps a backslash before a letter or digit."""
+"""The text of a here-document in which the shell expands nothing.
+It keeps a backslash before a letter or digit.
+"""
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A simple command, or the redirects of a compound command, while it is parsed; the fields are those of ``SimpleCommand``."""
+    """A simple command, or the redirects of a compound command, while it is parsed;
+    the fields are those of ``SimpleCommand``.
+    """
 
     begin: int
     operator: str
@@ -80,10 +85,11 @@ class Loop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """The parsed commands.  ``problem`` is empty when the whole line was understood.  There may be commands in spite of a problem.
+    """The parsed commands.  ``problem`` is empty when the whole line was understood.
+    There may be commands in spite of a problem.
 
-    ``variables`` are those that loops and ``${NAME:=word}`` set.  ``blocks`` has for each command the lists of commands that it is in,
-    outermost first, as numbers; empty for a line of one plain command.
+    ``variables`` are those that loops and ``${NAME:=word}`` set.  ``blocks`` has for each command the lists
+    of commands that it is in, outermost first, as numbers; empty for a line of one plain command.
     """
 
     commands: tuple[SimpleCommand, ...] = ()
@@ -109,7 +115,13 @@ def parse_strictly(text: str) -> ParsedLine:
         return ParsedLine(problem=str(error))
     drafts = [one for one in reader.drafts if one.argv or one.assignments or one.redirects]
     commands = tuple([one.command(text) for one in drafts])
-    return ParsedLine(commands, tuple(reader.variables), reader.problem, tuple(reader.loops), tuple([one.blocks for one in drafts]))
+    return ParsedLine(
+        commands,
+        tuple(reader.variables),
+        reader.problem,
+        tuple(reader.loops),
+        tuple([one.blocks for one in drafts]),
+    )
 
 
 class _Reader(WordReader):
@@ -121,15 +133,18 @@ class _Reader(WordReader):
         self.drafts: list[_Draft] = []
         self.loops: list[Loop] = []
         self.blocks: list[int] = []
-        """The lists of commands that are being parsed, outermost first, numbered in the order in which they begin."""
+        """The lists of commands that are being parsed, outermost first,
+        numbered in the order in which they begin.
+        """
         self.begun = 0
         self.problem = ""
         """Why the line is not read alike by all shells, although its commands are clear."""
         self.negated = 0
         """How many ``!`` precede; after such a command it is not known that it succeeded."""
         self.pending: list[tuple[_Draft, int, str, bool, bool]] = []
-        """Here-documents whose text begins at the next newline: the command, the redirect's place in it, the delimiter, whether leading
-        tabs are dropped, and whether the text is quoted."""
+        """Here-documents whose text begins at the next newline: the command, the redirect's place in it, the
+        delimiter, whether leading tabs are dropped, and whether the text is quoted.
+        """
 
     # Lists
 
@@ -169,7 +184,9 @@ class _Reader(WordReader):
         if self.peek() in (";", "&"):
             self.at += 1
             if self.peek() in (";", "&", "|", ">", "<", "!"):
-                raise NotUnderstoodError(f"{self.text[self.at - 1 : self.at + 1]!r} is not read alike by all shells")
+                raise NotUnderstoodError(
+                    f"{self.text[self.at - 1 : self.at + 1]!r} is not read alike by all shells"
+                )
             separated = True
         self.skip_blanks()
         if self.peek() == "\n":
@@ -181,7 +198,11 @@ class _Reader(WordReader):
 
     def pipeline(self) -> None:
         self.skip_blanks()
-        if self.peek() == "!" and self.text[self.at + 1 : self.at + 2] in BLANKS and self.at + 1 < len(self.text):
+        if (
+            self.peek() == "!"
+            and self.text[self.at + 1 : self.at + 2] in BLANKS
+            and self.at + 1 < len(self.text)
+        ):
             self.at += 1
             self.skip_blanks()
             self.negated += 1
@@ -292,7 +313,9 @@ class _Reader(WordReader):
             letter = self.peek()
             if letter in _ENDING:
                 break
-            if not (letter in _REDIRECTING and self.redirect(own)) and not (not own.argv and self.assignment(own)):
+            if not (letter in _REDIRECTING and self.redirect(own)) and not (
+                not own.argv and self.assignment(own)
+            ):
                 self.argument(own)
             own.end = self.at
         if not own.argv and (own.redirects or not own.assignments):
@@ -334,7 +357,9 @@ class _Reader(WordReader):
             raise NotUnderstoodError(f"{word.text!r} is not read alike by all shells")
 
     def not_joined(self) -> None:
-        """Rejects a word followed by a parenthesis (a function, a pattern or an array), and ``{fd}>``, which opens a descriptor."""
+        """Rejects a word followed by a parenthesis (a function, a pattern or an array), and ``{fd}>``,
+        which opens a descriptor.
+        """
         if self.peek() == "(":
             raise NotUnderstoodError("a parenthesis right after a word is not read alike by all shells")
         if self.peek() in ("<", ">") and self.text[self.at - 1] in "}<>":
@@ -356,7 +381,9 @@ class _Reader(WordReader):
                 raise NotUnderstoodError(f"what {operator!r} leads to is not a descriptor")
             self.at = target.end()
             closed = target[0] == "-"
-            own.redirects.append(Redirect(operator + "-" if closed else operator, "" if closed else target[0]))
+            own.redirects.append(
+                Redirect(operator + "-" if closed else operator, "" if closed else target[0])
+            )
             return True
         self.skip_blanks()
         if operator in ("<<", "<<-"):
@@ -368,7 +395,10 @@ class _Reader(WordReader):
             raise NotUnderstoodError("a redirect has no target")
         word = self.word()
         if word.splits and self.peek() not in ("<", ">", "(") and _VARIABLE.fullmatch(word.text):
-            self.problem = f"{word.text} as the target of a redirect has no quotes, and shells differ in what they make of it"
+            self.problem = (
+                f"{word.text} as the target of a redirect has no quotes, and shells differ in what they make"
+                " of it"
+            )
         elif word.splits or self.peek() in ("<", ">", "("):
             raise NotUnderstoodError("the target of a redirect is not read alike by all shells")
         own.redirects.append(Redirect(operator, word.text, word.dynamic))

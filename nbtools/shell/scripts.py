@@ -1,8 +1,10 @@
-"""Checks scripts of ``sed``, ``awk``, ``jq``, ``yq`` and SQLite: whether they start nothing and open no file by themselves.
+"""Checks scripts of ``sed``, ``awk``, ``jq``, ``yq`` and SQLite:
+whether they start nothing and open no file by themselves.
 
-Each language has a small subset that is understood completely; whatever is not in it needs approval.  A script is split
-into tokens first, so that a text in a string or a comment is never taken for code, or code for text.
-``tests/shell/test_script_languages.py`` and ``tests/fuzz/run_scripts.py`` run what is accepted with the programs themselves.
+Each language has a small subset that is understood completely; whatever is not in it needs approval.  A
+script is split into tokens first, so that a text in a string or a comment is never taken for code, or code
+for text.  ``tests/shell/test_script_languages.py`` and ``tests/fuzz/run_scripts.py`` run what is accepted
+with the programs themselves.
 """
 
 from __future__ import annotations
@@ -12,8 +14,7 @@ import re
 _ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\[^\n])*/[IM]*|\\([^\w\s\\])(?:(?!\1)[^\\\n]|\\[^\n])*?\1[IM]*)"
 _TO = r"(?:[ \t]*,[ \t]*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\[^\n])*/[IM]*))?"
 _ENDS = r"(?=[ \t]*(?:[;}\n]|\Z))"
-_COMMAND = re.compile(
-    rf"""(?xsa)[ \t\n;]*(?:{_ADDRESS}{_TO}[ \t]*!?[ \t]*)?
+_COMMAND = re.compile(rf"""(?xsa)[ \t\n;]*(?:{_ADDRESS}{_TO}[ \t]*!?[ \t]*)?
     (?: \{{
       | \}} {_ENDS}
       | \#[^\n]*
@@ -22,15 +23,18 @@ _COMMAND = re.compile(
       | [btT](?:[ \t]*[\w.-]+)? {_ENDS}
       | [qQlL][ \t]*\d* {_ENDS}
       | [aic](?:\\\n|[ \t]+)(?=[^\\\s])(?:[^\\\n]|\\.)*(?=\n|\Z)
-      | s(?P<s>[^\w\s\\;{{}}\#])(?:(?!(?P=s))[^\\\n]|\\[^\n])*(?P=s)(?:(?!(?P=s))[^\\\n]|\\.)*(?P=s)[gpiIM0-9]* {_ENDS}
-      | y(?P<y>[^\w\s\\;{{}}\#])(?:(?!(?P=y))[^\\\n]|\\[^\n])*(?P=y)(?:(?!(?P=y))[^\\\n]|\\[^\n])*(?P=y) {_ENDS}
+      | s(?P<s>[^\w\s\\;{{}}\#])(?:(?!(?P=s))[^\\\n]|\\[^\n])*(?P=s)
+        (?:(?!(?P=s))[^\\\n]|\\.)*(?P=s)[gpiIM0-9]* {_ENDS}
+      | y(?P<y>[^\w\s\\;{{}}\#])(?:(?!(?P=y))[^\\\n]|\\[^\n])*(?P=y)
+        (?:(?!(?P=y))[^\\\n]|\\[^\n])*(?P=y) {_ENDS}
       | (?=[;\n]|\Z)
-    )[ \t]*[;\n]?"""
-)
+    )[ \t]*[;\n]?""")
 
 
 def sed_script_is_plain(script: str) -> bool:
-    """Whether all commands of a ``sed`` script only change text: none runs a program (``e``) or opens a file (``w``, ``r``)."""
+    """Whether all commands of a ``sed`` script only change text:
+    none runs a program (``e``) or opens a file (``w``, ``r``).
+    """
     position = 0
     while position < len(script) and script[position:].strip(" \t\n;"):
         found = _COMMAND.match(script, position)
@@ -42,8 +46,7 @@ def sed_script_is_plain(script: str) -> bool:
 
 # awk
 
-_AWK_TOKEN = re.compile(
-    r"""(?xa)
+_AWK_TOKEN = re.compile(r"""(?xa)
     (?P<blank>[ \t]+)
   | (?P<comment>\#[\t -\[\]-~]*(?=\n|\Z))
   | (?P<newline>\n)
@@ -52,9 +55,10 @@ _AWK_TOKEN = re.compile(
   | (?P<name>[A-Za-z_]\w*)
   | (?P<operator>\|\||&&|\+\+|--|\+=|-=|\*=|%=|\^=|==|<=|>=|!=|!~|[-+*%^!<>~?:,;=$(){}\[\]])
   | (?P<slash>/)
-    """
+    """)
+_AWK_PATTERN = re.compile(
+    r"/(?:[^/\\\n\r\[\]\0]|\\[^\n\r]|\[\^?(?:\[:[a-z]+:\]|[^\]\[/\\\n\r]|\\[^\n\r])+\])+/"
 )
-_AWK_PATTERN = re.compile(r"/(?:[^/\\\n\r\[\]\0]|\\[^\n\r]|\[\^?(?:\[:[a-z]+:\]|[^\]\[/\\\n\r]|\\[^\n\r])+\])+/")
 _AWK_KEYWORDS = frozenset(
     [
         "if",
@@ -79,13 +83,14 @@ _AWK_KEYWORDS = frozenset(
 )
 _AWK_STATEMENTS = frozenset({"print", "printf"})
 _AWK_HARMLESS = frozenset(
-    """atan2 cos exp int log rand sin sqrt srand gensub gsub index length match patsplit split sprintf strtonum sub substr tolower toupper
-    asort asorti mktime strftime systime and or xor lshift rshift compl typeof isarray""".split()  # noqa: SIM905
+    """atan2 cos exp int log rand sin sqrt srand gensub gsub index length match patsplit split sprintf
+    strtonum sub substr tolower toupper asort asorti mktime strftime systime and or xor lshift rshift compl
+    typeof isarray""".split()  # noqa: SIM905
 )
 """Functions without side effects."""
 _AWK_VARIABLES = frozenset(
-    """NR NF FNR FS OFS ORS RS RT RSTART RLENGTH SUBSEP FILENAME CONVFMT OFMT FIELDWIDTHS FPAT IGNORECASE ENVIRON BEGIN END BEGINFILE
-    ENDFILE""".split()  # noqa: SIM905
+    """NR NF FNR FS OFS ORS RS RT RSTART RLENGTH SUBSEP FILENAME CONVFMT OFMT FIELDWIDTHS FPAT IGNORECASE
+    ENVIRON BEGIN END BEGINFILE ENDFILE""".split()  # noqa: SIM905
 )
 _AWK_OWN = re.compile(r"(?=[a-z_])(?!_\Z)\w+|[A-Z][a-z0-9_]\w*|[A-Z]")
 _AWK_NEVER = frozenset(
@@ -164,7 +169,9 @@ class _AwkReader:
         if text in _AWK_KEYWORDS:
             self.before = text
             return True
-        if text in _AWK_NEVER or not (text in _AWK_HARMLESS or text in _AWK_VARIABLES or _AWK_OWN.fullmatch(text)):
+        if text in _AWK_NEVER or not (
+            text in _AWK_HARMLESS or text in _AWK_VARIABLES or _AWK_OWN.fullmatch(text)
+        ):
             return False
         self.before = "function" if text in _AWK_HARMLESS else "value"
         return True
@@ -180,7 +187,9 @@ class _AwkReader:
             return True
         elif text in (">", ">=") and self.printing >= 0 and len(self.parentheses) <= self.printing:
             return False
-        elif text in (";", "}") or (text == "\n" and self.before in ("value", "print", "printf", "condition")):
+        elif text in (";", "}") or (
+            text == "\n" and self.before in ("value", "print", "printf", "condition")
+        ):
             self.printing = -1
         self.before = "value" if text == "]" else text
         return True
@@ -193,35 +202,39 @@ def awk_program_is_plain(program: str) -> bool:
 
 # SQLite
 
-_SQL_TOKEN = re.compile(
-    r"""(?xa)
+_SQL_TOKEN = re.compile(r"""(?xa)
     (?P<blank>[ \t\n]+)
   | (?P<text>'(?:[^'\0]|'')*')
   | (?P<quoted>"(?:[^"\0]|"")*")
   | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))
   | (?P<name>[A-Za-z_]\w*)
   | (?P<operator>\|\||<=|>=|<>|!=|==|->>|->|<<|>>|-(?!-)|/(?!\*)|[+*%<>=&|~(),.])
-    """
-)
+    """)
 _SQL_BEGINS = frozenset({"select", "with", "explain", "values"})
 _SQL_CALLS = frozenset(
-    """in and or not as on using values select where from by over exists when then else case having union all except intersect limit
-    filter between like glob is distinct offset
-    abs avg cast char coalesce count date datetime format group_concat hex iif ifnull instr julianday length lower ltrim max min nullif
-    printf quote random replace round row_number rank dense_rank lag lead rtrim sign strftime substr substring sum time total trim typeof
-    unicode unixepoch upper json json_extract json_each json_tree json_array_length json_type json_valid json_group_array json_group_object
+    """in and or not as on using values select where from by over exists when then else case having union
+    all except intersect limit filter between like glob is distinct offset abs avg cast char coalesce count
+    date datetime format group_concat hex iif ifnull instr julianday length lower ltrim max min nullif
+    printf quote random replace round row_number rank dense_rank lag lead rtrim sign strftime substr
+    substring sum time total trim typeof unicode unixepoch upper json json_extract json_each json_tree
+    json_array_length json_type json_valid json_group_array json_group_object
     json_object json_array""".split()  # noqa: SIM905
 )
 """What may precede a parenthesis: keywords, and functions without side effects."""
-_SQL_FILES = frozenset("fsdir zipfile csv vtablog fsentry fts3tokenize completion bytecode tables_used".split())  # noqa: SIM905
+_SQL_FILES = frozenset(
+    "fsdir zipfile csv vtablog fsentry fts3tokenize completion bytecode tables_used".split()  # noqa: SIM905
+)
 """Tables of the shell itself that show files or programs; ``-safe`` does not switch all of them off."""
 _SQL_SHOWS = re.compile(
-    r"\.(?:tables|schema|indexes|indices|databases)(?:[ ]\w+)?|(?i:pragma (?:table_info|table_xinfo|index_list)\(\w+\);?)"
+    r"\.(?:tables|schema|indexes|indices|databases)(?:[ ]\w+)?|(?i:pragma"
+    r" (?:table_info|table_xinfo|index_list)\(\w+\);?)"
 )
 
 
 def sql_only_queries(sql: str) -> bool:
-    """Whether the text is one query with harmless functions.  Others in SQLite's shell write files and start programs."""
+    """Whether the text is one query with harmless functions.
+    Others in SQLite's shell write files and start programs.
+    """
     if _SQL_SHOWS.fullmatch(sql):
         return True
     sql = sql.strip(" \t\n").removesuffix(";")
@@ -239,10 +252,14 @@ def sql_only_queries(sql: str) -> bool:
 
 
 def _is_table_of_query(tokens: list[tuple[str, str]], at: int) -> bool:
-    """Whether the name is that of ``with name(column) as``: after ``with``, ``recursive`` or a comma, and never a function."""
+    """Whether the name is that of ``with name(column) as``:
+    after ``with``, ``recursive`` or a comma, and never a function.
+    """
     end = next((place for place in range(at + 1, len(tokens)) if tokens[place][1] == ")"), len(tokens))
     return (
-        at > 0 and tokens[at - 1][1].lower() in ("with", "recursive") and tokens[end + 1 : end + 2] in ([("name", "as")], [("name", "AS")])
+        at > 0
+        and tokens[at - 1][1].lower() in ("with", "recursive")
+        and tokens[end + 1 : end + 2] in ([("name", "as")], [("name", "AS")])
     )
 
 
@@ -261,8 +278,7 @@ def _tokens(pattern: re.Pattern[str], text: str) -> list[tuple[str, str]]:
 
 # jq and yq
 
-_JQ_TOKEN = re.compile(
-    r"""(?xa)
+_JQ_TOKEN = re.compile(r"""(?xa)
     (?P<blank>[ \t\n]+)
   | (?P<field>\.[A-Za-z_]\w*)
   | (?P<variable>\$(?!__prog)[A-Za-z_]\w*)
@@ -270,32 +286,35 @@ _JQ_TOKEN = re.compile(
   | (?P<format>@[a-z0-9]+)
   | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?!\w))
   | (?P<operator>\?//|\|=|\+=|-=|\*=|/=|%=|//=|==|!=|//|>=|<=|\.\.|[-+*/%|,.:;=<>()\[\]{}?])
-    """
-)
+    """)
 _JQ_STRING = re.compile(r'(?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _JQ_AFTER_KEY = re.compile(r"[ \t\n]*[:,}]")
 _JQ_WORDS = frozenset(
-    """def if then elif else end as reduce foreach try catch label and or not __loc__ true false null
-    abs add all any arrays ascii ascii_downcase ascii_upcase booleans bsearch capture ceil combinations contains del delpaths empty
-    endswith env error explode fabs first flatten floor format from_entries fromdate fromdateiso8601 fromjson fromstream getpath
-    gmtime group_by
-    gsub has implode in index indices infinite inside isempty isinfinite isnan isnormal isvalid iterables join keys keys_unsorted last
-    length limit localtime log log10 log2 ltrimstr map map_values match max max_by min min_by mktime nan now normals nth nulls numbers
-    objects path paths pick pow range recurse repeat reverse rindex round rtrimstr scalars scan select setpath sort sort_by
-    split splits sqrt startswith strftime strings strptime sub test to_entries toarray todate todateiso8601 tojson tonumber tostream
-    tostring trim ltrim rtrim transpose truncate_stream type unique unique_by until utf8bytelength values walk while with_entries
-    input inputs input_line_number debug halt break IN INDEX""".split()  # noqa: SIM905
+    """def if then elif else end as reduce foreach try catch label and or not __loc__ true false null abs
+    add all any arrays ascii ascii_downcase ascii_upcase booleans bsearch capture ceil combinations contains
+    del delpaths empty endswith env error explode fabs first flatten floor format from_entries fromdate
+    fromdateiso8601 fromjson fromstream getpath gmtime group_by gsub has implode in index indices infinite
+    inside isempty isinfinite isnan isnormal isvalid iterables join keys keys_unsorted last length limit
+    localtime log log10 log2 ltrimstr map map_values match max max_by min min_by mktime nan now normals nth
+    nulls numbers objects path paths pick pow range recurse repeat reverse rindex round rtrimstr scalars
+    scan select setpath sort sort_by split splits sqrt startswith strftime strings strptime sub test
+    to_entries toarray todate todateiso8601 tojson tonumber tostream tostring trim ltrim rtrim transpose
+    truncate_stream type unique unique_by until utf8bytelength values walk while with_entries input inputs
+    input_line_number debug halt break IN INDEX""".split()  # noqa: SIM905
 )
 """Keywords and functions that open no file; ``input`` reads on in those that the command names."""
 _YQ_WORDS = frozenset(
-    """and or not true false null select map keys length has sort sort_by unique join to_entries from_entries with_entries add any all
-    first type test split tostring group_by flatten reverse min max contains del""".split()  # noqa: SIM905
+    """and or not true false null select map keys length has sort sort_by unique join to_entries
+    from_entries with_entries add any all first type test split tostring group_by flatten reverse min max
+    contains del""".split()  # noqa: SIM905
 )
 """What both programs of that name have, without a way to open a file."""
 
 
 def jq_filter_is_plain(program: str) -> bool:
-    """Whether a filter of ``jq`` opens no file: it has no ``import``, ``include`` or ``modulemeta``, in any spelling."""
+    """Whether a filter of ``jq`` opens no file:
+    it has no ``import``, ``include`` or ``modulemeta``, in any spelling.
+    """
     defined = frozenset(re.findall(r"\bdef[ \n]+([a-z_]\w*)", program)) - {"import", "include", "modulemeta"}
     end = _jq_tokens(program, 0, _JQ_WORDS | defined, ends="")
     return end == len(program)
@@ -303,7 +322,11 @@ def jq_filter_is_plain(program: str) -> bool:
 
 def yq_expression_is_plain(program: str) -> bool:
     """Whether an expression opens no file with either of the programs named ``yq``."""
-    return "\\" not in program and "def" not in program and _jq_tokens(program, 0, _YQ_WORDS, ends="") == len(program)
+    return (
+        "\\" not in program
+        and "def" not in program
+        and _jq_tokens(program, 0, _YQ_WORDS, ends="") == len(program)
+    )
 
 
 def _jq_tokens(program: str, position: int, words: frozenset[str], ends: str) -> int:
@@ -336,7 +359,9 @@ def _jq_tokens(program: str, position: int, words: frozenset[str], ends: str) ->
 
 
 def _jq_string(program: str, position: int, words: frozenset[str]) -> int:
-    """Returns where the string ends whose text begins at ``position``, with the filters in it; -1 where it is not understood."""
+    """Returns where the string ends whose text begins at ``position``, with the filters in it;
+    -1 where it is not understood.
+    """
     while position < len(program):
         position = _string_end(program, position)
         if program[position : position + 1] == '"':

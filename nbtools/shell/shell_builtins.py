@@ -14,14 +14,18 @@ if TYPE_CHECKING:
     from nbtools.shell.program_table import Entry
 
 Special: TypeAlias = "Callable[[StartedProgram, Entry, int], Effects]"
-"""Takes the program with its words, its entry in the table, and the place of the first word after its name and sub-commands."""
+"""Takes the program with its words, its entry in the table,
+and the place of the first word after its name and sub-commands.
+"""
 
 _UNARY = word_set("-n -z -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S")
 _BINARY = word_set("= == != -eq -ne -lt -gt -le -ge -nt -ot -ef")
 
 
 def _test(started: StartedProgram, _: Entry, __: int) -> Effects:
-    """Analyses ``test``.  ``-v`` and ``-R`` evaluate subscripts, which can run commands, so only unambiguous forms are accepted."""
+    """Analyses ``test``.  ``-v`` and ``-R`` evaluate subscripts, which can run commands,
+    so only unambiguous forms are accepted.
+    """
     last = len(started.words) - (started.words[0] == "[")
     if started.words[0] == "[" and started.words[-1] != "]":
         return Effects(risk="its closing bracket is missing")
@@ -41,14 +45,19 @@ def _test(started: StartedProgram, _: Entry, __: int) -> Effects:
             known = {one, other} <= _UNARY
         case _:
             known = False
-    return Effects(harmless=known and clear, risk="" if known and clear else "what it compares is only known when it runs")
+    return Effects(
+        harmless=known and clear,
+        risk="" if known and clear else "what it compares is only known when it runs",
+    )
 
 
 _BY_NAME = {
     "o": word_set("pipefail errexit nounset xtrace noglob"),
     "O": word_set("nullglob globstar nocasematch failglob"),
 }
-"""The settings that ``-o NAME`` and bash's ``-O NAME`` change without another meaning of a text; ``extglob`` changes how it is read."""
+"""The settings that ``-o NAME`` and bash's ``-O NAME`` change without another meaning of a text;
+``extglob`` changes how it is read.
+"""
 
 
 def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
@@ -58,8 +67,12 @@ def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
         word = words[position]
         set_by_name = not word.startswith("--") and word.endswith(("o", "O"))
         letters = word[1:-1] if set_by_name else word[1:]
-        known = word in entry.flags or (not word.startswith("--") and {f"-{letter}" for letter in letters} <= entry.flags | {"-c"})
-        known = known and (not set_by_name or "".join(words[position + 1 : position + 2]) in _BY_NAME[word[-1]])
+        known = word in entry.flags or (
+            not word.startswith("--") and {f"-{letter}" for letter in letters} <= entry.flags | {"-c"}
+        )
+        known = known and (
+            not set_by_name or "".join(words[position + 1 : position + 2]) in _BY_NAME[word[-1]]
+        )
         if not started.is_literal(position) or not known:
             # Which of the later words is the text to run is not known: all of them are looked at.
             texts = [place for place in range(position + 1, len(words)) if words[place][:1] not in ("-", "+")]
@@ -74,7 +87,9 @@ def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
         return Effects(starts=(Script(words[position], started.is_literal(position)),), transparent=True)
     if position < len(words) and "s" not in flags and not is_input(words[position]):
         return Effects(
-            reads=(words[position],), risk="" if started.is_literal(position) else "which file it runs is not known", project=True
+            reads=(words[position],),
+            risk="" if started.is_literal(position) else "which file it runs is not known",
+            project=True,
         )
     return Effects(risk=RUNS_INPUT, reads_commands=True, note="runs its input as code", warn=True)
 
@@ -88,7 +103,10 @@ def _eval(started: StartedProgram, _: Entry, __: int) -> Effects:
 def _trap(started: StartedProgram, _: Entry, __: int) -> Effects:
     place = 1 + (started.words[1:2] == ("--",))
     if len(started.words) <= place + 1 or started.words[place] in ("-l", "-p", "-", ""):
-        return Effects(harmless=not started.dynamic, risk="what it does is only known when it runs" if started.dynamic else "")
+        return Effects(
+            harmless=not started.dynamic,
+            risk="what it does is only known when it runs" if started.dynamic else "",
+        )
     return Effects(starts=(Script(started.words[place], started.is_literal(place)),), transparent=True)
 
 
@@ -109,7 +127,10 @@ def _command(started: StartedProgram, entry: Entry, _: int) -> Effects:
     own = parsed.operands[0] if parsed.operands else len(started.words)
     unclear = parsed.unclear in started.words[:own] and parsed.unclear
     if not parsed.operands or parsed.strange or unclear:
-        return Effects(risk="what it starts is not known" if parsed.strange or unclear else "", harmless=not parsed.operands)
+        return Effects(
+            risk="what it starts is not known" if parsed.strange or unclear else "",
+            harmless=not parsed.operands,
+        )
     return Effects(starts=(started.part(own),), transparent=True)
 
 
@@ -121,7 +142,11 @@ def _export(started: StartedProgram, _: Entry, __: int) -> Effects:
         name = re.match(r"([A-Za-z_]\w*)(?:=|\Z)", word, re.ASCII)
         if not name or (not started.is_literal(place) and "=" not in word):
             return Effects(risk=f"how {started.name} interprets {word} is not known")
-        if risk := exported_risk((word,)) if "=" in word or started.name != "export" else exported_risk((f"{word}=",)):
+        if risk := (
+            exported_risk((word,))
+            if "=" in word or started.name != "export"
+            else exported_risk((f"{word}=",))
+        ):
             return Effects(risk=risk)
     return Effects(transparent=len(started.words) > 1, harmless=len(started.words) == 1)
 
@@ -140,7 +165,10 @@ def _read(started: StartedProgram, entry: Entry, _: int) -> Effects:
 
 
 def _set(started: StartedProgram, _: Entry, __: int) -> Effects:
-    plain = re.fullmatch(r"set(?: [-+][euxo]+| pipefail| errexit| nounset| xtrace)*", " ".join(started.words)) and not started.dynamic
+    plain = (
+        re.fullmatch(r"set(?: [-+][euxo]+| pipefail| errexit| nounset| xtrace)*", " ".join(started.words))
+        and not started.dynamic
+    )
     if plain:
         return Effects(harmless=True, transparent=len(started.words) > 1)
     return Effects(risk="it changes how the shell interprets later commands")

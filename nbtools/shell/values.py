@@ -1,7 +1,7 @@
 """Finds the possible values of words that the shell expands, where the line itself says what they are.
 
-``x=build; rm -r "$x/a"`` removes ``build/a``, and ``for f in src/*.py; do … "$f"`` is about names that match ``src/*.py``.  The values
-make guards stricter; they never allow anything.
+``x=build; rm -r "$x/a"`` removes ``build/a``, and ``for f in src/*.py; do … "$f"`` is about names that match
+``src/*.py``.  The values make guards stricter; they never allow anything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _DEEPEST = 8
 """The deepest chain of variables that are made of others."""
 _SET_ANYTHING = frozenset({"eval", "source", ".", "trap", "let"})
 _SET_BY_NAME = frozenset(
-    """read mapfile readarray getopts printf unset export declare typeset local readonly wait set shift""".split()  # noqa: SIM905
+    """read mapfile readarray getopts printf unset export declare typeset local
+    readonly wait set shift""".split()  # noqa: SIM905
 )
 _PIECE = re.compile(
     r"""'(?P<single>[^']*)'
@@ -37,9 +38,13 @@ _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\}|\{(\w+):?[?]\})", re.ASCII)
 _DEFAULT = re.compile(r"\$\{(\w+):?-([^{}$`*?~]*)\}", re.ASCII)
 _WITHOUT_END = re.compile(r"\$\{(\w+)%([\w.-]+)\}", re.ASCII)
 _WITHOUT_FOLDER = re.compile(r"\$\{(\w+)##\*/\}", re.ASCII)
-_NAME_OF = re.compile(r"""\$\((basename|dirname)(?: --)? "?(\$\w+|\$\{\w+\}|~?[\w./-]*)"?(?: ["']?(\.\w+)["']?)?\)""", re.ASCII)
+_NAME_OF = re.compile(
+    r"""\$\((basename|dirname)(?: --)? "?(\$\w+|\$\{\w+\}|~?[\w./-]*)"?(?: ["']?(\.\w+)["']?)?\)""", re.ASCII
+)
 _HERE = re.compile(r"\$\(pwd(?: -[LP])?\)")
-_TEMPORARY = re.compile(r"\$\(mktemp(?: -[dq]+)*(?: (?:-t )?\"?(?:/tmp/)?[\w.-]*X{3,}[\w.-]*\"?)?\)", re.ASCII)
+_TEMPORARY = re.compile(
+    r"\$\(mktemp(?: -[dq]+)*(?: (?:-t )?\"?(?:/tmp/)?[\w.-]*X{3,}[\w.-]*\"?)?\)", re.ASCII
+)
 
 
 class Values:
@@ -50,18 +55,24 @@ class Values:
         self.known = bool(line.commands) and not any(map(_sets_anything, line.commands))
         self.assigned: dict[str, list[tuple[int, str]]] = {}
         """The assignments to each variable: the position of the command, the source of the value."""
-        self.unsure: set[str] = {name for name in line.variables if name not in {loop.name for loop in line.loops}}
+        self.unsure: set[str] = {
+            name for name in line.variables if name not in {loop.name for loop in line.loops}
+        }
         for at, command in enumerate(line.commands):
             for assignment in command.assignments:
                 name, _, source = assignment.partition("=")
                 self.assigned.setdefault(name, []).append((at, source))
                 if command.argv:
-                    self.unsure.add(name)  # it holds for this command alone, and differently so between shells
+                    self.unsure.add(
+                        name
+                    )  # it holds for this command alone, and differently so between shells
             if command.argv and command.argv[0] in _SET_BY_NAME:
                 self.unsure.update(re.findall(r"\w+", " ".join(command.argv[1:])))
 
     def of_word(self, source: str, at: int, depth: int = 0) -> tuple[str, ...] | None:
-        """Returns the possible values of a word of the command at ``at``, with wildcards in them; None where they are not known."""
+        """Returns the possible values of a word of the command at ``at``, with wildcards in them;
+        None where they are not known.
+        """
         if not self.known or depth > _DEEPEST:
             return None
         pieces: list[tuple[str, ...]] = []
@@ -87,7 +98,11 @@ class Values:
     def _of_piece(self, part: re.Match[str], at: int, depth: int) -> tuple[str, ...] | None:
         if part["expansion"] is not None:
             return self._of_expansion(part["expansion"], at, depth)
-        texts = (part["single"], part["escaped"], part["plain"]) if "single" in part.re.groupindex else (part["escaped"], part["plain"])
+        texts = (
+            (part["single"], part["escaped"], part["plain"])
+            if "single" in part.re.groupindex
+            else (part["escaped"], part["plain"])
+        )
         return (next(text for text in texts if text is not None),)
 
     def _of_expansion(self, source: str, at: int, depth: int) -> tuple[str, ...] | None:
@@ -103,7 +118,9 @@ class Values:
 
     def _of_changed(self, source: str, at: int, depth: int) -> tuple[str, ...] | None:
         """Returns the values of a variable with a default, without its end, or without its folders."""
-        found = _DEFAULT.fullmatch(source) or _WITHOUT_END.fullmatch(source) or _WITHOUT_FOLDER.fullmatch(source)
+        found = (
+            _DEFAULT.fullmatch(source) or _WITHOUT_END.fullmatch(source) or _WITHOUT_FOLDER.fullmatch(source)
+        )
         values = self.of_variable(found[1], at, depth) if found else None
         if found is None or values is None:
             return None
@@ -118,12 +135,17 @@ class Values:
         if values is None:
             return None
         if found[1] == "dirname":
-            return _each(values, lambda value: value.rstrip("/").rpartition("/")[0] or ("/" if value.startswith("/") else "."))
+            return _each(
+                values,
+                lambda value: value.rstrip("/").rpartition("/")[0] or ("/" if value.startswith("/") else "."),
+            )
         bases = _each(values, _base)
         return bases and _each(bases, lambda value: value.removesuffix(found[3] or ""))
 
     def of_variable(self, name: str, at: int, depth: int) -> tuple[str, ...] | None:
-        """Returns the possible values of a variable for the command at ``at``; None where one of them is not known."""
+        """Returns the possible values of a variable for the command at ``at``;
+        None where one of them is not known.
+        """
         assigned, loops = self.assigned.get(name, []), [loop for loop in self.line.loops if loop.name == name]
         if name in self.unsure:
             return None
@@ -144,15 +166,21 @@ class Values:
         return tuple(found) if len(found) <= _MOST else None
 
     def _begin_of(self, loop: Loop) -> int:
-        """Returns the position of the first command of the loop's body: its words are expanded before that one runs."""
+        """Returns the position of the first command of the loop's body:
+        its words are expanded before that one runs.
+        """
         return next((at for at, blocks in enumerate(self.line.blocks) if loop.body in blocks), 0)
 
     def _always_before(self, place: int, at: int) -> bool:
-        """Whether the assignment at ``place`` has certainly been made, in the same shell, when the command at ``at`` runs."""
+        """Whether the assignment at ``place`` has certainly been made, in the same shell,
+        when the command at ``at`` runs.
+        """
         commands, blocks = self.line.commands, self.line.blocks
         if place >= at or commands[place].argv or blocks[at][: len(blocks[place])] != blocks[place]:
             return False
-        joined = [commands[other].operator for other in range(place + 1, at + 1) if blocks[other] == blocks[place]]
+        joined = [
+            commands[other].operator for other in range(place + 1, at + 1) if blocks[other] == blocks[place]
+        ]
         own = commands[place].operator
         if own in ("|", "|&", "||") or joined[:1] in (["|"], ["|&"]):
             return False
@@ -170,14 +198,20 @@ def _sets_anything(command: SimpleCommand) -> bool:
 
 
 def _joined(pieces: list[tuple[str, ...]], *, bare: bool) -> tuple[str, ...] | None:
-    """Returns the texts that one value of each piece makes.  ``bare``: an expansion is not quoted, so that blanks split the text."""
+    """Returns the texts that one value of each piece makes.
+    ``bare``: an expansion is not quoted, so that blanks split the text.
+    """
     count = 1
     for values in pieces:
         count *= len(values)
     if count > _MOST:
         return None
     texts = ["".join(chosen) for chosen in product(*pieces)]
-    words = [word for text in texts for word in text.split()] if bare and any(re.search(r"\s", text) for text in texts) else texts
+    words = (
+        [word for text in texts for word in text.split()]
+        if bare and any(re.search(r"\s", text) for text in texts)
+        else texts
+    )
     return tuple(dict.fromkeys(words))
 
 

@@ -15,9 +15,13 @@ _WRAPPER_OPTION = re.compile(r"-p+|--|!")
 
 
 def _unwrapped(command: SimpleCommand) -> tuple[str, ...]:
-    """Returns the words after ``command``, ``builtin`` and ``time``, which do not prevent ``cd``, and after words that may be empty."""
+    """Returns the words after ``command``, ``builtin`` and ``time``, which do not prevent ``cd``,
+    and after words that may be empty.
+    """
     argv, place = command.argv, 0
-    while place < len(argv) and (argv[place] in _WRAPPERS or (place and _WRAPPER_OPTION.fullmatch(argv[place]))):
+    while place < len(argv) and (
+        argv[place] in _WRAPPERS or (place and _WRAPPER_OPTION.fullmatch(argv[place]))
+    ):
         place += 1
     if place in command.dynamic:
         place = next((at for at in range(place, len(argv)) if argv[at] in _MOVES), place)
@@ -25,7 +29,8 @@ def _unwrapped(command: SimpleCommand) -> tuple[str, ...]:
 
 
 def _target(argv: tuple[str, ...]) -> str | None:
-    """Returns the folder that ``cd`` or ``pushd`` changes to, ``~`` for the home folder; None where it is only known at run time.
+    """Returns the folder that ``cd`` or ``pushd`` changes to, ``~`` for the home folder;
+    None where it is only known at run time.
 
     A literal folder that begins with ``~`` was quoted, so it is one of that name.
     """
@@ -41,7 +46,9 @@ def _target(argv: tuple[str, ...]) -> str | None:
 
 
 class WorkingDirectories:
-    """The folders that a part of the line may run in, relative to where the line starts; ``""`` is the start itself."""
+    """The folders that a part of the line may run in, relative to where the line starts;
+    ``""`` is the start itself.
+    """
 
     def __init__(self, folders: tuple[str, ...] = ("",), *, loops: bool = False) -> None:
         """``loops``: whether a part of the line may run repeatedly."""
@@ -75,7 +82,9 @@ class WorkingDirectories:
         if target is None or command.dynamic:
             self._lost = "the target of cd is only known when it runs"
             return ""
-        targets = tuple(target if target == "~" else posixpath.join(folder, target) for folder in self.folders)
+        targets = tuple(
+            target if target == "~" else posixpath.join(folder, target) for folder in self.folders
+        )
         is_certain = command.operator in ("", "&&") and not command.nested
         self._before = (*self._before, *self.folders)
         self.folders = targets if is_certain else tuple(dict.fromkeys((*self.folders, *targets)))
@@ -85,16 +94,22 @@ class WorkingDirectories:
         return ""
 
     def resolve(self, paths: tuple[str, ...], folder: str = "") -> tuple[str, ...]:
-        """Returns the paths relative to where the line starts; ``folder``: the one that the program itself changes to."""
+        """Returns the paths relative to where the line starts;
+        ``folder``: the one that the program itself changes to.
+        """
         if not paths:
             return ()
         if self.folders == ("",) and not folder:
             return tuple(dict.fromkeys(paths)) if len(paths) > 1 else paths
-        return tuple(dict.fromkeys(_joined(place, path) for path in paths for place in self.resolve_folder(folder)))
+        return tuple(
+            dict.fromkeys(_joined(place, path) for path in paths for place in self.resolve_folder(folder))
+        )
 
     def resolve_folder(self, folder: str) -> tuple[str, ...]:
         """Returns the folders in which a program works that changes to ``folder`` itself."""
-        return tuple(dict.fromkeys(_joined(place, folder) for place in self.folders)) if folder else self.folders
+        return (
+            tuple(dict.fromkeys(_joined(place, folder) for place in self.folders)) if folder else self.folders
+        )
 
 
 def _joined(folder: str, path: str) -> str:

@@ -33,7 +33,9 @@ def folder_lock(folder: Path | int) -> Iterator[None]:
 
 def _open_locked(folder: Path | int) -> int | None:
     try:
-        descriptor = os.open(os.curdir, _OPEN, dir_fd=folder) if isinstance(folder, int) else os.open(folder, _OPEN)
+        descriptor = (
+            os.open(os.curdir, _OPEN, dir_fd=folder) if isinstance(folder, int) else os.open(folder, _OPEN)
+        )
     except OSError:
         return None
     end = time.monotonic() + _TIMEOUT

@@ -43,4 +43,7 @@ def tool_factories(workspace: Workspace) -> Mapping[str, Callable[[], AnyToolBui
 def build_tool(name: str, workspace: Workspace) -> AnyToolBuilder:
     """Returns a built-in tool on ``workspace``; ``undo``, which is not among the canonical tools, too."""
     class_name = "".join(word.capitalize() for word in name.split("_")) + "Tool"
-    return cast("AnyToolBuilder", getattr(import_module(f"nbtools.tools.{_MODULES.get(name, name)}"), class_name)(workspace))
+    return cast(
+        "AnyToolBuilder",
+        getattr(import_module(f"nbtools.tools.{_MODULES.get(name, name)}"), class_name)(workspace),
+    )

@@ -61,7 +61,9 @@ class QuestionParams(DocumentedModel):
     def question(self) -> Question:
         kind = self.kind or ("choice" if self.choices else "text")
         choices = tuple(Choice(choice.label, choice.description) for choice in self.choices)
-        return Question(self.text, self.header, kind, choices, self.several, self.placeholder, self.default, self.optional)
+        return Question(
+            self.text, self.header, kind, choices, self.several, self.placeholder, self.default, self.optional
+        )
 
 
 class AskParams(DocumentedModel):
@@ -75,7 +77,8 @@ class AskParams(DocumentedModel):
 class Answers:
     """The answers, one for each question, in order.
 
-    An answer is the chosen label (several are joined by ``", "``), the text, ``yes`` or ``no``; empty if not answered.
+    An answer is the chosen label (several are joined by ``", "``), the text, ``yes`` or ``no``;
+    empty if not answered.
     """
 
     answers: tuple[str, ...]
@@ -89,7 +92,8 @@ class AskTool(BaseDeclarativeTool[AskParams]):
 
     name = "ask"
     description = (
-        "Asks the person questions that only they can decide: a choice, a text, or yes or no. Ask when a wrong guess would be costly."
+        "Asks the person questions that only they can decide: a choice, a text, or yes or no. Ask when a"
+        " wrong guess would be costly."
     )
     kind = Kind.THINK
     parameters = AskParams
@@ -105,7 +109,14 @@ class AskTool(BaseDeclarativeTool[AskParams]):
 
     def validate_tool_param_values(self, params: AskParams) -> str | None:
         problems = ((number, _problem(item.question)) for number, item in enumerate(params.questions, 1))
-        return next((Message.of(CalledTool("ask"), f": question {number} ", problem, ".") for number, problem in problems if problem), None)
+        return next(
+            (
+                Message.of(CalledTool("ask"), f": question {number} ", problem, ".")
+                for number, problem in problems
+                if problem
+            ),
+            None,
+        )
 
     def create_invocation(self, params: AskParams) -> AskInvocation:
         return AskInvocation(params)
@@ -123,15 +134,24 @@ class AskInvocation(BaseToolInvocation[AskParams]):
         return " · ".join(question.header or question.text for question in self.questions)
 
     async def should_confirm_execute(self) -> ToolAskConfirmationDetails:
-        return ToolAskConfirmationDetails("A question" if len(self.questions) == 1 else f"{len(self.questions)} questions", self.questions)
+        return ToolAskConfirmationDetails(
+            "A question" if len(self.questions) == 1 else f"{len(self.questions)} questions", self.questions
+        )
 
-    async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
+    async def on_confirm(
+        self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None
+    ) -> None:
         if payload is None or outcome is ToolConfirmationOutcome.CANCEL:
             return
-        if not payload.answers and not all(question.optional for question in self.questions):  # approved by a program, not answered
+        if not payload.answers and not all(
+            question.optional for question in self.questions
+        ):  # approved by a program, not answered
             return
         padded = (*payload.answers, *[""] * len(self.questions))
-        self.answers = tuple(normalize_answer(question, answer) for question, answer in zip(self.questions, padded, strict=False))
+        self.answers = tuple(
+            normalize_answer(question, answer)
+            for question, answer in zip(self.questions, padded, strict=False)
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         """Returns the answers, of which a person may leave all open.
@@ -141,7 +161,12 @@ class AskInvocation(BaseToolInvocation[AskParams]):
         if not self.answers:
             raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, answer_unavailable_message("ask"))
         text = "\n".join(map(_question_and_answer, self.questions, self.answers))
-        return ToolResult(text, text, summary=_short(", ".join(filter(None, self.answers)) or "(no answer)"), data=Answers(self.answers))
+        return ToolResult(
+            text,
+            text,
+            summary=_short(", ".join(filter(None, self.answers)) or "(no answer)"),
+            data=Answers(self.answers),
+        )
 
 
 def normalize_answer(question: Question, answer: str) -> str:
@@ -159,7 +184,9 @@ def normalize_answer(question: Question, answer: str) -> str:
 
 
 def _label(question: Question, answer: str) -> str:
-    return next((choice.label for choice in question.choices if choice.label.casefold() == answer.casefold()), "")
+    return next(
+        (choice.label for choice in question.choices if choice.label.casefold() == answer.casefold()), ""
+    )
 
 
 def _split_answer(question: Question, answer: str) -> Iterator[str]:
@@ -170,7 +197,12 @@ def _split_answer(question: Question, answer: str) -> Iterator[str]:
         part = label or answer.partition(",")[0].strip()
         if part:
             yield part
-        answer = (answer[len(label) :] if label else answer[len(answer.partition(",")[0]) :]).lstrip().removeprefix(",").strip()
+        answer = (
+            (answer[len(label) :] if label else answer[len(answer.partition(",")[0]) :])
+            .lstrip()
+            .removeprefix(",")
+            .strip()
+        )
 
 
 def _starts_with_label(answer: str, label: str) -> bool:
@@ -186,7 +218,9 @@ def _problem(question: Question) -> str:
         return "has duplicate choices" if len(set(labels)) < len(labels) else ""
     if labels or question.several:
         kind = "text" if question.kind == "text" else "yes or no"
-        return Message.of(f"is answered with {kind}; remove ", Parameter("choices"), " and ", Parameter("several"))
+        return Message.of(
+            f"is answered with {kind}; remove ", Parameter("choices"), " and ", Parameter("several")
+        )
     return ""
 
 

@@ -12,16 +12,35 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from nbtools.core.confirmation import ToolCallConfirmationDetails, ToolEditConfirmationDetails, ToolInfoConfirmationDetails
+from nbtools.core.confirmation import (
+    ToolCallConfirmationDetails,
+    ToolEditConfirmationDetails,
+    ToolInfoConfirmationDetails,
+)
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, joined
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.core.tool import (
+    BaseToolInvocation,
+    Example,
+    Kind,
+    ModifyContext,
+    PathTarget,
+    ToolInvocation,
+    ToolLocation,
+    UpdateOutput,
+)
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.workspace.files.path_suggestions import path_not_found
-from nbtools.workspace.notebooks.cell_outputs import Output, outputs_content, outputs_display, outputs_terminal, outputs_text
+from nbtools.workspace.notebooks.cell_outputs import (
+    Output,
+    outputs_content,
+    outputs_display,
+    outputs_terminal,
+    outputs_text,
+)
 from nbtools.workspace.notebooks.kernels import CellRun, Kernels
 from nbtools.workspace.notebooks.notebook import ClosedNotebook, EditorNotebook, Notebook, index_after
 from nbtools.workspace.notebooks.notebook_file import CellText, find_cell, new_id
@@ -42,7 +61,13 @@ from nbtools.workspace.workspace import Workspace
 
 Action = Literal["read", "replace", "insert", "delete", "move", "run"]
 
-_REQUIRED = {"replace": ("id", "source"), "insert": ("source",), "delete": ("id",), "move": ("id",), "run": ("id",)}
+_REQUIRED = {
+    "replace": ("id", "source"),
+    "insert": ("source",),
+    "delete": ("id",),
+    "move": ("id",),
+    "run": ("id",),
+}
 _ALLOWED = {
     "read": {"id"},
     "replace": {"id", "source", "type"},
@@ -62,7 +87,9 @@ class CellsParams(DocumentedModel):
     path: str | None = None
     """The notebook file. Default: the notebook that the person has open."""
     action: Action = "read"
-    """What to do: read all cells or the one with id, replace a cell's source, insert a new cell, or delete, move or run a cell."""
+    """What to do: read all cells or the one with id, replace a cell's source, insert a new cell, or delete,
+    move or run a cell.
+    """
     id: str | None = None
     """The cell: its id as returned by read, or its number, such as #3."""
     source: Annotated[str | None, Field(json_schema_extra={"body": True})] = None
@@ -70,7 +97,9 @@ class CellsParams(DocumentedModel):
     type: CellType | None = None
     """The cell type. Default: code for an inserted cell, unchanged for a replaced one."""
     after: str | None = None
-    """The id of the cell after which an inserted or moved cell is placed; "" for the top. Default: the end."""
+    """The id of the cell after which an inserted or moved cell is placed; "" for the top.
+    Default: the end.
+    """
     timeout: Annotated[float | None, Field(gt=0)] = None
     """Seconds that a run may take. Default: 120."""
 
@@ -79,7 +108,8 @@ class CellsParams(DocumentedModel):
 class CellsData:
     """The action that was done on the notebook at ``path``, and the ``id`` of its cell.
 
-    ``live``: in the open notebook, not on disk. ``cells``: those read or run; after a change, all cells in their new state.
+    ``live``: in the open notebook, not on disk.
+    ``cells``: those read or run; after a change, all cells in their new state.
     """
 
     path: str
@@ -92,24 +122,35 @@ class CellsData:
 class CellsTool(BaseDeclarativeTool[CellsParams]):
     """Reads, changes and runs notebook cells.
 
-    ``live`` gives access to open notebooks (default: the workspace's). ``timeout`` and ``longest``: default and maximum seconds of a run.
+    ``live`` gives access to open notebooks (default: the workspace's).
+    ``timeout`` and ``longest``: default and maximum seconds of a run.
     """
 
     name = "cells"
     description = (
-        "Reads, replaces, inserts, deletes, moves or runs cells of a Jupyter notebook, addressed by cell id. A notebook that is open in "
-        "JupyterLab is changed in the editor, where undo reverts it; any other is changed in its file. Replacing a code cell's source "
-        "clears its outputs."
+        "Reads, replaces, inserts, deletes, moves or runs cells of a Jupyter notebook, addressed by cell id."
+        " A notebook that is open in JupyterLab is changed in the editor, where undo reverts it; any other is"
+        " changed in its file. Replacing a code cell's source clears its outputs."
     )
     kind = Kind.EDIT
     can_update_output = True
     parameters = CellsParams
     examples = (
         Example("Shows the cells of a notebook with their ids.", {"path": "analysis.ipynb"}),
-        Example("Replaces the source of a cell.", {"path": "analysis.ipynb", "action": "replace", "id": "load", "source": "x = 2"}),
+        Example(
+            "Replaces the source of a cell.",
+            {"path": "analysis.ipynb", "action": "replace", "id": "load", "source": "x = 2"},
+        ),
     )
 
-    def __init__(self, workspace: Workspace, *, live: OpenNotebooks | None = None, timeout: float = 120, longest: float = 3600) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        live: OpenNotebooks | None = None,
+        timeout: float = 120,
+        longest: float = 3600,
+    ) -> None:
         self.workspace = workspace
         self.live: OpenNotebooks = live or workspace.open_notebooks or NoOpenNotebooks()
         self.timeout = timeout
@@ -120,12 +161,21 @@ class CellsTool(BaseDeclarativeTool[CellsParams]):
     def validate_tool_param_values(self, params: CellsParams) -> str | None:
         missing = [name for name in _REQUIRED.get(params.action, ()) if getattr(params, name) is None]
         if missing:
-            return Message.of(CalledTool("cells"), f": {params.action} needs ", joined(" and ", map(_parameter, missing)), ".")
-        present = {name for name in ("id", "source", "type", "after", "timeout") if getattr(params, name) is not None}
+            return Message.of(
+                CalledTool("cells"),
+                f": {params.action} needs ",
+                joined(" and ", map(_parameter, missing)),
+                ".",
+            )
+        present = {
+            name for name in ("id", "source", "type", "after", "timeout") if getattr(params, name) is not None
+        }
         useless = sorted(present - _ALLOWED[params.action])
         if useless:
             names = joined(" or ", map(_parameter, useless))
-            return Message.of(CalledTool("cells"), f": {params.action} does not use ", names, ". Leave it out.")
+            return Message.of(
+                CalledTool("cells"), f": {params.action} does not use ", names, ". Leave it out."
+            )
         if params.timeout is not None and params.timeout > self.longest:
             limit = f" is at most {self.longest:g} seconds (given {params.timeout:g})."
             return Message.of(CalledTool("cells"), ": ", Parameter("timeout"), limit)
@@ -144,7 +194,9 @@ def _parameter(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A computed change. ``before`` and ``after``: the cell's sources; ``cleared``: the cell has outputs that the change removes."""
+    """A computed change. ``before`` and ``after``: the cell's sources;
+    ``cleared``: the cell has outputs that the change removes.
+    """
 
     change: CellChange
     name: str
@@ -156,7 +208,8 @@ class _Plan:
     def compared(self, name: str, proposal: str | None) -> FileDiff:
         """Returns the diff of the sources, in the cell's language."""
         return dataclasses.replace(
-            file_diff_with_hunks(name, self.before, self.after, proposal)[0], language=_LANGUAGES.get(self.type, "text")
+            file_diff_with_hunks(name, self.before, self.after, proposal)[0],
+            language=_LANGUAGES.get(self.type, "text"),
         )
 
 
@@ -181,7 +234,13 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         return same
 
     def get_description(self) -> str:
-        cell = f" cell {printable_path(self.params.id)}" if self.params.id else " cell" if self.params.action == "insert" else ""
+        cell = (
+            f" cell {printable_path(self.params.id)}"
+            if self.params.id
+            else " cell"
+            if self.params.action == "insert"
+            else ""
+        )
         return f"{self.params.action}{cell} · {self._name()}"
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
@@ -193,7 +252,9 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         return PathTarget((self._relative(self.file),) if self.file else ())
 
     async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
-        """Returns the question. Raises ``ToolFailure`` if the action cannot be done, before anyone is asked."""
+        """Returns the question. Raises ``ToolFailure`` if the action cannot be done,
+        before anyone is asked.
+        """
         if self.params.action == "read":
             return False
         notebook = await self._open()
@@ -216,12 +277,15 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
     # --- the notebook
 
     async def _open(self) -> Notebook:
-        """Opens the notebook. Raises ``ToolFailure`` if the path no longer resolves to the file that the policy decided about."""
+        """Opens the notebook. Raises ``ToolFailure`` if the path no longer resolves to the file that the
+        policy decided about.
+        """
         path = self.params.path
         file = None if path is None else self.tool.workspace.resolve(path)
         if path is not None and file != self.file:
             raise ToolFailure(
-                ErrorCode.CONFLICT, f"{printable_path(path)} now resolves to a different path. Nothing was changed. Call again."
+                ErrorCode.CONFLICT,
+                f"{printable_path(path)} now resolves to a different path. Nothing was changed. Call again.",
             )
         found = await self.tool.live.find(file)
         seen = self.tool.workspace.read_tracker
@@ -229,17 +293,27 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
             where = found.file or file
             subject = printable_path(self._relative(where) if where else found.path)
             if path is None and found.file != self.file:
-                raise ToolFailure(ErrorCode.CONFLICT, f"The notebook was renamed to {subject}. Nothing was done. Call again.")
+                raise ToolFailure(
+                    ErrorCode.CONFLICT,
+                    f"The notebook was renamed to {subject}. Nothing was done. Call again.",
+                )
             return EditorNotebook(self.tool.live, found, subject, seen)
         if path is None or file is None:
             why = "No notebook is open: no JupyterLab or Notebook 7 with the nbtools extension is connected"
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(f"{why}. Name the notebook file with ", Parameter("path"), "."))
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                Message.of(f"{why}. Name the notebook file with ", Parameter("path"), "."),
+            )
         if not file.exists():
             raise path_not_found(self.tool.workspace, path)
-        return ClosedNotebook(file, printable_path(path), seen, self.tool.kernels, self.tool.workspace.journal)
+        return ClosedNotebook(
+            file, printable_path(path), seen, self.tool.kernels, self.tool.workspace.journal
+        )
 
     def _relative(self, file: Path) -> str:
-        return self.tool.workspace.relative(file) if file.is_relative_to(self.tool.workspace.root) else str(file)
+        return (
+            self.tool.workspace.relative(file) if file.is_relative_to(self.tool.workspace.root) else str(file)
+        )
 
     def _name(self) -> str:
         return printable_path(self._relative(self.file)) if self.file else "this notebook"
@@ -248,17 +322,27 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
 
     async def _read(self, notebook: Notebook) -> ToolResult:
         cells = await notebook.cells()
-        selected = cells if self.params.id is None else (cells[find_cell(cells, self.params.id, notebook.subject)],)
+        selected = (
+            cells if self.params.id is None else (cells[find_cell(cells, self.params.id, notebook.subject)],)
+        )
         notebook.note_read(ReadExtent.WHOLE if self.params.id is None else ReadExtent.RANGE)
         count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
-        text = "\n\n".join([f"{notebook.subject}: {count}{_open_state(notebook)}", *map(_cell_as_text, selected)])
-        return ToolResult(text, text, summary=count, data=self._data(notebook, self.params.id or "", selected))
+        text = "\n\n".join(
+            [f"{notebook.subject}: {count}{_open_state(notebook)}", *map(_cell_as_text, selected)]
+        )
+        return ToolResult(
+            text, text, summary=count, data=self._data(notebook, self.params.id or "", selected)
+        )
 
     # --- changing
 
     def _plan(self, notebook: Notebook, cells: tuple[CellText, ...]) -> _Plan:
         params, subject = self.params, notebook.subject
-        after = _unique_name(cells, cells[find_cell(cells, params.after, subject)]) if params.after else params.after
+        after = (
+            _unique_name(cells, cells[find_cell(cells, params.after, subject)])
+            if params.after
+            else params.after
+        )
         if params.action == "insert":
             cell_id = new_id(cell.id for cell in cells)
             kind, source = params.type or "code", params.source or ""
@@ -268,7 +352,9 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         if params.action == "replace":
             source = params.source or ""
             change = ReplaceCell(name, cell.source, source, params.type)
-            return _Plan(change, f"cell {cell.id}", cell.source, source, params.type or cell.type, bool(cell.outputs))
+            return _Plan(
+                change, f"cell {cell.id}", cell.source, source, params.type or cell.type, bool(cell.outputs)
+            )
         if params.action == "delete":
             return _Plan(DeleteCell(name, cell.source), f"cell {cell.id}", cell.source, "", cell.type)
         if params.after and cells[find_cell(cells, params.after, subject)] == cell:
@@ -279,8 +365,12 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
 
     def _question(self, plan: _Plan, notebook: Notebook) -> ToolCallConfirmationDetails:
         if isinstance(plan.change, MoveCell):
-            to = {None: "to the end", "": "to the top"}.get(plan.change.after, f"after cell {plan.change.after}")
-            return ToolInfoConfirmationDetails(f"Move {plan.name} of {notebook.subject} {to}?", plan.before or "")
+            to = {None: "to the end", "": "to the top"}.get(
+                plan.change.after, f"after cell {plan.change.after}"
+            )
+            return ToolInfoConfirmationDetails(
+                f"Move {plan.name} of {notebook.subject} {to}?", plan.before or ""
+            )
         diff = plan.compared(f"{notebook.subject} · {plan.name}", self.proposal)
         verb = self.params.action.capitalize()
         return ToolEditConfirmationDetails(
@@ -313,7 +403,12 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         if isinstance(plan.change, ReplaceCell) and before[index] == cell:
             text = f"C{_named(cell)[1:]} of {notebook.subject} already has this source; nothing was changed."
             return ToolResult(text, text, summary="nothing changed", data=data)
-        text = " ".join([f"{_PAST[self.params.action]} {_named(cell)} {_in(self.params, notebook)}.", *self._notes(plan, cell, notebook)])
+        text = " ".join(
+            [
+                f"{_PAST[self.params.action]} {_named(cell)} {_in(self.params, notebook)}.",
+                *self._notes(plan, cell, notebook),
+            ]
+        )
         if isinstance(plan.change, MoveCell):
             return ToolResult(text, text, summary=f"now #{cell.number}", data=data)
         diff = plan.compared(f"{notebook.subject} · cell {cell.id}", self.proposal)
@@ -324,7 +419,11 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         notes = ["Its outputs were cleared."] if plan.cleared and not cell.outputs else []
         if self.proposal is not None and self.proposal != plan.after:
             notes.append("The person changed the proposed text before it was applied.")
-        return [*notes, "The notebook is open: the change is in the editor, not saved; undo there reverts it."] if notebook.live else notes
+        return (
+            [*notes, "The notebook is open: the change is in the editor, not saved; undo there reverts it."]
+            if notebook.live
+            else notes
+        )
 
     # --- running
 
@@ -355,21 +454,38 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         after = CellText(cell.id, cell.number, cell.type, cell.source, outputs_text(ran.outputs))
         data = self._data(notebook, cell.id, (after,))
         if ran.queued:
-            text = f"{subject} is queued: the kernel is busy with the cell that makes this call and runs it afterwards."
+            text = (
+                f"{subject} is queued: the kernel is busy with the cell that makes this call and runs it"
+                " afterwards."
+            )
             return ToolResult(text, text, summary="queued", data=data)
         error = None
         if ran.lost:
-            error = ToolError(ErrorCode.EXECUTION_FAILED, f"The kernel of {notebook.subject} died. The next run starts a new one.")
+            error = ToolError(
+                ErrorCode.EXECUTION_FAILED,
+                f"The kernel of {notebook.subject} died. The next run starts a new one.",
+            )
         elif ran.timed_out:
             error = ToolError(
                 ErrorCode.TIMEOUT,
-                Message.of(f"{subject} was stopped after {timeout:g} seconds.", Advice(" Give a longer ", Parameter("timeout"), ".")),
+                Message.of(
+                    f"{subject} was stopped after {timeout:g} seconds.",
+                    Advice(" Give a longer ", Parameter("timeout"), "."),
+                ),
             )
         how = "raised an error" if ran.failed else "did not finish" if error else "ran"
-        text = "\n".join(part for part in (f"{subject} {how}.", after.outputs or "(no output)", error.message if error else "") if part)
+        text = "\n".join(
+            part
+            for part in (f"{subject} {how}.", after.outputs or "(no output)", error.message if error else "")
+            if part
+        )
         summary = "error" if ran.failed else "stopped" if error else "ran"
         return ToolResult(
-            outputs_content(text, ran.outputs), outputs_display(ran.outputs, notebook.subject, failed=ran.failed), error, summary, data
+            outputs_content(text, ran.outputs),
+            outputs_display(ran.outputs, notebook.subject, failed=ran.failed),
+            error,
+            summary,
+            data,
         )
 
     def _data(self, notebook: Notebook, cell_id: str, cells: tuple[CellText, ...]) -> CellsData:
@@ -378,13 +494,17 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
 
 
 class CellsModifyContext:
-    def create_updated_params(self, original_content: str | None, new_content: str, params: CellsParams) -> Mapping[str, Any]:
+    def create_updated_params(
+        self, original_content: str | None, new_content: str, params: CellsParams
+    ) -> Mapping[str, Any]:
         """Returns the parameters with another source; a deletion that leaves text becomes a replacement."""
         arguments = params.model_dump(exclude_none=True)
         action = "replace" if params.action == "delete" and new_content else params.action
         return {**arguments, "action": action, **({} if action == "delete" else {"source": new_content})}
 
-    def remember_proposal(self, invocation: ToolInvocation[CellsParams], proposed_content: str) -> ToolInvocation[CellsParams]:
+    def remember_proposal(
+        self, invocation: ToolInvocation[CellsParams], proposed_content: str
+    ) -> ToolInvocation[CellsParams]:
         if not isinstance(invocation, CellsInvocation):
             raise TypeError(f"{invocation!r} is not an invocation of cells")
         return invocation.with_proposal(proposed_content)
@@ -393,11 +513,16 @@ class CellsModifyContext:
 def _code_cell(cells: tuple[CellText, ...], cell_id: str, subject: str) -> CellText:
     cell = cells[find_cell(cells, cell_id, subject)]
     if cell.type != "code":
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"C{_named(cell)[1:]} of {subject} is a {cell.type} cell; only code cells run.")
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS,
+            f"C{_named(cell)[1:]} of {subject} is a {cell.type} cell; only code cells run.",
+        )
     return cell
 
 
-def _index_of_changed_cell(change: CellChange, before: tuple[CellText, ...], after: tuple[CellText, ...], subject: str) -> int:
+def _index_of_changed_cell(
+    change: CellChange, before: tuple[CellText, ...], after: tuple[CellText, ...], subject: str
+) -> int:
     """Returns the index of the changed cell: in ``before`` for a deletion, otherwise in ``after``."""
     if isinstance(change, DeleteCell):
         return find_cell(before, change.cell, subject)

@@ -24,7 +24,14 @@ from nbtools.workspace.processes import syntax_check
 from nbtools.workspace.processes.process import Limits, start
 from nbtools.workspace.workspace import Workspace
 
-_KINDS = {".py": "python", ".pyi": "python", ".pyw": "python", ".json": "json", ".ipynb": "notebook", ".toml": "toml"}
+_KINDS = {
+    ".py": "python",
+    ".pyi": "python",
+    ".pyw": "python",
+    ".json": "json",
+    ".ipynb": "notebook",
+    ".toml": "toml",
+}
 _WITH_COMMENTS = ("tsconfig", "jsconfig", ".eslintrc", "devcontainer")
 _MOST_BYTES = 10_000_000
 _CHECKED = {"python": "Python", "json": "JSON", "notebook": "the notebook", "toml": "TOML"}
@@ -65,8 +72,8 @@ class DiagnosticsTool(BaseDeclarativeTool[DiagnosticsParams]):
 
     name = "diagnostics"
     description = (
-        "Checks the syntax of a Python, JSON or TOML file or of a notebook's code cells, and returns errors and warnings with their lines. "
-        "Nothing is executed. For other files it names the program to run."
+        "Checks the syntax of a Python, JSON or TOML file or of a notebook's code cells, and returns errors"
+        " and warnings with their lines. Nothing is executed. For other files it names the program to run."
     )
     kind = Kind.READ
     parameters = DiagnosticsParams
@@ -103,14 +110,18 @@ class DiagnosticsInvocation(BaseToolInvocation[DiagnosticsParams]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         path = self.tool.workspace.recheck(self.params.path, self.path)
         try:
-            data = read_bytes(path, printable_path(self.params.path), _MOST_BYTES, "It is too large to be checked.")
+            data = read_bytes(
+                path, printable_path(self.params.path), _MOST_BYTES, "It is too large to be checked."
+            )
         except ToolFailure as failure:
             if failure.code is ErrorCode.FILE_NOT_FOUND:
                 raise path_not_found(self.tool.workspace, self.params.path) from None
             raise
         kind = _kind(path)
         problems = await self._check(kind, data) if kind else ()
-        found = Diagnostics(self.tool.workspace.relative(path), _CHECKED.get(kind, ""), problems, _programs(path))
+        found = Diagnostics(
+            self.tool.workspace.relative(path), _CHECKED.get(kind, ""), problems, _programs(path)
+        )
         text = diagnostics_text(found)
         return ToolResult(text, text, summary=_summary(found), data=found)
 
@@ -127,9 +138,15 @@ class DiagnosticsInvocation(BaseToolInvocation[DiagnosticsParams]):
                 raise from_os_error(error, "Python cannot be started", ErrorCode.EXECUTION_FAILED) from None
             ended = await running.wait(Limits(self.tool.seconds, self.tool.seconds))
         if ended.exit_code != 0:
-            code = ErrorCode.TIMEOUT if ended.stopped or ended.signal == "SIGXCPU" else ErrorCode.EXECUTION_FAILED
+            code = (
+                ErrorCode.TIMEOUT
+                if ended.stopped or ended.signal == "SIGXCPU"
+                else ErrorCode.EXECUTION_FAILED
+            )
             reason = "took too long" if code is ErrorCode.TIMEOUT else "failed"
-            raise ToolFailure(code, f"The check of {printable_path(self.params.path)} {reason}. Run a linter in a shell.")
+            raise ToolFailure(
+                code, f"The check of {printable_path(self.params.path)} {reason}. Run a linter in a shell."
+            )
         return tuple(Diagnostic(**problem) for problem in json.loads(output))
 
 
@@ -151,7 +168,11 @@ def diagnostics_text(found: Diagnostics) -> str:
 
 def _line(path: str, problem: Diagnostic) -> str:
     cell = "" if problem.cell is None else f"cell {problem.cell}, "
-    lines = f"line {problem.line}" if problem.end_line == problem.line else f"lines {problem.line}–{problem.end_line}"
+    lines = (
+        f"line {problem.line}"
+        if problem.end_line == problem.line
+        else f"lines {problem.line}–{problem.end_line}"
+    )
     return f"{path}: {cell}{lines}: {problem.severity}: {problem.message}"
 
 
@@ -159,7 +180,9 @@ def _remarks(found: Diagnostics) -> Iterator[str]:
     advice = f"To check more, run: {' or '.join(found.programs)}." if found.programs else ""
     if not found.checked:
         advice = advice.replace("check more", "check it") or "Run a linter for this type of file in a shell."
-        yield f"Not checked: there is no check for {Path(found.path).suffix or 'this type of'} files. {advice}"
+        yield (
+            f"Not checked: there is no check for {Path(found.path).suffix or 'this type of'} files. {advice}"
+        )
     elif not found.problems:
         yield f"No syntax errors found: {found.checked} is valid. {advice}".rstrip()
 
@@ -167,5 +190,11 @@ def _remarks(found: Diagnostics) -> Iterator[str]:
 def _summary(found: Diagnostics) -> str:
     if not found.checked:
         return "not checked"
-    counts = [(sum(problem.severity == severity for problem in found.problems), severity) for severity in ("error", "warning")]
-    return ", ".join(f"{count} {severity}{'' if count == 1 else 's'}" for count, severity in counts if count) or "no errors"
+    counts = [
+        (sum(problem.severity == severity for problem in found.problems), severity)
+        for severity in ("error", "warning")
+    ]
+    return (
+        ", ".join(f"{count} {severity}{'' if count == 1 else 's'}" for count, severity in counts if count)
+        or "no errors"
+    )

@@ -42,10 +42,21 @@ _MOST_DIFF = 8_000
 class FileChangeInvocation(BaseToolInvocation[P]):
     """Base class of invocations that change one file.  The change that a person approved is applied, or none.
 
-    Subclasses compute the change in ``plan``.  ``name`` is the file's path relative to the workspace, ``subject`` the same for messages.
+    Subclasses compute the change in ``plan``.
+    ``name`` is the file's path relative to the workspace, ``subject`` the same for messages.
     """
 
-    __slots__ = ("approved_change", "corrected", "name", "path", "path_argument", "proposal", "subject", "targets", "workspace")
+    __slots__ = (
+        "approved_change",
+        "corrected",
+        "name",
+        "path",
+        "path_argument",
+        "proposal",
+        "subject",
+        "targets",
+        "workspace",
+    )
 
     verb = "change"
     past = "Changed"
@@ -68,14 +79,18 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         """Computes the change on the file's current content.  Raises ``ToolFailure`` if it cannot be made."""
 
     def replan(self, seen: FileChange) -> FileChange:
-        """Returns the change to apply to a file that was changed after a person approved ``seen``: changes elsewhere in it are kept.
+        """Returns the change to apply to a file that was changed after a person approved ``seen``:
+        changes elsewhere in it are kept.
 
         Raises ``ToolFailure`` (``conflict``) if it no longer fits.
         """
         try:
             return self.plan()
         except ToolFailure as failure:
-            why = Message.of(f"{seen.subject} was changed after the diff was displayed, and the edit no longer fits: ", failure.message)
+            why = Message.of(
+                f"{seen.subject} was changed after the diff was displayed, and the edit no longer fits: ",
+                failure.message,
+            )
             raise ToolFailure(ErrorCode.CONFLICT, why) from None
 
     async def correct(self, failure: ToolFailure) -> CorrectedEdit:
@@ -92,18 +107,25 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         return self.subject
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path), self.approved_change.first_line() if self.approved_change else None),)
+        return (
+            ToolLocation(str(self.path), self.approved_change.first_line() if self.approved_change else None),
+        )
 
     def target(self) -> PathTarget:
         return self.targets
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
-        """Returns the question. Raises ``ToolFailure`` if the change cannot be made, before anyone is asked."""
+        """Returns the question. Raises ``ToolFailure`` if the change cannot be made,
+        before anyone is asked.
+        """
         self._check_path()
         self.approved_change = change = await self._planned(is_large(self.path))
         diff, _ = change.compared(self.proposal)
         verb = "create" if change.before is None else self.verb
-        notes = (self.corrected.note if self.corrected else "", _OVERWRITES if change.stale and self.whole else "")
+        notes = (
+            self.corrected.note if self.corrected else "",
+            _OVERWRITES if change.stale and self.whole else "",
+        )
         return ToolEditConfirmationDetails(
             title=f"{verb.capitalize()} {change.subject}?",
             file_name=diff.file_name,
@@ -129,11 +151,14 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         return self._result(change, tuple(map(self.workspace.relative, folders)))
 
     def _check_path(self) -> None:
-        """Raises ``ToolFailure`` (``conflict``) if a link has changed since the policy decided about the call."""
+        """Raises ``ToolFailure`` (``conflict``) if a link has changed since the policy decided about the
+        call.
+        """
         if self.workspace.resolve(self.path_argument) != self.path:
             raise ToolFailure(
                 ErrorCode.CONFLICT,
-                f"{printable_path(self.path_argument)} now resolves to a different path. Nothing was changed. Call again.",
+                f"{printable_path(self.path_argument)} now resolves to a different path. Nothing was changed."
+                " Call again.",
             )
 
     async def _planned(self, large: bool) -> FileChange:
@@ -145,14 +170,18 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         return await self._compute(None, large)
 
     async def _compute(self, seen: FileChange | None, large: bool) -> FileChange:
-        """Computes a change, in a thread for a large file.  Nothing is written there, so a cancelled call may abandon the thread."""
+        """Computes a change, in a thread for a large file.
+        Nothing is written there, so a cancelled call may abandon the thread.
+        """
         return await asyncio.to_thread(self._current_change, seen) if large else self._current_change(seen)
 
     def _current_change(self, seen: FileChange | None) -> FileChange:
         """Returns the change on the current content; ``seen`` itself where the file has not changed since."""
         change = self.plan() if seen is None else seen if _is_current(seen) else self.replan(seen)
         refuse_broken_notebook(change.path, change.subject, change.before, change.after)
-        stale = change.before is not None and self.workspace.read_tracker.has_changed(self.path, change.before)
+        stale = change.before is not None and self.workspace.read_tracker.has_changed(
+            self.path, change.before
+        )
         return change if change.stale == stale else replace(change, stale=stale)
 
     async def _apply(self, change: FileChange, large: bool) -> tuple[Path, ...]:
@@ -162,7 +191,13 @@ class FileChangeInvocation(BaseToolInvocation[P]):
             step, journal = change.step(), self.workspace.journal
             folders = await make_changes(journal, (step,)) if large else make_change(journal, step)
         whole = self.whole or change.before is None
-        note = partial(self.workspace.read_tracker.record_write, change.path, change.after, whole=whole, stale=change.stale)
+        note = partial(
+            self.workspace.read_tracker.record_write,
+            change.path,
+            change.after,
+            whole=whole,
+            stale=change.stale,
+        )
         if large:
             await asyncio.to_thread(note)
         else:
@@ -172,7 +207,9 @@ class FileChangeInvocation(BaseToolInvocation[P]):
     def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
         diff, hunks = change.compared(self.proposal)
         created = change.before is None
-        data = FileChanged(self.name, created, change.places, diff.diff_stat, hunks, folders, change.loose, change.stale)
+        data = FileChanged(
+            self.name, created, change.places, diff.diff_stat, hunks, folders, change.loose, change.stale
+        )
         text = " ".join(self._sentences(change, folders))
         is_known = created and not self._was_changed(change)
         content = joined("\n", (text, _cut(diff.file_diff))) if diff.file_diff and not is_known else text
@@ -187,11 +224,17 @@ class FileChangeInvocation(BaseToolInvocation[P]):
         yield f"{'Created' if change.before is None else self.past} {change.subject}{places}."
         yield from map(_match_note, change.loose)
         if folders:
-            yield f"Created the folder{'s' if len(folders) > 1 else ''} {', '.join(map(printable_path, folders))}."
+            yield (
+                f"Created the folder{'s' if len(folders) > 1 else ''}"
+                f" {', '.join(map(printable_path, folders))}."
+            )
         if self.approved_change is not None and self.approved_change.before != change.before:
             yield "The file was changed after the diff was displayed; those changes are kept."
         elif change.stale and self.whole:
-            yield "The file was changed after it was read; those changes are overwritten, as the person approved with the diff."
+            yield (
+                "The file was changed after it was read; those changes are overwritten, as the person"
+                " approved with the diff."
+            )
         elif change.stale:
             yield "The file was changed after it was read; those changes are kept."
         if self._was_changed(change):
@@ -223,7 +266,11 @@ def _summary(diff: FileDiff, change: FileChange) -> str:
     if change.changes_nothing:
         return "nothing changed"
     added, removed = diff.changed_lines
-    inexact = ", ".join(dict.fromkeys(match.how if match.how == "close match" else f"{match.how} differed" for match in change.loose))
+    inexact = ", ".join(
+        dict.fromkeys(
+            match.how if match.how == "close match" else f"{match.how} differed" for match in change.loose
+        )
+    )
     return f"+{added} −{removed}{f' · {inexact}' if inexact else ''}"
 
 
@@ -273,14 +320,20 @@ def _bounded(diffs: Sequence[FileDiff], most: int) -> Iterator[str]:
         yield head
         left = sum(len(other.file_diff) for other in diffs[number:]) - len(head)
         files = len(diffs) - number
-        omitted = f"[{left:,} more characters of the diff, of {files:,} file{'' if files == 1 else 's'}, are omitted"
+        omitted = (
+            f"[{left:,} more characters of the diff, of {files:,} file{'' if files == 1 else 's'}, are"
+            " omitted"
+        )
         yield Message.of(omitted, Advice("; ", ToolName("read"), " returns a file"), "]")
         return
 
 
 def line_counts(diffs: Sequence[FileDiff]) -> str:
     """Returns the numbers of added and removed lines, for a summary."""
-    added, removed = sum(diff.changed_lines[0] for diff in diffs), sum(diff.changed_lines[1] for diff in diffs)
+    added, removed = (
+        sum(diff.changed_lines[0] for diff in diffs),
+        sum(diff.changed_lines[1] for diff in diffs),
+    )
     return f"+{added:,} \u2212{removed:,}"
 
 

@@ -34,7 +34,9 @@ class GlobParams(DocumentedModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     pattern: str
-    """A path pattern with `*`, `?`, `[a-z]`, `{one,two}` and `**` for folders at any depth: `**/*.py`, `src/*.{js,ts}`."""
+    """A path pattern with `*`, `?`, `[a-z]`, `{one,two}` and `**` for folders at any depth:
+    `**/*.py`, `src/*.{js,ts}`.
+    """
     path: str = "."
     """The folder that the pattern is relative to."""
     limit: Annotated[int, Field(ge=1, le=10_000)] = 100
@@ -42,7 +44,9 @@ class GlobParams(DocumentedModel):
     offset: Annotated[int, Field(ge=0)] = 0
     """How many files to skip, for the next page: the number already returned."""
     order: Literal["changed", "recent", "path"] = "changed"
-    """changed: newest first; recent: files of the last day newest first, others by path; path: by path (fast for many files)."""
+    """changed: newest first; recent: files of the last day newest first, others by path;
+    path: by path (fast for many files).
+    """
     ignore_case: Annotated[bool, Field(json_schema_extra={"flag": "i"})] = False
     """Whether to ignore upper and lower case."""
     hidden: bool = False
@@ -50,7 +54,9 @@ class GlobParams(DocumentedModel):
     ignored: bool = False
     """Whether to include files that git ignores."""
     agent_ignored: bool = False
-    """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
+    """Whether to include files that the project's ignore files for agents, such as .geminiignore,
+    leave out.
+    """
     exclude: tuple[str, ...] = ()
     """Names of folders below path to leave out, with their content: `node_modules`."""
 
@@ -59,8 +65,8 @@ class GlobParams(DocumentedModel):
 class GlobData:
     """The files of the page, relative to the workspace; ``total`` counts all matches.
 
-    ``left_out`` counts matches that are ignored; it is 0 (not counted) if there is more than one page.  ``hidden`` counts matches that
-    the policy does not allow to be read.
+    ``left_out`` counts matches that are ignored; it is 0 (not counted) if there is more than one page.
+    ``hidden`` counts matches that the policy does not allow to be read.
     """
 
     paths: tuple[str, ...]
@@ -70,21 +76,27 @@ class GlobData:
 
 
 class GlobTool(BaseDeclarativeTool[GlobParams]):
-    """Lists files by path pattern, newest first; files of the same time by path.  Ignored files are omitted, links are not followed.
+    """Lists files by path pattern, newest first; files of the same time by path.
+    Ignored files are omitted, links are not followed.
 
-    Names that begin with a dot match only if the pattern has such a name itself: ``.github/**``, ``**/.env*``.  The path of an
-    existing file means that file, even if it contains special characters.
+    Names that begin with a dot match only if the pattern has such a name itself: ``.github/**``,
+    ``**/.env*``.  The path of an existing file means that file, even if it contains special characters.
     """
 
     name = "glob"
-    description = "Lists files whose path matches a glob pattern, most recently changed first; files that git ignores are omitted."
+    description = (
+        "Lists files whose path matches a glob pattern, most recently changed first; files that git ignores"
+        " are omitted."
+    )
     kind = Kind.SEARCH
     names_only = True
     icon = Icon.FILE_SEARCH
     parameters = GlobParams
     examples = (
         Example("Finds all Python files, newest first.", {"pattern": "**/*.py"}),
-        Example("Finds notebooks in the workspace's folder, by name.", {"pattern": "*.ipynb", "order": "path"}),
+        Example(
+            "Finds notebooks in the workspace's folder, by name.", {"pattern": "*.ipynb", "order": "path"}
+        ),
     )
 
     def __init__(self, workspace: Workspace) -> None:
@@ -92,7 +104,9 @@ class GlobTool(BaseDeclarativeTool[GlobParams]):
 
     def validate_tool_param_values(self, params: GlobParams) -> str | None:
         if not params.pattern or "\0" in params.pattern:
-            return Message.of(Parameter("pattern"), " is empty or contains a NUL character. Give a glob like **/*.py.")
+            return Message.of(
+                Parameter("pattern"), " is empty or contains a NUL character. Give a glob like **/*.py."
+            )
         if params.pattern.startswith(("/", "~")) or ".." in params.pattern.split("/"):
             return Message.of(
                 Parameter("pattern"),
@@ -119,7 +133,9 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         self.tool = tool
         self.path = tool.workspace.resolve(params.path)
         folder = "." if params.ignore_case else globs.literal_folder(params.pattern)
-        self.start = params.path if folder == "." else folder if params.path == "." else f"{params.path}/{folder}"
+        self.start = (
+            params.path if folder == "." else folder if params.path == "." else f"{params.path}/{folder}"
+        )
         tool.workspace.resolve(self.start)
 
     def get_description(self) -> str:
@@ -177,15 +193,24 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
             raise ToolFailure(
                 ErrorCode.SEARCH_PATH_NOT_A_DIRECTORY,
                 Message.of(
-                    f"{printable_path(self.params.path)} is a file. Give the folder to which ", Parameter("pattern"), " is relative."
+                    f"{printable_path(self.params.path)} is a file. Give the folder to which ",
+                    Parameter("pattern"),
+                    " is relative.",
                 ),
             )
-        raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, path_not_found(self.tool.workspace, self.params.path, "folder").message)
+        raise ToolFailure(
+            ErrorCode.SEARCH_PATH_NOT_FOUND,
+            path_not_found(self.tool.workspace, self.params.path, "folder").message,
+        )
 
     def _result(self, page: list[Entry], total: int, left_out: int, hidden: int) -> ToolResult:
         by_agent = bool(self.tool.workspace.ignore_files) and not self.params.agent_ignored
         include = Advice("; the call ", SameCall({"ignored": True}), " includes them")
-        reason = Message.of(f"{left_out:,} more are ignored") if by_agent else Message.of(f"git ignores {left_out:,} more", include)
+        reason = (
+            Message.of(f"{left_out:,} more are ignored")
+            if by_agent
+            else Message.of(f"git ignores {left_out:,} more", include)
+        )
         deeper = "" if total or left_out else self._in_all_folders()
         more = joined(". ", filter(None, (self._more(len(page), total), reason if left_out else "")))
         summary = f"{total:,} file{'' if total == 1 else 's'}" if total else "No files"
@@ -204,7 +229,9 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
             return ""
         deeper = f"{folder}/**/{name}" if folder else f"**/{name}"
         looks = Message.of(Parameter("pattern"), " looks only into one folder")
-        return Message.of(looks, Advice("; the call ", SameCall({"pattern": deeper}), " searches those below it, too"))
+        return Message.of(
+            looks, Advice("; the call ", SameCall({"pattern": deeper}), " searches those below it, too")
+        )
 
     def _more(self, count: int, total: int) -> str:
         offset = self.params.offset
@@ -212,4 +239,6 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
             return f"no files at offset {offset:,}: {total:,} files match"
         if count == total:
             return ""
-        return Message.of(f"{offset + 1:,}–{offset + count:,} of {total:,} files", *next_page(offset + count, total))
+        return Message.of(
+            f"{offset + 1:,}–{offset + count:,} of {total:,} files", *next_page(offset + count, total)
+        )

@@ -50,15 +50,21 @@ class GrepParams(DocumentedModel):
     type: Annotated[str | None, Field(json_schema_extra={"flag": "t"})] = None
     """Only files of this ripgrep type, like `py`, `js` or `md`."""
     mode: Literal["lines", "files", "count"] = "lines"
-    """What to return: the matching lines, the files with a match, or the number of matching lines in each file."""
+    """What to return: the matching lines, the files with a match,
+    or the number of matching lines in each file.
+    """
     ignore_case: Annotated[bool, Field(json_schema_extra={"flag": "i"})] = False
     """Whether to ignore upper and lower case."""
     fixed: Annotated[bool, Field(json_schema_extra={"flag": "F"})] = False
     """Whether the pattern is literal text."""
     word: Annotated[bool, Field(json_schema_extra={"flag": "w"})] = False
     """Whether only whole words match."""
-    context: Annotated[Annotated[int, Field(ge=0, le=100)] | Literal["auto"], Field(json_schema_extra={"flag": "C"})] = 0
-    """How many lines to show before and after each matching line; auto: 50 for one match, 15 for two or three, else none."""
+    context: Annotated[
+        Annotated[int, Field(ge=0, le=100)] | Literal["auto"], Field(json_schema_extra={"flag": "C"})
+    ] = 0
+    """How many lines to show before and after each matching line;
+    auto: 50 for one match, 15 for two or three, else none.
+    """
     before: Annotated[int, Field(ge=0, le=100, json_schema_extra={"flag": "B"})] = 0
     """How many lines to show before each matching line."""
     after: Annotated[int, Field(ge=0, le=100, json_schema_extra={"flag": "A"})] = 0
@@ -72,9 +78,13 @@ class GrepParams(DocumentedModel):
     ignored: bool = False
     """Whether to include files that git ignores."""
     agent_ignored: bool = False
-    """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
+    """Whether to include files that the project's ignore files for agents, such as .geminiignore,
+    leave out.
+    """
     outputs: bool = False
-    """Whether to search the outputs of notebook cells, too, as text; otherwise only the sources of cells are searched."""
+    """Whether to search the outputs of notebook cells, too, as text;
+    otherwise only the sources of cells are searched.
+    """
     order: Literal["path", "changed"] = "path"
     """Order of the files: by path, notebooks last, or most recently changed first."""
     per_file: Annotated[int | None, Field(ge=1)] = None
@@ -89,8 +99,9 @@ class GrepParams(DocumentedModel):
 class GrepData:
     """The result of a search.
 
-    ``start`` is the searched folder or file.  ``counts``: the number of matching lines of each file with a match (1 with
-    ``mode="files"``), in the requested order; ``total`` is their sum.  ``matches``: the lines of the page.
+    ``start`` is the searched folder or file.  ``counts``: the number of matching lines of each file with a
+    match (1 with ``mode="files"``), in the requested order; ``total`` is their sum.  ``matches``: the lines
+    of the page.
     """
 
     matches: tuple[Match, ...]
@@ -100,21 +111,28 @@ class GrepData:
 
 
 class GrepTool(BaseDeclarativeTool[GrepParams]):
-    """Finds lines by pattern.  The order is deterministic, so pages never overlap; totals always count the whole search.
+    """Finds lines by pattern.  The order is deterministic, so pages never overlap;
+    totals always count the whole search.
 
-    Notebooks are searched as cells: a match has its cell, lines count within it, and context does not go beyond it.  With ``multiline``
-    each line of a match is a matching line.  A line of more than 500 characters is cut to the part around its first
-    match, with a note on its length.
+    Notebooks are searched as cells: a match has its cell, lines count within it, and context does not go
+    beyond it.  With ``multiline`` each line of a match is a matching line.  A line of more than 500
+    characters is cut to the part around its first match, with a note on its length.
     """
 
     name = "grep"
-    description = "Finds lines that match a regular expression in the files of a folder; files that git ignores are omitted."
+    description = (
+        "Finds lines that match a regular expression in the files of a folder; files that git ignores are"
+        " omitted."
+    )
     kind = Kind.SEARCH
     can_update_output = True
     parameters = GrepParams
     examples = (
         Example("Finds TODO in any case below src.", {"pattern": "todo", "path": "src", "ignore_case": True}),
-        Example("Shows where functions begin in Python files, with two lines after each.", {"pattern": "^def ", "type": "py", "after": 2}),
+        Example(
+            "Shows where functions begin in Python files, with two lines after each.",
+            {"pattern": "^def ", "type": "py", "after": 2},
+        ),
     )
 
     def __init__(self, workspace: Workspace) -> None:
@@ -123,7 +141,12 @@ class GrepTool(BaseDeclarativeTool[GrepParams]):
     def validate_tool_param_values(self, params: GrepParams) -> str | None:
         if not params.pattern:
             by_name = Advice("; to list files by name use ", ToolName("glob"))
-            return Message.of(Parameter("pattern"), " is empty. Give the text or regular expression to search for", by_name, ".")
+            return Message.of(
+                Parameter("pattern"),
+                " is empty. Give the text or regular expression to search for",
+                by_name,
+                ".",
+            )
         for name in ("pattern", "glob", "type", "exclude"):
             if "\0" in (getattr(params, name) or ""):
                 return Message.of(Parameter(name), " contains a NUL character. Remove it.")
@@ -140,7 +163,11 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         super().__init__(params)
         self.tool = tool
         self.path = tool.workspace.resolve_to_read(params.path)
-        values = {field.name: getattr(params, field.name) for field in fields(text_search.Query) if field.name != "cells"}
+        values = {
+            field.name: getattr(params, field.name)
+            for field in fields(text_search.Query)
+            if field.name != "cells"
+        }
         self.query = text_search.Query(**values, cells=True)
 
     def get_description(self) -> str:
@@ -164,15 +191,23 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             counts = counted.counts
             paths = await run_in_thread(partial(newest_first, self._root, list(counts), len(counts)))
             counted = replace(counted, counts={path: counts[path] for path in paths})
-        result = self._lines(counted, await self._page(counted.counts)) if self.params.mode == "lines" else self._files(counted)
+        result = (
+            self._lines(counted, await self._page(counted.counts))
+            if self.params.mode == "lines"
+            else self._files(counted)
+        )
         return _with_hidden(result) if self.tool.workspace.read_filter else result
 
     async def _count(self, update_output: UpdateOutput | None) -> text_search.MatchCounts:
         preview = _Preview(self, update_output)
-        ignoring = ignore_filter(self.tool.workspace, git=not self.params.ignored, agent=not self.params.agent_ignored)
+        ignoring = ignore_filter(
+            self.tool.workspace, git=not self.params.ignored, agent=not self.params.agent_ignored
+        )
 
         names_only, hiding = self.params.mode == "files", self.tool.workspace.read_filter
-        listing = asyncio.create_task(notebook_search.find_notebooks(self._root, self._start, self.query, hiding, ignoring))
+        listing = asyncio.create_task(
+            notebook_search.find_notebooks(self._root, self._start, self.query, hiding, ignoring)
+        )
         try:
             found = await text_search.count_matches(
                 self._root,
@@ -185,7 +220,9 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             )
             notebooks = await listing
             progress = partial(preview.progress, found.counts)
-            cells = await notebook_search.count_matches(self._root, notebooks, self.query, names_only=names_only, progress=progress)
+            cells = await notebook_search.count_matches(
+                self._root, notebooks, self.query, names_only=names_only, progress=progress
+            )
             unreadable = dict.fromkeys((*found.unreadable, *cells.unreadable))
             return text_search.MatchCounts(found.counts | cells.counts, tuple(unreadable))
         finally:
@@ -207,14 +244,19 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         context = _auto_context(sum(counts.values())) if params.context == "auto" else params.context
         around = max(params.before, context), max(params.after, context)
         pages: dict[str, list[Match]] = {}
-        for lines, of_notebooks in ((text_search.matching_lines, False), (notebook_search.matching_lines, True)):
+        for lines, of_notebooks in (
+            (text_search.matching_lines, False),
+            (notebook_search.matching_lines, True),
+        ):
             wanted = [one for one in ranges if one[0].endswith(text_search.NOTEBOOK) == of_notebooks]
             for match in await lines(self._root, self.query, wanted, *around) if wanted else ():
                 pages.setdefault(match.path, []).append(match)
         return [match for path, _, _ in ranges for match in pages.get(path, ())]
 
     async def so_far(self, counts: Mapping[str, int], before: ToolResultDisplay | None) -> ToolResultDisplay:
-        """Returns the display of a running search: exact totals so far, and lines until the page is first full."""
+        """Returns the display of a running search:
+        exact totals so far, and lines until the page is first full.
+        """
         last = self.params.offset + self.params.limit
         if self.params.mode != "lines":
             first = heapq.nsmallest(last, counts, key=_by_path)[self.params.offset :]
@@ -234,13 +276,28 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         if showable < total:
             noun = f"lines (at most {self.params.per_file} per file; {total:,} {noun})"
         missing = max(min(self.params.limit, showable - self.params.offset) - taken, 0)
-        more = _more(taken + missing, showable, noun, self.params, counted.unreadable, whole=showable == total)
+        more = _more(
+            taken + missing, showable, noun, self.params, counted.unreadable, whole=showable == total
+        )
         if missing:
             # The next page begins after them, or it would never come.
             more = joined(
-                ". ", filter(None, (more, f"{missing:,} of them cannot be shown: their files have changed since they were counted"))
+                ". ",
+                filter(
+                    None,
+                    (
+                        more,
+                        (
+                            f"{missing:,} of them cannot be shown: their files have changed since they were"
+                            " counted"
+                        ),
+                    ),
+                ),
             )
-        text = "\n\n".join(_group(*place, found) for place, found in groupby(page, key=lambda match: (match.path, match.cell)))
+        text = "\n\n".join(
+            _group(*place, found)
+            for place, found in groupby(page, key=lambda match: (match.path, match.cell))
+        )
         summary = f"{total:,} match{'' if total == 1 else 'es'} in {_files(count)}" if total else "No matches"
         return ToolResult(
             _with_more(text, summary, more),
@@ -254,16 +311,27 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         total, count = sum(counted.counts.values()), len(counted.counts)
         page = _slice(counted.counts, self.params.offset, self.params.limit)
         more = _more(len(page), count, "files", self.params, counted.unreadable)
-        text = "\n".join(f"{one_line(path)}: {counted.counts[path]:,}" if counting else one_line(path) for path in page)
-        summary = "No matches" if not count else f"{total:,} in {_files(count)}" if counting else _files(count)
+        text = "\n".join(
+            f"{one_line(path)}: {counted.counts[path]:,}" if counting else one_line(path) for path in page
+        )
+        summary = (
+            "No matches" if not count else f"{total:,} in {_files(count)}" if counting else _files(count)
+        )
         display: ToolResultDisplay = Listing(tuple(map(Entry, page)), count, more)
         if counting:
             display = _with_more(text, summary, more)
-        return ToolResult(_with_more(text, summary, more), display, summary=summary, data=GrepData((), counted.counts, total, self._start))
+        return ToolResult(
+            _with_more(text, summary, more),
+            display,
+            summary=summary,
+            data=GrepData((), counted.counts, total, self._start),
+        )
 
 
 class _Preview:
-    """Displays the results of a running search: first after ``_QUIET`` seconds, then about four times a second."""
+    """Displays the results of a running search:
+    first after ``_QUIET`` seconds, then about four times a second.
+    """
 
     def __init__(self, invocation: GrepInvocation, update_output: UpdateOutput | None) -> None:
         self._invocation = invocation
@@ -298,7 +366,9 @@ class _Preview:
 
 
 def _with_hidden(result: ToolResult) -> ToolResult:
-    """Adds a note that some files may not be searched.  It gives no number, which would reveal what they contain."""
+    """Adds a note that some files may not be searched.
+    It gives no number, which would reveal what they contain.
+    """
     display = result.return_display
     if isinstance(display, Matches | Listing):
         display = replace(display, more=joined(". ", filter(None, (display.more, NOT_SEARCHED))))
@@ -343,8 +413,14 @@ def _by_path(path: str) -> tuple[bool, str]:
 
 def _group(path: str, cell: CellPlace | None, matches: Iterator[Match]) -> str:
     name = one_line(path)
-    head = name if cell is None else f"{name} {cell}" + ("" if cell.id == f"#{cell.number}" else f" (id {cell.id})")
-    return "\n".join([head, *(f"{match.line}{'-' if match.context else ':'} {match.text}" for match in matches)])
+    head = (
+        name
+        if cell is None
+        else f"{name} {cell}" + ("" if cell.id == f"#{cell.number}" else f" (id {cell.id})")
+    )
+    return "\n".join(
+        [head, *(f"{match.line}{'-' if match.context else ':'} {match.text}" for match in matches)]
+    )
 
 
 def _files(count: int) -> str:
@@ -355,7 +431,9 @@ def _capped(counts: Mapping[str, int], most: int | None) -> Mapping[str, int]:
     return counts if most is None else {path: min(count, most) for path, count in counts.items()}
 
 
-def _more(count: int, total: int, noun: str, params: GrepParams, unreadable: tuple[str, ...], *, whole: bool = True) -> str:
+def _more(
+    count: int, total: int, noun: str, params: GrepParams, unreadable: tuple[str, ...], *, whole: bool = True
+) -> str:
     parts = []
     if params.offset and not count and total:
         parts.append(f"no results at offset {params.offset:,}: the search has {total:,} {noun}")
@@ -364,7 +442,9 @@ def _more(count: int, total: int, noun: str, params: GrepParams, unreadable: tup
         left = total - params.offset - count
         narrower = "; a narrower search shows the rest" if left > 0 else ""
         page = f"{first:,}–{params.offset + count:,} of {total:,} {noun}"
-        parts.append(Message.of(page, *next_page(params.offset + count, params.offset + count + left), narrower))
+        parts.append(
+            Message.of(page, *next_page(params.offset + count, params.offset + count + left), narrower)
+        )
     if unreadable:
         names = "; ".join(unreadable[:3]) + ("; …" if len(unreadable) > 3 else "")
         parts.append(f"{_files(len(unreadable))} could not be read: {names}")

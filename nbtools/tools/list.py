@@ -29,7 +29,9 @@ from nbtools.workspace.workspace import Workspace
 
 def not_a_folder(subject: str) -> ToolFailure:
     see = Advice(" Use ", ToolName("read"), " to see its content.")
-    return ToolFailure(ErrorCode.PATH_IS_NOT_A_DIRECTORY, Message.of(f"{subject} is a file, not a folder.", see))
+    return ToolFailure(
+        ErrorCode.PATH_IS_NOT_A_DIRECTORY, Message.of(f"{subject} is a file, not a folder.", see)
+    )
 
 
 MAX_ENTRIES = 1_000_000
@@ -46,7 +48,9 @@ class LsParams(DocumentedModel):
     ignored: bool = True
     """Whether to include what git ignores, and the folder .git."""
     agent_ignored: bool = False
-    """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
+    """Whether to include files that the project's ignore files for agents, such as .geminiignore,
+    leave out.
+    """
     limit: Annotated[int, Field(ge=1, le=MAX_ENTRIES)] | None = None
     """Maximum number of entries to return."""
     offset: Annotated[int, Field(ge=0)] = 0
@@ -55,10 +59,11 @@ class LsParams(DocumentedModel):
 
 @dataclass(frozen=True, slots=True)
 class LsData:
-    """The numbers of folders and files directly in ``path``, without the ``left_out`` entries that an ignore file or the call ignores.
+    """The numbers of folders and files directly in ``path``,
+    without the ``left_out`` entries that an ignore file or the call ignores.
 
-    ``excluded`` of the entries left out match the call's ``ignore`` and no ignore file.  ``hidden`` counts the entries that
-    the policy does not allow to be read.
+    ``excluded`` of the entries left out match the call's ``ignore`` and no ignore file.
+    ``hidden`` counts the entries that the policy does not allow to be read.
     """
 
     path: str
@@ -73,7 +78,10 @@ class LsTool(BaseDeclarativeTool[LsParams]):
     """Lists a folder.  ``limit``: maximum number of entries if the call gives none."""
 
     name = "ls"
-    description = "Lists the entries directly in a folder, including hidden names: folders first, files with their size in bytes."
+    description = (
+        "Lists the entries directly in a folder, including hidden names: folders first, files with their size"
+        " in bytes."
+    )
     kind = Kind.SEARCH
     names_only = True
     icon = Icon.FOLDER
@@ -130,8 +138,12 @@ class LsInvocation(BaseToolInvocation[LsParams]):
             raise from_os_error(error, subject, ErrorCode.LS_EXECUTION_ERROR) from None
         visible = self._without_ignored(path, found.entries)
         patterns = [globs.compile_glob(glob.rstrip("/") or glob) for glob in self.params.ignore]
-        entries = [entry for entry in visible if not any(pattern.fullmatch(_name(entry)) for pattern in patterns)]
-        return self._result(entries, len(found.entries) - len(entries), found.hidden, len(visible) - len(entries))
+        entries = [
+            entry for entry in visible if not any(pattern.fullmatch(_name(entry)) for pattern in patterns)
+        ]
+        return self._result(
+            entries, len(found.entries) - len(entries), found.hidden, len(visible) - len(entries)
+        )
 
     def _without_ignored(self, path: Path, entries: Sequence[Entry]) -> list[Entry]:
         respects_git = not self.params.ignored
@@ -142,7 +154,9 @@ class LsInvocation(BaseToolInvocation[LsParams]):
             folder = entry.folder and not entry.link
             if ignoring is not None:
                 return ignoring.ignores(entry.path, folder=folder)
-            return rules is not None and (_name(entry) == REPOSITORY or rules.ignores(_name(entry), folder=folder))
+            return rules is not None and (
+                _name(entry) == REPOSITORY or rules.ignores(_name(entry), folder=folder)
+            )
 
         return [entry for entry in entries if not is_ignored(entry)]
 
@@ -153,7 +167,11 @@ class LsInvocation(BaseToolInvocation[LsParams]):
         more = joined("; ", filter(None, parts))
         folders = sum(entry.folder for entry in entries)
         text = "\n".join(map(_line, listed)) or (
-            "" if total else "(the folder has no other entries)" if left_out or hidden else "(the folder is empty)"
+            ""
+            if total
+            else "(the folder has no other entries)"
+            if left_out or hidden
+            else "(the folder is empty)"
         )
         by_policy = read_filter.hidden_count_note(hidden)
         return ToolResult(
@@ -190,7 +208,11 @@ def _line(entry: Entry) -> str:
 
 
 def _summary(folders: int, files: int) -> str:
-    parts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in ((folders, "folder"), (files, "file")) if count]
+    parts = [
+        f"{count} {noun}{'' if count == 1 else 's'}"
+        for count, noun in ((folders, "folder"), (files, "file"))
+        if count
+    ]
     return ", ".join(parts) or "empty"
 
 
@@ -207,7 +229,8 @@ class TreeParams(DocumentedModel):
 
 @dataclass(frozen=True, slots=True)
 class TreeData:
-    """The numbers of folders and files, displayed or not, without the content of the ``closed`` folders; links count as files.
+    """The numbers of folders and files, displayed or not, without the content of the ``closed`` folders;
+    links count as files.
 
     ``hidden`` counts the entries that the policy does not allow to be read.
     """
@@ -220,15 +243,17 @@ class TreeData:
 
 
 class TreeTool(BaseDeclarativeTool[TreeParams]):
-    """Displays the tree below a folder.  If there are too many entries, upper levels come first and the folders of a level share the rest.
+    """Displays the tree below a folder.  If there are too many entries,
+    upper levels come first and the folders of a level share the rest.
 
-    Generated folders (``.git``, ``node_modules``, ``build`` …) are displayed with the number of their entries and not opened, unless
-    ``path`` names one.  Links are displayed and not followed.
+    Generated folders (``.git``, ``node_modules``, ``build`` …) are displayed with the number of their entries
+    and not opened, unless ``path`` names one.  Links are displayed and not followed.
     """
 
     name = "tree"
     description = (
-        "Shows the tree of files below a folder. Folders such as .git, node_modules or build are not opened; pass one as path to open it."
+        "Shows the tree of files below a folder. Folders such as .git, node_modules or build are not opened;"
+        " pass one as path to open it."
     )
     kind = Kind.SEARCH
     names_only = True
@@ -270,7 +295,9 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
         hides = workspace.read_filter.hides
         try:
             root = await run_in_thread(
-                lambda halt: read_tree(str(path), self.params.depth, halt, lambda below, folder: hides(below, folder=folder))
+                lambda halt: read_tree(
+                    str(path), self.params.depth, halt, lambda below, folder: hides(below, folder=folder)
+                )
             )
         except FileNotFoundError:
             raise path_not_found(workspace, self.params.path, "folder") from None
@@ -297,18 +324,26 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
         data = TreeData(relative, folders, len(nodes) - folders, closed, hidden)
         empty = "" if entries else "the folder is empty"
         display = Listing(tuple(entries), len(nodes), joined("; ", filter(None, (empty, more, by_policy))))
-        return ToolResult(text, display, summary=summary, data=data, notes=(f"[{by_policy}]",) if hidden else ())
+        return ToolResult(
+            text, display, summary=summary, data=data, notes=(f"[{by_policy}]",) if hidden else ()
+        )
 
     def _more(self, total: int, count: int) -> str:
         if count == total:
             return ""
         levels = f" in {counted(self.params.depth, 'level')}" if self.params.depth else ""
         higher = Advice(", or a higher ", Parameter("limit"), ",")
-        return Message.of(f"{count:,} of {total:,} entries{levels} are displayed; give the path of a folder", higher, " to see more")
+        return Message.of(
+            f"{count:,} of {total:,} entries{levels} are displayed; give the path of a folder",
+            higher,
+            " to see more",
+        )
 
 
 def _tree_entries(root: Node, prefix: str) -> Iterator[Entry]:
-    """Yields each displayed entry, with its path below ``prefix``, and one for the omitted entries of a folder."""
+    """Yields each displayed entry, with its path below ``prefix``,
+    and one for the omitted entries of a folder.
+    """
     # Not recursive: folders may be nested deeper than the interpreter's recursion limit.
     open_folders = [_rows(root, prefix, "")]
     while open_folders:
@@ -322,12 +357,16 @@ def _tree_entries(root: Node, prefix: str) -> Iterator[Entry]:
 
 
 def _rows(node: Node, prefix: str, indent: str) -> Iterator[tuple[Entry, Node, str]]:
-    """Yields for each entry directly in a folder: the entry, its node, and the indentation of its own entries."""
+    """Yields for each entry directly in a folder:
+    the entry, its node, and the indentation of its own entries.
+    """
     missing = len(node.children) - node.displayed
     for position, child in enumerate(node.children[: node.displayed]):
         last = position == node.displayed - 1 and not missing
         branch, note = f"{indent}{'└── ' if last else '├── '}", _note(child)
-        entry = Entry(f"{prefix}{child.name}", folder=child.folder, link=bool(child.to), branch=branch, note=note)
+        entry = Entry(
+            f"{prefix}{child.name}", folder=child.folder, link=bool(child.to), branch=branch, note=note
+        )
         yield entry, child, indent + ("    " if last else "│   ")
     if missing:
         yield Entry("", branch=f"{indent}└── ", note=f"… {missing:,} more"), Node(""), ""

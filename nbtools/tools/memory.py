@@ -13,7 +13,16 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.core.tool import (
+    BaseToolInvocation,
+    Example,
+    Kind,
+    ModifyContext,
+    PathTarget,
+    ToolInvocation,
+    ToolLocation,
+    UpdateOutput,
+)
 from nbtools.diff.text_lines import displayable
 from nbtools.tools.file_change import FileChangeInvocation
 from nbtools.workspace.files.encoding import UTF8, decode, encode
@@ -44,14 +53,18 @@ class MemoryParams(DocumentedModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Annotated[str, Field(max_length=10_000)] | None = None
-    """The fact to remember, as one short sentence that needs no context. Default: the stored facts are returned."""
+    """The fact to remember, as one short sentence that needs no context.
+    Default: the stored facts are returned.
+    """
     scope: Scope = "project"
     """Where to store it: for this project, or for the user in all projects."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryData:
-    """``text`` is the added line, or the whole memory if no line was added; ``path`` is the file as displayed."""
+    """``text`` is the added line, or the whole memory if no line was added;
+    ``path`` is the file as displayed.
+    """
 
     scope: Scope
     path: str
@@ -60,7 +73,9 @@ class MemoryData:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """A memory file: ``path`` in ``workspace`` (a separate one for the user's file); ``name`` is its displayed name."""
+    """A memory file: ``path`` in ``workspace`` (a separate one for the user's file);
+    ``name`` is its displayed name.
+    """
 
     workspace: Workspace
     path: str
@@ -73,13 +88,17 @@ class MemoryFile:
 
 
 class MemoryTool(BaseDeclarativeTool[MemoryParams]):
-    """Adds a line to ``.nbtools/memory.md`` of the project, or to the user's memory file, which is outside the workspace.
+    """Adds a line to ``.nbtools/memory.md`` of the project, or to the user's memory file,
+    which is outside the workspace.
 
     ``user``: another path of the user's file.
     """
 
     name = "memory"
-    description = "Stores a fact for later sessions, for the project or for the user; without text it returns the stored facts."
+    description = (
+        "Stores a fact for later sessions, for the project or for the user; without text it returns the"
+        " stored facts."
+    )
     kind = Kind.EDIT
     parameters = MemoryParams
     examples = (
@@ -103,7 +122,9 @@ class MemoryTool(BaseDeclarativeTool[MemoryParams]):
 
     def validate_tool_param_values(self, params: MemoryParams) -> str | None:
         if params.text is not None and "\0" in params.text:
-            return Message.of(CalledTool("memory"), ": ", Parameter("text"), " contains a NUL character. Remove it.")
+            return Message.of(
+                CalledTool("memory"), ": ", Parameter("text"), " contains a NUL character. Remove it."
+            )
         if params.text is None or one_line(params.text):
             return None
         empty = " is empty. Give the fact to remember, or omit it to get the stored facts."
@@ -111,7 +132,11 @@ class MemoryTool(BaseDeclarativeTool[MemoryParams]):
 
     def create_invocation(self, params: MemoryParams) -> ReadMemoryInvocation | AddFactInvocation:
         place = self.memory_file(params.scope)
-        return ReadMemoryInvocation(params, place) if params.text is None else AddFactInvocation(params, place, one_line(params.text))
+        return (
+            ReadMemoryInvocation(params, place)
+            if params.text is None
+            else AddFactInvocation(params, place, one_line(params.text))
+        )
 
     def get_modify_context(self) -> ModifyContext[MemoryParams]:
         return MemoryModifyContext()
@@ -172,7 +197,14 @@ class AddFactInvocation(FileChangeInvocation[MemoryParams]):
         if current is None:
             raise not_text_failure(self.place.name, before, len(before))
         proposed = with_fact(current.text, self.fact)
-        return FileChange(self.path, self.place.name, before, encode(proposed, current.encoding, current.text), current.text, proposed)
+        return FileChange(
+            self.path,
+            self.place.name,
+            before,
+            encode(proposed, current.encoding, current.text),
+            current.text,
+            proposed,
+        )
 
     def _result(self, change: FileChange, folders: tuple[str, ...]) -> ToolResult:
         diff, _ = change.compared(self.proposal)
@@ -188,11 +220,17 @@ class AddFactInvocation(FileChangeInvocation[MemoryParams]):
 
 
 class MemoryModifyContext:
-    def create_updated_params(self, original_content: str | None, new_content: str, params: MemoryParams) -> Mapping[str, Any]:
-        """Returns the parameters with the person's version of the line.  Raises ``ToolFailure`` if other lines were changed."""
+    def create_updated_params(
+        self, original_content: str | None, new_content: str, params: MemoryParams
+    ) -> Mapping[str, Any]:
+        """Returns the parameters with the person's version of the line.
+        Raises ``ToolFailure`` if other lines were changed.
+        """
         return {"text": added_fact(original_content or "", new_content), "scope": params.scope}
 
-    def remember_proposal(self, invocation: ToolInvocation[MemoryParams], proposed_content: str) -> ToolInvocation[MemoryParams]:
+    def remember_proposal(
+        self, invocation: ToolInvocation[MemoryParams], proposed_content: str
+    ) -> ToolInvocation[MemoryParams]:
         if not isinstance(invocation, AddFactInvocation):
             raise TypeError(f"{invocation!r} is not an invocation of memory that adds a fact")
         return invocation.with_proposal(proposed_content)

@@ -19,7 +19,13 @@ from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
-from nbtools.workspace.files.copy_move import already_exists, entry_path, entry_spellings, is_same_entry, with_folder_slash
+from nbtools.workspace.files.copy_move import (
+    already_exists,
+    entry_path,
+    entry_spellings,
+    is_same_entry,
+    with_folder_slash,
+)
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.files.listing import ContentCounts, count_contents
 from nbtools.workspace.files.path_suggestions import path_not_found
@@ -39,7 +45,9 @@ class MoveParams(DocumentedModel):
     path: str
     """The file or folder to move."""
     to: str
-    """The new path. An existing folder, or a path that ends with a slash: the entry is moved into it under its own name."""
+    """The new path. An existing folder, or a path that ends with a slash:
+    the entry is moved into it under its own name.
+    """
     overwrite: bool = False
     """Whether an existing file may be overwritten by a file."""
 
@@ -54,15 +62,22 @@ class MoveData:
 
 
 class MoveTool(BaseDeclarativeTool[MoveParams]):
-    """Moves or renames a file or folder.  A link itself is moved, not its target.  Folders are never overwritten."""
+    """Moves or renames a file or folder.  A link itself is moved, not its target.
+    Folders are never overwritten.
+    """
 
     name = "move"
-    description = "Moves or renames a file or folder and creates missing folders. Overwrites nothing unless overwrite is set."
+    description = (
+        "Moves or renames a file or folder and creates missing folders. Overwrites nothing unless overwrite"
+        " is set."
+    )
     kind = Kind.MOVE
     parameters = MoveParams
     examples = (
         Example("Renames a file.", {"path": "src/cart.py", "to": "src/basket.py"}),
-        Example("Moves a file over another one.", {"path": "notes.txt", "to": "README.md", "overwrite": True}),
+        Example(
+            "Moves a file over another one.", {"path": "notes.txt", "to": "README.md", "overwrite": True}
+        ),
     )
 
     def __init__(self, workspace: Workspace) -> None:
@@ -83,7 +98,9 @@ class _MovePaths:
 
 @dataclass(frozen=True, slots=True)
 class _ApprovedState:
-    """The state that a person approved: the kind of the moved entry, and the inode, size and time of the overwritten file."""
+    """The state that a person approved: the kind of the moved entry, and the inode,
+    size and time of the overwritten file.
+    """
 
     kind: int
     over: tuple[int, int, int] | None
@@ -91,7 +108,9 @@ class _ApprovedState:
     @classmethod
     def of(cls, paths: _MovePaths) -> Self:
         info = paths.to.lstat() if paths.over else None
-        return cls(stat.S_IFMT(paths.path.lstat().st_mode), info and (info.st_ino, info.st_size, info.st_mtime_ns))
+        return cls(
+            stat.S_IFMT(paths.path.lstat().st_mode), info and (info.st_ino, info.st_size, info.st_mtime_ns)
+        )
 
 
 class MoveInvocation(BaseToolInvocation[MoveParams]):
@@ -112,17 +131,27 @@ class MoveInvocation(BaseToolInvocation[MoveParams]):
 
     def target(self) -> PathTarget:
         workspace = self.tool.workspace
-        names = (*entry_spellings(workspace, self.params.path), *entry_spellings(workspace, self.params.to), workspace.relative(self.to))
+        names = (
+            *entry_spellings(workspace, self.params.path),
+            *entry_spellings(workspace, self.params.to),
+            workspace.relative(self.to),
+        )
         return PathTarget(with_folder_slash(self.path, tuple(dict.fromkeys(names))))
 
     async def should_confirm_execute(self) -> ToolInfoConfirmationDetails:
-        """Returns the question. Raises ``ToolFailure`` if the entry cannot be moved, before anyone is asked."""
+        """Returns the question. Raises ``ToolFailure`` if the entry cannot be moved,
+        before anyone is asked.
+        """
         paths = self._checked()
         self.approved_state = _ApprovedState.of(paths)
         kind = "folder" if _is_folder(paths.path) else "link" if paths.path.is_symlink() else "file"
-        over = f" The existing file ({paths.to.lstat().st_size:,} bytes) is overwritten." if paths.over else ""
+        over = (
+            f" The existing file ({paths.to.lstat().st_size:,} bytes) is overwritten." if paths.over else ""
+        )
         text = f"Moves the {kind} {self._display_path(paths.path)} to {self._display_path(paths.to)}.{over}"
-        return ToolInfoConfirmationDetails(f"Move {self._display_path(paths.path)} to {self._display_path(paths.to)}?", text)
+        return ToolInfoConfirmationDetails(
+            f"Move {self._display_path(paths.path)} to {self._display_path(paths.to)}?", text
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         paths, workspace = self._checked(), self.tool.workspace
@@ -130,7 +159,9 @@ class MoveInvocation(BaseToolInvocation[MoveParams]):
             why = "has changed since the approval. Nothing was moved. Check it and call again."
             raise ToolFailure(ErrorCode.CONFLICT, f"{self.get_description()} {why}")
         folder = _is_folder(paths.path)
-        created = await make_changes(workspace.journal, (Move(paths.path, paths.to, self._display_path(paths.to), paths.over),))
+        created = await make_changes(
+            workspace.journal, (Move(paths.path, paths.to, self._display_path(paths.to), paths.over),)
+        )
         workspace.read_tracker.forget(paths.to)
         workspace.read_tracker.rename(paths.path, paths.to)
         names = ", ".join(self._display_path(folder) for folder in created)
@@ -143,7 +174,9 @@ class MoveInvocation(BaseToolInvocation[MoveParams]):
     def _into(self, to: Path) -> Path:
         """Returns the destination path; if ``to`` names a folder, a path in that folder."""
         real = Path(os.path.realpath(to))
-        if self.params.to.endswith("/") or (real.is_dir() and not is_same_entry(self.path, to) and to != self.path):
+        if self.params.to.endswith("/") or (
+            real.is_dir() and not is_same_entry(self.path, to) and to != self.path
+        ):
             return self.tool.workspace.resolve(self.params.to) / self.path.name
         return to
 
@@ -175,7 +208,10 @@ def _is_folder(path: Path) -> bool:
 
 
 def _refused(why: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(Parameter("to"), f": {why}. Nothing was moved. Give another path."))
+    return ToolFailure(
+        ErrorCode.INVALID_TOOL_PARAMS,
+        Message.of(Parameter("to"), f": {why}. Nothing was moved. Give another path."),
+    )
 
 
 class DeleteParams(DocumentedModel):
@@ -235,23 +271,33 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
         return (ToolLocation(str(self.path)),)
 
     def target(self) -> PathTarget:
-        return PathTarget(with_folder_slash(self.path, entry_spellings(self.tool.workspace, self.params.path)))
+        return PathTarget(
+            with_folder_slash(self.path, entry_spellings(self.tool.workspace, self.params.path))
+        )
 
     async def should_confirm_execute(self) -> ToolInfoConfirmationDetails:
-        """Returns the question. Raises ``ToolFailure`` if the entry cannot be deleted, before anyone is asked."""
+        """Returns the question. Raises ``ToolFailure`` if the entry cannot be deleted,
+        before anyone is asked.
+        """
         self.approved_contents = found = await self._contents()
         if not found.folder:
             target = (
-                f" It is a link to {printable_path(str(self.path.readlink()))}, which is not deleted." if self.path.is_symlink() else ""
+                f" It is a link to {printable_path(str(self.path.readlink()))}, which is not deleted."
+                if self.path.is_symlink()
+                else ""
             )
             fact = f"{found.bytes:,} bytes. {self._undo_note(found)}{target}"
-            return ToolInfoConfirmationDetails(f"Delete {self._display_path}?", f"{fact}{await asyncio.to_thread(self._first_lines)}")
+            return ToolInfoConfirmationDetails(
+                f"Delete {self._display_path}?", f"{fact}{await asyncio.to_thread(self._first_lines)}"
+            )
         entries = "\n".join(map(_entry_line, found.first, found.sizes))
         rest = found.files + found.folders - len(found.first)
         more = f"\n… and {rest:,} more" if rest else ""
         lost = "" if self._can_undo(found) else f"\n{self._undo_note(found)}"
         content = f"{entries}{more}" or "The folder is empty."
-        return ToolInfoConfirmationDetails(f"Delete the folder {self._display_path} with {_counted(found)}?", f"{content}{lost}")
+        return ToolInfoConfirmationDetails(
+            f"Delete the folder {self._display_path} with {_counted(found)}?", f"{content}{lost}"
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         found = await self._contents()
@@ -261,9 +307,14 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
         await self._delete(found)
         self.tool.workspace.read_tracker.forget(self.path)
         lost = "" if self._can_undo(found) else f" {self._undo_note(found)}"
-        text = f"Deleted {f'the folder {self._display_path} with {_counted(found)}' if found.folder else self._display_path}.{lost}"
+        what = (
+            f"the folder {self._display_path} with {_counted(found)}" if found.folder else self._display_path
+        )
+        text = f"Deleted {what}.{lost}"
         data = DeleteData(self.tool.workspace.relative(self.path), found.folder, found.files, found.bytes)
-        return ToolResult(text, text, summary=_counted(found) if found.folder else f"{found.bytes:,} bytes", data=data)
+        return ToolResult(
+            text, text, summary=_counted(found) if found.folder else f"{found.bytes:,} bytes", data=data
+        )
 
     async def _contents(self) -> ContentCounts:
         """Returns what would be deleted.  Raises ``ToolFailure`` if it may not be."""
@@ -271,14 +322,22 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
         found = await run_in_thread(lambda halt: count_contents(self.path, halt))
         if found.folder and found.first and not self.params.recursive:
             fact = f"{self._display_path} is a folder with {_counted(found)}. Nothing was deleted."
-            why = Message.of(fact, Advice(" The call ", SameCall({"recursive": True}), " deletes its content."))
+            why = Message.of(
+                fact, Advice(" The call ", SameCall({"recursive": True}), " deletes its content.")
+            )
             raise ToolFailure(ErrorCode.TARGET_IS_DIRECTORY, why)
         return found
 
     def _first_lines(self) -> str:
-        """Returns the first lines of a text file, after an empty line; empty for a link, a hidden file and one that is no text."""
+        """Returns the first lines of a text file, after an empty line;
+        empty for a link, a hidden file and one that is no text.
+        """
         workspace = self.tool.workspace
-        if self.path.is_symlink() or not self.path.is_file() or workspace.hides(workspace.relative(self.path)):
+        if (
+            self.path.is_symlink()
+            or not self.path.is_file()
+            or workspace.hides(workspace.relative(self.path))
+        ):
             return ""
         try:
             with self.path.open("rb") as file:
@@ -297,7 +356,11 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
         if self._can_undo(found):
             return "It can be undone."
         settings = self.tool.workspace.settings
-        why = f"it exceeds the journal limit of {settings.journal_bytes:,} bytes" if settings.journal else "there is no journal"
+        why = (
+            f"it exceeds the journal limit of {settings.journal_bytes:,} bytes"
+            if settings.journal
+            else "there is no journal"
+        )
         return f"It cannot be undone: {why}."
 
     def _check(self) -> None:
@@ -316,14 +379,26 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
             removal = RemoveTree(self.path, self._display_path, for_good=not self._can_undo(found))
             await make_changes(self.tool.workspace.journal, (removal,))
         except OSError as error:
-            where = printable_path(self._relative(Path(os.fsdecode(error.filename)))) if error.filename else self._display_path
+            where = (
+                printable_path(self._relative(Path(os.fsdecode(error.filename))))
+                if error.filename
+                else self._display_path
+            )
             failure = from_os_error(error, where, ErrorCode.FILE_WRITE_FAILURE)
-            part = " Part of the folder has already been deleted." if self.path.is_dir() and not self.path.is_symlink() else ""
+            part = (
+                " Part of the folder has already been deleted."
+                if self.path.is_dir() and not self.path.is_symlink()
+                else ""
+            )
             raise ToolFailure(failure.code, joined("", (failure.message, part))) from None
 
     def _relative(self, path: Path) -> str:
         whole = path if path.is_absolute() else self.path / path
-        return self.tool.workspace.relative(whole) if whole.is_relative_to(self.tool.workspace.root) else str(path)
+        return (
+            self.tool.workspace.relative(whole)
+            if whole.is_relative_to(self.tool.workspace.root)
+            else str(path)
+        )
 
     @property
     def _display_path(self) -> str:

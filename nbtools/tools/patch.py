@@ -26,7 +26,14 @@ from nbtools.workspace.paths import printable_path
 from nbtools.workspace.text.file_edit import FileChanged
 from nbtools.workspace.text.file_selection import describe_choices, parts_of, select_files
 from nbtools.workspace.text.match import MatchMode
-from nbtools.workspace.text.patch_plan import PatchedFile, PatchPlan, changed_since_read, plan_patch, read_patch, record_written
+from nbtools.workspace.text.patch_plan import (
+    PatchedFile,
+    PatchPlan,
+    changed_since_read,
+    plan_patch,
+    read_patch,
+    record_written,
+)
 from nbtools.workspace.workspace import Workspace
 
 _MOST_NAMED = 3
@@ -38,11 +45,15 @@ class PatchParams(DocumentedModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     patch: str = Field(json_schema_extra={"body": True})
-    """Search/replace blocks (lines `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`), a unified diff, or a `*** Begin Patch` envelope."""
+    """Search/replace blocks (lines `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`), a unified diff,
+    or a `*** Begin Patch` envelope.
+    """
     path: str | None = None
     """The file for blocks and hunks that do not name one."""
     match: MatchMode = "close"
-    """How lines may differ from the file: exact: only in line endings; blanks: also in whitespace; close: also slightly in their text."""
+    """How lines may differ from the file: exact: only in line endings; blanks: also in whitespace;
+    close: also slightly in their text.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +70,33 @@ class PatchData:
 
 
 class PatchTool(BaseDeclarativeTool[PatchParams]):
-    """Applies a patch.  Every hunk and block must match exactly one place in the current files; all files are changed or none.
+    """Applies a patch.  Every hunk and block must match exactly one place in the current files;
+    all files are changed or none.
 
-    See ``nbtools.diff`` and ``workspace/text`` for the formats, and for what is rejected where the original tools guess or lose text.
+    See ``nbtools.diff`` and ``workspace/text`` for the formats,
+    and for what is rejected where the original tools guess or lose text.
     """
 
     name = "patch"
     description = (
-        "Changes, creates, deletes and moves files with a patch, all or none: search/replace blocks, a unified diff, or a *** Begin Patch "
-        "envelope. Old lines must occur exactly once in the file; line numbers may be wrong."
+        "Changes, creates, deletes and moves files with a patch, all or none: search/replace blocks, a"
+        " unified diff, or a *** Begin Patch envelope. Old lines must occur exactly once in the file; line"
+        " numbers may be wrong."
     )
     kind = Kind.EDIT
     parameters = PatchParams
     examples = (
         Example(
             "Changes a file with a search/replace block.",
-            {"path": "src/cart.py", "patch": "<<<<<<< SEARCH\ntotal = 0\n=======\ntotal = 1\n>>>>>>> REPLACE\n"},
+            {
+                "path": "src/cart.py",
+                "patch": "<<<<<<< SEARCH\ntotal = 0\n=======\ntotal = 1\n>>>>>>> REPLACE\n",
+            },
         ),
-        Example("Adds a file with a Codex patch.", {"patch": "*** Begin Patch\n*** Add File: hello.txt\n+Hello\n*** End Patch\n"}),
+        Example(
+            "Adds a file with a Codex patch.",
+            {"patch": "*** Begin Patch\n*** Add File: hello.txt\n+Hello\n*** End Patch\n"},
+        ),
     )
 
     def __init__(self, workspace: Workspace) -> None:
@@ -108,24 +128,40 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         return tuple(ToolLocation(str(path)) for path in dict.fromkeys(self.paths.values()))
 
     def target(self) -> PathTarget:
-        return PathTarget(tuple(dict.fromkeys(path for name in self.paths for path in self.tool.workspace.spellings(name))))
+        return PathTarget(
+            tuple(dict.fromkeys(path for name in self.paths for path in self.tool.workspace.spellings(name)))
+        )
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
-        """Returns the question. Raises ``ToolFailure`` if the patch cannot be applied, before anyone is asked."""
+        """Returns the question. Raises ``ToolFailure`` if the patch cannot be applied,
+        before anyone is asked.
+        """
         self.approved_plan = planned = await self._planned()
         compared = await asyncio.to_thread(_compared, planned)
-        details = diffs_confirmation(_title(planned), self.tool.workspace.root, [diff for diff, _ in compared])
-        actions = [f"{action}." for action in _file_actions(planned, ("Creates", "Deletes", "", "Moves")) if action[:1] != " "]
+        details = diffs_confirmation(
+            _title(planned), self.tool.workspace.root, [diff for diff, _ in compared]
+        )
+        actions = [
+            f"{action}."
+            for action in _file_actions(planned, ("Creates", "Deletes", "", "Moves"))
+            if action[:1] != " "
+        ]
         chosen = [f"You {', '.join(self.choices)}."] if self.choices else []
         return replace(details, note=" ".join([*actions, *chosen]), parts=tuple(map(parts_of, planned.files)))
 
     def select(self, files: Sequence[FileChoice]) -> Self:
         if self.approved_plan is None:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Nobody was asked about the patch, so there is nothing to choose from.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                "Nobody was asked about the patch, so there is nothing to choose from.",
+            )
         same = copy.copy(self)
         same.approved_plan = same.selected = select_files(self.approved_plan, files)
         names = [file.name for file in self.approved_plan.files]
-        same.choices = (*self.choices, *describe_choices(names, list(map(parts_of, self.approved_plan.files)), files))
+        same.choices = (
+            *self.choices,
+            *describe_choices(names, list(map(parts_of, self.approved_plan.files)), files),
+        )
         return same
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
@@ -141,7 +177,9 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         for name, path in self.paths.items():
             if workspace.resolve(name) != path:
                 raise ToolFailure(
-                    ErrorCode.CONFLICT, f"{printable_path(name)} now resolves to a different path. Nothing was changed. Call again."
+                    ErrorCode.CONFLICT,
+                    f"{printable_path(name)} now resolves to a different path. Nothing was changed. Call"
+                    " again.",
                 )
         if self.selected is not None:  # its operations refuse files that have changed since
             return self.selected
@@ -150,7 +188,10 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         except ToolFailure as failure:
             if self.approved_plan is None:
                 raise
-            why = Message.of("The files were changed after the diff was displayed, and the patch no longer applies: ", failure.message)
+            why = Message.of(
+                "The files were changed after the diff was displayed, and the patch no longer applies: ",
+                failure.message,
+            )
             raise ToolFailure(ErrorCode.CONFLICT, why) from None
 
     def _notes(self, planned: PatchPlan, changed: list[str]) -> Iterator[str]:
@@ -159,10 +200,15 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
         yield from planned.notes[:_MOST_NOTES]
         if len(planned.notes) > _MOST_NOTES:
             yield f"{len(planned.notes) - _MOST_NOTES} more notes are omitted"
-        if self.approved_plan is not None and [file.before for file in self.approved_plan.files] != [file.before for file in planned.files]:
+        if self.approved_plan is not None and [file.before for file in self.approved_plan.files] != [
+            file.before for file in planned.files
+        ]:
             yield "A file was changed after the diff was displayed; those changes are kept"
         if changed:
-            yield f"{', '.join(map(printable_path, changed[:_MOST_NAMED]))} was changed after it was read; those changes are kept"
+            yield (
+                f"{', '.join(map(printable_path, changed[:_MOST_NAMED]))} was changed after it was read;"
+                " those changes are kept"
+            )
 
     def _result(
         self,
@@ -173,7 +219,14 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
     ) -> ToolResult:
         diffs = [diff for diff, _ in compared]
         files = [
-            FileChanged(file.name, file.before is None, file.places, diff.diff_stat, hunks, self._made_for(file, folders))
+            FileChanged(
+                file.name,
+                file.before is None,
+                file.places,
+                diff.diff_stat,
+                hunks,
+                self._made_for(file, folders),
+            )
             for file, (diff, hunks) in zip(planned.files, compared, strict=True)
             if file.after is not None and file.before != file.after
         ]
@@ -184,12 +237,23 @@ class PatchInvocation(BaseToolInvocation[PatchParams]):
             notes,
         )
         text = "\n".join([*_action_sentences(planned), *(f"{note.rstrip('.')}." for note in notes)])
-        edits = [diff for file, diff in zip(planned.files, diffs, strict=True) if file.before is not None and file.after is not None]
+        edits = [
+            diff
+            for file, diff in zip(planned.files, diffs, strict=True)
+            if file.before is not None and file.after is not None
+        ]
         summary = f"{counted(len(planned.files), 'file')}, {line_counts(diffs)}"
-        return ToolResult(joined("\n", filter(None, (text, truncated_diffs(edits)))), diffs_display(diffs), summary=summary, data=data)
+        return ToolResult(
+            joined("\n", filter(None, (text, truncated_diffs(edits)))),
+            diffs_display(diffs),
+            summary=summary,
+            data=data,
+        )
 
     def _made_for(self, file: PatchedFile, folders: tuple[Path, ...]) -> tuple[str, ...]:
-        return tuple(self.tool.workspace.relative(folder) for folder in folders if folder in file.path.parents)
+        return tuple(
+            self.tool.workspace.relative(folder) for folder in folders if folder in file.path.parents
+        )
 
 
 def _names(patch: Patch) -> Iterator[str]:
@@ -200,7 +264,10 @@ def _names(patch: Patch) -> Iterator[str]:
 
 
 def _compared(planned: PatchPlan) -> list[tuple[FileDiff, tuple[PatchHunk, ...]]]:
-    return [file_diff_with_hunks(file.name, file.text(file.before), file.text(file.after) or "") for file in planned.files]
+    return [
+        file_diff_with_hunks(file.name, file.text(file.before), file.text(file.after) or "")
+        for file in planned.files
+    ]
 
 
 def _title(planned: PatchPlan) -> str:
@@ -227,6 +294,8 @@ def _file_actions(planned: PatchPlan, verbs: tuple[str, str, str, str]) -> Itera
         elif file.after is None:
             yield f"{deleted} {printable_path(file.former)}"
         elif file.moved:
-            yield f"{moved} {printable_path(file.former)} to {name}" + (" with changes" if file.before != file.after else "")
+            yield f"{moved} {printable_path(file.former)} to {name}" + (
+                " with changes" if file.before != file.after else ""
+            )
         else:
             yield f"{edited} {name}" + (f" in {file.places} places" if file.places > 1 else "")

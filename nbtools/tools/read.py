@@ -14,7 +14,17 @@ from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Advice, CalledTool, Message, Parameter, SameCall, ToolName, counted, in_brackets, joined
+from nbtools.core.message import (
+    Advice,
+    CalledTool,
+    Message,
+    Parameter,
+    SameCall,
+    ToolName,
+    counted,
+    in_brackets,
+    joined,
+)
 from nbtools.core.result import FileText, Media, PagePicture, Part, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
@@ -25,7 +35,14 @@ from nbtools.workspace.files.encoding import DecodedText, decode
 from nbtools.workspace.files.media import MAX_MEDIA_BYTES, identify_picture, media_type
 from nbtools.workspace.files.page_pictures import page_pictures
 from nbtools.workspace.files.path_suggestions import path_not_found
-from nbtools.workspace.files.read import MAX_READ_BYTES, not_text_failure, read_bytes, read_head, read_lines, size_of
+from nbtools.workspace.files.read import (
+    MAX_READ_BYTES,
+    not_text_failure,
+    read_bytes,
+    read_head,
+    read_lines,
+    size_of,
+)
 from nbtools.workspace.files.recordings import Recording, identify_recording
 from nbtools.workspace.notebooks.notebook_file import CellText, cells_of
 from nbtools.workspace.paths import printable_path
@@ -36,7 +53,9 @@ from nbtools.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class LinesRead:
-    """Lines ``start`` to ``end`` (1-based, inclusive) of ``total``; ``shortened`` of them were too long and were cut."""
+    """Lines ``start`` to ``end`` (1-based, inclusive) of ``total``;
+    ``shortened`` of them were too long and were cut.
+    """
 
     path: str
     start: int
@@ -51,7 +70,9 @@ class LinesRead:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A range of lines: ``text`` is the displayable text with LF line endings, ``read`` says which lines it has."""
+    """A range of lines: ``text`` is the displayable text with LF line endings,
+    ``read`` says which lines it has.
+    """
 
     text: str
     read: LinesRead
@@ -62,7 +83,9 @@ class Window:
         read = self.read
         parts: list[str] = [self._empty] if self._empty else []
         if not read.whole:
-            further = [Advice("; continue ", SameCall({"start": read.end + 1}))] if read.end < read.total else []
+            further = (
+                [Advice("; continue ", SameCall({"start": read.end + 1}))] if read.end < read.total else []
+            )
             parts.append(Message.of(f"lines {read.start}–{read.end} of {read.total}", *further))
         if self._shortened:
             parts.append(self._shortened)
@@ -98,18 +121,25 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """The data of a refusal: the requested lines have ``bytes`` bytes in UTF-8, which exceed the limit of ``tokens`` tokens."""
+    """The data of a refusal: the requested lines have ``bytes`` bytes in UTF-8,
+    which exceed the limit of ``tokens`` tokens.
+    """
 
     bytes: int
     tokens: int
 
 
 BYTES_PER_TOKEN = 4
-"""The estimate by which limits in tokens are applied: bytes of UTF-8 per token.  Models count differently, usually within a third."""
+"""The estimate by which limits in tokens are applied: bytes of UTF-8 per token.
+Models count differently, usually within a third.
+"""
 
 
-def cut_window(path: str, text: str, start: int, total: int, *, width: int, most: float, most_bytes: float = inf) -> Window:
-    """Returns the first lines of ``text``, which begins with line ``start``: as many as fit in both limits, at least one.
+def cut_window(
+    path: str, text: str, start: int, total: int, *, width: int, most: float, most_bytes: float = inf
+) -> Window:
+    """Returns the first lines of ``text``, which begins with line ``start``:
+    as many as fit in both limits, at least one.
 
     ``most`` counts characters, ``most_bytes`` bytes in UTF-8.  Each line is cut to ``width`` characters.
     """
@@ -138,7 +168,16 @@ def _shortened(line: str, width: int) -> str:
     return f"{body[:width]}… [{len(body) - width:,} more characters]{line[len(body) :]}"
 
 
-__all__ = ["BYTES_PER_TOKEN", "LinesRead", "MediaRead", "NotebookRead", "ReadParams", "ReadTool", "TooLong", "shortened_output"]
+__all__ = [
+    "BYTES_PER_TOKEN",
+    "LinesRead",
+    "MediaRead",
+    "NotebookRead",
+    "ReadParams",
+    "ReadTool",
+    "TooLong",
+    "shortened_output",
+]
 
 _MOST_RANGED = 1_000_000
 """Maximum number of characters if ``end`` is given."""
@@ -152,7 +191,9 @@ class ReadParams(DocumentedModel):
     path: str
     """The file to read."""
     start: int | None = None
-    """First line to read, counted from 1. A negative number counts from the end: -20 reads the last 20 lines."""
+    """First line to read, counted from 1. A negative number counts from the end:
+    -20 reads the last 20 lines.
+    """
     end: int | None = Field(default=None, ge=1)
     """Last line to read, inclusive."""
     pages: str | None = None
@@ -161,7 +202,9 @@ class ReadParams(DocumentedModel):
 
 @dataclass(frozen=True, slots=True)
 class MediaRead:
-    """A picture, recording or PDF document that was returned; ``pages`` is a document's total number of pages, else None."""
+    """A picture, recording or PDF document that was returned;
+    ``pages`` is a document's total number of pages, else None.
+    """
 
     path: str
     mime_type: str
@@ -181,14 +224,14 @@ class NotebookRead:
 class ReadTool(BaseDeclarativeTool[ReadParams]):
     """Reads a file.
 
-    ``limit``: lines without ``end``; ``width``: characters of a line; ``characters``: characters in all; ``whole``: bytes of a file that is
-    read without a range; ``media``: bytes of pictures and documents.
+    ``limit``: lines without ``end``; ``width``: characters of a line; ``characters``: characters in all;
+    ``whole``: bytes of a file that is read without a range; ``media``: bytes of pictures and documents.
 
-    The workspace's ``read_tokens`` limits the text further: a read without ``end`` returns the first lines that fit, one with ``end``
-    is refused if its lines exceed the limit.
+    The workspace's ``read_tokens`` limits the text further: a read without ``end`` returns the first lines
+    that fit, one with ``end`` is refused if its lines exceed the limit.
 
-    The file type is detected from the content, not from the name.  Reading a range of a larger file takes the time to count its lines,
-    and memory for the range only.
+    The file type is detected from the content, not from the name.
+    Reading a range of a larger file takes the time to count its lines, and memory for the range only.
     """
 
     name = "read"
@@ -211,10 +254,17 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
         media: int = MAX_MEDIA_BYTES,
     ) -> None:
         self.workspace = workspace
-        self.limit, self.width, self.whole, self.characters, self.media = limit, width, whole, characters, media
+        self.limit, self.width, self.whole, self.characters, self.media = (
+            limit,
+            width,
+            whole,
+            characters,
+            media,
+        )
         self.description = (
-            f"Reads a text file, or its lines from start to end; without end at most {limit:,} lines, and the result says how to continue. "
-            f"Returns pictures (PNG, JPEG, GIF, WebP, BMP), audio, video, PDF documents, and notebooks as cells with their outputs."
+            f"Reads a text file, or its lines from start to end; without end at most {limit:,} lines, and the"
+            " result says how to continue. Returns pictures (PNG, JPEG, GIF, WebP, BMP), audio, video, PDF"
+            " documents, and notebooks as cells with their outputs."
         )
 
     def validate_tool_param_values(self, params: ReadParams) -> str | None:
@@ -222,8 +272,18 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
             zero = " is 0. Lines count from 1; a negative number counts from the end."
             return Message.of(CalledTool("read"), ": ", Parameter("start"), zero)
         if params.start and params.end and params.end < params.start:
-            end, start = Message.of(Parameter("end"), f" ({params.end})"), Message.of(Parameter("start"), f" ({params.start})")
-            return Message.of(CalledTool("read"), ": ", end, " is before ", start, ". Lines count from 1 and both ends are included.")
+            end, start = (
+                Message.of(Parameter("end"), f" ({params.end})"),
+                Message.of(Parameter("start"), f" ({params.start})"),
+            )
+            return Message.of(
+                CalledTool("read"),
+                ": ",
+                end,
+                " is before ",
+                start,
+                ". Lines count from 1 and both ends are included.",
+            )
         if params.pages is not None:
             media_files.parse_pages(params.pages)
         return None
@@ -260,7 +320,10 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         path = self.tool.workspace.recheck(self.params.path, self.path)
         if is_ignored_by_name(self.tool.workspace, self.params.path):
             reason = "is ignored by the project's ignore files, so it is not read"
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{self.subject} {reason}. A person can change that in the settings.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                f"{self.subject} {reason}. A person can change that in the settings.",
+            )
         try:
             size, head = size_of(path, self.subject), read_head(path, self.subject)
         except ToolFailure as failure:
@@ -286,22 +349,37 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return self.params.start is not None or self.params.end is not None
 
     async def _media(self, path: Path, mime_type: str) -> ToolResult:
-        advice = "Reduce its size first" + (", or extract some of its pages" if mime_type == "application/pdf" else "")
+        advice = "Reduce its size first" + (
+            ", or extract some of its pages" if mime_type == "application/pdf" else ""
+        )
         data = read_bytes(path, self.subject, self.tool.media, f"{advice}.")
         self.tool.workspace.read_tracker.record(path, data)
         if mime_type != "application/pdf":
             if self.params.pages is not None:
-                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{self.subject} is a picture; only PDF documents have pages.")
+                raise ToolFailure(
+                    ErrorCode.INVALID_TOOL_PARAMS,
+                    f"{self.subject} is a picture; only PDF documents have pages.",
+                )
             found = identify_picture(data, self.subject)
             return media_result(
-                MediaRead(self._relative(), mime_type, len(data)), data, f"{found.name} image, {found.width} × {found.height} pixels"
+                MediaRead(self._relative(), mime_type, len(data)),
+                data,
+                f"{found.name} image, {found.width} × {found.height} pixels",
             )
-        part, total, numbers = await asyncio.to_thread(media_files.extract_pages, data, self.params.pages, self.subject)
+        part, total, numbers = await asyncio.to_thread(
+            media_files.extract_pages, data, self.params.pages, self.subject
+        )
         count = f"{total} page{'' if total == 1 else 's'}"
         note = count if len(numbers) == total else f"pages {numbers[0]}–{numbers[-1]} of {total}"
         text = await asyncio.to_thread(media_files.document_text, part, numbers[0])
         pictures = await page_pictures(part, numbers[0]) if self.tool.workspace.draws_pages else ()
-        return media_result(MediaRead(self._relative(), mime_type, len(part), total), part, f"PDF document, {note}", text, pictures)
+        return media_result(
+            MediaRead(self._relative(), mime_type, len(part), total),
+            part,
+            f"PDF document, {note}",
+            text,
+            pictures,
+        )
 
     def _recording(self, path: Path, recording: Recording) -> ToolResult:
         data = read_bytes(path, self.subject, self.tool.media, "Extract a part of it first.")
@@ -322,12 +400,16 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         text, count = cells_text(cells, min(self.tool.characters, self._most_bytes))
         if (size := _bytes(text)) > self._most_bytes:
             raise self._too_long(size, "the first cell has")
-        self.tool.workspace.read_tracker.record(path, data, ReadExtent.WHOLE if count == len(cells) else ReadExtent.PARTIAL)
+        self.tool.workspace.read_tracker.record(
+            path, data, ReadExtent.WHOLE if count == len(cells) else ReadExtent.PARTIAL
+        )
         others = Advice("; read the others by id with ", ToolName("cells"))
         more = "" if count == len(cells) else Message.of(f"\n[cells 1–{count} of {len(cells)}", others, "]")
         summary = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
         content = joined("", (text or "(the notebook has no cells)", more))
-        return ToolResult(content, content, summary=summary, data=NotebookRead(self._relative(), cells, count))
+        return ToolResult(
+            content, content, summary=summary, data=NotebookRead(self._relative(), cells, count)
+        )
 
     def _lines(self, path: Path, data: bytes, *notes: str) -> ToolResult:
         lines = split_lines(decode_text(data, self.subject).text)
@@ -336,13 +418,17 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         text = "".join(lines[start - 1 : self._last(start)])
         found = self._window(text, start, total)
         self.tool.workspace.read_tracker.record(path, data, self._view(found.read))
-        return ToolResult(found.text_with_notes(*notes), found.display(*notes), summary=found.summary, data=found.read)
+        return ToolResult(
+            found.text_with_notes(*notes), found.display(*notes), summary=found.summary, data=found.read
+        )
 
     async def _excerpt(self, path: Path) -> ToolResult:
         """Returns lines of a file that is too large to be read into memory."""
         start, end = self.params.start or 1, self.params.end
         count = self.tool.limit if end is None else end - start + 1 if start > 0 else -start
-        part = await run_in_thread(partial(read_lines, path, self.subject, start, count, limit=self.tool.whole))
+        part = await run_in_thread(
+            partial(read_lines, path, self.subject, start, count, limit=self.tool.whole)
+        )
         first = self._start(part.total)
         text = decode_text(part.encoding.bom + part.data, self.subject).text
         if start < 0 and end is not None:
@@ -351,14 +437,20 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return ToolResult(found.text_with_notes(), found.display(), summary=found.summary, data=found.read)
 
     def _start(self, total: int) -> int:
-        """Returns the first line to read.  Raises ``ToolFailure``, with an empty ``LinesRead`` as data, if the file has no such line."""
+        """Returns the first line to read.
+        Raises ``ToolFailure``, with an empty ``LinesRead`` as data, if the file has no such line.
+        """
         start, end = self.params.start or 1, self.params.end
         first = start if start > 0 else max(1, total + 1 + start)
         if first > max(total, 1):
             empty = LinesRead(self._relative(), first, first - 1, total)
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, _past_the_end(self.subject, first, total), empty)
         if end is not None and end < first:
-            from_end = Message.of(f"{self.subject} has {counted(total, 'line')}, so ", Parameter("start"), f" {start} is line {first}")
+            from_end = Message.of(
+                f"{self.subject} has {counted(total, 'line')}, so ",
+                Parameter("start"),
+                f" {start} is line {first}",
+            )
             message = Message.of(from_end, ", after ", Parameter("end"), f" ({end}).")
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return first
@@ -383,14 +475,18 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         return inf if tokens is None else tokens * BYTES_PER_TOKEN
 
     def _check_length(self, found: Window) -> None:
-        """Raises ``ToolFailure`` (``file_too_large``), with a ``TooLong`` as data, if the requested lines exceed the limit in tokens."""
+        """Raises ``ToolFailure`` (``file_too_large``), with a ``TooLong`` as data,
+        if the requested lines exceed the limit in tokens.
+        """
         if (size := _bytes(found.text)) > self._most_bytes:
             raise self._too_long(size, f"the lines {found.read.start}–{found.read.end} have")
 
     def _too_long(self, size: int, what: str) -> ToolFailure:
         tokens = self.tool.workspace.read_tokens or 0
         count = f"{size // BYTES_PER_TOKEN:,} tokens, more than the {tokens:,} that one call returns"
-        fewer = Message.of(" Ask for fewer lines", Advice(" (", Parameter("start"), ", ", Parameter("end"), ")"), ".")
+        fewer = Message.of(
+            " Ask for fewer lines", Advice(" (", Parameter("start"), ", ", Parameter("end"), ")"), "."
+        )
         message = Message.of(f"{self.subject}: {what} about {count}.", fewer)
         return ToolFailure(ErrorCode.FILE_TOO_LARGE, message, TooLong(size, tokens))
 
@@ -418,13 +514,24 @@ def media_parts(read: MediaRead, data: bytes, note: str) -> tuple[Part, Part]:
     return {"text": f"{read.path}: {note}, {read.bytes:,} bytes"}, {"inline_data": inline}
 
 
-def media_result(read: MediaRead, data: bytes, note: str, text: str = "", pages: tuple[PagePicture, ...] = ()) -> ToolResult:
-    """Returns the result for a model and for people; ``text`` and ``pages`` are those of a document, which only people see."""
-    return ToolResult(media_parts(read, data, note), Media(read.path, read.mime_type, data, note, text, pages), summary=note, data=read)
+def media_result(
+    read: MediaRead, data: bytes, note: str, text: str = "", pages: tuple[PagePicture, ...] = ()
+) -> ToolResult:
+    """Returns the result for a model and for people;
+    ``text`` and ``pages`` are those of a document, which only people see.
+    """
+    return ToolResult(
+        media_parts(read, data, note),
+        Media(read.path, read.mime_type, data, note, text, pages),
+        summary=note,
+        data=read,
+    )
 
 
 def cells_text(cells: tuple[CellText, ...], most: float) -> tuple[str, int]:
-    """Returns the text of the first cells, as many as fit in ``most`` characters, at least one; and their number."""
+    """Returns the text of the first cells, as many as fit in ``most`` characters, at least one;
+    and their number.
+    """
     parts: list[str] = []
     size = 0
     for cell in cells:
@@ -442,10 +549,16 @@ def _cell(cell: CellText) -> str:
 
 
 def shortened_output(text: str) -> str:
-    """Returns a cell's outputs as they are returned: the first fifth and the last four fifths of long ones, and what is missing."""
+    """Returns a cell's outputs as they are returned:
+    the first fifth and the last four fifths of long ones, and what is missing.
+    """
     missing = len(text) - _MOST_OUTPUT
     head = _MOST_OUTPUT // 5
-    return text if missing <= 0 else f"{text[:head]}\n[… {missing:,} characters omitted …]\n{text[head + missing :]}"
+    return (
+        text
+        if missing <= 0
+        else f"{text[:head]}\n[… {missing:,} characters omitted …]\n{text[head + missing :]}"
+    )
 
 
 def _past_the_end(subject: str, start: int, total: int) -> str:

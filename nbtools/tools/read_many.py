@@ -46,7 +46,9 @@ class ReadManyParams(DocumentedModel):
     ignored: bool = False
     """Whether to include files that git ignores."""
     agent_ignored: bool = False
-    """Whether to include files that the project's ignore files for agents, such as .geminiignore, leave out."""
+    """Whether to include files that the project's ignore files for agents, such as .geminiignore,
+    leave out.
+    """
     limit: Annotated[int, Field(ge=1, le=10_000)] = 100
     """Maximum number of files to read."""
 
@@ -70,14 +72,15 @@ class ReadManyData:
 class ReadManyTool(BaseDeclarativeTool[ReadManyParams]):
     """Reads files in the order of ``paths``, those of a folder or glob by path; no file twice.
 
-    ``lines``: lines of a file; ``width``: characters of a line; ``characters``: characters in all.  Pictures and documents are returned
-    if ``paths`` has their name or file type (``*.png``), otherwise skipped like other binary files.
+    ``lines``: lines of a file; ``width``: characters of a line; ``characters``: characters in all.  Pictures
+    and documents are returned if ``paths`` has their name or file type (``*.png``), otherwise skipped like
+    other binary files.
     """
 
     name = "read_many"
     description = (
-        "Reads several files at once: single files, all files of a folder, or those that match a glob. Binary files are skipped "
-        "and reported."
+        "Reads several files at once: single files, all files of a folder, or those that match a glob. Binary"
+        " files are skipped and reported."
     )
     kind = Kind.READ
     parameters = ReadManyParams
@@ -87,7 +90,9 @@ class ReadManyTool(BaseDeclarativeTool[ReadManyParams]):
     )
     output_limit = 1_000_000
 
-    def __init__(self, workspace: Workspace, *, lines: int = 2_000, width: int = 2_000, characters: int = 250_000) -> None:
+    def __init__(
+        self, workspace: Workspace, *, lines: int = 2_000, width: int = 2_000, characters: int = 250_000
+    ) -> None:
         self.workspace = workspace
         self.lines, self.width, self.characters = lines, width, characters
 
@@ -118,7 +123,9 @@ class ReadManyInvocation(BaseToolInvocation[ReadManyParams]):
         return first + (f" and {len(self.params.paths) - 3} more" if len(self.params.paths) > 3 else "")
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return tuple(ToolLocation(str(self.tool.workspace.resolve(_literal_part(path)))) for path in self.params.paths)
+        return tuple(
+            ToolLocation(str(self.tool.workspace.resolve(_literal_part(path)))) for path in self.params.paths
+        )
 
     def target(self) -> PathTarget:
         spelled = (self.tool.workspace.spellings(_literal_part(path)) for path in self.params.paths)
@@ -131,16 +138,24 @@ class ReadManyInvocation(BaseToolInvocation[ReadManyParams]):
             for name, by_name in (await self._find(path, collector)).items():
                 requested[name] = requested.get(name, False) or by_name
         if not requested and not collector.skipped:
-            raise ToolFailure(ErrorCode.READ_MANY_FILES_SEARCH_ERROR, "No files match. Name existing files or folders, or another glob.")
+            raise ToolFailure(
+                ErrorCode.READ_MANY_FILES_SEARCH_ERROR,
+                "No files match. Name existing files or folders, or another glob.",
+            )
         await run_in_thread(partial(collector.read, list(requested.items())[: self.params.limit]))
         left = len(requested) - self.params.limit
         if left > 0:
-            reason = Message.of(f"over the limit of {self.params.limit:,}; name fewer files", Advice(" or raise ", Parameter("limit")))
+            reason = Message.of(
+                f"over the limit of {self.params.limit:,}; name fewer files",
+                Advice(" or raise ", Parameter("limit")),
+            )
             collector.skipped.append(Skipped(f"{_files(left)} more", reason))
         return collector.result()
 
     async def _find(self, pattern: str, collector: _Collector) -> dict[str, bool]:
-        """Returns the files for one entry of ``paths``, and whether it names them or their type, so that pictures are returned."""
+        """Returns the files for one entry of ``paths``, and whether it names them or their type,
+        so that pictures are returned.
+        """
         workspace = self.tool.workspace
         path = workspace.resolve(pattern)
         if path.is_file():
@@ -151,7 +166,9 @@ class ReadManyInvocation(BaseToolInvocation[ReadManyParams]):
         if path.is_dir():
             start, glob = workspace.relative(path), "**"
         elif _literal_part(pattern) == pattern:
-            collector.skipped.append(Skipped(printable_path(pattern), path_not_found(workspace, pattern).message))
+            collector.skipped.append(
+                Skipped(printable_path(pattern), path_not_found(workspace, pattern).message)
+            )
             return {}
         else:
             folder = _literal_part(pattern)
@@ -162,12 +179,17 @@ class ReadManyInvocation(BaseToolInvocation[ReadManyParams]):
             glob,
             ignored=self.params.ignored,
             hiding=workspace.read_filter,
-            ignoring=ignore_filter(workspace, git=not self.params.ignored, agent=not self.params.agent_ignored),
+            ignoring=ignore_filter(
+                workspace, git=not self.params.ignored, agent=not self.params.agent_ignored
+            ),
         )
         found = self._without_excluded(matches.paths, start)
         if matches.hidden:
             collector.skipped.append(
-                Skipped(printable_path(pattern), read_filter.hidden_count_note(matches.hidden, "file of it", "files of it"))
+                Skipped(
+                    printable_path(pattern),
+                    read_filter.hidden_count_note(matches.hidden, "file of it", "files of it"),
+                )
             )
         if not (self.params.ignored and self.params.agent_ignored):
             every = await find_files(workspace.root, start, glob, ignored=True, hiding=workspace.read_filter)
@@ -224,7 +246,9 @@ class _Collector:
     def _add_media(self, path: str, data: bytes, mime_type: str, recording: Recording | None) -> None:
         subject = printable_path(path)
         if len(data) > self.media_bytes_left:
-            self.skipped.append(Skipped(path, f"over the size limit of this call ({len(data):,} bytes); read it separately"))
+            self.skipped.append(
+                Skipped(path, f"over the size limit of this call ({len(data):,} bytes); read it separately")
+            )
             return
         self.media_bytes_left -= len(data)
         if mime_type == "application/pdf":
@@ -234,7 +258,10 @@ class _Collector:
             read, note = MediaRead(path, mime_type, len(data)), recording.name
         else:
             found = identify_picture(data, subject)
-            read, note = MediaRead(path, mime_type, len(data)), f"{found.name} image, {found.width} × {found.height} pixels"
+            read, note = (
+                MediaRead(path, mime_type, len(data)),
+                f"{found.name} image, {found.width} × {found.height} pixels",
+            )
         self.parts += [f"--- {one_line(path)} ---", *media_parts(read, data, note)]
         self.files.append(path)
         self.tool.workspace.read_tracker.record(self.tool.workspace.resolve(path), data)
@@ -242,7 +269,12 @@ class _Collector:
     def _add_text(self, path: str, data: bytes, subject: str) -> None:
         lines = split_lines(decode_text(data, subject).text)
         if self.characters_left <= 0:
-            self.skipped.append(Skipped(path, f"over the size limit of this call ({counted(len(lines), 'line')}); read it separately"))
+            self.skipped.append(
+                Skipped(
+                    path,
+                    f"over the size limit of this call ({counted(len(lines), 'line')}); read it separately",
+                )
+            )
             return
         text = "".join(lines[: self.tool.lines])
         found = cut_window(path, text, 1, len(lines), width=self.tool.width, most=self.characters_left)
@@ -251,7 +283,9 @@ class _Collector:
         self.parts.append(joined("\n", (f"--- {one_line(path)} ---", content)))
         self.files.append(path)
         whole = ReadExtent.RANGE if found.read.shortened else ReadExtent.WHOLE
-        self.tool.workspace.read_tracker.record(self.tool.workspace.resolve(path), data, whole if found.read.whole else ReadExtent.PARTIAL)
+        self.tool.workspace.read_tracker.record(
+            self.tool.workspace.resolve(path), data, whole if found.read.whole else ReadExtent.PARTIAL
+        )
 
     def result(self) -> ToolResult:
         data = ReadManyData(tuple(self.files), tuple(self.skipped))
@@ -266,7 +300,12 @@ class _Collector:
         texts = [*self.parts, *([in_brackets(notes)] if notes else [])]
         if all(isinstance(part, str) for part in texts):
             return joined(
-                "\n\n", (part if isinstance(part, Message) else part.removesuffix("\n") for part in texts if isinstance(part, str))
+                "\n\n",
+                (
+                    part if isinstance(part, Message) else part.removesuffix("\n")
+                    for part in texts
+                    if isinstance(part, str)
+                ),
             )
         return tuple({"text": part} if isinstance(part, str) else part for part in texts)
 
@@ -284,14 +323,32 @@ def _files(count: int) -> str:
 
 _MEDIA_ENDINGS = frozenset(
     (
-        *("png", "jpg", "jpeg", "gif", "webp", "bmp", "pdf", "mp3", "wav", "aiff", "aif", "aac", "ogg", "flac", "m4a"),
+        *(
+            "png",
+            "jpg",
+            "jpeg",
+            "gif",
+            "webp",
+            "bmp",
+            "pdf",
+            "mp3",
+            "wav",
+            "aiff",
+            "aif",
+            "aac",
+            "ogg",
+            "flac",
+            "m4a",
+        ),
         *("mp4", "mov", "webm", "mkv", "avi", "mpeg", "mpg"),
     )
 )
 
 
 def _media_kind(pattern: str) -> str:
-    """Returns the file extension at the end of a glob if it is that of a medium; otherwise an empty string."""
+    """Returns the file extension at the end of a glob if it is that of a medium;
+    otherwise an empty string.
+    """
     ending = pattern.rpartition(".")[2].casefold()
     return ending if "." in pattern and ending in _MEDIA_ENDINGS else ""
 

@@ -63,7 +63,9 @@ class ReplaceInFilesParams(DocumentedModel):
     pattern: str
     """A regular expression in ripgrep's syntax; ^ and $ match the start and end of a line."""
     replacement: str
-    """The replacement text; $1 or ${name} insert groups of the pattern (${1}x before letters), $0 the whole match, $$ a dollar sign."""
+    """The replacement text; $1 or ${name} insert groups of the pattern (${1}x before letters),
+    $0 the whole match, $$ a dollar sign.
+    """
     path: str = "."
     """The folder or file to change."""
     glob: Annotated[str | None, Field(json_schema_extra={"flag": "g"})] = None
@@ -86,7 +88,9 @@ class ReplaceInFilesParams(DocumentedModel):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The write of a file's new content, its diff if it is displayed, and the number of replacements in the file called ``name``."""
+    """The write of a file's new content, its diff if it is displayed,
+    and the number of replacements in the file called ``name``.
+    """
 
     step: Write
     diff: FileDiff | None
@@ -95,21 +99,26 @@ class _Change:
 
 
 class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
-    """Replaces pattern matches in files.  ripgrep finds and replaces, so patterns and groups mean the same as for ``grep``.
+    """Replaces pattern matches in files.
+    ripgrep finds and replaces, so patterns and groups mean the same as for ``grep``.
 
-    Encodings, byte order marks and line endings are preserved.  Git-ignored, hidden and binary files are omitted.
+    Encodings, byte order marks and line endings are preserved.
+    Git-ignored, hidden and binary files are omitted.
     """
 
     name = "replace_in_files"
     description = (
-        "Replaces the matches of a regular expression in all files of a folder. Previews the changes; with apply, makes them in all "
-        "files or none. Files that git ignores are omitted."
+        "Replaces the matches of a regular expression in all files of a folder. Previews the changes; with"
+        " apply, makes them in all files or none. Files that git ignores are omitted."
     )
     kind = Kind.EDIT
     can_update_output = True
     parameters = ReplaceInFilesParams
     examples = (
-        Example("Shows what would be replaced in Python files.", {"pattern": "item", "replacement": "article", "glob": "*.py"}),
+        Example(
+            "Shows what would be replaced in Python files.",
+            {"pattern": "item", "replacement": "article", "glob": "*.py"},
+        ),
         Example("Replaces it.", {"pattern": "item", "replacement": "article", "path": "src", "apply": True}),
     )
 
@@ -118,7 +127,9 @@ class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
 
     def validate_tool_param_values(self, params: ReplaceInFilesParams) -> str | None:
         if not params.pattern:
-            return Message.of(Parameter("pattern"), " is empty. Give the text or regular expression to replace.")
+            return Message.of(
+                Parameter("pattern"), " is empty. Give the text or regular expression to replace."
+            )
         for name in ("pattern", "replacement", "glob", "type"):
             if "\0" in (getattr(params, name) or ""):
                 return Message.of(Parameter(name), " contains a NUL character. Remove it.")
@@ -139,7 +150,9 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         super().__init__(params)
         self.tool = tool
         self.path = tool.workspace.resolve(params.path)
-        self.query = Query(params.pattern, params.ignore_case, params.fixed, params.word, params.glob, params.type)
+        self.query = Query(
+            params.pattern, params.ignore_case, params.fixed, params.word, params.glob, params.type
+        )
         self.approved_changes: tuple[_Change, ...] | None = None
         self.selected: tuple[_Change, ...] | None = None
         self.choices: tuple[str, ...] = ()
@@ -162,7 +175,9 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         return PathTarget(with_folder_slash(self.path, self.tool.workspace.spellings(self.params.path)))
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
-        """Returns the question. Raises ``ToolFailure`` if there is nothing to replace or too much, before anyone is asked."""
+        """Returns the question. Raises ``ToolFailure`` if there is nothing to replace or too much,
+        before anyone is asked.
+        """
         self.approved_changes = changes = self.selected or tuple(await self._all_changes(_Progress(None)))
         diffs = [change.diff for change in changes if change.diff]
         is_complete = len(changes) == len(diffs)
@@ -176,12 +191,17 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
     def select(self, files: Sequence[FileChoice]) -> Self:
         changes = self.approved_changes or ()
         if len(files) != len(changes):
-            message = f"The answer is about {len(files)} files; the change has {len(changes)}. Nothing was changed."
+            message = (
+                f"The answer is about {len(files)} files; the change has {len(changes)}. Nothing was changed."
+            )
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         same = copy.copy(self)
         chosen = tuple(filter(None, map(_selected, changes, files)))
         same.approved_changes = same.selected = chosen
-        same.choices = (*self.choices, *describe_choices([change.name for change in changes], list(map(_parts, changes)), files))
+        same.choices = (
+            *self.choices,
+            *describe_choices([change.name for change in changes], list(map(_parts, changes)), files),
+        )
         return same
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
@@ -196,10 +216,16 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         changes = await run_in_thread(lambda halt: self._changes(hits, halt, with_all=False))
         omitted = (*_omitted_files(hits), *await self._ignored_files(hits))
         limit = self.params.limit
-        over = f"over the limit of {counted(limit, 'file')}; raise limit to apply the change" if len(hits.files) > limit else ""
+        over = (
+            f"over the limit of {counted(limit, 'file')}; raise limit to apply the change"
+            if len(hits.files) > limit
+            else ""
+        )
         notes = [note for note in (*omitted, over, self._literal_escapes()) if note]
         counts = tuple(FileCount(name, count_hits(lines)) for name, lines in hits.files.items())
-        preview = f"{_summary(counts)} would be replaced; nothing was changed. Call again with apply to replace."
+        preview = (
+            f"{_summary(counts)} would be replaced; nothing was changed. Call again with apply to replace."
+        )
         return self._result(preview if counts else "No matches.", counts, changes, notes)
 
     async def _apply(self, progress: _Progress) -> ToolResult:
@@ -212,11 +238,17 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
             changes = list(self.selected)
             omitted.append(f"the person {', '.join(self.choices)}")
         steps = [change.step for change in changes]
-        await make_changes(self.tool.workspace.journal, steps, lambda done: progress.report(f"Changed {done:,} of {len(changes):,} files"))
+        await make_changes(
+            self.tool.workspace.journal,
+            steps,
+            lambda done: progress.report(f"Changed {done:,} of {len(changes):,} files"),
+        )
         for change in changes:
             self.tool.workspace.read_tracker.record(change.step.path, change.step.after)
         counts, remark = _counts(changes), self._literal_escapes()
-        return self._result(f"Replaced {_summary(counts)}.", counts, changes, [*omitted, remark] if remark else omitted)
+        return self._result(
+            f"Replaced {_summary(counts)}.", counts, changes, [*omitted, remark] if remark else omitted
+        )
 
     def _literal_escapes(self) -> str:
         return "" if self.params.fixed else literal_escapes(self.params.replacement)
@@ -229,14 +261,19 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         return await run_in_thread(lambda halt: self._changes(hits, halt, with_all=True))
 
     def _start(self) -> str:
-        """Returns where to search, relative to the workspace.  Raises ``ToolFailure`` if that is not what was approved, or missing."""
+        """Returns where to search, relative to the workspace.
+        Raises ``ToolFailure`` if that is not what was approved, or missing.
+        """
         workspace, params = self.tool.workspace, self.params
         path = workspace.resolve(params.path)
         if path != self.path:
             why = "now resolves to a different path. Nothing was changed. Call again."
             raise ToolFailure(ErrorCode.CONFLICT, f"{printable_path(params.path)} {why}")
         if not path.is_dir() and not path.is_file():
-            raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, path_not_found(workspace, params.path, "file or folder").message)
+            raise ToolFailure(
+                ErrorCode.SEARCH_PATH_NOT_FOUND,
+                path_not_found(workspace, params.path, "file or folder").message,
+            )
         return workspace.relative(path)
 
     async def _hits(self, progress: _Progress) -> Hits:
@@ -255,15 +292,26 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         limit = self.params.limit
         if not hits.files:
             omitted = "".join(f" ({note})" for note in _omitted_files(hits))
-            why = f"Nothing to replace: no match for {printable_path(self.params.pattern)}{omitted}. Nothing was changed."
+            why = (
+                f"Nothing to replace: no match for {printable_path(self.params.pattern)}{omitted}. Nothing"
+                " was changed."
+            )
             raise ToolFailure(ErrorCode.EDIT_NO_OCCURRENCE_FOUND, f"{why} Find the text with grep first.")
         if len(hits.files) > limit:
-            why = f"{counted(len(hits.files), 'file')} would change, more than the limit of {limit:,}. Nothing was changed."
-            raise ToolFailure(ErrorCode.EDIT_PREPARATION_FAILURE, f"{why} Narrow the search with path, glob or type, or raise limit.")
+            why = (
+                f"{counted(len(hits.files), 'file')} would change, more than the limit of {limit:,}. Nothing"
+                " was changed."
+            )
+            raise ToolFailure(
+                ErrorCode.EDIT_PREPARATION_FAILURE,
+                f"{why} Narrow the search with path, glob or type, or raise limit.",
+            )
         return hits
 
     def _changes(self, hits: Hits, halt: CancellationFlag, *, with_all: bool) -> list[_Change]:
-        """Returns the changes, with diffs for the first files; without ``with_all``, only those first files."""
+        """Returns the changes, with diffs for the first files;
+        without ``with_all``, only those first files.
+        """
         changes = []
         for number, (name, lines) in enumerate(hits.files.items()):
             halt.raise_if_cancelled()
@@ -275,7 +323,9 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
     def _change(self, name: str, lines: Sequence[HitLine], *, with_diff: bool) -> _Change:
         workspace, subject = self.tool.workspace, printable_path(name)
         path = workspace.resolve(name)
-        before = read_bytes(path, subject, advice="Exclude it with path, glob or type, or change it with a shell command.")
+        before = read_bytes(
+            path, subject, advice="Exclude it with path, glob or type, or change it with a shell command."
+        )
         text = decode(before)
         if text is None:
             raise not_text_failure(subject, before, len(before))
@@ -297,15 +347,27 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         workspace, found = self.tool.workspace, None
         with contextlib.suppress(TimeoutError):
             start = workspace.relative(self.path)
-            every = find_ignored(workspace.root, start, self.query, multiline=self.params.multiline, hiding=workspace.read_filter)
+            every = find_ignored(
+                workspace.root,
+                start,
+                self.query,
+                multiline=self.params.multiline,
+                hiding=workspace.read_filter,
+            )
             async with asyncio.timeout(_COUNT_TIMEOUT):
                 found = await every
         if found is None:
             return ("git-ignored and hidden files are omitted; there are too many to count",)
         ignored = len(found - hits.files.keys() - hits.same)
-        return (f"{counted(ignored, 'file')} with matches omitted: ignored by git, or hidden",) if ignored else ()
+        return (
+            (f"{counted(ignored, 'file')} with matches omitted: ignored by git, or hidden",)
+            if ignored
+            else ()
+        )
 
-    def _result(self, message: str, counts: tuple[FileCount, ...], changes: Sequence[_Change], notes: Sequence[str]) -> ToolResult:
+    def _result(
+        self, message: str, counts: tuple[FileCount, ...], changes: Sequence[_Change], notes: Sequence[str]
+    ) -> ToolResult:
         diffs = [change.diff for change in changes if change.diff]
         rest = len(counts) - len(diffs)
         notes = [*([f"the diffs of {counted(rest, 'more file')} are omitted"] if rest else []), *notes]
@@ -315,7 +377,11 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         return ToolResult(
             "\n".join([text, *filter(None, [truncated_diffs(diffs)])]),
             diffs_display(diffs) if diffs else "\n".join((text, *hidden)),
-            summary=f"{_summary(counts)}{more}{'' if self.params.apply else ', not applied'}" if counts else "No matches",
+            summary=(
+                f"{_summary(counts)}{more}{'' if self.params.apply else ', not applied'}"
+                if counts
+                else "No matches"
+            ),
             data=ReplaceInFilesData(counts, sum(count.places for count in counts), self.params.apply),
             notes=hidden,
         )
@@ -367,7 +433,9 @@ def _selected(change: _Change, choice: FileChoice) -> _Change | None:
     if after == step.before or before is None or now is None:
         return None
     diff = file_diff_with_hunks(change.name, before.text, now.text)[0]
-    return _Change(replace(step, after=after), diff, change.name, 1 if isinstance(choice, str) else sum(choice))
+    return _Change(
+        replace(step, after=after), diff, change.name, 1 if isinstance(choice, str) else sum(choice)
+    )
 
 
 def _counts(changes: Sequence[_Change]) -> tuple[FileCount, ...]:
@@ -387,7 +455,10 @@ def _omitted_files(hits: Hits) -> Iterator[str]:
         yield f"{counted(hits.binary, 'binary file')} with matches omitted"
     if hits.unreadable:
         more = "; …" if len(hits.unreadable) > 3 else ""
-        yield f"{counted(len(hits.unreadable), 'file')} could not be read: {'; '.join(hits.unreadable[:3])}{more}"
+        yield (
+            f"{counted(len(hits.unreadable), 'file')} could not be read:"
+            f" {'; '.join(hits.unreadable[:3])}{more}"
+        )
 
 
 def _file_counts(counts: Sequence[FileCount]) -> Iterator[str]:

@@ -17,7 +17,13 @@ from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
 
-_MARKS: dict[TodoStatus, str] = {"pending": " ", "in_progress": ">", "completed": "x", "cancelled": "-", "blocked": "!"}
+_MARKS: dict[TodoStatus, str] = {
+    "pending": " ",
+    "in_progress": ">",
+    "completed": "x",
+    "cancelled": "-",
+    "blocked": "!",
+}
 _STATUSES = {mark: status for status, mark in _MARKS.items()}
 _MARKED = re.compile(r"\[([ >x!-])\]\s+(.*)", re.DOTALL)
 _CHANGES: dict[TodoStatus, str] = {
@@ -40,9 +46,13 @@ class TodoItemParams(DocumentedModel):
     @model_validator(mode="before")
     @classmethod
     def _read_mark(cls, value: Any) -> Any:
-        """Reads the status from the mark of the displayed list, ``[x] Read the code``, if only a text is given."""
+        """Reads the status from the mark of the displayed list, ``[x] Read the code``,
+        if only a text is given.
+        """
         found = (
-            _MARKED.match(value["text"]) if isinstance(value, dict) and list(value) == ["text"] and isinstance(value["text"], str) else None
+            _MARKED.match(value["text"])
+            if isinstance(value, dict) and list(value) == ["text"] and isinstance(value["text"], str)
+            else None
         )
         return {"text": found[2], "status": _STATUSES[found[1]]} if found else value
 
@@ -50,7 +60,10 @@ class TodoItemParams(DocumentedModel):
 class TodoParams(DocumentedModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    items: Annotated[Annotated[tuple[TodoItemParams, ...], Field(max_length=200)] | None, Field(json_schema_extra={"body": True})] = None
+    items: Annotated[
+        Annotated[tuple[TodoItemParams, ...], Field(max_length=200)] | None,
+        Field(json_schema_extra={"body": True}),
+    ] = None
     """The whole new list, in order; an empty list clears it. Default: returns the current list."""
 
 
@@ -66,7 +79,10 @@ class TodoTool(BaseDeclarativeTool[TodoParams]):
     """Keeps the session's task list; ``items`` is its current content."""
 
     name = "todo"
-    description = "Keeps a list of tasks: give all items each time, in order, with the status of each; without items it returns the list."
+    description = (
+        "Keeps a list of tasks: give all items each time, in order, with the status of each; without items it"
+        " returns the list."
+    )
     kind = Kind.THINK
     parameters = TodoParams
     examples = (
@@ -82,7 +98,9 @@ class TodoTool(BaseDeclarativeTool[TodoParams]):
         started = [item.text for item in params.items or () if item.status == "in_progress"]
         if len(started) <= 1:
             return None
-        named = f": {len(started)} items are in_progress ({'; '.join(map(_short, started))}). Only one may be."
+        named = (
+            f": {len(started)} items are in_progress ({'; '.join(map(_short, started))}). Only one may be."
+        )
         return Message.of(CalledTool("todo"), named)
 
     def create_invocation(self, params: TodoParams) -> TodoInvocation:
@@ -107,7 +125,12 @@ class TodoInvocation(BaseToolInvocation[TodoParams]):
         after = self.tool.items
         changes = [] if self.params.items is None else list(_changes(before, after)) or ["Nothing changed."]
         text = "\n".join([*changes, _counts(after), *_lines(after)])
-        return ToolResult(text, TodoList(after) if after else "Nothing to do.", summary=_summary(after), data=TodoData(before, after))
+        return ToolResult(
+            text,
+            TodoList(after) if after else "Nothing to do.",
+            summary=_summary(after),
+            data=TodoData(before, after),
+        )
 
 
 def _changes(before: tuple[TodoItem, ...], after: tuple[TodoItem, ...]) -> Iterator[str]:
@@ -140,7 +163,11 @@ def _lines(items: Iterable[TodoItem]) -> Iterator[str]:
 
 def _summary(items: tuple[TodoItem, ...]) -> str:
     active = [item for item in items if item.status != "cancelled"]
-    return f"{sum(item.status == 'completed' for item in active)} of {len(active)} done" if active else "nothing to do"
+    return (
+        f"{sum(item.status == 'completed' for item in active)} of {len(active)} done"
+        if active
+        else "nothing to do"
+    )
 
 
 def _enumerate(texts: list[str]) -> str:

@@ -41,10 +41,14 @@ class UndoParams(DocumentedModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     call: str = ""
-    """The id of the call to undo, also of an earlier session. Default: the last call of this session that changed files."""
+    """The id of the call to undo, also of an earlier session.
+    Default: the last call of this session that changed files.
+    """
     merge: UndoMerge = False
-    """Whether to keep later changes to the files: only the call's changes are reverted, if they do not overlap with later ones.
-    Where they overlap, `keep` leaves the lines as they are now, and `take_back` restores them as they were before the call."""
+    """Whether to keep later changes to the files: only the call's changes are reverted, if they do not
+    overlap with later ones. Where they overlap, `keep` leaves the lines as they are now, and `take_back`
+    restores them as they were before the call.
+    """
 
 
 class UndoTool(BaseDeclarativeTool[UndoParams]):
@@ -89,8 +93,12 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         if running:
             await self.workspace.command_snapshots.settle(running)
             self.entries = entries_to_undo(journal, self._last.call)
-        planned = await run_in_thread(lambda _: plan_undo(journal, self.entries, self._name, merging=self.params.merge))
-        unsaved = STILL_RAN if running else next((entry.unsaved for entry in self.entries if entry.unsaved), "")
+        planned = await run_in_thread(
+            lambda _: plan_undo(journal, self.entries, self._name, merging=self.params.merge)
+        )
+        unsaved = (
+            STILL_RAN if running else next((entry.unsaved for entry in self.entries if entry.unsaved), "")
+        )
         data = UndoData(self._last.call, self._last.tool, tuple(planned.files), unsaved)
         if planned.has_conflicts:
             return self._refused(planned, data)
@@ -117,7 +125,9 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         why = "; ".join([*lines, *more])
         message = f"Nothing was undone: {why}. {self._advice(data)}"
         display = diffs_display(planned.merges) if planned.merges else message
-        return ToolResult(f"Error: {message}", display, ToolError(ErrorCode.CONFLICT, message), "nothing undone", data)
+        return ToolResult(
+            f"Error: {message}", display, ToolError(ErrorCode.CONFLICT, message), "nothing undone", data
+        )
 
     def _advice(self, data: UndoData) -> str:
         hindered = data.hindered
@@ -125,12 +135,13 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
             return f"Undo {self._last.call} with merge to revert only its changes and keep the later ones."
         if data.has_same_lines:
             return (
-                f"Undo {self._last.call} with merge set to keep to leave these lines as they are and revert the rest, "
-                "or to take_back to restore them as they were before the call."
+                f"Undo {self._last.call} with merge set to keep to leave these lines as they are and revert"
+                " the rest, or to take_back to restore them as they were before the call."
             )
         if all(file.why == IN_EDITOR for file in hindered):
             advice = (
-                "Undo it in the editor: Ctrl-Z in a cell for its text, Z (Edit > Undo Cell Operation) for added, deleted and moved cells."
+                "Undo it in the editor: Ctrl-Z in a cell for its text, Z (Edit > Undo Cell Operation) for"
+                " added, deleted and moved cells."
             )
             return f"{advice} To undo an earlier call, give its id."
         return "Edit the files by hand or move the conflicting ones away, then undo again."
@@ -145,13 +156,17 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         if merged:
             sentences.append(f"Later changes are kept in {', '.join(merged[:_MOST_NAMED])}.")
         call = CURRENT_CALL.get()
-        sentences.append(f"The command may have changed more, which is not undone: {data.unsaved}." if data.unsaved else "")
+        sentences.append(
+            f"The command may have changed more, which is not undone: {data.unsaved}." if data.unsaved else ""
+        )
         sentences.append(f"Undo {call.id} to redo." if done and call else "")
         text = " ".join(filter(None, sentences))
         diffs = tuple(_diffs(planned, self.workspace))
         display = text if not diffs else diffs[0] if len(diffs) == 1 else FileDiffs(diffs)
         summary = _summary(len(done) - len(merged), len(merged))
-        return ToolResult(text, display, summary=f"{summary}, may have changed more" if data.unsaved else summary, data=data)
+        return ToolResult(
+            text, display, summary=f"{summary}, may have changed more" if data.unsaved else summary, data=data
+        )
 
     def _call_description(self) -> str:
         last = self._last
@@ -174,7 +189,12 @@ def _summary(restored: int, merged: int) -> str:
 
 def _paths(entries: Sequence[Entry]) -> tuple[Path, ...]:
     """Returns the paths that undoing may change."""
-    paths = (path for entry in entries for record in entry.records for path in _of_record(record.kind, record.path, record.place))
+    paths = (
+        path
+        for entry in entries
+        for record in entry.records
+        for path in _of_record(record.kind, record.path, record.place)
+    )
     return tuple(dict.fromkeys(paths))
 
 

@@ -12,7 +12,16 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import DiffStat, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, ModifyContext, PathTarget, ToolInvocation, ToolLocation, UpdateOutput
+from nbtools.core.tool import (
+    BaseToolInvocation,
+    Example,
+    Kind,
+    ModifyContext,
+    PathTarget,
+    ToolInvocation,
+    ToolLocation,
+    UpdateOutput,
+)
 from nbtools.diff.text_lines import is_exact, with_lf
 from nbtools.tools.file_change import FileChangeInvocation
 from nbtools.workspace.files.encoding import DecodedText, decode, encode
@@ -34,7 +43,9 @@ class WriteParams(DocumentedModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
-    """The file to write; missing folders are created. A path that ends with a slash, with empty content, creates a folder."""
+    """The file to write; missing folders are created.
+    A path that ends with a slash, with empty content, creates a folder.
+    """
     content: str
     """The whole new content of the file."""
     new: bool = False
@@ -42,22 +53,25 @@ class WriteParams(DocumentedModel):
 
 
 class WriteTool(BaseDeclarativeTool[WriteParams]):
-    """Writes a text file.  An existing file keeps its encoding, byte order mark, mode, owner and line endings.
+    """Writes a text file.  An existing file keeps its encoding, byte order mark, mode,
+    owner and line endings.
 
-    LF becomes CRLF if the file uses CRLF, and unchanged lines are preserved byte for byte.  Content that contains CRLF is written
-    unchanged.
+    LF becomes CRLF if the file uses CRLF, and unchanged lines are preserved byte for byte.
+    Content that contains CRLF is written unchanged.
     """
 
     name = "write"
     description = (
-        "Writes a text file: creates it, with missing folders, or replaces its whole content. To change a part, use edit. "
-        "A path that ends with a slash creates a folder."
+        "Writes a text file: creates it, with missing folders, or replaces its whole content. To change a"
+        " part, use edit. A path that ends with a slash creates a folder."
     )
     kind = Kind.EDIT
     parameters = WriteParams
     examples = (
         Example("Writes a file, new or not.", {"path": "notes.txt", "content": "Buy milk"}),
-        Example("Writes only if there is no such file.", {"path": "ideas.txt", "content": "One", "new": True}),
+        Example(
+            "Writes only if there is no such file.", {"path": "ideas.txt", "content": "One", "new": True}
+        ),
     )
 
     def __init__(self, workspace: Workspace) -> None:
@@ -65,12 +79,19 @@ class WriteTool(BaseDeclarativeTool[WriteParams]):
 
     def validate_tool_param_values(self, params: WriteParams) -> str | None:
         if params.path.endswith("/") and params.content:
-            folder = ": a path that ends with / names a folder, which has no content. Give the path of a file, or leave "
+            folder = (
+                ": a path that ends with / names a folder, which has no content. Give the path of a file, or"
+                " leave "
+            )
             return Message.of(CalledTool("write"), folder, Parameter("content"), " empty.")
         return None
 
     def create_invocation(self, params: WriteParams) -> WriteInvocation | NewFolderInvocation:
-        return NewFolderInvocation(self.workspace, params) if params.path.endswith("/") else WriteInvocation(self.workspace, params)
+        return (
+            NewFolderInvocation(self.workspace, params)
+            if params.path.endswith("/")
+            else WriteInvocation(self.workspace, params)
+        )
 
     def get_modify_context(self) -> ModifyContext[WriteParams]:
         return WriteModifyContext()
@@ -101,7 +122,9 @@ class WriteInvocation(FileChangeInvocation[WriteParams]):
         self.workspace.read_tracker.require_read(path, subject, before, whole=True)
         refuse_placeholder(content, current.text, subject)
         proposed = _with_conventions_of(current, content)
-        return FileChange(path, subject, before, encode(proposed, current.encoding, current.text), current.text, proposed)
+        return FileChange(
+            path, subject, before, encode(proposed, current.encoding, current.text), current.text, proposed
+        )
 
     def replan(self, seen: FileChange) -> FileChange:
         """Returns the approved change; writing it fails if the file has changed since."""
@@ -129,16 +152,25 @@ class NewFolderInvocation(BaseToolInvocation[WriteParams]):
 
     async def should_confirm_execute(self) -> ToolInfoConfirmationDetails:
         name = self.get_description()
-        return ToolInfoConfirmationDetails(title=f"Create the folder {name}?", prompt=f"Creates the folder {name}")
+        return ToolInfoConfirmationDetails(
+            title=f"Create the folder {name}?", prompt=f"Creates the folder {name}"
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         name = self.get_description()
         created_folders = tuple(
-            map(self.workspace.relative, make_change(self.workspace.journal, MakeFolder(self.path, name, self.params.new)))
+            map(
+                self.workspace.relative,
+                make_change(self.workspace.journal, MakeFolder(self.path, name, self.params.new)),
+            )
         )
         text = f"Created the folder {name}." if created_folders else f"The folder {name} already exists."
-        data = FileChanged(self.workspace.relative(self.path), bool(created_folders), 0, DiffStat(), (), created_folders)
-        return ToolResult(text, text, summary="folder created" if created_folders else "nothing changed", data=data)
+        data = FileChanged(
+            self.workspace.relative(self.path), bool(created_folders), 0, DiffStat(), (), created_folders
+        )
+        return ToolResult(
+            text, text, summary="folder created" if created_folders else "nothing changed", data=data
+        )
 
 
 class WriteModifyContext:
@@ -150,7 +182,9 @@ class WriteModifyContext:
     ) -> Mapping[str, Any]:
         return {"path": params.path, "content": new_content, **({"new": True} if params.new else {})}
 
-    def remember_proposal(self, invocation: ToolInvocation[WriteParams], proposed_content: str) -> ToolInvocation[WriteParams]:
+    def remember_proposal(
+        self, invocation: ToolInvocation[WriteParams], proposed_content: str
+    ) -> ToolInvocation[WriteParams]:
         if not isinstance(invocation, WriteInvocation):
             raise TypeError(f"{invocation!r} is not an invocation of write")
         return invocation.with_proposal(proposed_content)

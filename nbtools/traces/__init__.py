@@ -1,7 +1,7 @@
 """Reads the session logs of coding agents and presents them in one data model.
 
-Importing this package loads nothing else; a name is imported when it is first used.  Recording a session, which every kernel does, needs a
-few small modules of it, and not those that read, compare and review logs.
+Importing this package loads nothing else; a name is imported when it is first used.  Recording a session,
+which every kernel does, needs a few small modules of it, and not those that read, compare and review logs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from nbtools.traces.corpus import Corpus
     from nbtools.traces.explorer.facets import Facet
     from nbtools.traces.following.follow import follow
-    from nbtools.traces.model import Call, ContextPart, Detail, Event, FileChange, Problem, Ref, RequestUsage, Session, Tokens
+    from nbtools.traces.model import (
+        Call,
+        ContextPart,
+        Detail,
+        Event,
+        FileChange,
+        Problem,
+        Ref,
+        RequestUsage,
+        Session,
+        Tokens,
+    )
     from nbtools.traces.recording.recorder import Recorder
     from nbtools.traces.recording.session_logs import kept_logs
     from nbtools.traces.session_index.listing import LoggedSession, sessions
@@ -28,7 +39,9 @@ _MODULES = {
     "nbtools.traces.corpus": "Corpus",
     "nbtools.traces.explorer.facets": "Facet",
     "nbtools.traces.following.follow": "follow",
-    "nbtools.traces.model": "Call ContextPart Detail Event FileChange Problem Ref RequestUsage Session Tokens",
+    "nbtools.traces.model": (
+        "Call ContextPart Detail Event FileChange Problem Ref RequestUsage Session Tokens"
+    ),
     "nbtools.traces.recording.recorder": "Recorder",
     "nbtools.traces.recording.session_logs": "kept_logs",
     "nbtools.traces.session_index.listing": "LoggedSession sessions",

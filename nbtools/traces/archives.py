@@ -17,16 +17,28 @@ from nbtools.core.errors import TraceError
 _ZSTD = 93
 _ENCRYPTED = 1
 _ZSTD_NEEDED = (
-    'is compressed with zstd, which this Python cannot read: pip install "nbtools-agent[traces]", or backports.zstd, or use Python 3.14.'
+    'is compressed with zstd, which this Python cannot read: pip install "nbtools-agent[traces]", or'
+    " backports.zstd, or use Python 3.14."
 )
-_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError, OverflowError)
+_ARCHIVE_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+    ValueError,
+    OverflowError,
+)
 """What ``zipfile`` raises for a damaged, encrypted or unknown archive."""
 MAX_MEMBER = 1 << 30
 """Bytes of a file in an archive: a small archive can hold more than any memory."""
 
 
 def archive_members(path: Path) -> tuple[str, ...]:
-    """Returns the names of the files in an archive, each once, in its order; empty where ``path`` is not an archive."""
+    """Returns the names of the files in an archive, each once, in its order;
+    empty where ``path`` is not an archive.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             return tuple(dict.fromkeys(archive.namelist()))
@@ -53,7 +65,9 @@ class ArchiveDirectory:
         if info is None:
             raise TraceError(f"{name} is not in the archive.")
         if info.file_size > most:
-            raise TraceError(f"{name} has {info.file_size:,} bytes when it is unpacked; at most {most:,} are read.")
+            raise TraceError(
+                f"{name} has {info.file_size:,} bytes when it is unpacked; at most {most:,} are read."
+            )
         try:
             return _verified(_unpacked(file, info), info)
         except _ARCHIVE_ERRORS as error:
@@ -61,13 +75,17 @@ class ArchiveDirectory:
 
 
 def _unpacked(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """Returns at most ``file_size`` bytes of content: what a header promises is the limit of what is unpacked."""
+    """Returns at most ``file_size`` bytes of content:
+    what a header promises is the limit of what is unpacked.
+    """
     if info.flag_bits & _ENCRYPTED:
         raise zipfile.BadZipFile("it is encrypted")
     if info.compress_type == zipfile.ZIP_STORED:
         return _compressed_data(file, info)[: info.file_size]
     if info.compress_type == zipfile.ZIP_DEFLATED:
-        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(_compressed_data(file, info), max(info.file_size, 1))
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(
+            _compressed_data(file, info), max(info.file_size, 1)
+        )
     if info.compress_type == _ZSTD:
         return _zstd_decompressor(info.filename)(_compressed_data(file, info), info.file_size)
     with zipfile.ZipFile(file) as archive, archive.open(info) as member:
@@ -75,7 +93,9 @@ def _unpacked(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
 
 
 def _compressed_data(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """Returns the compressed data: a local header has two lengths at 26 and 28, and the data follows name and extra field."""
+    """Returns the compressed data: a local header has two lengths at 26 and 28,
+    and the data follows name and extra field.
+    """
     file.seek(info.header_offset)
     header = file.read(30)
     if header[:4] != b"PK\x03\x04":
@@ -91,7 +111,9 @@ def _verified(data: bytes, info: zipfile.ZipInfo) -> bytes:
 
 
 def _zstd_decompressor(name: str) -> Callable[[bytes, int], bytes]:
-    """Returns the decompression function of the first installed zstd library; its second argument is the maximum number of bytes."""
+    """Returns the decompression function of the first installed zstd library;
+    its second argument is the maximum number of bytes.
+    """
     for library, unpack in _ZSTD_LIBRARIES.items():
         try:
             module = importlib.import_module(library)

@@ -33,8 +33,8 @@ class ChangeExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class LabelExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A label of a trajectory, step or tool call; the names are those of a review's ``Label``.
 
-    ``range``: it is about the rows from here to the one whose ``label_ends`` name its id. ``reasoning``: of a step that has a message and
-    reasoning, it is about the reasoning.
+    ``range``: it is about the rows from here to the one whose ``label_ends`` name its id. ``reasoning``: of a
+    step that has a message and reasoning, it is about the reasoning.
     """
 
     id: str
@@ -56,7 +56,9 @@ class LabelEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The fields of a ``Call`` that are stored in the ``extra`` of its tool call. Names, units and meanings are those of ``model.Call``."""
+    """The fields of a ``Call`` that are stored in the ``extra`` of its tool call.
+    Names, units and meanings are those of ``model.Call``.
+    """
 
     op: Op | None = None
     native_id: str = ""
@@ -82,8 +84,8 @@ class CallExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ResultExtra(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fields stored in the ``extra`` of a result.
 
-    ``display`` is what was displayed, as written by ``display_json.display_to_json``. ``plain`` is True where the text that the model read
-    was displayed.
+    ``display`` is what was displayed, as written by ``display_json.display_to_json``.
+    ``plain`` is True where the text that the model read was displayed.
     """
 
     display: Any = None

@@ -1,7 +1,8 @@
 """Splits messages of any model API into text, tool calls and tool results.
 
-Understands Anthropic Messages, OpenAI chat and Responses, Gemini contents, pydantic-ai, Inspect and the GenAI conventions of OpenTelemetry.
-Each part is recognised by its keys, because one log may mix several APIs. Token usage is read under the names of all these APIs, too.
+Understands Anthropic Messages, OpenAI chat and Responses, Gemini contents, pydantic-ai, Inspect and the GenAI
+conventions of OpenTelemetry. Each part is recognised by its keys, because one log may mix several APIs. Token
+usage is read under the names of all these APIs, too.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class CallPart:
 
 @dataclass(frozen=True, slots=True)
 class ResultPart:
-    """The result of the call ``id``. ``status`` is ``unknown`` where the API does not record whether the call failed."""
+    """The result of the call ``id``. ``status`` is ``unknown`` where the API does not record whether the call
+    failed.
+    """
 
     id: str
     content: Any
@@ -58,12 +61,16 @@ _ROLES_OF_KINDS = {"response": "assistant", "request": "user"}
 
 
 def parts_of_message(message: Any, role: str = "user") -> Iterator[MessagePart]:
-    """Yields the parts of one message, item or choice, in order. ``role`` applies where the message does not name one."""
+    """Yields the parts of one message, item or choice, in order.
+    ``role`` applies where the message does not name one.
+    """
     if isinstance(message, str):
         yield from _text_part(message, role)
         return
     fields = mapping(message)
-    fields = mapping(fields.get("message")) or fields if "role" not in fields and "type" not in fields else fields
+    fields = (
+        mapping(fields.get("message")) or fields if "role" not in fields and "type" not in fields else fields
+    )
     role = string(fields.get("role")) or _ROLES_OF_KINDS.get(string(fields.get("kind")), role)
     kind = string(fields.get("type"))
     if "type" not in fields and (reasoning := fields.get("reasoning_content") or fields.get("reasoning")):
@@ -87,7 +94,10 @@ def is_message(value: Any) -> bool:
     fields = mapping(value)
     kind = string(fields.get("type"))
     return (
-        (isinstance(fields.get("role"), str) and bool(fields.keys() & {"content", "parts", "tool_calls", "function_call"}))
+        (
+            isinstance(fields.get("role"), str)
+            and bool(fields.keys() & {"content", "parts", "tool_calls", "function_call"})
+        )
         or (isinstance(fields.get("parts"), list) and string(fields.get("kind")) in {"request", "response"})
         or ("part_kind" in fields)
         or (kind.endswith(("_call", "_call_output")) and bool(fields.keys() & {"call_id", "id"}))
@@ -121,54 +131,99 @@ def _part(part: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
     elif kind.endswith("_tool_result"):
         yield from _result(part, role)
     elif kind in _MEDIA or "inlineData" in part:
-        yield TextPart("attachment", string(part.get("media_type")) or string(part.get("mime_type")) or kind, role, kind)
+        yield TextPart(
+            "attachment", string(part.get("media_type")) or string(part.get("mime_type")) or kind, role, kind
+        )
     elif kind.endswith(("_call", "_call_output")):
         yield from _item(part, role)
     else:
         yield from (TextPart(one.kind, one.text, role, kind) for one in _text_part(part, role))
 
 
-_MEDIA = {"image", "image_url", "input_image", "document", "file", "input_file", "audio", "input_audio", "video", "blob", "uri"}
+_MEDIA = {
+    "image",
+    "image_url",
+    "input_image",
+    "document",
+    "file",
+    "input_file",
+    "audio",
+    "input_audio",
+    "video",
+    "blob",
+    "uri",
+}
 
 
 def _tool_use(part: Mapping[str, Any], _role: str) -> Iterator[MessagePart]:
-    """Reads Anthropic ``tool_use``, ``tool_call`` of the GenAI conventions, and pydantic-ai's ``tool-call``."""
+    """Reads Anthropic ``tool_use``, ``tool_call`` of the GenAI conventions,
+    and pydantic-ai's ``tool-call``.
+    """
     name = string(part.get("name")) or string(part.get("tool_name")) or "?"
-    args: Any = part["input"] if "input" in part else next((part[key] for key in ("arguments", "args") if key in part), {})
+    args: Any = (
+        part["input"]
+        if "input" in part
+        else next((part[key] for key in ("arguments", "args") if key in part), {})
+    )
     yield CallPart(id_text(part.get("id")) or id_text(part.get("tool_call_id")), name, args)
 
 
 def _result(part: Mapping[str, Any], _role: str) -> Iterator[MessagePart]:
     content = mapping(part.get("content"))
     failed = part.get("is_error") is True or string(content.get("type")).endswith("_error")
-    yield ResultPart(id_text(part.get("tool_use_id")), part.get("content"), status="error" if failed else "ok")
+    yield ResultPart(
+        id_text(part.get("tool_use_id")), part.get("content"), status="error" if failed else "ok"
+    )
 
 
 def _response(part: Mapping[str, Any], _role: str) -> Iterator[MessagePart]:
     content = next((part[key] for key in ("response", "result", "content") if key in part), None)
-    yield ResultPart(id_text(part.get("id")) or id_text(part.get("tool_call_id")), content, string(part.get("name")))
+    yield ResultPart(
+        id_text(part.get("id")) or id_text(part.get("tool_call_id")), content, string(part.get("name"))
+    )
 
 
-_OUTCOMES: dict[str, Status] = {"success": "ok", "failed": "error", "denied": "denied", "interrupted": "interrupted"}
+_OUTCOMES: dict[str, Status] = {
+    "success": "ok",
+    "failed": "error",
+    "denied": "denied",
+    "interrupted": "interrupted",
+}
 
 
 def _return(part: Mapping[str, Any], _role: str) -> Iterator[MessagePart]:
-    """Reads pydantic-ai's tool returns. Before they had an outcome, a failure was recorded as a ``retry-prompt``."""
+    """Reads pydantic-ai's tool returns. Before they had an outcome,
+    a failure was recorded as a ``retry-prompt``.
+    """
     outcome = string(part.get("outcome")) or "success"
     name = string(part.get("tool_name"))
-    yield ResultPart(id_text(part.get("tool_call_id")), part.get("content"), name, _OUTCOMES.get(outcome, "unknown"))
+    yield ResultPart(
+        id_text(part.get("tool_call_id")), part.get("content"), name, _OUTCOMES.get(outcome, "unknown")
+    )
 
 
 def _retry(part: Mapping[str, Any], _role: str) -> Iterator[MessagePart]:
     name, content = string(part.get("tool_name")), part.get("content")
     if name:
-        yield ResultPart(id_text(part.get("tool_call_id")), content if isinstance(content, str) else to_json(content), name, "error")
+        yield ResultPart(
+            id_text(part.get("tool_call_id")),
+            content if isinstance(content, str) else to_json(content),
+            name,
+            "error",
+        )
     else:
         yield from _text_part(content, "user")
 
 
 def _thinking(part: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
-    text = next((text for key in ("thinking", "summary", "content", "text", "reasoning") if (text := text_of(part.get(key)))), "")
+    text = next(
+        (
+            text
+            for key in ("thinking", "summary", "content", "text", "reasoning")
+            if (text := text_of(part.get(key)))
+        ),
+        "",
+    )
     yield TextPart("thinking", text, role, string(part.get("type")))
 
 
@@ -177,7 +232,10 @@ def _text(part: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
 
 
 _PARTS: dict[str, Callable[[Mapping[str, Any], str], Iterator[MessagePart]]] = {
-    **dict.fromkeys(("tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "builtin-tool-call"), _tool_use),
+    **dict.fromkeys(
+        ("tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "builtin-tool-call"),
+        _tool_use,
+    ),
     **dict.fromkeys(("tool_result", "mcp_tool_result"), _result),
     **dict.fromkeys(("tool_call_response", "tool-result"), _response),
     **dict.fromkeys(("tool-return", "builtin-tool-return"), _return),
@@ -197,14 +255,19 @@ def _gemini(part: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
         content = mapping(response.get("response"))
         status: Status = "error" if "error" in content else "unknown"
         yield ResultPart(
-            id_text(response.get("id")), content.get("output", content.get("error", content)), string(response.get("name")), status
+            id_text(response.get("id")),
+            content.get("output", content.get("error", content)),
+            string(response.get("name")),
+            status,
         )
     else:
         yield from _text_part(part.get("text"), role, "thinking" if part.get("thought") is True else None)
 
 
 def _tool_message(message: Mapping[str, Any]) -> ResultPart:
-    """Reads OpenAI's role ``tool`` (formerly ``function``, which refers to the call by name). Inspect adds an error."""
+    """Reads OpenAI's role ``tool`` (formerly ``function``, which refers to the call by name).
+    Inspect adds an error.
+    """
     error = mapping(message.get("error"))
     status: Status = "error" if error else "unknown"
     content = message.get("content") or text_of(error.get("message"))
@@ -213,11 +276,15 @@ def _tool_message(message: Mapping[str, Any]) -> ResultPart:
 
 
 def _tool_calls(message: Mapping[str, Any]) -> Iterator[MessagePart]:
-    """Reads OpenAI's tool calls: a function with arguments, or a custom tool with a text. In Inspect's logs the function is a name."""
+    """Reads OpenAI's tool calls: a function with arguments, or a custom tool with a text.
+    In Inspect's logs the function is a name.
+    """
     for call in mappings(message.get("tool_calls")):
         function = mapping(call.get("function")) or mapping(call.get("custom"))
         name = string(function.get("name")) or string(call.get("function")) or string(call.get("name")) or "?"
-        args: Any = next((one[key] for one in (function, call) for key in ("arguments", "input", "args") if key in one), {})
+        args: Any = next(
+            (one[key] for one in (function, call) for key in ("arguments", "input", "args") if key in one), {}
+        )
         yield CallPart(id_text(call.get("id")), name, args)
     legacy = mapping(message.get("function_call"))
     if legacy:
@@ -225,7 +292,9 @@ def _tool_calls(message: Mapping[str, Any]) -> Iterator[MessagePart]:
 
 
 def _item(item: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
-    """Reads an item of OpenAI Responses. A tool that the service ran itself has its result in the same item."""
+    """Reads an item of OpenAI Responses. A tool that the service ran itself has its result in the
+    same item.
+    """
     kind = string(item.get("type"))
     native = id_text(item.get("call_id")) or id_text(item.get("id"))
     if kind == "mcp_list_tools":
@@ -233,9 +302,18 @@ def _item(item: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
     elif kind.endswith("_call_output"):
         yield ResultPart(native, item.get("output"), status=_item_status(item))
     else:
-        args: Any = next((item[key] for key in ("arguments", "input", "action", "operation", "code", "queries") if key in item), {})
+        args: Any = next(
+            (
+                item[key]
+                for key in ("arguments", "input", "action", "operation", "code", "queries")
+                if key in item
+            ),
+            {},
+        )
         yield CallPart(
-            native, string(item.get("name")) or kind.removesuffix("_call"), {"code": args} if kind == "code_interpreter_call" else args
+            native,
+            string(item.get("name")) or kind.removesuffix("_call"),
+            {"code": args} if kind == "code_interpreter_call" else args,
         )
         if "call_id" not in item and (hosted := _hosted_result(item)) is not None:
             yield ResultPart(native, hosted, status=_item_status(item))
@@ -243,8 +321,12 @@ def _item(item: Mapping[str, Any], role: str) -> Iterator[MessagePart]:
 
 def _hosted_result(item: Mapping[str, Any]) -> Any:
     """Returns the recorded result of a tool that the service ran; None where the call has not ended."""
-    found = next((item[key] for key in ("error", "output", "outputs", "results", "result") if item.get(key)), None)
-    return "" if found is None and string(item.get("status")) in {"completed", "failed", "incomplete"} else found
+    found = next(
+        (item[key] for key in ("error", "output", "outputs", "results", "result") if item.get(key)), None
+    )
+    return (
+        "" if found is None and string(item.get("status")) in {"completed", "failed", "incomplete"} else found
+    )
 
 
 def _item_status(item: Mapping[str, Any]) -> Status:
@@ -257,15 +339,31 @@ def _item_status(item: Mapping[str, Any]) -> Status:
 _TOKEN_NAMES = {
     "input": ("input_tokens", "prompt_tokens", "request_tokens"),
     "output": ("output_tokens", "completion_tokens", "response_tokens"),
-    "cache_read": ("cache_read_input_tokens", "input_tokens_cache_read", "cache_read_tokens", "cached_tokens"),
+    "cache_read": (
+        "cache_read_input_tokens",
+        "input_tokens_cache_read",
+        "cache_read_tokens",
+        "cached_tokens",
+    ),
     "cache_write": ("cache_creation_input_tokens", "input_tokens_cache_write", "cache_write_tokens"),
     "reasoning": ("reasoning_tokens",),
 }
 _NAMES_WITHOUT_CACHED = frozenset(
-    {"cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens_cache_read", "input_tokens_cache_write"}
+    {
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+        "input_tokens_cache_read",
+        "input_tokens_cache_write",
+    }
 )
 """Names used by APIs whose input count excludes cached tokens."""
-_DETAILS = ("input_tokens_details", "prompt_tokens_details", "output_tokens_details", "completion_tokens_details", "details")
+_DETAILS = (
+    "input_tokens_details",
+    "prompt_tokens_details",
+    "output_tokens_details",
+    "completion_tokens_details",
+    "details",
+)
 
 
 class Usage:
@@ -276,7 +374,9 @@ class Usage:
         self._cached = 0
 
     def add(self, usage: Mapping[str, Any]) -> None:
-        details = {key: value for name in _DETAILS if name in usage for key, value in mapping(usage[name]).items()}
+        details = {
+            key: value for name in _DETAILS if name in usage for key, value in mapping(usage[name]).items()
+        }
         flat = {**details, **usage} if details else usage
         found: dict[str, int] = {}
         for kind, names in _TOKEN_NAMES.items():
@@ -297,6 +397,8 @@ class Usage:
 
 
 def tokens_of(counts: Mapping[str, int]) -> Tokens:
-    """Returns token counts by the names of ``Tokens``, whose ``input`` includes tokens read from and written to a cache."""
+    """Returns token counts by the names of ``Tokens``,
+    whose ``input`` includes tokens read from and written to a cache.
+    """
     cached = counts.get("cache_read", 0) + counts.get("cache_write", 0)
     return Tokens(**{**counts, "input": max(counts["input"] - cached, 0)} if "input" in counts else counts)

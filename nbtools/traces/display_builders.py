@@ -44,13 +44,17 @@ _TODO_KEYS = ("description", "content", "step", "text", "title")
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
 
 
-def command_output(text: str, exit_code: int | None = None, *, status: str = "", full_output: str = "") -> CommandOutput:
+def command_output(
+    text: str, exit_code: int | None = None, *, status: str = "", full_output: str = ""
+) -> CommandOutput:
     lines = text.count("\n") + (not text.endswith("\n")) if text else 0
     return CommandOutput(text, lines, exit_code, full_output=full_output, status=status)
 
 
 def diff_of_texts(path: str, old: Any, new: Any) -> FileDiff | None:
-    """Returns the diff between two texts; ``old`` is None for a new file. Returns None where the new text is not recorded."""
+    """Returns the diff between two texts; ``old`` is None for a new file.
+    Returns None where the new text is not recorded.
+    """
     if not isinstance(new, str) or not (old is None or isinstance(old, str)):
         return None
     return file_diff(path, old, new)
@@ -87,7 +91,11 @@ def matches(found: Iterable[Match], more: str = "") -> Matches:
 def todo_list(items: Iterable[Mapping[str, Any]]) -> TodoList:
     """Builds a list from objects with a text, under any of ``_TODO_KEYS``, and a ``status``."""
     texts = (
-        (next((text for key in _TODO_KEYS if (text := string(item.get(key)))), ""), string(item.get("status")).lower()) for item in items
+        (
+            next((text for key in _TODO_KEYS if (text := string(item.get(key)))), ""),
+            string(item.get("status")).lower(),
+        )
+        for item in items
     )
     return TodoList(tuple(TodoItem(text, _STATES.get(status, "pending")) for text, status in texts))
 
@@ -119,7 +127,9 @@ _MATCH = re.compile(r"([^:\n]+):(\d{1,9})[:-](.*)")
 
 
 def changes_of(call: Call, args: Mapping[str, Any]) -> Iterator[FileChange]:
-    """Yields the files that an answered call without a failure changed. Line counts are taken from its arguments."""
+    """Yields the files that an answered call without a failure changed.
+    Line counts are taken from its arguments.
+    """
     if not call.answered or call.status in {"error", "denied", "cancelled", "interrupted"}:
         return
     edits: dict[str, list[Edit]] = {}
@@ -156,7 +166,11 @@ def detail_of(
         result=result,
         display=_display(call, args, result, changes, media),
         command=command_of(args) if op == "shell" else "",
-        cwd=next((text for key in ("cwd", "workdir", "dir_path") if (text := string(args.get(key)))), "") if op == "shell" else "",
+        cwd=(
+            next((text for key in ("cwd", "workdir", "dir_path") if (text := string(args.get(key)))), "")
+            if op == "shell"
+            else ""
+        ),
         stdout=string(streams.get("stdout")),
         stderr=string(streams.get("stderr")),
         changes=changes,
@@ -175,9 +189,20 @@ def media_of(content: Any, path: str = "") -> Iterator[Media]:
 
 def _decode_media(part: Mapping[str, Any], path: str) -> Media | None:
     """Decodes the media in one part; None where the part has none, or only refers to it."""
-    for source in (mapping(part.get("source")), mapping(part.get("inlineData")), mapping(part.get("inline_data")), part):
-        mime = string(source.get("media_type")) or string(source.get("mimeType")) or string(source.get("mime_type"))
-        data = string(source.get("data")) or (string(source.get("content")) if source.get("type") == "blob" else "")
+    for source in (
+        mapping(part.get("source")),
+        mapping(part.get("inlineData")),
+        mapping(part.get("inline_data")),
+        part,
+    ):
+        mime = (
+            string(source.get("media_type"))
+            or string(source.get("mimeType"))
+            or string(source.get("mime_type"))
+        )
+        data = string(source.get("data")) or (
+            string(source.get("content")) if source.get("type") == "blob" else ""
+        )
         if mime and data:
             return media(mime, data, path)
     image = part.get("image_url") or part.get("image")
@@ -199,7 +224,9 @@ def _diff(edit: Edit) -> FileDiff | None:
     return file_diff(edit.path, edit.old, edit.new) if edit.old or edit.new else None
 
 
-def _display(call: Call, args: Mapping[str, Any], result: str, changes: Sequence[FileDiff], media: Sequence[Media]) -> ToolResultDisplay:
+def _display(
+    call: Call, args: Mapping[str, Any], result: str, changes: Sequence[FileDiff], media: Sequence[Media]
+) -> ToolResultDisplay:
     op = call.op
     if op == "shell":
         return _command(call, result)
@@ -220,7 +247,12 @@ def _command(call: Call, result: str) -> CommandOutput:
     texts = [text for key in ("stdout", "output", "stderr") if (text := string(streams.get(key)))]
     text = "\n".join(texts) if texts or "stdout" in streams else result
     code = call.exit_code if call.exit_code is not None else exit_code_of_result(result)
-    status = {"cancelled": "cancelled", "interrupted": "interrupted", "denied": "denied", "unanswered": "no result"}.get(call.status, "")
+    status = {
+        "cancelled": "cancelled",
+        "interrupted": "interrupted",
+        "denied": "denied",
+        "unanswered": "no result",
+    }.get(call.status, "")
     return command_output(text, code, status=status)
 
 
@@ -237,7 +269,14 @@ def exit_code_of_result(result: str) -> int | None:
 
 def _file(_call: Call, args: Mapping[str, Any], result: str) -> FileText | None:
     lines = result.splitlines()
-    path = next((text for key in ("file_path", "path", "absolute_path", "filePath") if (text := string(args.get(key)))), "")
+    path = next(
+        (
+            text
+            for key in ("file_path", "path", "absolute_path", "filePath")
+            if (text := string(args.get(key)))
+        ),
+        "",
+    )
     if not path or not lines:
         return None
     numbered = [_NUMBERED_LINE.fullmatch(line) for line in lines]
@@ -259,7 +298,9 @@ def _matches(_call: Call, _args: Mapping[str, Any], result: str) -> Matches | No
 
 def _listing(_call: Call, _args: Mapping[str, Any], result: str) -> Listing | None:
     lines = [line for line in result.splitlines() if line.strip()]
-    if not lines or any(line != line.strip() or line.startswith("-") or not _looks_like_path(line) for line in lines):
+    if not lines or any(
+        line != line.strip() or line.startswith("-") or not _looks_like_path(line) for line in lines
+    ):
         return None
     return listing(Entry(line.rstrip("/") or "/", folder=line.endswith("/")) for line in lines)
 

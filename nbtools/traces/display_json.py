@@ -23,14 +23,16 @@ from nbtools.core.result import (
 )
 
 _TYPES: dict[str, type[Any]] = {
-    display.__name__: display for display in (CommandOutput, FileDiff, FileDiffs, FileText, Listing, Matches, Media, TodoList, Markdown)
+    display.__name__: display
+    for display in (CommandOutput, FileDiff, FileDiffs, FileText, Listing, Matches, Media, TodoList, Markdown)
 }
 
 
 def display_to_json(display: ToolResultDisplay) -> Any:
     """Returns a text as it is, and any other display as an object whose ``type`` names its class.
 
-    Bytes are base64; pictures of a document's pages are left out. A display of a foreign type becomes its text.
+    Bytes are base64; pictures of a document's pages are left out.
+    A display of a foreign type becomes its text.
     """
     name = type(display).__name__
     if isinstance(display, Several):
@@ -43,7 +45,9 @@ def display_to_json(display: ToolResultDisplay) -> Any:
 
 
 def display_from_json(recorded: Any, fallback: str = "") -> ToolResultDisplay:
-    """Returns the display that ``display_to_json`` wrote, or ``fallback`` where ``recorded`` cannot be its output."""
+    """Returns the display that ``display_to_json`` wrote,
+    or ``fallback`` where ``recorded`` cannot be its output.
+    """
     if isinstance(recorded, str):
         return recorded
     try:
@@ -57,4 +61,10 @@ def display_from_json(recorded: Any, fallback: str = "") -> ToolResultDisplay:
 
 def diffs_of(display: ToolResultDisplay) -> tuple[FileDiff, ...]:
     """Returns the file diffs that a display contains."""
-    return display.files if isinstance(display, FileDiffs) else (display,) if isinstance(display, FileDiff) else ()
+    return (
+        display.files
+        if isinstance(display, FileDiffs)
+        else (display,)
+        if isinstance(display, FileDiff)
+        else ()
+    )

@@ -43,7 +43,9 @@ def id_text(value: Any) -> str:
 
 
 def integer_of(value: Any) -> int | None:
-    """Returns an integer that fits into 64 bits, also from a float without fraction or from text; None for anything else."""
+    """Returns an integer that fits into 64 bits, also from a float without fraction or from text;
+    None for anything else.
+    """
     if type(value) is int:  # nearly always
         return value if -_INT64_END < value < _INT64_END else None
     if isinstance(value, str):
@@ -51,7 +53,9 @@ def integer_of(value: Any) -> int | None:
         value = int(value) if digits.isdigit() and digits.isascii() and len(value) < 20 else None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _INT64_END else None
+    return (
+        value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _INT64_END else None
+    )
 
 
 def float_of(value: Any) -> float | None:
@@ -76,7 +80,9 @@ _BLANKS = " \t\r\n\ufeff"
 
 
 def _may_be_json(text: str) -> bool:
-    """Whether a text begins and ends like JSON; most results of tools do not, and trying to repair one takes long."""
+    """Whether a text begins and ends like JSON;
+    most results of tools do not, and trying to repair one takes long.
+    """
     inner = text.strip(_BLANKS)
     closing = _CLOSING.get(inner[:1])
     return inner[-1:] == closing if closing else _SCALAR.fullmatch(inner) is not None
@@ -94,7 +100,9 @@ def arguments(value: Any) -> Mapping[str, Any]:
 
 
 def text_of(content: Any, depth: int = 0) -> str:
-    """Returns the text in ``content``: a text, an object that contains one, or a list of these; JSON for anything else."""
+    """Returns the text in ``content``: a text, an object that contains one, or a list of these;
+    JSON for anything else.
+    """
     if isinstance(content, str):
         return content
     if content is None or depth > _MAX_DEPTH:
@@ -110,7 +118,18 @@ def text_of(content: Any, depth: int = 0) -> str:
     return to_json(content)
 
 
-_MEDIA_TYPES = {"image", "image_url", "input_image", "audio", "video", "document", "blob", "file", "input_file", "tool_reference"}
+_MEDIA_TYPES = {
+    "image",
+    "image_url",
+    "input_image",
+    "audio",
+    "video",
+    "document",
+    "blob",
+    "file",
+    "input_file",
+    "tool_reference",
+}
 
 
 def strings(value: Any, without: Collection[str] = ()) -> Iterator[str]:
@@ -140,7 +159,8 @@ _iso = datetime.fromisoformat
 
 
 def epoch_seconds(recorded: Any) -> float | None:
-    """Converts an ISO time (UTC where it names no zone), or a number of seconds or milliseconds, to seconds since the epoch.
+    """Converts an ISO time (UTC where it names no zone), or a number of seconds or milliseconds,
+    to seconds since the epoch.
 
     Returns None for anything else, and for times outside the calendar.
     """

@@ -30,7 +30,8 @@ _CLOSING_BRACKETS = {b"{": b"}", b"[": b"]"}
 class JsonDocument(NamedTuple, Generic[T]):
     """A decoded document.
 
-    ``text`` is what was decoded, identical to the file's bytes up to ``end``. ``value`` is None where nothing could be decoded.
+    ``text`` is what was decoded, identical to the file's bytes up to ``end``.
+    ``value`` is None where nothing could be decoded.
     """
 
     value: T | None
@@ -40,7 +41,9 @@ class JsonDocument(NamedTuple, Generic[T]):
 
 
 def open_document(text: bytes, shape: type[T], file: int = 0) -> JsonDocument[T]:
-    """Decodes the document as ``shape``. Of a document that ends too early, its complete part is decoded and a problem reported."""
+    """Decodes the document as ``shape``.
+    Of a document that ends too early, its complete part is decoded and a problem reported.
+    """
     text = blank_byte_order_mark(text)
     try:
         return JsonDocument(decoder_of(shape).decode(text), text, len(text))
@@ -57,11 +60,15 @@ def open_document(text: bytes, shape: type[T], file: int = 0) -> JsonDocument[T]
 
 
 def decode_items(
-    document: JsonDocument[Any], items: Sequence[msgspec.Raw], within: Ref | None = None, decode: Callable[[bytes], Any] = decode_json
+    document: JsonDocument[Any],
+    items: Sequence[msgspec.Raw],
+    within: Ref | None = None,
+    decode: Callable[[bytes], Any] = decode_json,
 ) -> Iterator[tuple[Ref, Any] | Problem]:
     """Yields each of ``items`` decoded with its position, or a problem.
 
-    The items must occur in the document in this order. ``within`` is the position of the document in the file, where it is a part of it.
+    The items must occur in the document in this order.
+    ``within`` is the position of the document in the file, where it is a part of it.
     """
     start, end = within or _START, document.end
     offset, line, file, member = start.offset, start.line, start.file, start.member
@@ -87,7 +94,8 @@ def raw_items(value: msgspec.Raw) -> list[msgspec.Raw]:
 def locate_items(text: bytes, items: Iterable[msgspec.Raw]) -> Iterator[tuple[int, bytes]]:
     """Yields the bytes of each item with their offset in ``text``.
 
-    Expects each behind the one before, at the distance of the last one, and searches only where it is not there.
+    Expects each behind the one before, at the distance of the last one,
+    and searches only where it is not there.
     """
     at, gap = 0, 1
     for item in items:
@@ -114,15 +122,25 @@ def _find(text: bytes, data: bytes, at: int = 0) -> int:
 
 
 def decode_array(
-    document: JsonDocument[Any], field: msgspec.Raw, within: Ref | None = None, decode: Callable[[bytes], Any] = decode_json
+    document: JsonDocument[Any],
+    field: msgspec.Raw,
+    within: Ref | None = None,
+    decode: Callable[[bytes], Any] = decode_json,
 ) -> Iterator[tuple[Ref, Any] | Problem]:
-    """Yields the items of a list anywhere in the document, with their positions; nothing where ``field`` is not a list."""
+    """Yields the items of a list anywhere in the document, with their positions;
+    nothing where ``field`` is not a list.
+    """
     data = bytes(field)
     if data[:1] != b"[":
         return
     start, at = within or _START, _find(document.text, data)
     here = Ref(start.offset + at, len(data), start.line, start.file)
-    yield from decode_items(JsonDocument(None, data, document.end - at), msgspec.json.decode(data, type=list[msgspec.Raw]), here, decode)
+    yield from decode_items(
+        JsonDocument(None, data, document.end - at),
+        msgspec.json.decode(data, type=list[msgspec.Raw]),
+        here,
+        decode,
+    )
 
 
 def only_line(source: Source) -> bytes:
@@ -135,7 +153,8 @@ def only_line(source: Source) -> bytes:
 def is_json_lines(source: Source) -> bool:
     """Returns whether the file has one JSON document per line.
 
-    That is the case where its first line is a complete document of its own, or its second, as the first may be damaged.
+    That is the case where its first line is a complete document of its own, or its second,
+    as the first may be damaged.
     """
     with source.open_file(0) as log:
         lines = [line for line in islice(log, 3) if not line.isspace()][:2]

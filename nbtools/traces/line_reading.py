@@ -14,10 +14,10 @@ from nbtools.traces.source import Source
 class LineReading:
     """The state of a reader between two lines of the log's first file.
 
-    ``rows`` is the list to which ``add``, ``add_problem`` and ``end`` add. ``end`` adds what is known only at the end, as it is now: the
-    calls without a result, and the sessions. It changes nothing else, because lines may follow. ``is_stale`` returns whether a line has
-    changed what earlier rows should be, so that the log must be read from its start. ``needs_all_files``: the same holds if another file of
-    the log appears.
+    ``rows`` is the list to which ``add``, ``add_problem`` and ``end`` add. ``end`` adds what is known only at
+    the end, as it is now: the calls without a result, and the sessions. It changes nothing else, because
+    lines may follow. ``is_stale`` returns whether a line has changed what earlier rows should be, so that the
+    log must be read from its start. ``needs_all_files``: the same holds if another file of the log appears.
     """
 
     rows: list[Row]

@@ -11,9 +11,11 @@ from nbtools.traces.json_access import string
 
 @dataclass(frozen=True)
 class Lineage:
-    """``names`` are the ids of the log's own session, ``origins`` those of sessions that its records name as the ones it continues.
+    """``names`` are the ids of the log's own session,
+    ``origins`` those of sessions that its records name as the ones it continues.
 
-    ``first`` are id and time of the first record that has both; another log has them only if the record was copied.
+    ``first`` are id and time of the first record that has both;
+    another log has them only if the record was copied.
     """
 
     names: frozenset[str] = frozenset()
@@ -21,8 +23,12 @@ class Lineage:
     first: tuple[str, str] | None = None
 
 
-def lineage_of(names: Iterable[str], origins: Iterable[str], records: Iterable[Mapping[str, Any]], id_field: str) -> Lineage:
+def lineage_of(
+    names: Iterable[str], origins: Iterable[str], records: Iterable[Mapping[str, Any]], id_field: str
+) -> Lineage:
     """Returns the lineage of a log whose records have an id in ``id_field`` and a ``timestamp``."""
     parents = frozenset(filter(None, origins))
     marks = ((string(record.get(id_field)), string(record.get("timestamp"))) for record in records)
-    return Lineage(frozenset(filter(None, names)) - parents, parents, next((mark for mark in marks if all(mark)), None))
+    return Lineage(
+        frozenset(filter(None, names)) - parents, parents, next((mark for mark in marks if all(mark)), None)
+    )

@@ -31,22 +31,27 @@ def comparison_command(logs: list[str], flags: dict[str, Any]) -> CompareLogs:
     """Returns what several logs with flags mean. Raises ``ToolFailure``."""
     if len(logs) > len(LETTERS):
         raise argument_error(
-            f"{len(logs)} logs cannot be compared side by side: name at most {len(LETTERS)}, or a pattern that matches fewer. "
-            "nbtools.traces.load_many and Corpus query any number in SQL."
+            f"{len(logs)} logs cannot be compared side by side: name at most {len(LETTERS)}, or a pattern"
+            " that matches fewer. nbtools.traces.load_many and Corpus query any number in SQL."
         )
     stray = next((name for name in flags if name not in {CHECK, "baseline"}), None)
     if stray is not None:
-        raise argument_error(f"--{stray} takes a single log, and {len(logs)} are named. Put a path with spaces in quotes.")
+        raise argument_error(
+            f"--{stray} takes a single log, and {len(logs)} are named. Put a path with spaces in quotes."
+        )
     baseline = LETTERS.find(flags.get("baseline", "").upper()) if flags.get("baseline") else None
     if baseline is not None and not 0 <= baseline < len(logs):
         raise argument_error(
-            f"--baseline {flags['baseline']} is none of the logs: they are A to {LETTERS[len(logs) - 1]}, in the order named."
+            f"--baseline {flags['baseline']} is none of the logs: they are A to {LETTERS[len(logs) - 1]}, in"
+            " the order named."
         )
     return CompareLogs(tuple(logs), tuple(flags.get(CHECK, ())), baseline)
 
 
 def expanded(log: str) -> list[str]:
-    """Returns the files that match a pattern; anything else, and an existing path, as it is. Raises ``ToolFailure`` without a match."""
+    """Returns the files that match a pattern; anything else, and an existing path, as it is.
+    Raises ``ToolFailure`` without a match.
+    """
     if not any(character in log for character in "*?[") or path_exists(log):
         return [log]
     found = sorted(glob.glob(str(Path(log).expanduser()), recursive=True))  # noqa: PTH207 - it may be absolute

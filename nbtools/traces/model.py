@@ -1,8 +1,9 @@
-"""The data model of session logs: sessions, events, calls and file changes, in one vocabulary for every agent.
+"""The data model of session logs: sessions, events, calls and file changes,
+in one vocabulary for every agent.
 
-Rows are small: they hold what a list shows and a query needs. Large contents (arguments, output, texts before and after) stay in the log
-and are read on demand (``Call.detail``). Every row names the bytes it was made from. Times are seconds since the epoch, and None where the
-log records none.
+Rows are small: they hold what a list shows and a query needs. Large contents (arguments, output, texts before
+and after) stay in the log and are read on demand (``Call.detail``). Every row names the bytes it was made
+from. Times are seconds since the epoch, and None where the log records none.
 """
 
 from __future__ import annotations
@@ -24,7 +25,16 @@ PREVIEW = 300
 """Maximum number of characters of a text in a row."""
 
 EventKind: TypeAlias = Literal[
-    "user", "assistant_text", "thinking", "tool_call", "tool_result", "system", "compaction", "error", "attachment", "progress"
+    "user",
+    "assistant_text",
+    "thinking",
+    "tool_call",
+    "tool_result",
+    "system",
+    "compaction",
+    "error",
+    "attachment",
+    "progress",
 ]
 Op: TypeAlias = Literal[
     "shell",
@@ -46,7 +56,9 @@ Op: TypeAlias = Literal[
 """What a call does, whatever its agent calls it."""
 Status: TypeAlias = Literal["ok", "error", "cancelled", "denied", "interrupted", "unanswered", "unknown"]
 StatusSource: TypeAlias = Literal["flag", "exit_code", "text", "none"]
-"""Where a status was read from: a field of the log, a command's exit code, the wording of a result, or nowhere."""
+"""Where a status was read from: a field of the log, a command's exit code, the wording of a result,
+or nowhere.
+"""
 
 
 # Rows are many and never in a reference cycle: gc=False keeps the garbage collector from scanning them.
@@ -54,7 +66,8 @@ StatusSource: TypeAlias = Literal["flag", "exit_code", "text", "none"]
 class Ref(Struct, frozen=True, array_like=True, gc=False):
     """A position in a log: bytes ``offset`` … ``offset + length`` of the source's file number ``file``.
 
-    ``line`` is 1-based, and 0 where lines do not apply. ``member`` is the file inside an archive to which offset and length apply.
+    ``line`` is 1-based, and 0 where lines do not apply.
+    ``member`` is the file inside an archive to which offset and length apply.
     """
 
     offset: int
@@ -69,8 +82,8 @@ NOWHERE = Ref(0, 0)
 
 
 class Tokens(Struct, frozen=True):
-    """Token usage of a session. ``input`` excludes tokens read from or written to a cache, whatever the format counts.
-    None: not recorded.
+    """Token usage of a session. ``input`` excludes tokens read from or written to a cache,
+    whatever the format counts. None: not recorded.
     """
 
     input: int | None = None
@@ -81,10 +94,11 @@ class Tokens(Struct, frozen=True):
 
 
 class SampleResult(Struct, frozen=True, kw_only=True):
-    """The result of a sample of an evaluation. The session ``session`` is the attempt ``epoch`` at the sample ``id``.
+    """The result of a sample of an evaluation.
+    The session ``session`` is the attempt ``epoch`` at the sample ``id``.
 
-    ``scores`` are the values by scorer, ``error`` what failed, ``limit_reached`` the kind of limit that ended it. ``duration`` and
-    ``working_time`` are seconds, with and without waiting. None: not recorded.
+    ``scores`` are the values by scorer, ``error`` what failed, ``limit_reached`` the kind of limit that ended
+    it. ``duration`` and ``working_time`` are seconds, with and without waiting. None: not recorded.
     """
 
     session: str
@@ -99,13 +113,16 @@ class SampleResult(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A session, or a sub-agent's session (``parent``: the session that started it, ``parent_call``: the call in that session).
+    """A session, or a sub-agent's session (``parent``: the session that started it, ``parent_call``:
+    the call in that session).
 
-    ``flags`` name what is doubtful: ``tokens_placeholder malformed truncated redacted unknown_records``;
-    ``tokens_differ``: the log's total is not the sum over its requests, as ``counts["tokens_differ"]`` says; ``repeated``: it is part of
-    another session, repeated in the log of a fork; ``repeats``: ``counts["repeats"]`` of its records are in another log of the trace, and
-    count there. ``native_tokens`` are the numbers as the format defines them; ``counts`` is what only
-    this format records (``compactions``, ``exit_status`` …). ``sample``: it is an attempt at a sample of an evaluation.
+    ``flags`` name what is doubtful: ``tokens_placeholder malformed truncated redacted
+    unknown_records``; ``tokens_differ``: the log's total is not the sum over its requests, as
+    ``counts["tokens_differ"]`` says; ``repeated``: it is part of another session, repeated in the log of a
+    fork; ``repeats``: ``counts["repeats"]`` of its records are in another log of the trace, and count there.
+    ``native_tokens`` are the numbers as the format
+    defines them; ``counts`` is what only this format records (``compactions``, ``exit_status`` …).
+    ``sample``: it is an attempt at a sample of an evaluation.
     """
 
     id: str
@@ -134,11 +151,12 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class Event(Struct, frozen=True, array_like=True, gc=False):
-    """A message or another entry of a session. ``seq`` is its position in reading order, from 0, shared with calls.
+    """A message or another entry of a session.
+    ``seq`` is its position in reading order, from 0, shared with calls.
 
-    ``text`` is its beginning (at most ``PREVIEW`` characters), ``size`` the number of characters of the whole text. ``live`` is False on a
-    branch that was rewound, and for what a fork's log repeats of its parent's. ``key`` is the provider's id of the message it belongs to;
-    ``type`` is the format's name for the record.
+    ``text`` is its beginning (at most ``PREVIEW`` characters), ``size`` the number of characters of the whole
+    text. ``live`` is False on a branch that was rewound, and for what a fork's log repeats of its parent's.
+    ``key`` is the provider's id of the message it belongs to; ``type`` is the format's name for the record.
     """
 
     session: str
@@ -159,10 +177,12 @@ class Event(Struct, frozen=True, array_like=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Everything recorded about a call. ``display`` is the result as a live call would display it, ``result`` the text that the model read.
+    """Everything recorded about a call. ``display`` is the result as a live call would display it,
+    ``result`` the text that the model read.
 
-    ``changes`` are the files before and after, as far as they are recorded or follow from the arguments. ``full`` is the path of a file
-    with the whole output where the log has only a part, ``truncated`` the number of characters that the log has of it.
+    ``changes`` are the files before and after, as far as they are recorded or follow from the arguments.
+    ``full`` is the path of a file with the whole output where the log has only a part, ``truncated`` the
+    number of characters that the log has of it.
     """
 
     args: Mapping[str, Any]
@@ -190,21 +210,27 @@ class Origin(ABC):
 
     @abstractmethod
     def detail(self, call: Call) -> Detail:
-        """Reads the detail of ``call`` from the log. Raises ``TraceError`` where the file has changed or gone since it was loaded."""
+        """Reads the detail of ``call`` from the log.
+        Raises ``TraceError`` where the file has changed or gone since it was loaded.
+        """
 
     def texts(self, call: Call) -> Detail:
-        """Like ``detail``, but may leave out the display and the changes, which take longer than reading the texts."""
+        """Like ``detail``, but may leave out the display and the changes,
+        which take longer than reading the texts.
+        """
         return self.detail(call)
 
 
 class Call(Struct, frozen=True, array_like=True, gc=False):
     """A tool call. ``id`` is unique in its session even where the format's own id (``native_id``) is not.
 
-    ``level`` is ``nested`` for calls that the model did not make itself: calls of a script it wrote, or a sub-agent's calls repeated in its
-    parent's log; ``parent`` is then the id of the enclosing call. ``subject`` is one line that names the call's target. ``child`` is the
-    session of the sub-agent that the call started. ``result_size`` counts the characters of the text that the model read, in every format;
-    images and the like count as nothing. ``permission`` is what the log says about its approval. ``counted`` is False where the counting
-    rules of the format exclude it from ``facts()``: on a branch that was rewound, or in a notation that the rules do not know.
+    ``level`` is ``nested`` for calls that the model did not make itself: calls of a script it wrote, or a
+    sub-agent's calls repeated in its parent's log; ``parent`` is then the id of the enclosing call.
+    ``subject`` is one line that names the call's target. ``child`` is the session of the sub-agent that the
+    call started. ``result_size`` counts the characters of the text that the model read, in every format;
+    images and the like count as nothing. ``permission`` is what the log says about its approval. ``counted``
+    is False where the counting rules of the format exclude it from ``facts()``: on a branch that was rewound,
+    or in a notation that the rules do not know.
     """
 
     session: str
@@ -240,13 +266,17 @@ class Call(Struct, frozen=True, array_like=True, gc=False):
         return self.origin.detail(self)
 
     def replay(self, folder: str | Path | None = None, commit: str = "", **how: Any) -> Any:
-        """Runs the call again in a temporary copy of ``folder`` (``nbtools.replay.replay``) and waits for its result.
+        """Runs the call again in a temporary copy of ``folder`` (``nbtools.replay.replay``) and waits for its
+        result.
 
-        ``how``: ``cwd``, ``policy`` and ``confirmer``, which is called in another thread. Raises ``TraceError``.
+        ``how``: ``cwd``, ``policy`` and ``confirmer``, which is called in another thread.
+        Raises ``TraceError``.
         """
         return run_sync(self.replay_async(folder, commit, **how), "nbtools-replay")
 
-    def replay_async(self, folder: str | Path | None = None, commit: str = "", **how: Any) -> Coroutine[Any, Any, Any]:
+    def replay_async(
+        self, folder: str | Path | None = None, commit: str = "", **how: Any
+    ) -> Coroutine[Any, Any, Any]:
         """Like ``replay``, but returns a coroutine; ``confirmer`` is called in the running event loop."""
         replay: Coroutine[Any, Any, Any] = extension("traces.replay")(self, folder, commit, **how)
         return replay
@@ -255,8 +285,8 @@ class Call(Struct, frozen=True, array_like=True, gc=False):
 class FileChange(Struct, frozen=True, array_like=True, kw_only=True, gc=False):
     """A path that a call changed.
 
-    ``path`` is as recorded, and empty where the log does not name it. ``applied``: the change took effect, as far as the log records.
-    ``basis`` is what the line counts are derived from.
+    ``path`` is as recorded, and empty where the log does not name it. ``applied``: the change took effect, as
+    far as the log records. ``basis`` is what the line counts are derived from.
     """
 
     session: str
@@ -273,12 +303,15 @@ UsageScope: TypeAlias = Literal["request", "turn", "rest"]
 
 
 class RequestUsage(Struct, frozen=True, array_like=True, gc=False):
-    """Token usage of one request to a model: the steps ``seq`` … ``last`` are its answer, None where the log does not connect them.
+    """Token usage of one request to a model:
+    the steps ``seq`` … ``last`` are its answer, None where the log does not connect them.
 
-    ``scope`` is ``turn`` where the log has one number for all requests of a turn, and ``rest`` for the part of the session's total that
-    the log attributes to no request; a rest is negative where the requests exceed the total. ``id`` is the provider's id of the answer.
-    ``flags``: ``placeholder``, the output count was recorded at the start of the answer; ``several``, it covers more than one request;
-    ``after_compaction``; ``cache_break``, fewer tokens were read from the cache than in the session's previous request to this model.
+    ``scope`` is ``turn`` where the log has one number for all requests of a turn, and ``rest`` for the part
+    of the session's total that the log attributes to no request; a rest is negative where the requests exceed
+    the total. ``id`` is the provider's id of the answer. ``flags``: ``placeholder``, the output count was
+    recorded at the start of the answer; ``several``, it covers more than one request; ``after_compaction``;
+    ``cache_break``, fewer tokens were read from the cache than in the session's previous request to this
+    model.
     """
 
     session: str
@@ -297,21 +330,33 @@ class RequestUsage(Struct, frozen=True, array_like=True, gc=False):
 
 
 PartKind: TypeAlias = Literal[
-    "unlogged", "system", "person", "attachment", "summary", "thinking", "text", "arguments", "file", "command", "result"
+    "unlogged",
+    "system",
+    "person",
+    "attachment",
+    "summary",
+    "thinking",
+    "text",
+    "arguments",
+    "file",
+    "command",
+    "result",
 ]
 
 
 class ContextPart(Struct, frozen=True, array_like=True, gc=False):
     """Something that was added to a model's context, and for how long requests contained it.
 
-    ``part`` is where it comes from: ``unlogged`` is what the first request contained and the log does not have (system prompt and tool
-    definitions), ``system`` what the log has of the agent's own messages, ``summary`` the text of a compaction; ``file`` (``name``: its
-    path), ``command`` (its programs) and ``result`` (the tool) are results of calls. ``characters`` are exact, or None where the log does
-    not have the text as it was sent. The tokens are from ``tokens_min`` to ``tokens_max``; None where the log allows no bound.
+    ``part`` is where it comes from: ``unlogged`` is what the first request contained and the log does not
+    have (system prompt and tool definitions), ``system`` what the log has of the agent's own messages,
+    ``summary`` the text of a compaction; ``file`` (``name``: its path), ``command`` (its programs) and
+    ``result`` (the tool) are results of calls. ``characters`` are exact, or None where the log does not have
+    the text as it was sent. The tokens are from ``tokens_min`` to ``tokens_max``; None where the log allows
+    no bound.
 
-    ``requests`` is the number of later requests that contained it, until the next compaction or the end of its branch;
-    ``cached_requests`` the number of those, after the first, until the cache was lost. None where the log does not connect its requests to
-    steps.
+    ``requests`` is the number of later requests that contained it, until the next compaction or the end of
+    its branch; ``cached_requests`` the number of those, after the first, until the cache was lost. None where
+    the log does not connect its requests to steps.
     """
 
     session: str
@@ -329,7 +374,9 @@ class ContextPart(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Problem(Struct, frozen=True):
-    """Bytes that could not be read as expected. ``recovered`` counts the records that were found in them nevertheless."""
+    """Bytes that could not be read as expected.
+    ``recovered`` counts the records that were found in them nevertheless.
+    """
 
     ref: Ref
     why: str

@@ -25,10 +25,16 @@ _INSTALL = {
 
 
 def import_library(name: str) -> Any:
-    """Returns the module of this name. Raises ``TraceError`` where it is missing, with the install command."""
+    """Returns the module of this name. Raises ``TraceError`` where it is missing,
+    with the install command.
+    """
     try:
         return import_module(name)
     except ImportError as error:
         if IN_BROWSER:
-            raise TraceError(f"{name.partition('.')[0]} is needed for this, and Python in this browser does not have it.") from error
-        raise TraceError(f"{name.partition('.')[0]} is needed for this but not installed. Install it: {_INSTALL[name]}") from error
+            raise TraceError(
+                f"{name.partition('.')[0]} is needed for this, and Python in this browser does not have it."
+            ) from error
+        raise TraceError(
+            f"{name.partition('.')[0]} is needed for this but not installed. Install it: {_INSTALL[name]}"
+        ) from error

@@ -53,7 +53,8 @@ def batch_of(rows: Iterable[Row]) -> RowBatch:
 def read_in_processes(workers: int, logs: Sequence[LogFile]) -> Iterator[RowBatch]:
     """Yields the rows of each log, in the given order, read by ``workers`` processes, this one included.
 
-    This process reads too, so its rows need not be sent. The others write theirs into a folder: sending them would interrupt its reading.
+    This process reads too, so its rows need not be sent.
+    The others write theirs into a folder: sending them would interrupt its reading.
     """
     largest_first = sorted(range(len(logs)), key=lambda number: -_size(logs[number]))
     mine: dict[int, RowBatch] = {}
@@ -80,10 +81,14 @@ def _unclaimed(numbers: Iterable[int], folder: Path) -> Iterator[int]:
 
 
 def write_rows(paths: Mapping[int, Path], folder: Path) -> None:
-    """Reads logs in a worker process, as long as there are unclaimed ones. Of a log that cannot be read or sent, it writes nothing."""
+    """Reads logs in a worker process, as long as there are unclaimed ones.
+    Of a log that cannot be read or sent, it writes nothing.
+    """
     for number in _unclaimed(paths, folder):
         with suppress(TraceError, OSError, *_ENCODE_ERRORS):
-            (folder / str(number)).write_bytes(msgspec.msgpack.encode(read_rows(open_log(paths[number])), enc_hook=lambda _: None))
+            (folder / str(number)).write_bytes(
+                msgspec.msgpack.encode(read_rows(open_log(paths[number])), enc_hook=lambda _: None)
+            )
 
 
 _ENCODE_ERRORS = (msgspec.MsgspecError, UnicodeError, OverflowError, TypeError, ValueError)
@@ -98,7 +103,9 @@ def read_written_rows(file: Path, origin: Origin) -> RowBatch | None:
 
 @contextmanager
 def _processes(count: int, work: Callable[..., None], *arguments: object) -> Iterator[None]:
-    """Runs ``work`` in so many processes and waits for them at the end. Raises ``TraceError`` where one dies."""
+    """Runs ``work`` in so many processes and waits for them at the end.
+    Raises ``TraceError`` where one dies.
+    """
     context = process_context()
     processes = [context.Process(target=work, args=arguments, daemon=True) for _ in range(count)]
     try:
@@ -111,11 +118,15 @@ def _processes(count: int, work: Callable[..., None], *arguments: object) -> Ite
         for process in processes:
             process.terminate()
     if any(process.exitcode for process in processes):
-        raise TraceError("A process that was reading logs died. In a script, call load_many below `if __name__ == '__main__':`.")
+        raise TraceError(
+            "A process that was reading logs died. In a script, call load_many below `if __name__ =="
+            " '__main__':`."
+        )
 
 
 def process_context() -> Any:
-    """Returns how processes are started: not by a fork of this one, as a notebook's kernel has threads whose locks a fork would copy.
+    """Returns how processes are started:
+    not by a fork of this one, as a notebook's kernel has threads whose locks a fork would copy.
 
     Where the system can, a server starts them that has loaded the readers once.
     """
@@ -130,7 +141,9 @@ def process_context() -> Any:
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pauses garbage collection of reference cycles: rows are in none, and scanning millions of them repeatedly is slow."""
+    """Pauses garbage collection of reference cycles:
+    rows are in none, and scanning millions of them repeatedly is slow.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

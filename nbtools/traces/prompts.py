@@ -11,7 +11,9 @@ _TAGS = re.compile(rf"{_CAVEAT}|</?(?:command|local-command|bash)-[a-z]+>", re.D
 
 
 def typed_text(text: str) -> str:
-    """Returns a prompt as a person typed it: Claude Code records a slash command as elements with its name, message and arguments."""
+    """Returns a prompt as a person typed it:
+    Claude Code records a slash command as elements with its name, message and arguments.
+    """
     if command := _COMMAND.search(text):
         arguments = _ARGUMENTS.search(text)
         return f"{command[1].strip()} {arguments[1].strip() if arguments else ''}".strip()

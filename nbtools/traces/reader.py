@@ -25,14 +25,24 @@ HEAD_BYTES = 64 << 10
 _HEAD_RECORDS = 40
 NO_KNOWN_STEPS = "it contains no step that the reader of this format knows"
 _QWEN_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*(?:"role"\s*:\s*"\w+"\s*,\s*)?"parts"\s*:')
-_OPENHANDS = re.compile(rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observation|AgentError|ConversationStateUpdate)Event"')
+_OPENHANDS = re.compile(
+    rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observation|AgentError|ConversationStateUpdate)Event"'
+)
 NO_MESSAGES = "it contains neither a message nor a call that the reader of this format knows"
 _MESSAGES = {"user", "assistant_text", "thinking", "tool_call", "tool_result", "error", "compaction"}
 _SQLITE = b"SQLite format 3\x00"
 _OPENCODE = "opencode (a database; `opencode export` writes a session as JSON)"
 _CODEX = "Codex (a database; its sessions are the rollout-*.jsonl files in sessions/)"
-_DATABASE_FILES = {"opencode.db": _OPENCODE, "state_*.sqlite": _CODEX, "thread_history_*.sqlite": _CODEX, "*.db": "", "*.vscdb": ""}
-"""Databases by the pattern of their file names; without a name, their tables tell. A new one has its tables in a file beside it."""
+_DATABASE_FILES = {
+    "opencode.db": _OPENCODE,
+    "state_*.sqlite": _CODEX,
+    "thread_history_*.sqlite": _CODEX,
+    "*.db": "",
+    "*.vscdb": "",
+}
+"""Databases by the pattern of their file names; without a name, their tables tell.
+A new one has its tables in a file beside it.
+"""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DATABASES = {
     "Cursor (a database)": ("cursorDiskKV",),
@@ -45,7 +55,10 @@ _DATABASES = {
 }
 """Databases of agents by their tables; the first that has all of them."""
 _AGENTS = {
-    "Claude Code (only the result of a run; `--verbose` adds its messages)": ("result", {"subtype", "num_turns", "session_id"}),
+    "Claude Code (only the result of a run; `--verbose` adds its messages)": (
+        "result",
+        {"subtype", "num_turns", "session_id"},
+    ),
     "Cline (displayed messages; open the api_conversation_history.json beside them)": ("say", {"ts", "say"}),
     "Cline (displayed questions; open the api_conversation_history.json beside them)": ("ask", {"ts", "ask"}),
     "opencode (a single message or part; open the file of its session)": ("", {"id", "sessionID"}),
@@ -61,9 +74,13 @@ _AGENTS = {
 """Agents by the ``type`` of the first object of their logs, if it matters, and its keys."""
 _AIDER = re.compile(rb"\s*# aider chat started at \d")
 FALLBACK_FORMAT = "messages"
-"""The name of the generic format for any log with messages in it; there, records alone do not prove that the format was recognised."""
+"""The name of the generic format for any log with messages in it;
+there, records alone do not prove that the format was recognised.
+"""
 ENTRY_POINT_GROUP = "nbtools.traces"
-"""The entry point group for ``Format`` objects of other packages; they take precedence over the built-in ones."""
+"""The entry point group for ``Format`` objects of other packages;
+they take precedence over the built-in ones.
+"""
 
 
 _JSON_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:[\[{"\]]|\Z))')
@@ -97,16 +114,21 @@ class Head:
 
     def has(self, *keys: str) -> bool:
         """Returns whether the file is JSON and these occur in it as keys of objects, at any depth."""
-        return self.is_json and all(f'"{key}"'.encode() in self.start and _key(key).search(self.start) for key in keys)
+        return self.is_json and all(
+            f'"{key}"'.encode() in self.start and _key(key).search(self.start) for key in keys
+        )
 
     @cached_property
     def is_json(self) -> bool:
-        """Whether the file begins like JSON, or, as the first line may be cut, the lines after it are objects.
+        """Whether the file begins like JSON, or, as the first line may be cut,
+        the lines after it are objects.
 
         Keys alone are not enough: source code and text may contain all the keys of a log.
         """
         next_lines = self.start.split(b"\n")[1:-1][:3]
-        return _JSON_START.match(self.start) is not None or (bool(next_lines) and all(map(_is_object, next_lines)))
+        return _JSON_START.match(self.start) is not None or (
+            bool(next_lines) and all(map(_is_object, next_lines))
+        )
 
 
 def _is_object(line: bytes) -> bool:
@@ -124,9 +146,10 @@ def _key(name: str) -> re.Pattern[bytes]:
 class Format(Protocol):
     """A reader of one agent's log format; readers may inherit the defaults.
 
-    ``read`` yields rows in reading order; each call once, when its result is known or at the end of the log; each session at its end. It
-    raises ``TraceError`` where the file cannot be opened, but never because of its content: that yields a ``Problem``. ``tells_errors``
-    is False where the format does not record whether a call failed.
+    ``read`` yields rows in reading order; each call once, when its result is known or at the end of the log;
+    each session at its end. It raises ``TraceError`` where the file cannot be opened, but never because of
+    its content: that yields a ``Problem``. ``tells_errors`` is False where the format does not record whether
+    a call failed.
     """
 
     name: str
@@ -139,11 +162,15 @@ class Format(Protocol):
         return ()
 
     def begin(self, source: Source, origin: Origin) -> LineReading | None:
-        """Returns a reading that can continue when the log grows; None for a log that can only be read as a whole."""
+        """Returns a reading that can continue when the log grows;
+        None for a log that can only be read as a whole.
+        """
         return None
 
     def lineage(self, head: Head) -> Lineage | None:
-        """Returns the ids of the log's session and of those that it continues; None where the format does not record them."""
+        """Returns the ids of the log's session and of those that it continues;
+        None where the format does not record them.
+        """
         return None
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]: ...
@@ -151,7 +178,9 @@ class Format(Protocol):
     def detail(self, source: Source, call: Call) -> Detail: ...
 
     def record(self, source: Source, ref: Ref) -> Any:
-        """Returns the record at ``ref``, with the texts that it refers to. Raises ``TraceError`` where it cannot be read."""
+        """Returns the record at ``ref``, with the texts that it refers to.
+        Raises ``TraceError`` where it cannot be read.
+        """
         return source.record(ref)
 
     def texts(self, source: Source, call: Call) -> Detail:
@@ -167,7 +196,9 @@ class LogFile(Origin):
     format: Format
 
     def rows(self) -> Iterator[Row]:
-        """Yields the rows of the format's reader, and a problem where it finds nothing that it knows, or neither messages nor calls."""
+        """Yields the rows of the format's reader, and a problem where it finds nothing that it knows,
+        or neither messages nor calls.
+        """
         rows, problem = iter(self.format.read(self.source, self)), NO_KNOWN_STEPS
         for row in rows:
             yield row
@@ -196,7 +227,9 @@ class LogFile(Origin):
         return read(self.source, ref) if read else self.source.record(ref)
 
     def begin(self) -> LineReading | None:
-        """Returns a reading that can continue when the log grows; None where the log can only be read as a whole."""
+        """Returns a reading that can continue when the log grows;
+        None where the log can only be read as a whole.
+        """
         begin = getattr(self.format, "begin", None)  # a reader of others need not have it
         reading: LineReading | None = begin(self.source, self) if begin else None
         return reading
@@ -213,7 +246,8 @@ def is_step(row: Row) -> bool:
 
 
 def open_log(path: Path) -> LogFile:
-    """Opens the log at ``path`` with the reader that recognises it. A folder may be a log, where a format writes one file per event.
+    """Opens the log at ``path`` with the reader that recognises it.
+    A folder may be a log, where a format writes one file per event.
 
     Raises ``TraceError`` where the log cannot be opened or no reader recognises it.
     """
@@ -221,7 +255,8 @@ def open_log(path: Path) -> LogFile:
         return _open_log(path)
     except FileNotFoundError as error:
         raise TraceError(
-            f"{path}: {error.strerror}. Name a log or its folder; %trace and nbtools.traces.sessions() list the logs on this machine."
+            f"{path}: {error.strerror}. Name a log or its folder; %trace and nbtools.traces.sessions() list"
+            " the logs on this machine."
         ) from error
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}.") from error
@@ -232,19 +267,31 @@ def _open_log(path: Path) -> LogFile:
     names = ", ".join(candidate.name for candidate in formats())
     for candidate in formats():
         if candidate.name == FALLBACK_FORMAT and (agent := _unsupported_agent(head)):
-            raise TraceError(f"{path} looks like a log of {agent}, which is not supported yet. Supported formats: {names}.")
+            raise TraceError(
+                f"{path} looks like a log of {agent}, which is not supported yet. Supported formats: {names}."
+            )
         if candidate.recognises(head):
             return LogFile(Source(path, candidate.files(path)), candidate)
     if head.start.startswith(_UTF_16):
-        how = "iconv -f UTF-16 -t UTF-8 LOG > NEW, or in PowerShell: Get-Content LOG | Set-Content -Encoding utf8 NEW"
-        raise TraceError(f"{path} is encoded in UTF-16, as PowerShell writes output into a file. Convert it to UTF-8: {how}.")
+        how = (
+            "iconv -f UTF-16 -t UTF-8 LOG > NEW, or in PowerShell: Get-Content LOG | Set-Content -Encoding"
+            " utf8 NEW"
+        )
+        raise TraceError(
+            f"{path} is encoded in UTF-16, as PowerShell writes output into a file. Convert it to UTF-8:"
+            f" {how}."
+        )
     if found := _database_in(path):
-        raise TraceError(f"{path} contains {found[0].name}, which looks like a log of {found[1]} and is not supported yet.")
+        raise TraceError(
+            f"{path} contains {found[0].name}, which looks like a log of {found[1]} and is not supported yet."
+        )
     raise TraceError(f"{path} is not recognised as a session log. Supported formats: {names}.")
 
 
 def is_qwen_code(head: Head) -> bool:
-    """Returns whether it is a chat of Qwen Code: records with the fields of Claude Code's, around messages of Gemini's API."""
+    """Returns whether it is a chat of Qwen Code:
+    records with the fields of Claude Code's, around messages of Gemini's API.
+    """
     if not head.has("parentUuid"):
         return False
     if head.records:
@@ -259,10 +306,17 @@ def _is_qwen_code(record: Mapping[str, Any]) -> bool:
 
 
 def _unsupported_agent(head: Head) -> str:
-    """Returns the name of the unsupported agent whose log it looks like, with what the file is; empty for others."""
+    """Returns the name of the unsupported agent whose log it looks like, with what the file is;
+    empty for others.
+    """
     if head.start.startswith(_SQLITE):
         return next(
-            (name for name, tables in _DATABASES.items() if all(f"CREATE TABLE {one}".encode() in _tables(head) for one in tables)), ""
+            (
+                name
+                for name, tables in _DATABASES.items()
+                if all(f"CREATE TABLE {one}".encode() in _tables(head) for one in tables)
+            ),
+            "",
         )
     if _AIDER.match(head.start):
         return "Aider (its chat history)"
@@ -284,7 +338,9 @@ def _database_in(folder: Path) -> tuple[Path, str] | None:
 
 
 def _has_keys(head: Head, first: Mapping[str, Any], kind: str, keys: set[str]) -> bool:
-    """Returns whether the first object has the type and the keys; where nothing of it can be decoded, whether the keys are there."""
+    """Returns whether the first object has the type and the keys;
+    where nothing of it can be decoded, whether the keys are there.
+    """
     if first:
         return keys <= first.keys() and (not kind or first.get("type") == kind)
     return not kind and head.has(*keys)
@@ -317,5 +373,7 @@ def formats() -> tuple[Format, ...]:
 
 @cache
 def _installed_formats() -> tuple[Format, ...]:
-    """Loads the readers of installed packages, once per process: searching all packages takes longer than reading a small log."""
+    """Loads the readers of installed packages, once per process:
+    searching all packages takes longer than reading a small log.
+    """
     return tuple(point.load() for point in entry_points(group=ENTRY_POINT_GROUP))

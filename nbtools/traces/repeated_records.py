@@ -1,9 +1,9 @@
 """Finds the records that several logs of a set contain, so that each is counted once.
 
-An agent that forks or resumes a session in a new file copies the earlier records into it, often under the new session's id. Two logs are
-related if they have the same format, and a request or a call of different sessions in common: the same id of the provider at the same time.
-Of related logs, the one that began first has a record, and the others repeat it. A copy of a whole file has the same sessions, and is not
-touched.
+An agent that forks or resumes a session in a new file copies the earlier records into it, often under the new
+session's id. Two logs are related if they have the same format, and a request or a call of different sessions
+in common: the same id of the provider at the same time. Of related logs, the one that began first has a
+record, and the others repeat it. A copy of a whole file has the same sessions, and is not touched.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Key: TypeAlias = Hashable
 class Repeats:
     """The records that one log of a set repeats: ``steps`` are the positions (``seq``) of events and calls.
 
-    ``calls`` are the calls' sessions and ids, ``requests`` positions in the log's list of requests. ``sessions`` has the sessions that
-    repeat something, as they count in the set; None for one that counts in another log only. ``rests`` has the requests with the scope
-    ``rest`` that change, by position.
+    ``calls`` are the calls' sessions and ids, ``requests`` positions in the log's list of requests.
+    ``sessions`` has the sessions that repeat something, as they count in the set; None for one that counts in
+    another log only. ``rests`` has the requests with the scope ``rest`` that change, by position.
     """
 
     steps: frozenset[int]
@@ -55,8 +55,15 @@ def find_repeats(logs: Sequence[RowBatch]) -> list[Repeats | None]:
     found: list[Repeats | None] = [None] * len(logs)
     if not related:
         return found
-    keys = {at: _keys(logs[at]) for at in {*related, *(owner for owners in related.values() for owner in owners)}}
-    whole = {session.id: session for batch in logs for session in batch.sessions if COPIED_SESSION not in session.flags}
+    keys = {
+        at: _keys(logs[at]) for at in {*related, *(owner for owners in related.values() for owner in owners)}
+    }
+    whole = {
+        session.id: session
+        for batch in logs
+        for session in batch.sessions
+        if COPIED_SESSION not in session.flags
+    }
     for at, owners in related.items():
         known = {key for owner in owners for key in keys[owner]}
         copied = {one.id for one in logs[at].sessions if COPIED_SESSION in one.flags and one.id in whole}
@@ -102,7 +109,9 @@ def _related(logs: Sequence[RowBatch]) -> dict[int, set[int]]:
 
 
 def _identities(log: RowBatch) -> Iterator[tuple[Key, str]]:
-    """Yields the ids that the provider gave to requests and calls, with the log's format, their times and sessions."""
+    """Yields the ids that the provider gave to requests and calls, with the log's format,
+    their times and sessions.
+    """
     form = log.sessions[0].format if log.sessions else ""
     for request in log.usage:
         if len(request.id) >= MIN_ID and request.at is not None:
@@ -113,14 +122,22 @@ def _identities(log: RowBatch) -> Iterator[tuple[Key, str]]:
 
 
 def _pairs_by_session(logs: Sequence[RowBatch]) -> set[tuple[int, int]]:
-    """Returns the logs with copies of a session (by the reader's judgement), with the log that has the session itself."""
-    whole = {one.id: at for at, log in enumerate(logs) for one in log.sessions if COPIED_SESSION not in one.flags}
-    copies = ((one.id, at) for at, log in enumerate(logs) for one in log.sessions if COPIED_SESSION in one.flags)
+    """Returns the logs with copies of a session (by the reader's judgement),
+    with the log that has the session itself.
+    """
+    whole = {
+        one.id: at for at, log in enumerate(logs) for one in log.sessions if COPIED_SESSION not in one.flags
+    }
+    copies = (
+        (one.id, at) for at, log in enumerate(logs) for one in log.sessions if COPIED_SESSION in one.flags
+    )
     return {(whole[name], at) for name, at in copies if name in whole and whole[name] != at}
 
 
 def _began(log: RowBatch) -> tuple[float, float]:
-    """Returns when a log was begun and when it ended: a fork's first record may be its own, or a copy of the parent's first one."""
+    """Returns when a log was begun and when it ended:
+    a fork's first record may be its own, or a copy of the parent's first one.
+    """
     first = next((event.at for event in log.events if event.at is not None), math.inf)
     ended = max((one.ended for one in log.sessions if one.ended is not None), default=math.inf)
     return first, ended
@@ -132,7 +149,9 @@ def _keys(log: RowBatch) -> set[Key]:
 
 
 def _key(row: Event | Call | RequestUsage) -> Key | None:
-    """Returns what a record has in common with its copies; None where it has no time, and so cannot be told from another."""
+    """Returns what a record has in common with its copies;
+    None where it has no time, and so cannot be told from another.
+    """
     if row.at is None:
         return None
     at = round(row.at * 1e6)
@@ -169,7 +188,9 @@ def _repeats(log: RowBatch, known: set[Key], copied: set[str], owners: Sequence[
     return Repeats(steps, frozenset((call.session, call.id) for call in calls), requests, sessions, rests)
 
 
-def _counted(session: Session, records: int, spent: Sequence[RequestUsage], owners: Sequence[RowBatch]) -> Session:
+def _counted(
+    session: Session, records: int, spent: Sequence[RequestUsage], owners: Sequence[RowBatch]
+) -> Session:
     """Returns a session that repeats so many records, without the requests among them."""
     return replace(
         session,
@@ -183,7 +204,8 @@ def _counted(session: Session, records: int, spent: Sequence[RequestUsage], owne
 def _own_cost(session: Session, spent: Sequence[RequestUsage], owners: Sequence[RowBatch]) -> float | None:
     """Returns the cost of what the session does not repeat.
 
-    An agent counts on from the parent's cost. That is known where the requests have costs, or a log is repeated as a whole; else None.
+    An agent counts on from the parent's cost.
+    That is known where the requests have costs, or a log is repeated as a whole; else None.
     """
     if session.cost is None or not spent:
         return session.cost

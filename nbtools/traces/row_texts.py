@@ -26,8 +26,9 @@ def texts_of_call(call: Call) -> tuple[str, ...]:
 def text_of_event(event: Event, reading: LogFile | None) -> str:
     """Returns the full text of an event.
 
-    That is the strings of its record, one or several in sequence, that begin like the row's text and have its size. Where there are none,
-    returns the longest string that begins like it, or else the beginning that the row has.
+    That is the strings of its record, one or several in sequence, that begin like the row's text and have its
+    size. Where there are none, returns the longest string that begins like it, or else the beginning that the
+    row has.
     """
     if event.size <= len(event.text) or reading is None or not event.ref.length:
         return event.text

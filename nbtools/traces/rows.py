@@ -13,9 +13,11 @@ R = TypeVar("R")
 
 
 class Rows(list[R]):
-    """Rows of one type (``kind``), with the log that each was read from, as long as the list is not modified. A slice is also ``Rows``.
+    """Rows of one type (``kind``), with the log that each was read from, as long as the list is not modified.
+    A slice is also ``Rows``.
 
-    Data frames have the columns of ``tables.COLUMNS``, and the texts that stay in the log, which are read on conversion.
+    Data frames have the columns of ``tables.COLUMNS``, and the texts that stay in the log,
+    which are read on conversion.
     """
 
     def __init__(self, kind: type[R], rows: Iterable[R] = (), readings: Iterable[LogFile] = ()) -> None:
@@ -37,7 +39,9 @@ class Rows(list[R]):
         return super().__getitem__(index)
 
     def to_arrow(self) -> Any:
-        """Returns a ``pyarrow.Table``. Raises ``TraceError`` where a log has changed since it was read, or pyarrow is not installed."""
+        """Returns a ``pyarrow.Table``. Raises ``TraceError`` where a log has changed since it was read,
+        or pyarrow is not installed.
+        """
         return arrow_table(self, self.kind)
 
     def to_pandas(self) -> Any:

@@ -1,4 +1,5 @@
-"""Builds the rows of a log. A reader says what each record means; the builders number the rows and join calls to their results.
+"""Builds the rows of a log. A reader says what each record means;
+the builders number the rows and join calls to their results.
 
 A ``LogBuilder`` collects the rows of one log in reading order; each of its sessions has a ``SessionBuilder``.
 """
@@ -124,7 +125,20 @@ class SessionBuilder:
             self._compactions.append(seq)
         self.add(
             Event(  # positional arguments: beyond fifteen keywords Python builds a dictionary
-                self.id, seq, kind, begin, size or len(text), at, role, model, self.turn, self.live, key, parent, type, ref
+                self.id,
+                seq,
+                kind,
+                begin,
+                size or len(text),
+                at,
+                role,
+                model,
+                self.turn,
+                self.live,
+                key,
+                parent,
+                type,
+                ref,
             )
         )
 
@@ -166,7 +180,8 @@ class SessionBuilder:
     ) -> Call:
         """Returns the next call, which ``wait`` or ``complete`` then adds.
 
-        ``args`` are as recorded. Without ``op``, op, subject and paths are those of a known tool with these arguments.
+        ``args`` are as recorded. Without ``op``, op,
+        subject and paths are those of a known tool with these arguments.
         """
         if op is None:
             op, paths, subject = summarize_call(name, arguments(args))
@@ -211,7 +226,9 @@ class SessionBuilder:
             waiting.append(call.id)
 
     def waiting(self, native: str = "", name: str = "") -> Call | None:
-        """Returns the oldest waiting call with the log's own id ``native``; without one, the oldest of this name that has none."""
+        """Returns the oldest waiting call with the log's own id ``native``;
+        without one, the oldest of this name that has none.
+        """
         for id_ in self._by_native.get(native, ()):
             if native or not name or self._waiting[id_][0].name == name:
                 return self._waiting[id_][0]
@@ -219,7 +236,11 @@ class SessionBuilder:
 
     def all_waiting(self, native: str | None = None) -> list[tuple[Call, Any]]:
         """Returns the waiting calls, or those with this id, oldest first, each with its ``args``."""
-        return [*self._waiting.values()] if native is None else [self._waiting[id_] for id_ in self._by_native.get(native, ())]
+        return (
+            [*self._waiting.values()]
+            if native is None
+            else [self._waiting[id_] for id_ in self._by_native.get(native, ())]
+        )
 
     def oldest_waiting(self) -> Call | None:
         return next(iter(self._waiting.values()))[0] if self._waiting else None
@@ -250,7 +271,9 @@ class SessionBuilder:
         duration: float | None = None,
         **fields: Any,
     ) -> None:
-        """Completes a call with its result, which has ``size`` characters; ``fields`` are further ones of the call."""
+        """Completes a call with its result, which has ``size`` characters;
+        ``fields`` are further ones of the call.
+        """
         args = self.take(call) if call.id in self._waiting else None
         answered = replace(
             call,
@@ -265,7 +288,9 @@ class SessionBuilder:
         )
         self.complete(answered, args, changes)
 
-    def part(self, piece: MessagePart, id_: str, ref: Ref, at: float | None = None, model: str = "", key: str = "") -> None:
+    def part(
+        self, piece: MessagePart, id_: str, ref: Ref, at: float | None = None, model: str = "", key: str = ""
+    ) -> None:
         """Adds a part of a message: a text, a call, or the result of a call."""
         self.see(at, model)
         if isinstance(piece, TextPart):
@@ -278,13 +303,17 @@ class SessionBuilder:
             self.event("tool_result", text_of(piece.content), ref, at, "tool", key=piece.id)
 
     def _piece_result(self, call: Call, piece: ResultPart, ref: Ref, at: float | None) -> None:
-        """Completes a call; where the API does not record failures, its status follows from a command's exit code."""
+        """Completes a call; where the API does not record failures,
+        its status follows from a command's exit code.
+        """
         text = text_of(piece.content)
         code = exit_code_of_result(text) if call.op == "shell" else None
         known = piece.status != "unknown"
         status: Status = piece.status if known else "unknown" if code is None else "error" if code else "ok"
         source: StatusSource = "flag" if known else "none" if code is None else "exit_code"
-        self.result(call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code)
+        self.result(
+            call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code
+        )
 
     def request(
         self,
@@ -298,11 +327,15 @@ class SessionBuilder:
         cost: float | None = None,
         **fields: Any,
     ) -> None:
-        """Notes the token usage of a request. Its answer are the steps from ``first`` to the last one so far, if there are any."""
+        """Notes the token usage of a request.
+        Its answer are the steps from ``first`` to the last one so far, if there are any.
+        """
         last = self.log.seq if first is not None and first <= self.log.seq else None
         if last is None:
             first = None
-        request = RequestUsage(self.id, first, last, "request", id, model, at, self.turn, self.live, tokens, cost, (), ref)
+        request = RequestUsage(
+            self.id, first, last, "request", id, model, at, self.turn, self.live, tokens, cost, (), ref
+        )
         self.requests.append(replace(request, **fields) if fields else request)
 
     @property
@@ -318,18 +351,22 @@ class SessionBuilder:
         self._by_native.clear()
 
     def end(self, recorded: Tokens | None = None, **fields: Any) -> None:
-        """Adds the calls without a result, the requests, and the session's row with these ``fields`` (see ``model.Session``).
+        """Adds the calls without a result, the requests,
+        and the session's row with these ``fields`` (see ``model.Session``).
 
-        A token count that ``fields`` do not have is the sum over the requests. ``recorded`` is the log's own total, where that is not the
-        field ``tokens``; one that the requests do not sum up to is named in the session's flags and counts. Changes nothing else: where
-        the log grows, further records may follow, and then another end.
+        A token count that ``fields`` do not have is the sum over the requests. ``recorded`` is the log's own
+        total, where that is not the field ``tokens``; one that the requests do not sum up to is named in the
+        session's flags and counts. Changes nothing else: where the log grows, further records may follow, and
+        then another end.
         """
         for call, _ in self._waiting.values():
             self.add(call)
         total = fields.get("tokens", Tokens())
         difference = difference_of(self.requests, total if recorded is None else recorded)
         tokens = fields["tokens"] = with_sums(total, self.spent)
-        self.log.rows.extend(usage_rows(self.id, self.requests, self._compactions, tokens, fields.get("cost")))
+        self.log.rows.extend(
+            usage_rows(self.id, self.requests, self._compactions, tokens, fields.get("cost"))
+        )
         timed = self.ended > -math.inf
         known = {
             "models": tuple(self.models),

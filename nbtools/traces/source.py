@@ -1,4 +1,6 @@
-"""Reads a log from disk: line by line, and any range of its bytes again later; also of files in zip archives."""
+"""Reads a log from disk: line by line, and any range of its bytes again later;
+also of files in zip archives.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 class Source:
     """The log at ``path`` with the ``others`` that belong to it: sub-agents' files and separate result files.
 
-    The files are numbered 0, 1, … and opened on access only. With ``recover``, records are also extracted from malformed lines.
+    The files are numbered 0, 1, … and opened on access only.
+    With ``recover``, records are also extracted from malformed lines.
     """
 
     def __init__(self, path: Path, others: Iterable[Path] = (), *, recover: bool = True) -> None:
@@ -68,11 +71,14 @@ class Source:
     def path(self) -> Path:
         return self.files[0]
 
-    def lines(self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
-        """Yields every line decoded, with its position, from ``offset`` on, the end of line ``after``. Blank lines are skipped.
+    def lines(
+        self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0
+    ) -> Iterator[tuple[Ref, T] | Problem]:
+        """Yields every line decoded, with its position, from ``offset`` on, the end of line ``after``.
+        Blank lines are skipped.
 
-        A line that ``decode`` cannot read yields a ``Problem``, followed by the records that were found in it. ``decode`` raises
-        ``msgspec.MsgspecError``.
+        A line that ``decode`` cannot read yields a ``Problem``,
+        followed by the records that were found in it. ``decode`` raises ``msgspec.MsgspecError``.
         """
         with self.open_file(file) as log:
             if offset:
@@ -86,10 +92,15 @@ class Source:
                     yield ref, decode(line)
                 except DECODE_ERRORS as error:
                     if line.strip():
-                        yield from _recover(ref, line, decode, str(error)) if self.recover else (Problem(ref, str(error)),)
+                        yield from (
+                            _recover(ref, line, decode, str(error))
+                            if self.recover
+                            else (Problem(ref, str(error)),)
+                        )
 
     def read_file(self, file: int = 0, member: str = "", most: int = MAX_MEMBER) -> bytes:
-        """Returns all bytes of a file, or of a member with at most ``most`` bytes where the file is an archive.
+        """Returns all bytes of a file, or of a member with at most ``most`` bytes where the file is an
+        archive.
 
         A byte order mark is replaced by as many blanks.
         """
@@ -100,7 +111,9 @@ class Source:
         return blank_byte_order_mark(data)
 
     def first_character(self) -> bytes:
-        """Returns the first byte of the log that is no blank; empty where it begins with thousands of them."""
+        """Returns the first byte of the log that is no blank;
+        empty where it begins with thousands of them.
+        """
         with self.open_file(0, _SMALL) as log:
             return blank_byte_order_mark(log.read(_SMALL)).lstrip()[:1]
 
@@ -117,7 +130,9 @@ class Source:
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
-        """Keeps the files that this thread reads records from open, for reading many in the order of the log."""
+        """Keeps the files that this thread reads records from open,
+        for reading many in the order of the log.
+        """
         files = self._kept[get_ident()] = {}
         try:
             yield
@@ -154,7 +169,9 @@ class Source:
         self._cached_member = (0, "", b"")
 
     def _member(self, file: int, name: str, most: int = MAX_MEMBER) -> bytes:
-        """Returns a member's bytes and caches the last one, because cards of one sample are opened one after another."""
+        """Returns a member's bytes and caches the last one,
+        because cards of one sample are opened one after another.
+        """
         cached = self._cached_member
         if cached[:2] == (file, name):
             return cached[2]
@@ -180,7 +197,11 @@ class Source:
 
 def blank_byte_order_mark(data: bytes) -> bytes:
     """Returns the bytes with blanks in place of a byte order mark, so that positions stay the same."""
-    return b" " * len(BYTE_ORDER_MARK) + data.removeprefix(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else data
+    return (
+        b" " * len(BYTE_ORDER_MARK) + data.removeprefix(BYTE_ORDER_MARK)
+        if data.startswith(BYTE_ORDER_MARK)
+        else data
+    )
 
 
 def decode_json(data: bytes) -> Any:
@@ -194,11 +215,14 @@ def decode_json(data: bytes) -> Any:
         try:
             return json.loads(repair_json(data))
         except (ValueError, RecursionError) as error:
-            raise TraceError(f"Invalid JSON: {error}. If the log has changed since it was read, load it again.") from None
+            raise TraceError(
+                f"Invalid JSON: {error}. If the log has changed since it was read, load it again."
+            ) from None
 
 
 def decode_typed(data: bytes, typed: Callable[[bytes], T], otherwise: Callable[[Mapping[str, Any]], T]) -> T:
-    """Returns ``typed(data)``, or where a field has another type than usual what ``otherwise`` makes of the record.
+    """Returns ``typed(data)``, or where a field has another type than usual what ``otherwise`` makes of the
+    record.
 
     Raises ``TraceError`` if the data is not JSON.  A record that is no object counts as an empty one.
     """
@@ -209,12 +233,18 @@ def decode_typed(data: bytes, typed: Callable[[bytes], T], otherwise: Callable[[
         return otherwise(record if isinstance(record, dict) else {})
 
 
-def _recover(ref: Ref, line: bytes, decode: Callable[[bytes], T], reason: str) -> Iterator[tuple[Ref, T] | Problem]:
-    """Yields the problem, then the objects of a line with two records but no newline between them, or with a few wrong bytes."""
+def _recover(
+    ref: Ref, line: bytes, decode: Callable[[bytes], T], reason: str
+) -> Iterator[tuple[Ref, T] | Problem]:
+    """Yields the problem, then the objects of a line with two records but no newline between them,
+    or with a few wrong bytes.
+    """
     records: list[tuple[Ref, T]] = []
     for start, piece in _objects(line):
         try:
-            records.append((Ref(ref.offset + start, len(piece), ref.line, ref.file), decode(repair_json(piece))))
+            records.append(
+                (Ref(ref.offset + start, len(piece), ref.line, ref.file), decode(repair_json(piece)))
+            )
         except DECODE_ERRORS:
             continue
     yield Problem(ref, reason, len(records))
@@ -242,7 +272,10 @@ _BRACE = re.compile(r"\{")
 
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|NaN|-?Infinity', re.DOTALL)
 """A string that does not end goes to the end of the text: it is searched only once."""
-_ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL)
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
+    re.DOTALL,
+)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _INVALID_BYTE = re.compile("[\udc80-\udcff]")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -251,8 +284,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def repair_json(data: bytes) -> bytes:
     """Returns as many bytes that are more likely to be valid JSON.
 
-    Replaces bytes that are not UTF-8 with ``?``, a byte order mark and control characters in strings with blanks, unpaired surrogates with
-    U+FFFD, and numbers that JSON does not have (``NaN``) with an empty text.
+    Replaces bytes that are not UTF-8 with ``?``, a byte order mark and control characters in strings with
+    blanks, unpaired surrogates with U+FFFD, and numbers that JSON does not have (``NaN``) with an empty text.
     """
     text = _INVALID_BYTE.sub("?", data.decode("utf-8", "surrogateescape")).encode()
     if text.startswith(BYTE_ORDER_MARK):

@@ -16,7 +16,17 @@ from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
 from nbtools.core.secret_search import Secret
 from nbtools.traces.following.growing_log import GrowingLog, file_states
-from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, Row, SampleResult, Session
+from nbtools.traces.model import (
+    Call,
+    ContextPart,
+    Event,
+    FileChange,
+    Problem,
+    RequestUsage,
+    Row,
+    SampleResult,
+    Session,
+)
 from nbtools.traces.parallel_reading import RowBatch, gc_paused, read_in_processes, read_rows
 from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.search import Hit, Searcher
@@ -34,15 +44,19 @@ if TYPE_CHECKING:
     from nbtools.traces.review.review import Review, Where
 
 _KEPT = frozenset({"_growing", "searcher"})
-"""What is kept of a trace that grows, because it can grow itself; everything else that was made of the rows is made again."""
+"""What is kept of a trace that grows, because it can grow itself;
+everything else that was made of the rows is made again.
+"""
 _FRESH = 600.0
 """Seconds after which nobody is writing to a log any longer, as far as one can tell."""
 
 
 def open_logs(paths: str | Path | Iterable[str | Path]) -> list[LogFile]:
-    """Opens each log once, in the given order. A path that occurs twice, or belongs to another of the logs, is not opened again.
+    """Opens each log once, in the given order.
+    A path that occurs twice, or belongs to another of the logs, is not opened again.
 
-    Raises ``TraceError`` for a path that cannot be opened or is in no known format, unless it belongs to another log.
+    Raises ``TraceError`` for a path that cannot be opened or is in no known format,
+    unless it belongs to another log.
     """
     logs: dict[Path, LogFile | TraceError] = {}
     for path in _expand(paths) if isinstance(paths, str | Path) else paths:
@@ -70,16 +84,19 @@ def _raise_error(log: LogFile | TraceError) -> LogFile:
 
 
 def _expand(pattern: str | Path) -> list[str]:
-    """Returns the paths that match a pattern. An existing path is returned as it is, even if it looks like a pattern."""
+    """Returns the paths that match a pattern.
+    An existing path is returned as it is, even if it looks like a pattern.
+    """
     expanded = Path(pattern).expanduser()
     return [str(expanded)] if expanded.exists() else sorted(glob.glob(str(expanded), recursive=True))  # noqa: PTH207 - it may be absolute
 
 
 class Trace:
-    """Session logs loaded into memory. Lists are in reading order; ``problems`` are the bytes that could not be read.
+    """Session logs loaded into memory. Lists are in reading order;
+    ``problems`` are the bytes that could not be read.
 
-    Of several logs, the lists have each record once: what a fork's log repeats of its parent's is only in ``batches``, which are the rows
-    of each log as they were read. ``repeats`` says for each log what that is.
+    Of several logs, the lists have each record once: what a fork's log repeats of its parent's is only in
+    ``batches``, which are the rows of each log as they were read. ``repeats`` says for each log what that is.
     """
 
     batches: tuple[RowBatch, ...]
@@ -101,10 +118,12 @@ class Trace:
             self._take_rows([*(rows or map(read_rows, self.readings))])
 
     def update(self) -> list[Row]:
-        """Reads what was written to the logs since they were read, and returns the rows that are new or different.
+        """Reads what was written to the logs since they were read,
+        and returns the rows that are new or different.
 
-        The lists are replaced by longer ones; a list that was taken before stays as it is. A row that has changed, such as a call that has
-        got its result, is another object with the same id. A log that cannot be read now keeps its rows.
+        The lists are replaced by longer ones; a list that was taken before stays as it is. A row that has
+        changed, such as a call that has got its result, is another object with the same id. A log that cannot
+        be read now keeps its rows.
         """
         with self._updating:
             changed = [row for log in self._growing for row in log.update()]
@@ -129,7 +148,9 @@ class Trace:
 
     def _forget(self) -> None:
         """Forgets what was made of the rows before."""
-        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+        for name in [
+            name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)
+        ]:
             if name not in _KEPT:
                 del self.__dict__[name]
         if "searcher" in vars(self):
@@ -148,13 +169,19 @@ class Trace:
         return time.time() - modified / 1e9 < _FRESH
 
     def facts(self) -> dict[str, Any]:
-        """Returns counts for a single log, by the names and rules of its format. Raises ``TraceError`` for several logs."""
+        """Returns counts for a single log, by the names and rules of its format.
+        Raises ``TraceError`` for several logs.
+        """
         if len(self.readings) != 1:
-            raise TraceError(f"facts() counts a single log, and this trace has {len(self.readings)}. Load each log by itself.")
+            raise TraceError(
+                f"facts() counts a single log, and this trace has {len(self.readings)}. Load each log by"
+                " itself."
+            )
         return facts_of(self, Trace([self.readings[0].strict()]) if self.problems else self)
 
     def sql(self, query: str) -> QueryResult:
-        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context samples labels signals``.
+        """Runs a DuckDB query over ``sessions events calls file_changes problems usage context samples labels
+        signals``.
 
         ``tables.COLUMNS`` lists their columns.
 
@@ -165,7 +192,8 @@ class Trace:
         return self._database.query(query)
 
     def search(self, text: str, limit: int = 50) -> tuple[Hit, ...]:
-        """Returns the first events and calls that contain these words, in reading order. Text that looks like code is matched literally.
+        """Returns the first events and calls that contain these words, in reading order.
+        Text that looks like code is matched literally.
 
         ``"two words"`` matches a phrase, ``begin*`` the beginning of a word. Case is ignored.
         """
@@ -176,7 +204,9 @@ class Trace:
 
         Raises ``TraceError`` where there is no such filter, or it has a chip that this log does not have.
         """
-        from nbtools.traces.explorer.saved_filters.rows import filtered_rows  # noqa: PLC0415 - loaded on first use
+        from nbtools.traces.explorer.saved_filters.rows import (  # noqa: PLC0415 - loaded on first use
+            filtered_rows,
+        )
 
         return filtered_rows(self, name)
 
@@ -189,17 +219,22 @@ class Trace:
         keep: Collection[str] = (),
         home: bool = True,
     ) -> Path:
-        """Writes a notebook of the trace: each call is a cell that can be run, with the recorded result as its output.
+        """Writes a notebook of the trace:
+        each call is a cell that can be run, with the recorded result as its output.
 
-        A ``lesson`` asks before each step what the reader would do, and folds what the agent did; notes of the review are speaker notes.
-        Secrets are removed, and the first cell says how many; ``redact``, ``keep`` and ``home`` are those of ``to_html``.
-        Returns its path. An existing file is never overwritten; the next free name beside it is used.
+        A ``lesson`` asks before each step what the reader would do, and folds what the agent did; notes of
+        the review are speaker notes. Secrets are removed, and the first cell says how many; ``redact``,
+        ``keep`` and ``home`` are those of ``to_html``. Returns its path. An existing file is never
+        overwritten; the next free name beside it is used.
         """
-        written: Path = extension("traces.write_notebook")(self, path, lesson=lesson, redact=redact, keep=keep, home=home)
+        written: Path = extension("traces.write_notebook")(
+            self, path, lesson=lesson, redact=redact, keep=keep, home=home
+        )
         return written
 
     def cost(self, *, prices: bool = False) -> Cost:
-        """Returns what the sessions cost, as recorded; with ``prices`` also by the price lists of ``genai-prices``, request by request.
+        """Returns what the sessions cost, as recorded;
+        with ``prices`` also by the price lists of ``genai-prices``, request by request.
 
         Raises ``TraceError`` where prices are wanted and genai-prices is not installed.
         """
@@ -226,7 +261,9 @@ class Trace:
 
     @cached_property
     def context(self) -> Rows[ContextPart]:
-        """The parts that were added to the models' contexts, by session and in reading order; computed on first access."""
+        """The parts that were added to the models' contexts, by session and in reading order;
+        computed on first access.
+        """
         parts: Rows[ContextPart] = Rows(ContextPart)
         for log, batch, repeats in zip(self.readings, self.batches, self.repeats, strict=True):
             builder = ContextBuilder()
@@ -234,7 +271,11 @@ class Trace:
                 builder.add(row)
             for session in batch.sessions:
                 found = builder.take(session.id)
-                parts.extend(found if repeats is None else (one for one in found if one.seq is None or repeats.is_counted([one.seq])))
+                parts.extend(
+                    found
+                    if repeats is None
+                    else (one for one in found if one.seq is None or repeats.is_counted([one.seq]))
+                )
                 parts.assign_log_file(log)
         return parts
 
@@ -247,19 +288,25 @@ class Trace:
         home: bool = True,
         notes: bool = False,
     ) -> Path:
-        """Writes one HTML file for other people, with the explorer and all steps. It needs no kernel and loads nothing.
+        """Writes one HTML file for other people, with the explorer and all steps.
+        It needs no kernel and loads nothing.
 
-        Secrets are removed: ``find_secrets`` lists them, ``redact`` are regular expressions of further ones, and ``keep`` the ids of those
-        that stay. With ``home``, home folders and the names of their owners become ``~``, with ``notes``, the review's notes, labels and
-        verdicts are in the file. The raw records of the log are not included.
-        Returns the path. An existing file is never overwritten; the next free name beside it is used.
+        Secrets are removed: ``find_secrets`` lists them, ``redact`` are regular expressions of further ones,
+        and ``keep`` the ids of those that stay. With ``home``, home folders and the names of their owners
+        become ``~``, with ``notes``, the review's notes, labels and verdicts are in the file. The raw records
+        of the log are not included. Returns the path. An existing file is never overwritten; the next free
+        name beside it is used.
         """
         from nbtools.traces.sharing.page import trace_to_html  # noqa: PLC0415 - loaded on first use
 
         return trace_to_html(self, path, redact, keep, home, notes)
 
     def find_secrets(
-        self, *, redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (), home: bool = True, notes: bool = False
+        self,
+        *,
+        redact: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] = (),
+        home: bool = True,
+        notes: bool = False,
     ) -> tuple[Secret, ...]:
         """Returns the secrets that ``to_html`` and the other exports remove.
 
@@ -279,11 +326,15 @@ class Trace:
 
     @property
     def labels(self) -> Rows[Label]:
-        """Notes, labels and verdicts in force, oldest first. Raises ``TraceError`` where the label file cannot be read."""
+        """Notes, labels and verdicts in force, oldest first.
+        Raises ``TraceError`` where the label file cannot be read.
+        """
         return label_rows(self)
 
     def label(self, where: Where, code: str, span: str = "") -> Label:
-        """Applies a code of the code book to a session, step or range: ``trace.label("46-52", "loop")``. Raises ``TraceError``."""
+        """Applies a code of the code book to a session, step or range: ``trace.label("46-52", "loop")``.
+        Raises ``TraceError``.
+        """
         return self.review.label(where, code, span)
 
     def note(self, where: Where, text: str, span: str = "") -> Label:
@@ -291,12 +342,16 @@ class Trace:
         return self.review.note(where, text, span)
 
     def verdict(self, where: Where, value: str, span: str = "") -> Label:
-        """Gives the verdict ``pass``, ``fail`` or ``defer`` on a session (``None``: the only one), step or range. Raises ``TraceError``."""
+        """Gives the verdict ``pass``, ``fail`` or ``defer`` on a session (``None``:
+        the only one), step or range. Raises ``TraceError``.
+        """
         return self.review.verdict(where, value, span)
 
     @property
     def signals(self) -> Rows[Signal]:
-        """Patterns worth a look, by the rules in ``nbtools.traces.review.signals.DEFINITIONS``. Raises ``TraceError``."""
+        """Patterns worth a look, by the rules in ``nbtools.traces.review.signals.DEFINITIONS``.
+        Raises ``TraceError``.
+        """
         return self.review.signals
 
     @cached_property
@@ -320,12 +375,14 @@ class Trace:
 def load(path: str | Path) -> Trace:
     """Loads the log at ``path`` with the files that belong to it.
 
-    Raises ``TraceError`` where it cannot be opened, its format is not known, or it contains nothing that the reader of its format knows.
+    Raises ``TraceError`` where it cannot be opened, its format is not known,
+    or it contains nothing that the reader of its format knows.
     """
     trace = Trace([open_log(Path(path).expanduser())])
     if any(problem.why == NO_KNOWN_STEPS for problem in trace.problems):
         raise TraceError(
-            f"{path} is read as {trace.readings[0].format.name}, but {NO_KNOWN_STEPS}. It may be empty, or of another version."
+            f"{path} is read as {trace.readings[0].format.name}, but {NO_KNOWN_STEPS}. It may be empty, or of"
+            " another version."
         )
     return trace
 
@@ -335,13 +392,15 @@ def load_many(paths: str | Path | Iterable[str | Path], *, workers: int = 1) -> 
 
     A file that belongs to another log is not loaded twice.
 
-    ``workers`` is the number of processes that read; more than one pays off from some hundred megabytes on. A script must then call this
-    below ``if __name__ == "__main__":``.
+    ``workers`` is the number of processes that read; more than one pays off from some hundred megabytes on. A
+    script must then call this below ``if __name__ == "__main__":``.
     """
     found = open_logs(paths)
     return Trace(found, read_in_processes(workers, found) if min(workers, len(found)) > 1 else None)
 
 
 def stream(path: str | Path) -> Iterator[Row]:
-    """Yields the same rows one by one without storing them, for a log that is larger than memory. Calls come when their result is known."""
+    """Yields the same rows one by one without storing them, for a log that is larger than memory.
+    Calls come when their result is known.
+    """
     return open_log(Path(path).expanduser()).rows()

@@ -28,7 +28,8 @@ def one_line(path: str) -> str:
 
 
 def is_inside(root: Path, path: Path) -> bool:
-    """Returns whether ``path`` is ``root`` or below it, compared by components: ``/a/bc`` is not inside ``/a/b``.
+    """Returns whether ``path`` is ``root`` or below it, compared by components:
+    ``/a/bc`` is not inside ``/a/b``.
 
     Both must be real paths.
     """
@@ -36,10 +37,12 @@ def is_inside(root: Path, path: Path) -> bool:
 
 
 def real_path(start: str, path: str) -> str:
-    """Returns the absolute path, without links and dots, to which ``path`` leads from the real folder ``start``.
+    """Returns the absolute path, without links and dots,
+    to which ``path`` leads from the real folder ``start``.
 
-    Components that do not exist yet are kept as written.  A ``..`` behind one raises ``OSError``, as in the kernel.  (``os.path.realpath``
-    would guess, and stops following links where a path grows long.)  Raises ``OSError``, and ``ToolFailure`` for a link in ``/proc``.
+    Components that do not exist yet are kept as written.  A ``..`` behind one raises ``OSError``, as in the
+    kernel.  (``os.path.realpath`` would guess, and stops following links where a path grows long.)  Raises
+    ``OSError``, and ``ToolFailure`` for a link in ``/proc``.
     """
     pending = _parts(path)
     current = os.sep if path.startswith(os.sep) else start
@@ -76,7 +79,10 @@ def resolve_inside(root: Path, path: str) -> Path:
     """Returns the real path to which ``path`` leads; see ``Workspace.resolve``."""
     if not path or "\0" in path:
         problem = "the path has a NUL character in it" if path else "the path is empty"
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(path)}{': ' if path else ''}{problem}. Name a file or folder.")
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS,
+            f"{printable_path(path)}{': ' if path else ''}{problem}. Name a file or folder.",
+        )
     try:
         real = Path(real_path(str(root), expand_home(path)))
     except OSError as error:
@@ -86,7 +92,10 @@ def resolve_inside(root: Path, path: str) -> Path:
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(path)}: {problem}") from None
     if not is_inside(root, real):
         target = "" if str(real) == path else f" (it leads to {printable_path(str(real))})"
-        message = f"{printable_path(path)} is outside the workspace{target}. Name a path in {printable_path(str(root))}."
+        message = (
+            f"{printable_path(path)} is outside the workspace{target}. Name a path in"
+            f" {printable_path(str(root))}."
+        )
         raise ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, message)
     return real
 
@@ -114,7 +123,10 @@ def _mode(path: str) -> int | None:
 
 def _through_proc(path: str) -> ToolFailure:
     """Returns the failure for a link in ``/proc``: its target depends on the process that reads it."""
-    reason = "goes through a link in /proc, whose target differs from process to process. Name the file or folder itself."
+    reason = (
+        "goes through a link in /proc, whose target differs from process to process. Name the file or folder"
+        " itself."
+    )
     return ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, f"{printable_path(path)} {reason}")
 
 

@@ -36,7 +36,8 @@ class NotRead:
 
 
 class ReadTracker:
-    """Tracks files by real path.  ``required``: whether an existing file must have been read before it is changed.
+    """Tracks files by real path.  ``required``:
+    whether an existing file must have been read before it is changed.
 
     Files are compared by content, never by modification time.
     """
@@ -48,7 +49,8 @@ class ReadTracker:
     def record(self, path: Path, data: bytes, view: ReadExtent | None = None) -> None:
         """Records that the file held ``data`` (its whole content) when ``view`` of it was read.
 
-        ``view=None``: the session itself has just written ``data``; parts that were unknown before stay unknown.
+        ``view=None``: the session itself has just written ``data``;
+        parts that were unknown before stay unknown.
         """
         previous = self._reads.get(path)
         digest = _digest(data)
@@ -61,7 +63,8 @@ class ReadTracker:
     def record_write(self, path: Path, data: bytes, *, whole: bool, stale: bool) -> None:
         """Records that the session has written ``data``, replacing the ``whole`` file or a part of it.
 
-        After the change of a part no more is known than before; nothing of the rest is known if the file was ``stale`` or not read.
+        After the change of a part no more is known than before;
+        nothing of the rest is known if the file was ``stale`` or not read.
         """
         view = ReadExtent.WHOLE if whole else ReadExtent.RANGE if stale or path not in self._reads else None
         self.record(path, data, view)
@@ -89,20 +92,27 @@ class ReadTracker:
         return previous is not None and previous.digest != _digest(current)
 
     def require_read(self, path: Path, subject: str, current: bytes, *, whole: bool) -> None:
-        """Raises ``ToolFailure`` (``edit_preparation_failure``) if reading first is required and the file was not read.
+        """Raises ``ToolFailure`` (``edit_preparation_failure``) if reading first is required and the file was
+        not read.
 
-        ``whole``: all of the file is replaced, so all of it must have been read, and it must not have changed since (``conflict``).  An
-        edit of a part needs no such check: the text to replace must still be there.
+        ``whole``: all of the file is replaced, so all of it must have been read, and it must not have changed
+        since (``conflict``).  An edit of a part needs no such check: the text to replace must still be there.
         """
         if not self.required:
             return
         previous = self._reads.get(path)
-        if previous is None or previous.view is ReadExtent.PARTIAL or (whole and previous.view is not ReadExtent.WHOLE):
+        if (
+            previous is None
+            or previous.view is ReadExtent.PARTIAL
+            or (whole and previous.view is not ReadExtent.WHOLE)
+        ):
             reason = "has not been read" if previous is None else "has been read only in part"
             message = f"{subject} {reason} in this session. Read it first, then change it."
             raise ToolFailure(ErrorCode.EDIT_PREPARATION_FAILURE, message, NotRead(previous is not None))
         if whole and previous.digest != _digest(current):
-            raise ToolFailure(ErrorCode.CONFLICT, f"{subject} has changed since it was read. Read it again, then change it.")
+            raise ToolFailure(
+                ErrorCode.CONFLICT, f"{subject} has changed since it was read. Read it again, then change it."
+            )
 
 
 _RANK = {ReadExtent.PARTIAL: 0, ReadExtent.RANGE: 1, ReadExtent.WHOLE: 2}

@@ -9,8 +9,9 @@ from collections.abc import Callable
 class Throttle:
     """Calls ``callback`` after each ``trigger``, but at most once every ``interval`` seconds.
 
-    The first call comes no earlier than ``first`` seconds after the start; triggers within an interval share one call at its end.
-    Belongs to the running event loop.  ``stop`` it when there is nothing more to report, after a ``flush`` if the last triggers matter.
+    The first call comes no earlier than ``first`` seconds after the start; triggers within an interval share
+    one call at its end.  Belongs to the running event loop.  ``stop`` it when there is nothing more to
+    report, after a ``flush`` if the last triggers matter.
     """
 
     def __init__(self, callback: Callable[[], None], interval: float = 0.1, *, first: float = 0.0) -> None:

@@ -31,14 +31,15 @@ T = TypeVar("T")
 class Workspace:
     """A folder and the services that tools use in it.
 
-    ``root`` is its real, absolute path; ``read_tracker`` records what the session has read, ``jobs`` are its background commands,
-    ``terminals`` its terminals, ``sandbox`` confines both.  ``journal`` records previous contents, ``command_snapshots`` what commands
-    change.  ``read_tokens`` is the most tokens of text that reading a file returns, None for no such limit.
-    ``reads_whole_lines``: whether reading returns long lines whole.  ``ignore_files`` and
-    ``reads_ignored`` are the settings of these names as they apply in the session's dialect, ``reads_recordings`` is whether audio and
-    video files are read, ``draws_pages`` whether pages of documents are drawn for a person.  ``open_notebooks`` gives access to notebooks
-    in the browser, ``model`` is the language model that tools may use.  ``job_listeners`` are called with each background command when it
-    has started and when it has ended.
+    ``root`` is its real, absolute path; ``read_tracker`` records what the session has read, ``jobs`` are its
+    background commands, ``terminals`` its terminals, ``sandbox`` confines both.  ``journal`` records previous
+    contents, ``command_snapshots`` what commands change.  ``read_tokens`` is the most tokens of text that
+    reading a file returns, None for no such limit.  ``reads_whole_lines``: whether reading returns long lines
+    whole.  ``ignore_files`` and ``reads_ignored`` are the settings of these names as they apply in the
+    session's dialect, ``reads_recordings`` is whether audio and video files are read, ``draws_pages`` whether
+    pages of documents are drawn for a person.  ``open_notebooks`` gives access to notebooks in the browser,
+    ``model`` is the language model that tools may use.  ``job_listeners`` are called with each background
+    command when it has started and when it has ended.
     """
 
     __slots__ = (
@@ -69,9 +70,13 @@ class Workspace:
             self.root = Path(os.path.realpath(folder, strict=True))
         except (OSError, ValueError) as error:
             why = (error.strerror if isinstance(error, OSError) else "") or str(error)
-            raise SessionError(f"The workspace {printable_path(folder)} cannot be used: {why}. Name a folder that exists.") from None
+            raise SessionError(
+                f"The workspace {printable_path(folder)} cannot be used: {why}. Name a folder that exists."
+            ) from None
         if not self.root.is_dir():
-            raise SessionError(f"The workspace {printable_path(folder)} is not a folder. Name a folder that exists.")
+            raise SessionError(
+                f"The workspace {printable_path(folder)} is not a folder. Name a folder that exists."
+            )
 
         self._command_folder = self.root
         self._hiding = ReadFilter(str(self.root), ())
@@ -137,7 +142,9 @@ class Workspace:
 
     @property
     def command_folder(self) -> Path:
-        """The folder in which the next command that carries its folder starts; the root if the folder is gone or has become a link."""
+        """The folder in which the next command that carries its folder starts;
+        the root if the folder is gone or has become a link.
+        """
         folder = self._command_folder
         return folder if folder.is_dir() and Path(os.path.realpath(folder)) == folder else self.root
 
@@ -154,10 +161,12 @@ class Workspace:
         self._settings = self.journal.settings = settings
 
     def resolve(self, path: str) -> Path:
-        """Returns the absolute path, without links and inside the workspace, to which ``path`` leads; it need not exist.
+        """Returns the absolute path, without links and inside the workspace, to which ``path`` leads;
+        it need not exist.
 
-        Relative paths start at the root, ``~`` is the home folder.  Raises ``ToolFailure``: ``path_not_in_workspace`` for a path that leads
-        outside (also through links), ``invalid_tool_params`` for one that no file system accepts.
+        Relative paths start at the root, ``~`` is the home folder.  Raises ``ToolFailure``:
+        ``path_not_in_workspace`` for a path that leads outside (also through links), ``invalid_tool_params``
+        for one that no file system accepts.
         """
         return resolve_inside(self.root, path)
 
@@ -177,19 +186,27 @@ class Workspace:
         return judged
 
     def resolve_to_read(self, path: str) -> Path:
-        """Does the same as ``resolve``, and also accepts files of full output, which are private to this user."""
+        """Does the same as ``resolve``, and also accepts files of full output,
+        which are private to this user.
+        """
         try:
             return self.resolve(path)
         except ToolFailure:
-            if os.path.isabs(path) and "\0" not in path and is_full_output(real := Path(os.path.realpath(path))):
+            if (
+                os.path.isabs(path)
+                and "\0" not in path
+                and is_full_output(real := Path(os.path.realpath(path)))
+            ):
                 return real
             raise
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Gitignore patterns of files that must not be read; those with ``//`` or ``~/`` start at the root of the disk.
+        """Gitignore patterns of files that must not be read;
+        those with ``//`` or ``~/`` start at the root of the disk.
 
-        Listings and searches leave such files out and say so; whether a path that is named may be read is decided by the policy.
+        Listings and searches leave such files out and say so;
+        whether a path that is named may be read is decided by the policy.
         """
         return self._hiding.patterns
 
@@ -203,21 +220,31 @@ class Workspace:
         return self._hiding
 
     def hides(self, path: str, *, folder: bool = False) -> bool:
-        """Returns whether the file or folder at ``path`` (relative to the root, or absolute) or a folder above it is hidden."""
+        """Returns whether the file or folder at ``path`` (relative to the root,
+        or absolute) or a folder above it is hidden.
+        """
         return self._hiding.hides(path, folder=folder)
 
-    async def sandboxed(self, argv: Sequence[str], folder: Path, *, terminal: bool = False) -> SandboxedCommand:
-        """Returns ``argv`` as the settings want it run: in the sandbox, or as it is.  Raises ``ToolFailure`` if it must not run."""
+    async def sandboxed(
+        self, argv: Sequence[str], folder: Path, *, terminal: bool = False
+    ) -> SandboxedCommand:
+        """Returns ``argv`` as the settings want it run: in the sandbox, or as it is.
+        Raises ``ToolFailure`` if it must not run.
+        """
         return await self.sandbox.wrap(argv, folder, self.settings, self._hiding, terminal=terminal)
 
     def relative(self, path: Path) -> str:
-        """Returns an absolute ``path`` relative to the root: ``.`` for the root itself, unchanged if it is outside."""
+        """Returns an absolute ``path`` relative to the root:
+        ``.`` for the root itself, unchanged if it is outside.
+        """
         return path.relative_to(self.root).as_posix() if is_inside(self.root, path) else str(path)
 
     def spellings(self, path: str) -> tuple[str, ...]:
-        """Returns the names by which a rule may mean ``path``: where it leads, and the path as written if a link makes it another.
+        """Returns the names by which a rule may mean ``path``:
+        where it leads, and the path as written if a link makes it another.
 
-        Both are relative to the root; only a file of full output is absolute.  Raises ``ToolFailure`` as ``resolve`` does.
+        Both are relative to the root; only a file of full output is absolute.
+        Raises ``ToolFailure`` as ``resolve`` does.
         """
         return self._names(path, self.resolve_to_read(path))
 

@@ -1,4 +1,5 @@
-"""Wrappers that add caching, retries, limits, logging or approval to any tools; each returns a toolset, so they compose.
+"""Wrappers that add caching, retries, limits, logging or approval to any tools;
+each returns a toolset, so they compose.
 
 >>> tools = logged(retrying(rate_limited(docs, 30, per=60)))
 >>> session = Session(".", tools=[*builtin, *cached(tools.prefixed("docs_"), seconds=300).values()])
@@ -48,5 +49,7 @@ def __getattr__(name: str) -> Any:
     try:
         value = globals()[name] = getattr(import_module(f"nbtools.wrappers.{module}"), name)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f'{name} needs {error.name}: pip install "nbtools-agent[wrappers]"', name=error.name) from error
+        raise ModuleNotFoundError(
+            f'{name} needs {error.name}: pip install "nbtools-agent[wrappers]"', name=error.name
+        ) from error
     return value

@@ -20,7 +20,8 @@ from nbtools.wrappers.wrapper import Tools, WrapperTool, iterate_tools
 class ResultCache:
     """The cached results of one toolset.
 
-    ``changes`` counts the calls that may have invalidated them; a result computed during such a call is not stored.
+    ``changes`` counts the calls that may have invalidated them;
+    a result computed during such a call is not stored.
     """
 
     def __init__(self, seconds: float, most: int) -> None:
@@ -44,7 +45,11 @@ class CachedTool(WrapperTool):
         if key is None:
             return await invocation.execute(update_output)
         cached_result = self._answers.results.get(key)
-        return cached_result if cached_result is not None else await self._execute(key, invocation, update_output)
+        return (
+            cached_result
+            if cached_result is not None
+            else await self._execute(key, invocation, update_output)
+        )
 
     async def _change(self, invocation: AnyToolInvocation, update_output: UpdateOutput | None) -> ToolResult:
         self._answers.clear()
@@ -53,7 +58,9 @@ class CachedTool(WrapperTool):
         finally:
             self._answers.clear()
 
-    async def _execute(self, key: Hashable, invocation: AnyToolInvocation, update_output: UpdateOutput | None) -> ToolResult:
+    async def _execute(
+        self, key: Hashable, invocation: AnyToolInvocation, update_output: UpdateOutput | None
+    ) -> ToolResult:
         before = self._answers.changes
         result = await invocation.execute(update_output)
         if result.ok and before == self._answers.changes and key == _key(self.name, invocation):
@@ -62,7 +69,9 @@ class CachedTool(WrapperTool):
 
 
 def _key(tool: str, invocation: AnyToolInvocation) -> Hashable | None:
-    """Returns a key of the call and its files' state; None where that is unknown, as a folder's stamp says nothing of its content."""
+    """Returns a key of the call and its files' state;
+    None where that is unknown, as a folder's stamp says nothing of its content.
+    """
     stamps = [stamp(location.path) for location in invocation.tool_locations()]
     return None if None in stamps else (tool, _text(invocation.params), tuple(stamps))
 
@@ -76,8 +85,9 @@ def _text(params: BaseModel | Mapping[str, Any] | object) -> str:
 def cached(tools: Tools, seconds: float = 60, *, most: int = 256) -> Toolset:
     """Returns the cached result of an identical call for ``seconds``; caches at most ``most`` results.
 
-    Caches successful read-only calls whose locations are files, not folders.  A change to such a file, and any call through the same
-    toolset that changes something, invalidates the cache; so wrap tools that write together with those that read.
+    Caches successful read-only calls whose locations are files, not folders.  A change to such a file, and
+    any call through the same toolset that changes something, invalidates the cache; so wrap tools that write
+    together with those that read.
     """
     answers = ResultCache(seconds, most)
     return Toolset(CachedTool(tool, answers) for tool in iterate_tools(tools))

@@ -32,18 +32,34 @@ class LoggedTool(WrapperTool):
     def _log(self, invocation: AnyToolInvocation, began: float, error: ToolError | str | None) -> None:
         level = self._level if error is None else logging.WARNING
         seconds = time.perf_counter() - began
-        outcome = "ok" if error is None else f"{error.code}: {error.message}" if isinstance(error, ToolError) else error
-        self._logger.log(level, "%s(%s) %.3f s %s", self.name, self._short(str(invocation.params)), seconds, self._short(outcome))
+        outcome = (
+            "ok"
+            if error is None
+            else f"{error.code}: {error.message}"
+            if isinstance(error, ToolError)
+            else error
+        )
+        self._logger.log(
+            level,
+            "%s(%s) %.3f s %s",
+            self.name,
+            self._short(str(invocation.params)),
+            seconds,
+            self._short(outcome),
+        )
 
     def _short(self, text: str) -> str:
         line = text.replace("\n", "\\n")
         return line if len(line) <= self._longest else f"{line[: self._longest - 1]}…"
 
 
-def logged(tools: Tools, logger: logging.Logger | str = "nbtools", *, level: int = logging.INFO, longest: int = 200) -> Toolset:
+def logged(
+    tools: Tools, logger: logging.Logger | str = "nbtools", *, level: int = logging.INFO, longest: int = 200
+) -> Toolset:
     """Logs one line per call: the tool, its parameters, the seconds it took and its outcome.
 
-    Parameters and outcome are truncated to ``longest`` characters.  Successful calls are logged at ``level``, failed ones as warnings.
+    Parameters and outcome are truncated to ``longest`` characters.
+    Successful calls are logged at ``level``, failed ones as warnings.
     """
     target = logging.getLogger(logger) if isinstance(logger, str) else logger
     return Toolset(LoggedTool(tool, target, level, longest) for tool in iterate_tools(tools))

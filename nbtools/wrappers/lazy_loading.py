@@ -16,7 +16,12 @@ class LazyTool(DeclarativeTool[Any]):
     """A tool described before it is created; ``made`` is the tool itself, from the first call on."""
 
     def __init__(
-        self, make: Callable[[], AnyToolBuilder], name: str, description: str, parameters: type[BaseModel] | Mapping[str, Any], kind: Kind
+        self,
+        make: Callable[[], AnyToolBuilder],
+        name: str,
+        description: str,
+        parameters: type[BaseModel] | Mapping[str, Any],
+        kind: Kind,
     ) -> None:
         self.name = self.display_name = name
         self.description = description
@@ -44,7 +49,10 @@ class LazyTool(DeclarativeTool[Any]):
     def _checked(self, made: AnyToolBuilder) -> AnyToolBuilder:
         # The policy has already decided by the declared kind and ``asks``.
         if made.kind is not self.kind or made.asks != self.asks:
-            raise TypeError(f"the tool {self.name} was declared as {self.kind} (asks: {self.asks}) but is {made.kind} (asks: {made.asks})")
+            raise TypeError(
+                f"the tool {self.name} was declared as {self.kind} (asks: {self.asks}) but is {made.kind}"
+                f" (asks: {made.asks})"
+            )
         return made
 
 
@@ -59,7 +67,8 @@ def lazy(
 ) -> LazyTool:
     """Returns a tool that ``make`` creates when it is first called.
 
-    The other arguments must describe the created tool.  The first call raises ``TypeError`` when ``kind`` or ``asks`` differ.
+    The other arguments must describe the created tool.
+    The first call raises ``TypeError`` when ``kind`` or ``asks`` differ.
     """
     tool = LazyTool(make, name, description, parameters, Kind(kind))
     tool.asks = asks

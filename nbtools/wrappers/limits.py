@@ -42,7 +42,10 @@ class TimeLimitedTool(WrapperTool):
         except TimeoutError:
             if not limit.expired():
                 raise
-            message = f"{self.name} was stopped after {self._seconds:g} seconds. Request less at once, or raise its time limit."
+            message = (
+                f"{self.name} was stopped after {self._seconds:g} seconds. Request less at once, or raise its"
+                " time limit."
+            )
             raise ToolFailure(ErrorCode.TIMEOUT, message) from None
 
 

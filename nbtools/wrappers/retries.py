@@ -6,7 +6,15 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import cast
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, retry_if_result, stop_after_attempt, wait_exponential, wait_random
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    retry_if_result,
+    stop_after_attempt,
+    wait_exponential,
+    wait_random,
+)
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
@@ -30,7 +38,13 @@ class RetryingTool(WrapperTool):
     """Waits about ``first`` seconds before the first retry and doubles that each time, up to ``longest``."""
 
     def __init__(
-        self, tool: AnyToolBuilder, attempts: int, first: float, longest: float, codes: Collection[ErrorCode], changing: bool
+        self,
+        tool: AnyToolBuilder,
+        attempts: int,
+        first: float,
+        longest: float,
+        codes: Collection[ErrorCode],
+        changing: bool,
     ) -> None:
         super().__init__(tool)
         self._attempts = attempts
@@ -52,7 +66,9 @@ class RetryingTool(WrapperTool):
         return cast("ToolResult", await retry(invocation.execute, update_output))
 
     def _is_transient_error(self, error: BaseException) -> bool:
-        return isinstance(error, ConnectionError | TimeoutError) or (isinstance(error, ToolFailure) and self._is_transient(error.code))
+        return isinstance(error, ConnectionError | TimeoutError) or (
+            isinstance(error, ToolFailure) and self._is_transient(error.code)
+        )
 
     def _is_transient(self, code: ErrorCode | None) -> bool:
         return code in self._codes
@@ -67,7 +83,11 @@ def _last(state: RetryCallState) -> ToolResult:
         result = cast("ToolResult", state.outcome.result())
     except ToolFailure as failure:
         raise ToolFailure(failure.code, failure.message + attempts, failure.data) from None
-    return result if result.error is None else replace(result, error=replace(result.error, message=result.error.message + attempts))
+    return (
+        result
+        if result.error is None
+        else replace(result, error=replace(result.error, message=result.error.message + attempts))
+    )
 
 
 def retrying(
@@ -79,9 +99,13 @@ def retrying(
     codes: Collection[ErrorCode] = TRANSIENT,
     changing: bool = False,
 ) -> Toolset:
-    """Retries a call that failed with one of ``codes`` or a broken connection, with at most ``attempts`` attempts in all.
+    """Retries a call that failed with one of ``codes`` or a broken connection,
+    with at most ``attempts`` attempts in all.
 
-    It waits about ``first`` seconds before the first retry and doubles that each time, up to ``longest``.  Calls that change something
-    may have done so before they failed, so they are not retried unless ``changing``.
+    It waits about ``first`` seconds before the first retry and doubles that each time, up to ``longest``.
+    Calls that change something may have done so before they failed, so they are not retried unless
+    ``changing``.
     """
-    return Toolset(RetryingTool(tool, attempts, first, longest, codes, changing) for tool in iterate_tools(tools))
+    return Toolset(
+        RetryingTool(tool, attempts, first, longest, codes, changing) for tool in iterate_tools(tools)
+    )

@@ -44,7 +44,13 @@ class SequenceTool(BaseDeclarativeTool[Any]):
     can_update_output = True
 
     def __init__(
-        self, name: str, description: str, steps: Sequence[Step], call: Call, parameters: type[BaseModel] | Mapping[str, Any], kind: Kind
+        self,
+        name: str,
+        description: str,
+        steps: Sequence[Step],
+        call: Call,
+        parameters: type[BaseModel] | Mapping[str, Any],
+        kind: Kind,
     ) -> None:
         self.name = self.display_name = name
         self.description = description
@@ -80,26 +86,47 @@ class SequenceInvocation(BaseToolInvocation[Any]):
         return self._combined(results)
 
     async def _run(self, step: Step, results: tuple[ToolResult, ...]) -> ToolResult:
-        arguments = step.arguments(SoFar(self.params, results)) if callable(step.arguments) else step.arguments
+        arguments = (
+            step.arguments(SoFar(self.params, results)) if callable(step.arguments) else step.arguments
+        )
         return await self.tool.call(step.tool, arguments)
 
     def _failed(self, results: tuple[ToolResult, ...], error: ToolError) -> ToolResult:
         number = len(results)
-        before = "no earlier step ran" if number == 1 else f"{number - 1} earlier step{'s' if number > 2 else ''} succeeded"
-        summary = f"Step {number} of {len(self.tool.steps)} ({self.tool.steps[number - 1].tool}) failed, {before}"
-        return replace(self._combined(results), error=ToolError(error.code, f"{summary}: {error.message}"), summary=summary)
+        before = (
+            "no earlier step ran"
+            if number == 1
+            else f"{number - 1} earlier step{'s' if number > 2 else ''} succeeded"
+        )
+        summary = (
+            f"Step {number} of {len(self.tool.steps)} ({self.tool.steps[number - 1].tool}) failed, {before}"
+        )
+        return replace(
+            self._combined(results),
+            error=ToolError(error.code, f"{summary}: {error.message}"),
+            summary=summary,
+        )
 
     def _combined(self, results: tuple[ToolResult, ...]) -> ToolResult:
-        texts = [f"[{step.tool}]\n{_text(result)}" for step, result in zip(self.tool.steps, results, strict=False)]
+        texts = [
+            f"[{step.tool}]\n{_text(result)}" for step, result in zip(self.tool.steps, results, strict=False)
+        ]
         count = len(results)
         return ToolResult(
-            "\n\n".join(texts), "\n\n".join(texts), summary=f"{count} step{'' if count == 1 else 's'}", data=SequenceData(results)
+            "\n\n".join(texts),
+            "\n\n".join(texts),
+            summary=f"{count} step{'' if count == 1 else 's'}",
+            data=SequenceData(results),
         )
 
 
 def _text(result: ToolResult) -> str:
     content = result.llm_content
-    return content if isinstance(content, str) else "\n".join(str(part["text"]) for part in content if "text" in part)
+    return (
+        content
+        if isinstance(content, str)
+        else "\n".join(str(part["text"]) for part in content if "text" in part)
+    )
 
 
 def sequence(
@@ -113,7 +140,7 @@ def sequence(
 ) -> SequenceTool:
     """Returns a tool that makes several calls in order and stops at the first that fails, naming it.
 
-    ``call`` is ``session.call``: policy, approval and recording apply to each step.  ``kind``: a sequence whose steps change something
-    must not be declared read-only.
+    ``call`` is ``session.call``: policy, approval and recording apply to each step.  ``kind``: a sequence
+    whose steps change something must not be declared read-only.
     """
     return SequenceTool(name, description, steps, call, parameters, Kind(kind))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
-from nbtools.core.confirmation import FileChoice, ToolCallConfirmationDetails, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.confirmation import (
+    FileChoice,
+    ToolCallConfirmationDetails,
+    ToolConfirmationOutcome,
+    ToolConfirmationPayload,
+)
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import (
     AnyToolBuilder,
@@ -31,7 +36,9 @@ def iterate_tools(tools: Tools) -> Iterator[AnyToolBuilder]:
 
 
 class WrapperTool:
-    """Wraps a tool.  Override ``run`` to do something around ``execute``, ``asks_for`` to require approval of single calls."""
+    """Wraps a tool.  Override ``run`` to do something around ``execute``,
+    ``asks_for`` to require approval of single calls.
+    """
 
     def __init__(self, tool: AnyToolBuilder) -> None:
         self.tool = tool
@@ -131,7 +138,9 @@ class WrapperInvocation:
     async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
         return await self.inner.should_confirm_execute()
 
-    async def on_confirm(self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None) -> None:
+    async def on_confirm(
+        self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None
+    ) -> None:
         await self.inner.on_confirm(outcome, payload)
 
     def select(self, files: Sequence[FileChoice]) -> WrapperInvocation:
@@ -152,9 +161,15 @@ class WrapperContext:
     def __init__(self, context: ModifyContext[Any]) -> None:
         self._context = context
 
-    def create_updated_params(self, original_content: str | None, new_content: str, params: Any) -> Mapping[str, Any]:
+    def create_updated_params(
+        self, original_content: str | None, new_content: str, params: Any
+    ) -> Mapping[str, Any]:
         return self._context.create_updated_params(original_content, new_content, params)
 
-    def remember_proposal(self, invocation: ToolInvocation[Any], proposed_content: str) -> ToolInvocation[Any]:
+    def remember_proposal(
+        self, invocation: ToolInvocation[Any], proposed_content: str
+    ) -> ToolInvocation[Any]:
         wrapped = cast("WrapperInvocation", invocation)
-        return WrapperInvocation(wrapped.wrapper, self._context.remember_proposal(wrapped.inner, proposed_content))
+        return WrapperInvocation(
+            wrapped.wrapper, self._context.remember_proposal(wrapped.inner, proposed_content)
+        )

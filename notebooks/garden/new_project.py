@@ -1,4 +1,6 @@
-"""Makes a project with the server of the garden in its ``.mcp.json``: ``%run garden/new_project.py scratch/garden``."""
+"""Makes a project with the server of the garden in its ``.mcp.json``:
+``%run garden/new_project.py scratch/garden``.
+"""
 
 import json
 import shutil

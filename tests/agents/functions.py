@@ -18,7 +18,9 @@ Step: TypeAlias = str | Sequence[Call | str]
 
 
 class Script(FunctionModel):
-    """One step a request; ``seen`` are the messages of each, ``told`` the tools' names and the instructions."""
+    """One step a request; ``seen`` are the messages of each,
+    ``told`` the tools' names and the instructions.
+    """
 
     def __init__(self, *steps: Step) -> None:
         self.steps = list(steps)
@@ -29,9 +31,18 @@ class Script(FunctionModel):
     async def _whole(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         """Returns the words and calls for a client that does not stream."""
         said = [part async for part in self._answer(messages, info)]
-        calls = [call for part in said if isinstance(part, dict) for call in part.values() if isinstance(call, DeltaToolCall)]
+        calls = [
+            call
+            for part in said
+            if isinstance(part, dict)
+            for call in part.values()
+            if isinstance(call, DeltaToolCall)
+        ]
         text = "".join(part for part in said if isinstance(part, str))
-        parts = [ToolCallPart(call.name or "", call.json_args, tool_call_id=call.tool_call_id or "") for call in calls]
+        parts = [
+            ToolCallPart(call.name or "", call.json_args, tool_call_id=call.tool_call_id or "")
+            for call in calls
+        ]
         return ModelResponse([*([TextPart(text)] if text else []), *parts])
 
     async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
@@ -41,7 +52,9 @@ class Script(FunctionModel):
         for number, part in enumerate([step] if isinstance(step, str) else step):
             if not isinstance(part, str):
                 name, arguments = part
-                yield {number: DeltaToolCall(name, _json(arguments), tool_call_id=f"{len(self.seen)}.{number}")}
+                yield {
+                    number: DeltaToolCall(name, _json(arguments), tool_call_id=f"{len(self.seen)}.{number}")
+                }
             elif part.startswith("~"):
                 yield {number: DeltaThinkingPart(content=part[1:])}
             else:

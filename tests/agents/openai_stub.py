@@ -1,4 +1,6 @@
-"""A server on loopback that speaks OpenAI's chat completions: answers each request with the next of its script, streamed."""
+"""A server on loopback that speaks OpenAI's chat completions:
+answers each request with the next of its script, streamed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from pydantic_ai.providers.openai import OpenAIProvider
 class Says:
     """Pieces of text, thoughts before them, then calls (id, name, arguments as JSON).
 
-    Before piece ``waits_at`` it waits for ``gate`` and sets ``reached``; at piece ``breaks_at`` the connection ends.
+    Before piece ``waits_at`` it waits for ``gate`` and sets ``reached``;
+    at piece ``breaks_at`` the connection ends.
     """
 
     pieces: tuple[str, ...] = ()
@@ -97,10 +100,23 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _complete(self, reply: Says) -> None:
         """Answers a request that wants the message in one piece."""
-        calls = [{"id": id_, "type": "function", "function": {"name": name, "arguments": text}} for id_, name, text in reply.calls]
-        message = {"role": "assistant", "content": "".join(reply.pieces) or None, **({"tool_calls": calls} if calls else {})}
+        calls = [
+            {"id": id_, "type": "function", "function": {"name": name, "arguments": text}}
+            for id_, name, text in reply.calls
+        ]
+        message = {
+            "role": "assistant",
+            "content": "".join(reply.pieces) or None,
+            **({"tool_calls": calls} if calls else {}),
+        }
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-        fields = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini", "choices": [choice]}
+        fields = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "gpt-4o-mini",
+            "choices": [choice],
+        }
         self._whole(200, {**fields, "usage": {**reply.usage, "total_tokens": 0}}, {})
 
     def _whole(self, status: int, fields: dict[str, Any], headers: dict[str, str]) -> None:
@@ -126,7 +142,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._chunk({"content": piece})
         for index, (id_, name, arguments) in enumerate(reply.calls):
             function = {"name": name, "arguments": arguments}
-            self._chunk({"tool_calls": [{"index": index, "id": id_, "type": "function", "function": function}]})
+            self._chunk(
+                {"tool_calls": [{"index": index, "id": id_, "type": "function", "function": function}]}
+            )
         self._chunk({}, "tool_calls" if reply.calls else "stop")
         self._send({"choices": [], "usage": {**reply.usage, "total_tokens": 0}})
         self._write(b"data: [DONE]\n\n")
@@ -139,10 +157,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._write(b": still here\n\n")
 
     def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> None:
-        self._send({"choices": [{"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": reason}]})
+        self._send(
+            {"choices": [{"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": reason}]}
+        )
 
     def _send(self, fields: dict[str, Any]) -> None:
-        chunk = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o-mini", **fields}
+        chunk = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "gpt-4o-mini",
+            **fields,
+        }
         self._write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
 
     def _write(self, data: bytes) -> None:

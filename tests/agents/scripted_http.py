@@ -1,4 +1,6 @@
-"""A provider's server on loopback: answers each request with the next of what it was given, and keeps what it was asked."""
+"""A provider's server on loopback: answers each request with the next of what it was given,
+and keeps what it was asked.
+"""
 
 from __future__ import annotations
 
@@ -61,14 +63,19 @@ def provider(*replies: Any) -> Iterator[Provider]:
 
 def chat(content: str | None = None, calls: tuple[Call, ...] = (), finish: str = "") -> dict[str, Any]:
     """An answer of OpenAI's chat completions."""
-    tool_calls = [{"id": i, "type": "function", "function": {"name": name, "arguments": _json(args)}} for i, name, args in calls]
+    tool_calls = [
+        {"id": i, "type": "function", "function": {"name": name, "arguments": _json(args)}}
+        for i, name, args in calls
+    ]
     message = {"role": "assistant", "content": content, **({"tool_calls": tool_calls} if calls else {})}
     return {
         "id": "c1",
         "object": "chat.completion",
         "created": 1,
         "model": "stub-1",
-        "choices": [{"index": 0, "message": message, "finish_reason": finish or ("tool_calls" if calls else "stop")}],
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": finish or ("tool_calls" if calls else "stop")}
+        ],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
     }
 
@@ -78,7 +85,14 @@ def response(content: str = "", calls: tuple[Call, ...] = ()) -> dict[str, Any]:
     text = {"type": "output_text", "text": content, "annotations": []}
     message = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [text]}
     called = [
-        {"type": "function_call", "id": f"f{i}", "call_id": i, "name": name, "arguments": _json(args), "status": "completed"}
+        {
+            "type": "function_call",
+            "id": f"f{i}",
+            "call_id": i,
+            "name": name,
+            "arguments": _json(args),
+            "status": "completed",
+        }
         for i, name, args in calls
     ]
     return {

@@ -1,4 +1,6 @@
-"""An agent works with a session's tools: told in order, asked, refused, changed, stopped, limited; its history can be gone on with."""
+"""An agent works with a session's tools: told in order, asked, refused, changed, stopped, limited;
+its history can be gone on with.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ from pydantic_ai import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from nbtools import Agent, AgentError, Limits, Policy, Session, ToolConfirmationOutcome, ToolConfirmationPayload, tool
+from nbtools import (
+    Agent,
+    AgentError,
+    Limits,
+    Policy,
+    Session,
+    ToolConfirmationOutcome,
+    ToolConfirmationPayload,
+    tool,
+)
 from nbtools.agents.events import Answer
 from nbtools.agents.usage import Usage
 from nbtools.testing import ONCE, ScriptedConfirmer, modify, temporary_workspace
@@ -41,9 +52,15 @@ def prompts(messages: list[ModelMessage]) -> list[str]:
 
 def unanswered(messages: list[ModelMessage]) -> set[str]:
     asked = {
-        part.tool_call_id for one in messages if isinstance(one, ModelResponse) for part in one.parts if isinstance(part, ToolCallPart)
+        part.tool_call_id
+        for one in messages
+        if isinstance(one, ModelResponse)
+        for part in one.parts
+        if isinstance(part, ToolCallPart)
     }
-    return asked - {part.tool_call_id for one in messages for part in one.parts if isinstance(part, ToolReturnPart)}
+    return asked - {
+        part.tool_call_id for one in messages for part in one.parts if isinstance(part, ToolReturnPart)
+    }
 
 
 async def test_a_run_reports_its_events_in_order_and_answers(root: Path) -> None:
@@ -56,7 +73,13 @@ async def test_a_run_reports_its_events_in_order_and_answers(root: Path) -> None
     assert first == ["~Let me see.", '"I look. ', "step 1"]
     assert rest[-2:] == ['"It says one. ', "step 2"]
     for name in ("read", "ls"):
-        assert [line.split(" ")[-1] for line in rest if name in line] == [name, "validating", "scheduled", "executing", "success"]
+        assert [line.split(" ")[-1] for line in rest if name in line] == [
+            name,
+            "validating",
+            "scheduled",
+            "executing",
+            "success",
+        ]
     assert (answer.ok, answer.text.strip(), answer.stopped) == (True, "It says one.", "")
     assert (answer.usage.requests, answer.usage.calls, answer.usage.cost) == (2, 2, None)
     assert agent.usage == answer.usage
@@ -90,10 +113,15 @@ async def test_tools_have_the_names_of_the_dialect(root: Path) -> None:
 
 async def test_refusals_and_changes_reach_the_model(root: Path) -> None:
     no = type(ONCE)(ToolConfirmationOutcome.CANCEL, reason="not that one")
-    other = type(ONCE)(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"command": "echo mine"}))
+    other = type(ONCE)(
+        ToolConfirmationOutcome.MODIFY_WITH_EDITOR,
+        ToolConfirmationPayload(arguments={"command": "echo mine"}),
+    )
     confirmer = ScriptedConfirmer(ONCE, no, modify("theirs\n"), ONCE, other, ONCE)
     write: Callable[[str], Any] = lambda text: ("write", {"path": "new.txt", "content": text})  # noqa: E731
-    model = Script([write("yes\n")], [write("no\n")], [write("ours\n")], [("shell", {"command": "echo ours"})], "Done.")
+    model = Script(
+        [write("yes\n")], [write("no\n")], [write("ours\n")], [("shell", {"command": "echo ours"})], "Done."
+    )
     async with Session(root, confirmer=confirmer) as session:
         answer = await Agent(session, model).run("go")
     assert answer.ok
@@ -104,11 +132,18 @@ async def test_refusals_and_changes_reach_the_model(root: Path) -> None:
     assert "changed the call before it ran" not in model.answered(3)[0]
     assert (root / "new.txt").read_text() == "theirs\n"
     assert "mine" in model.answered(4)[0]
-    assert '[The person changed the call before it ran; it ran with command="echo mine"]' in model.answered(4)[0]
+    assert (
+        '[The person changed the call before it ran; it ran with command="echo mine"]' in model.answered(4)[0]
+    )
 
 
 async def test_mistakes_of_the_model_are_returned_to_it(root: Path) -> None:
-    wrong = [("read", '{"path": '), ("nonsense", {}), ("read", {"pfad": "a.txt"}), ("read", {"path": "nowhere"})]
+    wrong = [
+        ("read", '{"path": '),
+        ("nonsense", {}),
+        ("read", {"pfad": "a.txt"}),
+        ("read", {"path": "nowhere"}),
+    ]
     model = Script(*[[one] for one in wrong], "I give up.")
     async with Session(root, policy=YOLO) as session:
         answer = await Agent(session, model).run("go")
@@ -188,7 +223,10 @@ async def test_stopped_in_the_middle_of_calls(root: Path) -> None:
         answer = await running
         assert answer.stopped == "you stopped it"
         assert not session.active
-        assert {call.request.name: call.state for call in session.history} == {"read": "success", "wait_for_ever": "cancelled"}
+        assert {call.request.name: call.state for call in session.history} == {
+            "read": "success",
+            "wait_for_ever": "cancelled",
+        }
         assert not unanswered(agent.messages)
         assert (await agent.run("and now?")).ok
     assert "one" in str(model.seen[1])
@@ -240,7 +278,9 @@ async def test_stopped_before_it_has_begun(root: Path) -> None:
 
 async def test_a_function_that_does_not_stream_is_reported_too(root: Path) -> None:
     def whole(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        return ModelResponse([TextPart("I look."), ToolCallPart(*READ)] if len(messages) == 1 else [TextPart("Done.")])
+        return ModelResponse(
+            [TextPart("I look."), ToolCallPart(*READ)] if len(messages) == 1 else [TextPart("Done.")]
+        )
 
     heard = Heard()
     async with Session(root, policy=YOLO) as session:
@@ -256,7 +296,9 @@ async def test_a_function_that_does_not_stream_is_reported_too(root: Path) -> No
         ("nobody:nothing", "The model 'nobody:nothing' does not exist"),
     ],
 )
-async def test_unavailable_models_are_an_error_in_one_line(root: Path, name: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unavailable_models_are_an_error_in_one_line(
+    root: Path, name: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
@@ -264,7 +306,9 @@ async def test_unavailable_models_are_an_error_in_one_line(root: Path, name: str
         agent = Agent(session, name)
         with pytest.raises(AgentError) as raised:
             await agent.run("go")
-        assert words in str(raised.value) or (name.startswith("anthropic") and "ANTHROPIC_API_KEY" in str(raised.value))
+        assert words in str(raised.value) or (
+            name.startswith("anthropic") and "ANTHROPIC_API_KEY" in str(raised.value)
+        )
         assert "\n" not in str(raised.value)
         agent.model = "test"
         assert (await agent.run("go")).ok

@@ -27,16 +27,37 @@ def root() -> Iterator[Path]:
 async def test_steps_texts_thoughts_calls_and_what_they_cost(root: Path) -> None:
     heard = Heard()
     write = ("call_2", "write", '{"path": "b.txt", "content": "two\\n"}')
-    with stub(Says(("I ", "look."), (READ, write), ("Well, ", "well.")), Says(("It says ", "one."), usage=CACHED)) as server:
-        async with Session(root, policy=Policy(allow=("read",)), confirmer=ScriptedConfirmer(ONCE)) as session:
+    with stub(
+        Says(("I ", "look."), (READ, write), ("Well, ", "well.")), Says(("It says ", "one."), usage=CACHED)
+    ) as server:
+        async with Session(
+            root, policy=Policy(allow=("read",)), confirmer=ScriptedConfirmer(ONCE)
+        ) as session:
             agent = Agent(session, server.model())
             answer = await agent.run("go", heard=heard)
-    assert heard.all == ["~Well, well.", '"I look.', "step 1", "call read", "call write", '"It says one.', "step 2"]
+    assert heard.all == [
+        "~Well, well.",
+        '"I look.',
+        "step 1",
+        "call read",
+        "call write",
+        '"It says one.',
+        "step 2",
+    ]
     assert (root / "b.txt").read_text() == "two\n"
     used = answer.usage
-    assert (used.requests, used.calls, used.input, used.cache_read, used.output, used.tokens) == (2, 2, 500, 600, 110, 1210)
+    assert (used.requests, used.calls, used.input, used.cache_read, used.output, used.tokens) == (
+        2,
+        2,
+        500,
+        600,
+        110,
+        1210,
+    )
     assert used.cost == pytest.approx((500 * 0.15 + 600 * 0.075 + 110 * 0.6) / 1e6)
-    assert next(message["content"] for message in server.messages_of(1) if message["role"] == "tool").startswith("one")
+    assert next(
+        message["content"] for message in server.messages_of(1) if message["role"] == "tool"
+    ).startswith("one")
 
 
 async def test_a_limit_of_cost_holds(root: Path) -> None:
@@ -52,7 +73,10 @@ async def test_a_limit_of_cost_holds(root: Path) -> None:
         (Refuses(401, "Incorrect API key"), "rejected the API key"),
         (Refuses(429, "Rate limit reached"), "rate limit is reached"),
         (Refuses(404, "no such model", "model_not_found"), "does not know this model"),
-        (Refuses(400, "This model's maximum context length is 8 tokens", "context_length_exceeded"), "too long"),
+        (
+            Refuses(400, "This model's maximum context length is 8 tokens", "context_length_exceeded"),
+            "too long",
+        ),
         (Refuses(500, "oops"), "oops"),
     ],
 )
@@ -89,7 +113,12 @@ async def test_a_stream_that_breaks_leaves_a_history(root: Path) -> None:
             with pytest.raises(AgentError):
                 await agent.run("go")
             assert (await agent.run("on")).text == "Again."
-    assert [message["role"] for message in server.messages_of(2)][:4] == ["system", "user", "assistant", "tool"]
+    assert [message["role"] for message in server.messages_of(2)][:4] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+    ]
 
 
 async def test_stop_leaves_the_server(root: Path) -> None:

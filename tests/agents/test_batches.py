@@ -1,4 +1,6 @@
-"""An agent's message of several calls: a denial cancels the rest in Gemini's dialect, and a hook's stop ends the run."""
+"""An agent's message of several calls: a denial cancels the rest in Gemini's dialect,
+and a hook's stop ends the run.
+"""
 
 from __future__ import annotations
 

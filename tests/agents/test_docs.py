@@ -60,17 +60,32 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Ran]]
             (folders[name] / "a.txt").write_text("one\n")
         urls = {"deferred": f"{deferring.url}/v1", "limited": limiting.url, "adapted": f"{adapting.url}/v1"}
         codes = {"deferred": DEFERRED, "limited": LIMITED, "adapted": ADAPTED}
-        programs = [(codes[name], str(folders[name]), environment(folders[name], urls[name])) for name in servers]
+        programs = [
+            (codes[name], str(folders[name]), environment(folders[name], urls[name])) for name in servers
+        ]
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM], input=json.dumps(programs), capture_output=True, text=True, check=False, timeout=300
+            [sys.executable, "-c", PROGRAM],
+            input=json.dumps(programs),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
         )
         assert not done.stderr
         printed = [json.loads(line) for line in done.stdout.splitlines()]
-        yield {name: Ran(lines, folders[name], servers[name]) for name, lines in zip(servers, printed, strict=True)}
+        yield {
+            name: Ran(lines, folders[name], servers[name])
+            for name, lines in zip(servers, printed, strict=True)
+        }
 
 
 def environment(folder: Path, url: str) -> dict[str, str]:
-    return {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k", "NBTOOLS_STATE": str(folder / "state"), "NBTOOLS_CONFIG": str(folder)}
+    return {
+        "OPENAI_BASE_URL": url,
+        "OPENAI_API_KEY": "k",
+        "NBTOOLS_STATE": str(folder / "state"),
+        "NBTOOLS_CONFIG": str(folder),
+    }
 
 
 def test_a_deferred_call_needs_approval_and_then_runs(ran: Mapping[str, Ran]) -> None:

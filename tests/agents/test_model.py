@@ -8,7 +8,14 @@ import sys
 
 import pytest
 from pydantic_ai.exceptions import ModelConnectionError
-from pydantic_ai.messages import BinaryContent, ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -62,7 +69,10 @@ async def test_over_http():
         cut = await model.write(HELLO)
     assert (written.text, written.model, written.is_truncated) == ("Hi.", "stub-1", False)
     assert cut.is_truncated
-    assert server.asked[0]["messages"] == [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Hello"}]
+    assert server.asked[0]["messages"] == [
+        {"role": "system", "content": "Be short."},
+        {"role": "user", "content": "Hello"},
+    ]
     assert server.asked[0]["max_completion_tokens"] == 7
     assert model.name == "openai:stub-1"
 
@@ -75,8 +85,16 @@ async def test_over_http():
             "permission_denied",
             "rejected the API key",
         ),
-        ((404, {"error": {"message": "no such thing", "code": "model_not_found"}}), "execution_failed", "does not know this model"),
-        ((429, {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}), "execution_failed", "rate limit is reached"),
+        (
+            (404, {"error": {"message": "no such thing", "code": "model_not_found"}}),
+            "execution_failed",
+            "does not know this model",
+        ),
+        (
+            (429, {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}),
+            "execution_failed",
+            "rate limit is reached",
+        ),
         ((500, {"error": {"message": "it burns"}}), "execution_failed", "Provider message: it burns"),
         (chat(None, finish="content_filter"), "execution_failed", "refused to answer"),
     ],
@@ -100,8 +118,14 @@ async def test_a_server_that_is_not_there():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("openai:gpt-5", r"The model openai:gpt-5 needs the environment variable OPENAI_API_KEY, which is not set"),
-        ("mistral:mistral-large", r'needs a package that is not installed: pip install "pydantic-ai-slim\[mistral\]"'),
+        (
+            "openai:gpt-5",
+            r"The model openai:gpt-5 needs the environment variable OPENAI_API_KEY, which is not set",
+        ),
+        (
+            "mistral:mistral-large",
+            r'needs a package that is not installed: pip install "pydantic-ai-slim\[mistral\]"',
+        ),
         ("nobody:x", r"The model 'nobody:x' does not exist"),
         ("gpt-5", r"The model 'gpt-5' does not exist. (Did you mean|Name it with its provider)"),
     ],
@@ -126,7 +150,10 @@ async def test_a_bug_stays_a_bug():
 
 
 def test_naming_a_model_loads_no_library():
-    code = (
-        "import sys, nbtools; nbtools.model_named('openai:gpt-5').name; print([n for n in ('pydantic_ai', 'openai') if n in sys.modules])"
+    code = "import sys, nbtools; nbtools.model_named('openai:gpt-5').name; print([n for n in ('pydantic_ai', 'openai') if n in sys.modules])"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -1,4 +1,6 @@
-"""A session's tools in an agent of pydantic-ai's own making: what must be asked is deferred, and asked once."""
+"""A session's tools in an agent of pydantic-ai's own making:
+what must be asked is deferred, and asked once.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def write(path: str) -> tuple[str, dict[str, Any]]:
 
 
 async def test_deferred_requests_are_honoured_and_asked_once(root: Path) -> None:
-    model = Script([write("yes"), write("no"), write("other"), ("read", {"path": "a.txt"}), write("never")], "Done.")
+    model = Script(
+        [write("yes"), write("no"), write("other"), ("read", {"path": "a.txt"}), write("never")], "Done."
+    )
     policy = Policy(deny=("write(never)",))
     async with Session(root, policy=policy, confirmer=ScriptedConfirmer()) as session:
         agent = Agent(model, toolsets=[session.toolset(defer=True)], output_type=[str, DeferredToolRequests])
@@ -41,7 +45,11 @@ async def test_deferred_requests_are_honoured_and_asked_once(root: Path) -> None
             }
         )
         last = await agent.run(message_history=first.all_messages(), deferred_tool_results=decided)
-        decisions = [call.last.plan.decision.rule for call in session.history if call.state == "success" and call.request.name == "write"]
+        decisions = [
+            call.last.plan.decision.rule
+            for call in session.history
+            if call.state == "success" and call.request.name == "write"
+        ]
     assert last.output.strip() == "Done."
     assert sorted(path.name for path in root.iterdir() if path.is_file()) == ["a.txt", "mine", "yes"]
     assert decisions == ["approved before", "approved before"]

@@ -1,4 +1,6 @@
-"""axe-core over what nbtools draws on a page, and the measures of focus, motion and width that axe does not take."""
+"""axe-core over what nbtools draws on a page, and the measures of focus,
+motion and width that axe does not take.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from playwright.async_api import Page, ViewportSize
 from tests.browser.tab import THEMES, Themed
 
 OURS = '[class*="nbtools-"]:not(.nbtools-tour-target), [class*="nbt-"]'
-"""Everything of ours has such a class, and so has the outermost node of each card, question, panel, form and dialog.
+"""Everything of ours has such a class, and so has the outermost node of each card, question, panel,
+form and dialog.
 
 What the tour points at may be JupyterLab's.
 """
@@ -45,8 +48,8 @@ MEASURE_LOOKS = """() => {
 }"""
 """Has axe measure the contrast of texts that look alike once.
 
-Alike are those with the same colour and size on the same backgrounds.  A page of cards has ten texts of each look, and axe takes a
-fiftieth of a second for each.
+Alike are those with the same colour and size on the same backgrounds.
+A page of cards has ten texts of each look, and axe takes a fiftieth of a second for each.
 """
 RUN = """async ([selector, tags]) => {
     const all = [...document.querySelectorAll(selector)].filter(node => node.checkVisibility());
@@ -70,7 +73,9 @@ RUN = """async ([selector, tags]) => {
 
 
 async def violations(page: Page, selector: str = OURS, rules: Sequence[str] = RULES) -> list[str]:
-    """Returns a string for each violation that axe finds in the outermost visible nodes of a selector: rule, node, reason."""
+    """Returns a string for each violation that axe finds in the outermost visible nodes of a selector:
+    rule, node, reason.
+    """
     if not await page.evaluate("typeof axe === 'object'"):
         await page.evaluate(AXE_SCRIPT)
         await page.evaluate(MEASURE_LOOKS)
@@ -144,15 +149,20 @@ CUT = """selector => {
 async def cut_buttons(page: Page, selector: str = OURS) -> list[str]:
     """Buttons of ours whose label does not fit in, or that stand outside the window.
 
-    Not those in a box that scrolls sideways, nor names of files that end in "…" and are whole in their tooltip.
+    Not those in a box that scrolls sideways,
+    nor names of files that end in "…" and are whole in their tooltip.
     """
     found: list[str] = await page.evaluate(CUT, selector)
     return found
 
 
 async def emulate(page: Page, **media: Any) -> None:
-    """Asks the page's style sheets as this user's system would: ``forced_colors``, ``contrast``, ``reduced_motion``.  None resets all."""
-    await page.emulate_media(**{"forced_colors": "none", "contrast": "no-preference", "reduced_motion": "no-preference", **media})
+    """Asks the page's style sheets as this user's system would:
+    ``forced_colors``, ``contrast``, ``reduced_motion``.  None resets all.
+    """
+    await page.emulate_media(
+        **{"forced_colors": "none", "contrast": "no-preference", "reduced_motion": "no-preference", **media}
+    )
 
 
 KEEPS_COLOURS = """selector => [...document.querySelectorAll(selector)].some(
@@ -163,7 +173,8 @@ KEEPS_COLOURS = """selector => [...document.querySelectorAll(selector)].some(
 async def in_all_themes(visible: Themed, selector: str = OURS) -> None:
     """Checks all of axe's rules in the light theme, which it leaves, and in each mode what depends on it.
 
-    These are contrast and focus in all themes, focus and own colours in forced colours, and what moves where a person wants less motion.
+    These are contrast and focus in all themes, focus and own colours in forced colours,
+    and what moves where a person wants less motion.
     """
     for theme in THEMES:
         await visible.theme(theme)

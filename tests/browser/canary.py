@@ -21,7 +21,9 @@ class Canary:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._server.close()
         await self._server.wait_closed()
 
@@ -35,6 +37,8 @@ class Canary:
         if path != PAGE:
             self.asked.append(path)
         body = (self.page if path == PAGE else "").encode("utf-8", "replace")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n" + body)
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n" + body
+        )
         await writer.drain()
         writer.close()

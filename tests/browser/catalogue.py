@@ -1,4 +1,6 @@
-"""A card for every type of block and every state of a call.  A kernel loads this file from its folder and displays them."""
+"""A card for every type of block and every state of a call.
+A kernel loads this file from its folder and displays them.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,16 @@ def png() -> str:
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
-    rows = b"".join(b"\0" + bytes((x * 4, y * 6, 160)[i] for x in range(64) for i in range(3)) for y in range(40))
+    rows = b"".join(
+        b"\0" + bytes((x * 4, y * 6, 160)[i] for x in range(64) for i in range(3)) for y in range(40)
+    )
     head = struct.pack(">IIBBBBB", 64, 40, 8, 2, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    data = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
     return base64.b64encode(data).decode()
 
 
@@ -71,17 +80,30 @@ def wav() -> str:
 
 def row(old: int | None, new: int | None, text: str, *, was: str = "") -> Row:
     before = None if old is None else Line(number=old, spans=((was or text, "k s"[: 2 * bool(was)].strip()),))
-    after = None if new is None else Line(number=new, spans=((text[:4], "d"), (text[4:], "mark" if was else "")))
+    after = (
+        None if new is None else Line(number=new, spans=((text[:4], "d"), (text[4:], "mark" if was else "")))
+    )
     return Row(old=before, new=after, changed=bool(was) or old is None or new is None)
 
 
 CONTEXT = tuple(row(n, n, f"line {n} of the file") for n in range(1, 5))
 FAR = tuple(row(n, n, f"line {n}, unchanged") for n in range(20, 60))
-CHANGED = (*CONTEXT, row(5, 5, "total = Decimal(0)", was="total = 0"), row(6, None, "removed"), row(None, 6, "added " * 40))
-STYLES: tuple[Span, ...] = tuple((f"{style} ", style) for style in ["k", "s", "c", "n", "d", "b", "mark", "hit", "hidden", "warn"])
+CHANGED = (
+    *CONTEXT,
+    row(5, 5, "total = Decimal(0)", was="total = 0"),
+    row(6, None, "removed"),
+    row(None, 6, "added " * 40),
+)
+STYLES: tuple[Span, ...] = tuple(
+    (f"{style} ", style) for style in ["k", "s", "c", "n", "d", "b", "mark", "hit", "hidden", "warn"]
+)
 TERMINAL = tuple((f"{style} ", style) for style in ["bold", "dim", "italic", "underline", "strike"])
 COLOURS = tuple((f"{n:2} ", f"{side}{n}") for side in ("fg", "bg") for n in range(16))
-TRUE_COLOURS = tuple((f"{a}{b} ", f"fg#{a} bg#{b}") for a in ("ff0000", "00ff00", "777777") for b in ("000000", "ffffff", "336699"))
+TRUE_COLOURS = tuple(
+    (f"{a}{b} ", f"fg#{a} bg#{b}")
+    for a in ("ff0000", "00ff00", "777777")
+    for b in ("000000", "ffffff", "336699")
+)
 TONES = (
     TextBlock(text="A sentence of plain text, see https://example.org/text."),
     TextBlock(text="\n".join(f"line {n}" for n in range(1, 41))),
@@ -94,29 +116,50 @@ TONES = (
         markdown=True,
     ),
     TextBlock(
-        text='Traceback (most recent call last):\n  File "cell 5", line 3, in query\nValueError: no', tone="quiet", title="Traceback"
+        text='Traceback (most recent call last):\n  File "cell 5", line 3, in query\nValueError: no',
+        tone="quiet",
+        title="Traceback",
     ),
 )
 BLOCKS: dict[str, tuple[Block, ...]] = {
     "diff": (
         DiffBlock(
-            path="src/cart.py", added=2, removed=2, hunks=(Hunk(rows=CHANGED), Hunk(rows=FAR, folded=True), Hunk(rows=(), hidden=12))
+            path="src/cart.py",
+            added=2,
+            removed=2,
+            hunks=(Hunk(rows=CHANGED), Hunk(rows=FAR, folded=True), Hunk(rows=(), hidden=12)),
         ),
-        DiffBlock(path=LONG, added=1, removed=0, hunks=(Hunk(rows=(row(None, 1, "x = 1"),)),), created=True, titled=True),
+        DiffBlock(
+            path=LONG,
+            added=1,
+            removed=0,
+            hunks=(Hunk(rows=(row(None, 1, "x = 1"),)),),
+            created=True,
+            titled=True,
+        ),
     ),
     "command": (
         CommandBlock(
             parts=(
                 CommandPart(operator="", spans=(("git ", "b"), ("add -A", ""))),
                 CommandPart(operator="&&", spans=(("rm -rf build", ""),), note="deletes files", warning=True),
-                CommandPart(operator="|", spans=(("tee ../log.txt", "warn"),), note="writes outside the workspace", warning=True),
+                CommandPart(
+                    operator="|",
+                    spans=(("tee ../log.txt", "warn"),),
+                    note="writes outside the workspace",
+                    warning=True,
+                ),
                 CommandPart(operator="↳", spans=(("python3 - <<EOF", ""),), note="runs code"),
             ),
             sandbox="The sandbox is off.",
         ),
     ),
     "output": (
-        OutputBlock(lines=(TERMINAL, COLOURS, TRUE_COLOURS, *(((f"line {n}", ""),) for n in range(40))), earlier=1200, full_output=LONG),
+        OutputBlock(
+            lines=(TERMINAL, COLOURS, TRUE_COLOURS, *(((f"line {n}", ""),) for n in range(40))),
+            earlier=1200,
+            full_output=LONG,
+        ),
     ),
     "matches": (
         MatchesBlock(
@@ -129,14 +172,22 @@ BLOCKS: dict[str, tuple[Block, ...]] = {
                         MatchLine(number=9, spans=STYLES),
                     ),
                 ),
-                MatchGroup(path=LONG, lines=tuple(MatchLine(number=n, spans=(("round", "hit"), ("(x) " * 60, ""))) for n in range(1, 30))),
+                MatchGroup(
+                    path=LONG,
+                    lines=tuple(
+                        MatchLine(number=n, spans=(("round", "hit"), ("(x) " * 60, ""))) for n in range(1, 30)
+                    ),
+                ),
             ),
             more="12 more files: narrow the pattern, see https://example.org/grep",
         ),
     ),
     "listing": (
         ListingBlock(
-            entries=(ListingEntry(path="src", folder=True), *(ListingEntry(path=f"{LONG}{n}", size=n * 999) for n in range(30))),
+            entries=(
+                ListingEntry(path="src", folder=True),
+                *(ListingEntry(path=f"{LONG}{n}", size=n * 999) for n in range(30)),
+            ),
             more="55 more",
         ),
         ListingBlock(
@@ -149,16 +200,26 @@ BLOCKS: dict[str, tuple[Block, ...]] = {
         ),
     ),
     "code": (
-        CodeBlock(path="src/cart.py", start=17, lines=(STYLES, *(((f"x{n} = {n}", ""),) for n in range(30))), more="lines 50–85"),
+        CodeBlock(
+            path="src/cart.py",
+            start=17,
+            lines=(STYLES, *(((f"x{n} = {n}", ""),) for n in range(30))),
+            more="lines 50–85",
+        ),
         CodeBlock(path="", start=1, lines=((("print", "b"), ("(1)", "")),), title="python code", total=1),
     ),
     "text": TONES,
     "image": (ImageBlock(path="docs/picture.png", mime_type="image/png", data=png(), note="64 × 40 pixels"),),
-    "pages": (PagesBlock(path="docs/paper.pdf", pages=tuple(Page(number=n, data=png()) for n in range(1, 5))),),
+    "pages": (
+        PagesBlock(path="docs/paper.pdf", pages=tuple(Page(number=n, data=png()) for n in range(1, 5))),
+    ),
     "audio": (AudioBlock(mime_type="audio/wav", data=wav(), note="0.1 s"),),
     "todo": (
         TodoBlock(
-            items=tuple(TodoEntry(text=f"An entry that is {s}", status=s) for s in get_args(TodoEntry.model_fields["status"].annotation))
+            items=tuple(
+                TodoEntry(text=f"An entry that is {s}", status=s)
+                for s in get_args(TodoEntry.model_fields["status"].annotation)
+            )
         ),
     ),
     "question": (

@@ -1,8 +1,10 @@
-"""Cells on a page of their own, in Chromium: the outputs and questions of a notebook, without JupyterLab and its server.
+"""Cells on a page of their own, in Chromium:
+the outputs and questions of a notebook, without JupyterLab and its server.
 
-Everything that a story is about is the real one: nbtools in an IPython kernel, which runs in a thread of this process; the widget of
-questions from the bundle of VS Code and Colab; the extension's renderers of cards, with JupyterLab's registry, editor, themes and style
-sheet.  Not here are JupyterLab's notebook (focus among cells, its keys, its scrolling), its menus and panels, reloads and restarts.
+Everything that a story is about is the real one: nbtools in an IPython kernel, which runs in a thread of this
+process; the widget of questions from the bundle of VS Code and Colab; the extension's renderers of cards,
+with JupyterLab's registry, editor, themes and style sheet.  Not here are JupyterLab's notebook (focus among
+cells, its keys, its scrolling), its menus and panels, reloads and restarts.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ class CellPage:
         self._failures: int | None = None
 
     async def after(self, failures: int) -> Views:
-        """The page, loaded when no more than this number of tests had failed; in the light theme and without emulated media."""
+        """The page, loaded when no more than this number of tests had failed;
+        in the light theme and without emulated media.
+        """
         if self._failures != failures:
             await self.views.clear()
         elif self.views.theme_name != "light":
@@ -51,7 +55,9 @@ class Cells(NotebookCells):
         self._codes = ("%load_ext nbtools", *codes)
         self._loop = asyncio.get_running_loop()
         self._messages: asyncio.Queue[Message] = asyncio.Queue()
-        self._kernel = InProcessKernel(lambda message: self._loop.call_soon_threadsafe(self._messages.put_nowait, message))
+        self._kernel = InProcessKernel(
+            lambda message: self._loop.call_soon_threadsafe(self._messages.put_nowait, message)
+        )
         self._pump = asyncio.create_task(self._send_to_page())
         views.handle = self._kernel.handle
 
@@ -59,7 +65,8 @@ class Cells(NotebookCells):
         """Draws the cells and runs the first one."""
         css = STYLE.read_text(encoding="utf-8")
         await self.page.evaluate(
-            "([count, script, css]) => window.openCells(count, script, css)", [len(self._codes), f"{ADDRESS}outputs.js", css]
+            "([count, script, css]) => window.openCells(count, script, css)",
+            [len(self._codes), f"{ADDRESS}outputs.js", css],
         )
         await self.run(0)
 
@@ -71,7 +78,9 @@ class Cells(NotebookCells):
 
     async def start(self, index: int) -> None:
         """Runs a cell, and does not wait for it."""
-        await self.page.evaluate("([index, code]) => void window.cells.start(index, code)", [index, self._codes[index]])
+        await self.page.evaluate(
+            "([index, code]) => void window.cells.start(index, code)", [index, self._codes[index]]
+        )
 
     async def done(self, *indices: int) -> None:
         """Waits until these cells have ended."""
@@ -101,11 +110,15 @@ class Cells(NotebookCells):
             messages = [await self._messages.get()]
             while not self._messages.empty():
                 messages.append(self._messages.get_nowait())
-            await self.page.evaluate("messages => messages.forEach(one => window.cells.receive(one))", messages)
+            await self.page.evaluate(
+                "messages => messages.forEach(one => window.cells.receive(one))", messages
+            )
 
 
 async def serve_bundle(route: Route) -> None:
     """Answers a request for a module that draws outputs."""
     path = BUNDLE / route.request.url.removeprefix(ADDRESS)
-    assert path.is_file(), f"{path} does not exist: the front end is not built, or it is an old one.  Build it: make .make/front-end"
+    assert path.is_file(), (
+        f"{path} does not exist: the front end is not built, or it is an old one.  Build it: make .make/front-end"
+    )
     await route.fulfill(path=path, content_type="text/javascript")

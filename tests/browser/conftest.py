@@ -30,7 +30,8 @@ FIND_BROWSER = HERE.parents[1] / "labextension" / "scripts" / "find_browser.py"
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
-    "--disable-features=LocalNetworkAccessChecks",  # pages that a test makes up talk to the server on this machine
+    # pages that a test makes up talk to the server on this machine
+    "--disable-features=LocalNetworkAccessChecks",
 )
 WINDOW: ViewportSize = {"width": 1200, "height": 900}
 ZOOMED: ViewportSize = {"width": 600, "height": 450}
@@ -40,7 +41,9 @@ style.replaceSync(`:is(#jupyterlab-splash *, .jupyterlite-moon, .jp-SpinnerConte
     animation: none !important;
 }`);
 document.adoptedStyleSheets.push(style);"""
-"""Where no graphics card draws them, what turns while a page or its Python loads takes as much of the processor as loading does."""
+"""Where no graphics card draws them, what turns while a page or its Python loads takes as much of the
+processor as loading does.
+"""
 OpenNotebook = Callable[..., Awaitable[Tab]]
 OpenCells = Callable[..., Awaitable[Cells]]
 
@@ -56,7 +59,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def browser_path() -> str:
     named = os.environ.get("NBTOOLS_BROWSER")
-    return named or subprocess.run([sys.executable, FIND_BROWSER], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    return (
+        named
+        or subprocess.run(
+            [sys.executable, FIND_BROWSER], check=True, stdout=subprocess.PIPE, text=True
+        ).stdout.strip()
+    )
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -93,7 +101,9 @@ async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
 
 @asynccontextmanager
 async def without_extension(context: BrowserContext) -> AsyncIterator[Page]:
-    """A page of a user who has switched the extension off: what JupyterLab says of itself in its page is changed as the server would."""
+    """A page of a user who has switched the extension off:
+    what JupyterLab says of itself in its page is changed as the server would.
+    """
 
     async def switch_off(route: Route) -> None:
         response = await route.fetch()
@@ -102,7 +112,10 @@ async def without_extension(context: BrowserContext) -> AsyncIterator[Page]:
         await route.fulfill(response=response, body=text.replace('"nbtools-agent", ]', '"nbtools-agent"]'))
 
     page = await context.new_page()
-    await page.route(re.compile(r"/lab/"), lambda route: switch_off(route) if route.request.is_navigation_request() else route.fallback())
+    await page.route(
+        re.compile(r"/lab/"),
+        lambda route: switch_off(route) if route.request.is_navigation_request() else route.fallback(),
+    )
     page.set_default_timeout(PATIENCE)
     try:
         yield page
@@ -111,10 +124,11 @@ async def without_extension(context: BrowserContext) -> AsyncIterator[Page]:
 
 
 class SharedPages:
-    """JupyterLab and Notebook 7, each in a tab of the browser, in which one story after the other opens and closes its notebooks.
+    """JupyterLab and Notebook 7, each in a tab of the browser,
+    in which one story after the other opens and closes its notebooks.
 
-    A story that fails leaves what it was about: a dialog, a busy kernel, another theme.  The next one gets new tabs, the usual settings and
-    a server without kernels, so that one failure stays one.
+    A story that fails leaves what it was about: a dialog, a busy kernel, another theme.  The next one gets
+    new tabs, the usual settings and a server without kernels, so that one failure stays one.
     """
 
     lab: Page
@@ -194,7 +208,9 @@ async def cell_page(browser: Browser) -> AsyncIterator[CellPage]:
 async def open_cells(
     cell_page: CellPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> AsyncIterator[OpenCells]:
-    """Opens cells on a page without JupyterLab, in a project of the story's own, after one that has loaded nbtools."""
+    """Opens cells on a page without JupyterLab, in a project of the story's own,
+    after one that has loaded nbtools.
+    """
     folder = make_project(tmp_path / "project")
     monkeypatch.chdir(folder)
     views = await cell_page.after(request.session.testsfailed)
@@ -214,7 +230,9 @@ async def open_cells(
 
 @pytest.fixture
 def project(server: Server, request: pytest.FixtureRequest) -> Path:
-    """A project of the story's own, in the folder that the server serves.  It stays: a page may still look at it, a kernel write."""
+    """A project of the story's own, in the folder that the server serves.
+    It stays: a page may still look at it, a kernel write.
+    """
     folder = server.root / re.sub(r"\W+", "-", f"{request.node.path.stem}-{request.node.name}").strip("-")
     folder.mkdir()
     return make_project(folder)
@@ -222,18 +240,26 @@ def project(server: Server, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(params=["lab", "notebook"])
 def app(request: pytest.FixtureRequest) -> str:
-    """Each of the two applications, for what differs in them: focus, keys, layout, and outputs that were saved."""
+    """Each of the two applications, for what differs in them:
+    focus, keys, layout, and outputs that were saved.
+    """
     return str(request.param)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def open_file(server: Server, lab: Page, notebook: Page, request: pytest.FixtureRequest) -> AsyncIterator[OpenNotebook]:
-    """Opens a notebook of the disk, in a window of the usual size; ends all kernels after a story that has passed."""
+async def open_file(
+    server: Server, lab: Page, notebook: Page, request: pytest.FixtureRequest
+) -> AsyncIterator[OpenNotebook]:
+    """Opens a notebook of the disk, in a window of the usual size;
+    ends all kernels after a story that has passed.
+    """
     pages = {"lab": lab, "notebook": notebook}
     opened: list[Tab] = []
     for page in pages.values():
         await page.set_viewport_size(WINDOW)
-    await lab.evaluate("window.jupyterapp.shell.collapseLeft()")  # a story before may have opened a sidebar, beside which diffs are narrow
+    await lab.evaluate(
+        "window.jupyterapp.shell.collapseLeft()"
+    )  # a story before may have opened a sidebar, beside which diffs are narrow
 
     async def open_file(path: Path, app: str = "lab") -> Tab:
         tab = Tab(pages[app], path, SHOTS)
@@ -285,7 +311,9 @@ async def zoomed(lab: Page) -> AsyncIterator[Callable[[], Awaitable[None]]]:
 
 @pytest.fixture
 def screenshots() -> Callable[[Page, str], Awaitable[None]]:
-    """Takes pictures of a page at three widths in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them."""
+    """Takes pictures of a page at three widths in both themes,
+    where ``NBTOOLS_SCREENSHOTS`` asks for them.
+    """
 
     async def screenshots(page: Page, name: str) -> None:
         if not os.environ.get("NBTOOLS_SCREENSHOTS"):
@@ -293,7 +321,10 @@ def screenshots() -> Callable[[Page, str], Awaitable[None]]:
         size = page.viewport_size
         had_left = await page.evaluate("window.jupyterapp.shell.leftCollapsed === false")
         for theme, title in THEMES.items():
-            await page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)", title)
+            await page.evaluate(
+                "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)",
+                title,
+            )
             await expect(page.locator("body")).to_have_attribute("data-jp-theme-name", title)
             for width in (1280, 800, 380):
                 if width < 800:
@@ -303,7 +334,8 @@ def screenshots() -> Callable[[Page, str], Awaitable[None]]:
             if had_left:
                 await page.evaluate("window.jupyterapp.shell.expandLeft()")
         await page.evaluate(
-            "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)", THEMES["light"]
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme }).then(() => null)",
+            THEMES["light"],
         )
         if size:
             await page.set_viewport_size(size)

@@ -1,6 +1,8 @@
-"""Texts that would do harm if anything believed them, and tools that say them everywhere.  A kernel loads this file from its folder.
+"""Texts that would do harm if anything believed them, and tools that say them everywhere.
+A kernel loads this file from its folder.
 
-Whatever runs sets ``__pwned``, whatever is drawn as an element is of the class ``pwned``, whatever is loaded asks the canary's address.
+Whatever runs sets ``__pwned``, whatever is drawn as an element is of the class ``pwned``,
+whatever is loaded asks the canary's address.
 """
 
 from __future__ import annotations
@@ -23,7 +25,17 @@ from nbtools.core.confirmation import (
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.hooks import Ask, BeforeCall, BeforeHook, Block
-from nbtools.core.result import CommandOutput, DiffStat, FileDiff, FileDiffs, Media, TodoItem, TodoList, ToolResult, ToolResultDisplay
+from nbtools.core.result import (
+    CommandOutput,
+    DiffStat,
+    FileDiff,
+    FileDiffs,
+    Media,
+    TodoItem,
+    TodoList,
+    ToolResult,
+    ToolResultDisplay,
+)
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 
 CANARY = "http://127.0.0.1:1"
@@ -144,9 +156,21 @@ def name_of(payload: str) -> str:
 def edits(hostile_texts: list[str]) -> ToolEditConfirmationDetails:
     """Every payload as a line that goes, as a line that comes, as a file's name and as a diff's head."""
     text = "\n".join(hostile_texts)
-    others = tuple(FileDiff(f"--- {one}\n+++ {one}\n@@ {one}", one, None, "new\n", DiffStat()) for one in hostile_texts[:20])
+    others = tuple(
+        FileDiff(f"--- {one}\n+++ {one}\n@@ {one}", one, None, "new\n", DiffStat())
+        for one in hostile_texts[:20]
+    )
     return ToolEditConfirmationDetails(
-        text, hostile_texts[0], f"/{hostile_texts[0]}", text, f"{text}\nold\n", f"new\n{text}\n", DiffStat(), False, others, text
+        text,
+        hostile_texts[0],
+        f"/{hostile_texts[0]}",
+        text,
+        f"{text}\nold\n",
+        f"new\n{text}\n",
+        DiffStat(),
+        False,
+        others,
+        text,
     )
 
 
@@ -158,7 +182,9 @@ def question(kind: str, hostile_texts: list[str]) -> ToolCallConfirmationDetails
             return edits(hostile_texts)
         case "exec":
             command = " && ".join(f"echo '{one}' > '{name_of(one)}'" for one in hostile_texts)
-            return ToolExecuteConfirmationDetails(text, command, hostile_texts[0], tuple(hostile_texts), hostile_texts[1])
+            return ToolExecuteConfirmationDetails(
+                text, command, hostile_texts[0], tuple(hostile_texts), hostile_texts[1]
+            )
         case "mcp":
             return ToolMcpConfirmationDetails(text, text, text, text, {one: one for one in hostile_texts})
         case "info":
@@ -170,7 +196,12 @@ def question(kind: str, hostile_texts: list[str]) -> ToolCallConfirmationDetails
                 Question(text, hostile_texts[2], "choice", choices[:5], several=True),
             )
             return ToolAskConfirmationDetails(
-                text, (*asked, Question(text, hostile_texts[3], "text", placeholder=text), Question(text, kind="yesno"))
+                text,
+                (
+                    *asked,
+                    Question(text, hostile_texts[3], "text", placeholder=text),
+                    Question(text, kind="yesno"),
+                ),
             )
 
 
@@ -178,7 +209,9 @@ def display(kind: str, hostile_texts: list[str]) -> ToolResultDisplay:
     """A result of each kind that no built-in tool gives here."""
     match kind:
         case "diffs":
-            return FileDiffs(tuple(FileDiff(one, one, f"{one}\n", f"{one}!\n", DiffStat()) for one in hostile_texts))
+            return FileDiffs(
+                tuple(FileDiff(one, one, f"{one}\n", f"{one}!\n", DiffStat()) for one in hostile_texts)
+            )
         case "todo":
             return TodoList(tuple(TodoItem(one, "in_progress") for one in hostile_texts))
         case "svg":
@@ -189,10 +222,17 @@ def display(kind: str, hostile_texts: list[str]) -> ToolResultDisplay:
                 "\n".join(hostile_texts),
             )
         case "wrong":
-            return Media(hostile_texts[2], "image/png", f"<script>{RUN}</script>".encode(), "\n".join(hostile_texts))
+            return Media(
+                hostile_texts[2], "image/png", f"<script>{RUN}</script>".encode(), "\n".join(hostile_texts)
+            )
         case "output":
             return CommandOutput(
-                "\n".join(hostile_texts), len(hostile_texts), 1, hostile_texts[0], "\n".join(hostile_texts), hostile_texts[1]
+                "\n".join(hostile_texts),
+                len(hostile_texts),
+                1,
+                hostile_texts[0],
+                "\n".join(hostile_texts),
+                hostile_texts[1],
             )
         case _:
             return "\n\n".join(hostile_texts)
@@ -241,7 +281,11 @@ class HostileTool(BaseDeclarativeTool[Mapping[str, Any]]):
         also = {one[:60]: {"type": "string", "description": one} for one in hostile_texts}
         self.name, self.kind, self.said, self.is_output_markdown = name, kind, hostile_texts, markdown
         self.display_name = self.description = text
-        self.parameters = {"type": "object", "properties": {"what": what, **also}, "examples": [{"what": one} for one in hostile_texts]}
+        self.parameters = {
+            "type": "object",
+            "properties": {"what": what, **also},
+            "examples": [{"what": one} for one in hostile_texts],
+        }
 
     def create_invocation(self, params: Mapping[str, Any]) -> HostileInvocation:
         return HostileInvocation(params, self)
@@ -256,13 +300,23 @@ def hooks(hostile_texts: list[str]) -> list[BeforeHook]:
     def asks(_: BeforeCall) -> Ask:
         return Ask("".join(hostile_texts))
 
-    return [BeforeHook(name="blocks", matcher="hostile_blocks", run=blocks), BeforeHook(name="asks", matcher="hostile_asks", run=asks)]
+    return [
+        BeforeHook(name="blocks", matcher="hostile_blocks", run=blocks),
+        BeforeHook(name="asks", matcher="hostile_asks", run=asks),
+    ]
 
 
 def notebook(hostile_texts: list[str]) -> str:
     """A notebook whose cells and outputs are payloads."""
     cells = [
-        {"cell_type": "code", "id": f"c{at}", "metadata": {}, "source": one, "execution_count": 1, "outputs": _outputs(one)}
+        {
+            "cell_type": "code",
+            "id": f"c{at}",
+            "metadata": {},
+            "source": one,
+            "execution_count": 1,
+            "outputs": _outputs(one),
+        }
         for at, one in enumerate(hostile_texts)
     ]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})

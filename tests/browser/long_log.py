@@ -1,4 +1,6 @@
-"""Logs of Claude Code, as long as one wishes: what somebody said, then calls of four tools in turn, some of which fail."""
+"""Logs of Claude Code, as long as one wishes:
+what somebody said, then calls of four tools in turn, some of which fail.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +28,39 @@ def write_long_log(path: Path, calls: int) -> Path:
 
 
 def write_cart_log(path: Path) -> Path:
-    """Somebody's session on the small project, which lies in the log's folder: a search, an edit and a command."""
+    """Somebody's session on the small project, which lies in the log's folder:
+    a search, an edit and a command.
+    """
     cart = str(path.parent / "src" / "cart.py")
     calls = (
-        ("Grep", {"pattern": "total = 0", "path": "src", "output_mode": "content"}, "src/cart.py:18:    total = 0"),
-        ("Edit", {"file_path": cart, "old_string": "total = 0", "new_string": "total = Decimal(0)"}, f"The file {cart} has been updated."),
+        (
+            "Grep",
+            {"pattern": "total = 0", "path": "src", "output_mode": "content"},
+            "src/cart.py:18:    total = 0",
+        ),
+        (
+            "Edit",
+            {"file_path": cart, "old_string": "total = 0", "new_string": "total = Decimal(0)"},
+            f"The file {cart} has been updated.",
+        ),
         ("Bash", {"command": "cat notes.txt"}, "one\ntwo\nfour"),
     )
     said: list[Record] = [("user", {"role": "user"}, "Make the total exact.")]
     for number, (name, parameters, result) in enumerate(calls):
-        said.append(("assistant", {"role": "assistant", "id": f"m{number}", "model": "claude-opus-4-5"}, [_use(number, name, parameters)]))
-        said.append(("user", {"role": "user"}, [{"type": "tool_result", "tool_use_id": f"t{number}", "content": result}]))
+        said.append(
+            (
+                "assistant",
+                {"role": "assistant", "id": f"m{number}", "model": "claude-opus-4-5"},
+                [_use(number, name, parameters)],
+            )
+        )
+        said.append(
+            (
+                "user",
+                {"role": "user"},
+                [{"type": "tool_result", "tool_use_id": f"t{number}", "content": result}],
+            )
+        )
     return write_log(path, str(path.parent), said)
 
 
@@ -45,8 +69,17 @@ def write_log(path: Path, cwd: str, records: Iterable[Record]) -> Path:
     with path.open("w", encoding="utf-8") as file:
         parent = None
         for number, (kind, role, content) in enumerate(records):
-            time = (START + timedelta(seconds=number)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            head = {"uuid": f"u{number}", "parentUuid": parent, "sessionId": "s1", "version": "2.1.0", "cwd": cwd, "timestamp": time}
+            time = (
+                (START + timedelta(seconds=number)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            )
+            head = {
+                "uuid": f"u{number}",
+                "parentUuid": parent,
+                "sessionId": "s1",
+                "version": "2.1.0",
+                "cwd": cwd,
+                "timestamp": time,
+            }
             record = {**head, "type": kind, "message": {**role, "content": content}}
             file.write(json.dumps(record, separators=(",", ":")) + "\n")
             parent = head["uuid"]
@@ -58,7 +91,11 @@ def _records(calls: int) -> Iterator[Record]:
         if first % TURN == 0:
             yield "user", {"role": "user"}, f"Now make part {first // TURN} exact."
         numbers = range(first, min(first + TOGETHER, calls))
-        yield "assistant", {"role": "assistant", "id": f"m{first}", "model": "claude-opus-4-5"}, [_request(number) for number in numbers]
+        yield (
+            "assistant",
+            {"role": "assistant", "id": f"m{first}", "model": "claude-opus-4-5"},
+            [_request(number) for number in numbers],
+        )
         yield "user", {"role": "user"}, [_answered(number) for number in numbers]
 
 
@@ -84,6 +121,10 @@ def _call(number: int) -> tuple[str, dict[str, Any], str]:
         case 1:
             return "Grep", {"pattern": f"total_{number}", "path": "src"}, f"{path}:1:total = {number}"
         case 2:
-            return "Edit", {"file_path": path, "old_string": f"total = {number}", "new_string": f"total = {number + 1}"}, f"{path} updated."
+            return (
+                "Edit",
+                {"file_path": path, "old_string": f"total = {number}", "new_string": f"total = {number + 1}"},
+                f"{path} updated.",
+            )
         case _:
             return "Bash", {"command": f"pytest -q tests/test_{number}.py"}, f"{number} passed"

@@ -42,7 +42,10 @@ THOUGHT = ("think", "The total is a float. Where does it begin?")
 LOOK = "I look at where the sum begins."
 READ = ("read", json.dumps({"path": "src/cart.py", "start": 17, "end": 21}))
 FOUND = "It begins with `0`, and **every total is rounded twice**. I begin it as a decimal; the rounding stays in `items.py`."
-CHANGE = ("edit", json.dumps({"path": "src/cart.py", "old": "    total = 0", "new": "    total = Decimal(0)"}))
+CHANGE = (
+    "edit",
+    json.dumps({"path": "src/cart.py", "old": "    total = 0", "new": "    total = Decimal(0)"}),
+)
 CELLS = (
     '%tool edit src/cart.py --old "total = 0" --new "total = Decimal(0)"',
     '%tool edit src/items.py --old "price: float" --new "price: Decimal"',

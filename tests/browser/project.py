@@ -92,5 +92,9 @@ def write_notebook(path: Path, cells: Sequence[str]) -> None:
     """A notebook of code cells, the first of which loads nbtools."""
     made = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
     made.cells = [nbformat.v4.new_code_cell(source) for source in ("%load_ext nbtools", *cells)]  # type: ignore[no-untyped-call]
-    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    made.metadata.kernelspec = {
+        "name": "python3",
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+    }
     nbformat.write(made, path)  # type: ignore[no-untyped-call]

@@ -12,12 +12,19 @@ Made = tuple[str, dict[str, Any], str, bool]
 """A call: its tool, parameters, result, and whether it failed."""
 PROMPT = "Make the total of the cart exact, and run the tests."
 MARKUP = "<img src=x onerror=window.pwned=1>"
-SHARED: Sequence[Made] = [("Read", {"file_path": f"/home/ada/cart/src/part{number}.py"}, "x = 1", False) for number in range(6)]
+SHARED: Sequence[Made] = [
+    ("Read", {"file_path": f"/home/ada/cart/src/part{number}.py"}, "x = 1", False) for number in range(6)
+]
 
 
 def edit(new: str) -> Made:
     path = "/home/ada/cart/src/part1.py"
-    return "Edit", {"file_path": path, "old_string": "x = 1", "new_string": new}, f"The file {path} has been updated.", False
+    return (
+        "Edit",
+        {"file_path": path, "old_string": "x = 1", "new_string": new},
+        f"The file {path} has been updated.",
+        False,
+    )
 
 
 def shell(command: str, *, failed: bool = False) -> Made:
@@ -29,7 +36,12 @@ RUNS: dict[str, Sequence[Made]] = {
     "usual": [*SHARED, edit("x = Decimal(1)"), TEST],
     "careful": [*SHARED, FAILED_TEST, edit("x = Decimal(1)"), TEST],
     "hasty": [*SHARED, edit("x = int(1)"), FAILED_TEST, shell("git stash")],
-    "lost": [*SHARED[:3], shell(f"echo {MARKUP}"), shell("ls -la"), ("Grep", {"pattern": "total"}, "", False)],
+    "lost": [
+        *SHARED[:3],
+        shell(f"echo {MARKUP}"),
+        shell("ls -la"),
+        ("Grep", {"pattern": "total"}, "", False),
+    ],
     "untested": [*SHARED, edit("x = Decimal(1)"), shell("pytest -q | tail -1")],
 }
 
@@ -39,10 +51,23 @@ def write_run(path: Path, calls: Sequence[Made], answer: str = "Done: the total 
     said: list[tuple[str, dict[str, str], Any]] = [("user", {"role": "user"}, PROMPT)]
     for number, (name, parameters, result, failed) in enumerate(calls):
         use = {"type": "tool_use", "id": f"t{number}", "name": name, "input": parameters}
-        said.append(("assistant", {"role": "assistant", "id": f"m{number}", "model": "claude-opus-4-5"}, [use]))
-        reply = {"type": "tool_result", "tool_use_id": f"t{number}", "content": result, **({"is_error": True} if failed else {})}
+        said.append(
+            ("assistant", {"role": "assistant", "id": f"m{number}", "model": "claude-opus-4-5"}, [use])
+        )
+        reply = {
+            "type": "tool_result",
+            "tool_use_id": f"t{number}",
+            "content": result,
+            **({"is_error": True} if failed else {}),
+        }
         said.append(("user", {"role": "user"}, [reply]))
-    said.append(("assistant", {"role": "assistant", "id": "last", "model": "claude-opus-4-5"}, [{"type": "text", "text": answer}]))
+    said.append(
+        (
+            "assistant",
+            {"role": "assistant", "id": "last", "model": "claude-opus-4-5"},
+            [{"type": "text", "text": answer}],
+        )
+    )
     return write_log(path, "/home/ada/cart", said)
 
 

@@ -30,15 +30,21 @@ QUIET = {
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False, "maxNumberRecents": 0},
     "@jupyterlab/codemirror-extension:plugin": {"defaultConfig": {"cursorBlinkRate": 0}},
 }
-"""Settings without which something appears on the page, is saved by itself, or is requested anew at each load: the recent documents."""
+"""Settings without which something appears on the page, is saved by itself,
+or is requested anew at each load: the recent documents.
+"""
 UNUSED = ("@jupyterlab/notebook-extension:export", "@jupyterlab/notebook-extension:update-raw-mimetype")
-"""Plugins that have the server look for all export formats at each load, for which it takes a third of its time."""
+"""Plugins that have the server look for all export formats at each load,
+for which it takes a third of its time.
+"""
 
 
 class Server:
-    """JupyterLab and Notebook 7 on ``root``; ``home`` takes everything that Jupyter, IPython and nbtools write for a user.
+    """JupyterLab and Notebook 7 on ``root``;
+    ``home`` takes everything that Jupyter, IPython and nbtools write for a user.
 
-    The user has switched off the extension of each name in ``disabled``, as ``jupyter labextension disable --level=user`` does.
+    The user has switched off the extension of each name in ``disabled``,
+    as ``jupyter labextension disable --level=user`` does.
     """
 
     def __init__(self, root: Path, home: Path, disabled: Iterable[str] = ()) -> None:
@@ -77,7 +83,9 @@ class Server:
             raise AssertionError(f"JupyterLab has ended:\n{self.log}") from None
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -112,7 +120,9 @@ class Server:
 
 
 async def accepts(port: int, server: asyncio.subprocess.Process) -> None:
-    """Waits until the server takes connections: it may name its address before it does.  Raises ``ChildProcessError`` if it has ended."""
+    """Waits until the server takes connections: it may name its address before it does.
+    Raises ``ChildProcessError`` if it has ended.
+    """
     while server.returncode is None:
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -125,8 +135,14 @@ async def accepts(port: int, server: asyncio.subprocess.Process) -> None:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment of a server whose user has nothing yet; the environment's own extensions and kernels are found."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON", "NBTOOLS"))}
+    """The environment of a server whose user has nothing yet;
+    the environment's own extensions and kernels are found.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("JUPYTER", "IPYTHON", "NBTOOLS"))
+    }
     folders = {
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",
@@ -137,14 +153,23 @@ def environment(home: Path) -> dict[str, str]:
         "NBTOOLS_STATE": "state",
         "NBTOOLS_CONFIG": "nbtools",
     }
-    return {**kept, **{name: str(home / folder) for name, folder in folders.items()}, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {
+        **kept,
+        **{name: str(home / folder) for name, folder in folders.items()},
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
 
 
 def configure(home: Path, disabled: Iterable[str]) -> None:
-    """Lets tests see the application behind the page, and keeps the page from talking about the world outside."""
+    """Lets tests see the application behind the page,
+    and keeps the page from talking about the world outside.
+    """
     seen = {"expose_app_in_browser": True}
     write_json(home / "config" / "jupyter_server_config.json", {"LabApp": seen, "JupyterNotebookApp": seen})
-    write_json(home / "config" / "labconfig" / "page_config.json", {"disabledExtensions": dict.fromkeys((*UNUSED, *disabled), True)})
+    write_json(
+        home / "config" / "labconfig" / "page_config.json",
+        {"disabledExtensions": dict.fromkeys((*UNUSED, *disabled), True)},
+    )
     (home / "config" / "jupyter_server_config.py").write_text(CONFIGURATION, encoding="utf-8")
     write_settings(home)
 

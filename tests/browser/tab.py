@@ -19,7 +19,11 @@ from tests.waiting import eventually
 
 PATIENCE = 120_000
 """Milliseconds for whatever must happen; two slow cores take their time."""
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "high contrast": "JupyterLab Dark High Contrast"}
+THEMES = {
+    "light": "JupyterLab Light",
+    "dark": "JupyterLab Dark",
+    "high contrast": "JupyterLab Dark High Contrast",
+}
 expect.set_options(timeout=PATIENCE)
 KERNEL = """() => {
     const { currentWidget } = window.jupyterapp.shell;
@@ -28,7 +32,9 @@ KERNEL = """() => {
     const shown = currentWidget?.title.label;
     return { hidden: document.hidden, dialog, shown, status: kernel?.status, connection: kernel?.connectionStatus };
 }"""
-"""What the page knows of the kernel of the notebook in front, and of a dialog, which keeps notebooks from the focus."""
+"""What the page knows of the kernel of the notebook in front, and of a dialog,
+which keeps notebooks from the focus.
+"""
 SET = """async ([name, value]) => {
     const registry = window.jupyterapp.pluginRegistry._plugins.get("@jupyterlab/apputils-extension:settings").service;
     await (value === null ? registry.remove("nbtools-agent:plugin", name) : registry.set("nbtools-agent:plugin", name, value));
@@ -43,7 +49,9 @@ IN_WORKSPACE = """() => {
 
 
 async def restored(page: Page) -> None:
-    """Waits until the application stands as it will.  ``wait_for_function`` would take the promise itself for a yes."""
+    """Waits until the application stands as it will.
+    ``wait_for_function`` would take the promise itself for a yes.
+    """
     await page.wait_for_function("window.jupyterapp?.restored !== undefined")
     await page.evaluate("window.jupyterapp.restored.then(() => null)")
 
@@ -62,7 +70,9 @@ async def leave_page(dialog: Dialog) -> None:
 
 
 class NotebookCells(ABC):
-    """The outputs of cells, wherever they are shown.  Cells are numbered from 0, which is the one that loads nbtools."""
+    """The outputs of cells, wherever they are shown.
+    Cells are numbered from 0, which is the one that loads nbtools.
+    """
 
     def __init__(self, page: Page, folder: Path, shots: Path) -> None:
         self.page = page
@@ -127,7 +137,9 @@ class NotebookCells(ABC):
         await self.answer(index, "Approve once")
 
     async def keys_count(self, index: int) -> None:
-        """Waits until the question has the focus, and has had it for the half second in which keys do not answer it yet."""
+        """Waits until the question has the focus,
+        and has had it for the half second in which keys do not answer it yet.
+        """
         await expect(self.question(index).locator(".nbtools-cancel")).to_be_focused()
         await self.keys_pass()
 
@@ -163,7 +175,9 @@ class Tab(NotebookCells):
         return self.cell(index).locator(".jp-OutputArea-output")
 
     async def ready(self, timeout: float = PATIENCE) -> None:
-        """Waits until the kernel waits for work, which takes its time on a machine that has little; ``timeout`` in milliseconds."""
+        """Waits until the kernel waits for work, which takes its time on a machine that has little;
+        ``timeout`` in milliseconds.
+        """
         await restored(self.page)
         await expect(self.panel.locator(".jp-Cell:visible").first).to_be_visible()
         idle = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
@@ -171,7 +185,9 @@ class Tab(NotebookCells):
             # A page that draws nothing, because it is behind another one, is asked all the same.
             await self.page.wait_for_function(idle, timeout=timeout, polling=100)
         except PlaywrightTimeoutError:
-            raise AssertionError(f"the kernel does not wait for work: {await self.page.evaluate(KERNEL)}") from None
+            raise AssertionError(
+                f"the kernel does not wait for work: {await self.page.evaluate(KERNEL)}"
+            ) from None
 
     async def start(self, index: int) -> None:
         """Runs a cell as a person does, and does not wait for it."""
@@ -238,16 +254,22 @@ class Tab(NotebookCells):
 
     async def close(self) -> None:
         """Closes what is open, without a word about what is not saved."""
-        await self.page.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
+        await self.page.evaluate(
+            "[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())"
+        )
 
     async def address(self) -> str:
-        """Returns the address at which the page can be loaded again; waits until JupyterLab then finds the notebook in its workspace.
+        """Returns the address at which the page can be loaded again;
+        waits until JupyterLab then finds the notebook in its workspace.
 
-        JupyterLab would open a notebook that the address names, too, but some time after the page is ready, which may be in the next story.
+        JupyterLab would open a notebook that the address names, too, but some time after the page is ready,
+        which may be in the next story.
         """
         if await self.page.evaluate("window.location.pathname.includes('/lab/tree/')"):
             await eventually(True, self.page.evaluate, IN_WORKSPACE)
-            await self.page.evaluate(r"window.history.replaceState(null, '', location.href.replace(/(\/lab)\/tree\/[^?#]*/, '$1'))")
+            await self.page.evaluate(
+                r"window.history.replaceState(null, '', location.href.replace(/(\/lab)\/tree\/[^?#]*/, '$1'))"
+            )
         return self.page.url
 
     async def load_again(self) -> None:
@@ -262,7 +284,9 @@ class Tab(NotebookCells):
         """Closes everything, notices too, and ends the kernels."""
         await self.page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
         await self.close()
-        await self.page.evaluate("document.querySelectorAll('.Toastify__close-button').forEach(button => button.click())")
+        await self.page.evaluate(
+            "document.querySelectorAll('.Toastify__close-button').forEach(button => button.click())"
+        )
 
     async def to_front(self) -> None:
         """Shows the notebook, which is open, before all others."""
@@ -292,8 +316,12 @@ class Themed(Protocol):
     async def theme(self, name: str) -> None: ...
 
 
-async def take_pictures(visible: Themed, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
-    """Screenshots for the eye, in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them; of the page where no place is given."""
+async def take_pictures(
+    visible: Themed, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")
+) -> None:
+    """Screenshots for the eye, in both themes, where ``NBTOOLS_SCREENSHOTS`` asks for them;
+    of the page where no place is given.
+    """
     if not os.environ.get("NBTOOLS_SCREENSHOTS"):
         return
     for theme in themes:

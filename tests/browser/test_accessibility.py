@@ -1,4 +1,6 @@
-"""Accessibility of everything that nbtools draws: axe-core's rules in all themes, focus, motion, and the width of a narrow window."""
+"""Accessibility of everything that nbtools draws:
+axe-core's rules in all themes, focus, motion, and the width of a narrow window.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from playwright.async_api import expect
 from nbtools import open_trace
 from nbtools.cards.model import Block, State
 from tests.browser import catalogue
-from tests.browser.accessibility import cut_buttons, in_all_themes, is_accessible, violations, without_visible_focus
+from tests.browser.accessibility import (
+    cut_buttons,
+    in_all_themes,
+    is_accessible,
+    violations,
+    without_visible_focus,
+)
 from tests.browser.conftest import ZOOMED
 from tests.browser.explorer import Explorer
 from tests.browser.long_log import write_cart_log
@@ -120,7 +128,9 @@ async def test_a_comparison(views, tmp_path):
 
 
 async def test_the_explorer_of_an_empty_log(views, tmp_path):
-    (tmp_path / "empty.jsonl").write_text(REAL.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    (tmp_path / "empty.jsonl").write_text(
+        REAL.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8"
+    )
     await views.page.set_viewport_size(ZOOMED)
     await views.show(open_trace("empty.jsonl"))
     await is_accessible(views.page)

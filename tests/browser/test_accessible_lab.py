@@ -1,4 +1,6 @@
-"""Accessibility of what nbtools adds to JupyterLab: the panel, the status bar, dialogs, the tour and tabs of logs."""
+"""Accessibility of what nbtools adds to JupyterLab:
+the panel, the status bar, dialogs, the tour and tabs of logs.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,11 @@ def panel():
 
 
 async def open_log(page, *paths):
-    command = ["nbtools:open-log", {"path": paths[0]}] if len(paths) == 1 else ["nbtools:compare-logs", {"paths": list(paths)}]
+    command = (
+        ["nbtools:open-log", {"path": paths[0]}]
+        if len(paths) == 1
+        else ["nbtools:compare-logs", {"paths": list(paths)}]
+    )
     await page.evaluate(OPEN, command)
 
 
@@ -116,7 +122,9 @@ async def dialogs(tab, zoomed):
     await is_accessible(tab.page, DIALOG)
     await dialog.get_by_label("Search the tools").fill("shell")
     await tab.page.keyboard.press("Enter")
-    await expect(dialog.locator(".nbtools-tool-fields textarea, .nbtools-tool-fields input").first).to_be_visible()
+    await expect(
+        dialog.locator(".nbtools-tool-fields textarea, .nbtools-tool-fields input").first
+    ).to_be_visible()
     await in_all_themes(tab, DIALOG)
     await zoomed()
     await eventually([], cut_buttons, tab.page, DIALOG)

@@ -17,7 +17,9 @@ KERNELS = """async () => {
 
 async def test_the_next_story_inherits_no_dialog_no_theme_and_no_kernel(browser, server, project):
     write_notebook(project / "story.ipynb", ("import time; time.sleep(600)",))
-    context = await browser.new_context(viewport=WINDOW)  # two tabs of one context cannot have the same workspace
+    context = await browser.new_context(
+        viewport=WINDOW
+    )  # two tabs of one context cannot have the same workspace
     pages = SharedPages(context, server)
     lab = (await pages.after(0)).lab
     tab = Tab(lab, project / "story.ipynb", SHOTS)

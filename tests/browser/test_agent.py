@@ -69,7 +69,9 @@ def open_agent(open_notebook):
 
 async def test_a_run_is_watched_and_the_persons_messages_about_its_calls_reach_the_model(open_agent, zoomed):
     """Approved and undone; denied; changed by hand.  What it shows is accessible."""
-    tab = await open_agent(STORY, TASK, f"agent.model = playing([{EDIT}], ['As you like.'], [{EDIT}], ['Fine.'])", TASK, TASK)
+    tab = await open_agent(
+        STORY, TASK, f"agent.model = playing([{EDIT}], ['As you like.'], [{EDIT}], ['Fine.'])", TASK, TASK
+    )
     await tab.start(3)
     await expect(status(tab, 3)).to_have_text("Needs your answer")
     await expect(texts_of(tab, 3).first.locator("summary")).to_contain_text("Thought")
@@ -98,7 +100,9 @@ async def test_a_run_is_watched_and_the_persons_messages_about_its_calls_reach_t
 
     await tab.run(4)
     await tab.start(5)
-    await expect(tab.question(5)).to_have_attribute("aria-label", re.compile("edit notes.txt .*Needs your answer"))
+    await expect(tab.question(5)).to_have_attribute(
+        "aria-label", re.compile("edit notes.txt .*Needs your answer")
+    )
     reason = tab.question(5).get_by_role("textbox", name="Reason")
     await reason.fill("Two is a word here.")
     await reason.press("Enter")
@@ -159,8 +163,17 @@ async def test_a_run_is_continued_followed_by_an_explorer_and_stored(open_agent,
 
 async def test_stop_ends_a_sentence_and_a_call_and_the_end_of_a_run_is_scrolled_into_view(open_agent):
     shell = """("shell", '{"command": "touch began; sleep 300"}')"""
-    turns = f"agent.model = playing(['Let me think about it for ', ('until', 'never')], [{shell}], ['Again.'])"
-    tab = await open_agent(turns, TASK, TASK, TASK, f"agent.model = playing([{READ}], [{READ}], [{READ}], [{READ}], ['The end.'])", TASK)
+    turns = (
+        f"agent.model = playing(['Let me think about it for ', ('until', 'never')], [{shell}], ['Again.'])"
+    )
+    tab = await open_agent(
+        turns,
+        TASK,
+        TASK,
+        TASK,
+        f"agent.model = playing([{READ}], [{READ}], [{READ}], [{READ}], ['The end.'])",
+        TASK,
+    )
     await tab.start(3)
     await expect(texts_of(tab, 3)).to_contain_text("Let me think")
     await expect(status(tab, 3)).to_have_text("Writing")
@@ -190,7 +203,9 @@ async def test_stop_ends_a_sentence_and_a_call_and_the_end_of_a_run_is_scrolled_
 
 
 async def test_a_run_whose_page_is_loaded_again_goes_on_and_one_whose_kernel_has_ended_says_so(open_agent):
-    """Jupyter adds nothing to a cell that was running: its head follows the run and says where to read the rest."""
+    """Jupyter adds nothing to a cell that was running:
+    its head follows the run and says where to read the rest.
+    """
     turns = "agent.model = playing(['Before. ', ('until', 'go'), 'After.'], ['Again. ', ('until', 'never')])"
     tab = await open_agent(turns, TASK, "%agent", TASK)
     await tab.start(3)
@@ -216,18 +231,22 @@ async def test_a_run_whose_page_is_loaded_again_goes_on_and_one_whose_kernel_has
     await expect(head(tab, 5)).to_contain_text("Run %agent to see its state")
     await expect(head(tab, 5).get_by_role("button", name="Stop")).to_have_count(0)
     dialog = tab.page.locator(".jp-Dialog")
-    await expect(dialog).to_contain_text("Kernel Restarting")  # some seconds later; it would be before the next story's notebook
+    await expect(dialog).to_contain_text(
+        "Kernel Restarting"
+    )  # some seconds later; it would be before the next story's notebook
     await dialog.get_by_role("button", name="Ok").click()
 
 
-async def test_a_long_run_is_read_and_stopped_while_it_grows_and_bad_models_and_hostile_ones_do_no_harm(open_agent):
+async def test_a_long_run_is_read_and_stopped_while_it_grows_and_bad_models_and_hostile_ones_do_no_harm(
+    open_agent,
+):
     """A selection stays, the scroll position stays, and the way to stop is in view."""
     lines = "\\n\\n".join(f"Line {n}" for n in range(120))
-    text = (
-        "<img src=x onerror='window.hacked=1'> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://example.org/p)"
-    )
+    text = "<img src=x onerror='window.hacked=1'> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://example.org/p)"
     models = ("agent.model = 'nobody:none'", TASK, f"agent.model = playing([{text!r}])", TASK, "%agent")
-    tab = await open_agent(f"agent.model = playing(['{lines}', ('until', 'go'), ' and more', ('until', 'never')])", TASK, *models)
+    tab = await open_agent(
+        f"agent.model = playing(['{lines}', ('until', 'go'), ' and more', ('until', 'never')])", TASK, *models
+    )
     await tab.start(3)
     await expect(texts_of(tab, 3).last).to_contain_text("Line 119")
     await texts_of(tab, 3).last.locator("p").last.scroll_into_view_if_needed()
@@ -239,7 +258,10 @@ async def test_a_long_run_is_read_and_stopped_while_it_grows_and_bad_models_and_
     top = await chosen.evaluate("node => node.getBoundingClientRect().top")
     (tab.folder / "go").touch()
     await expect(texts_of(tab, 3).last).to_contain_text("Line 119 and more")
-    assert await chosen.evaluate("node => node.isConnected && String(window.getSelection()).trim()") == "Line 110"
+    assert (
+        await chosen.evaluate("node => node.isConnected && String(window.getSelection()).trim()")
+        == "Line 110"
+    )
     assert await chosen.evaluate("node => node.getBoundingClientRect().top") == top
     await head(tab, 3).get_by_role("button", name="Stop").click()
     await tab.done(3)

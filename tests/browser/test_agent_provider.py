@@ -1,4 +1,6 @@
-"""A run with a provider's model, over HTTP, as a person steers it: denied with a reason, approved, changed, stopped."""
+"""A run with a provider's model, over HTTP, as a person steers it:
+denied with a reason, approved, changed, stopped.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ def back(server, number):
 
 
 async def test_a_run_is_steered(open_notebook):
-    script = (edit("a", "zwo"), edit("b", "2"), Says(("It is 2.",)), edit("c", "four"), Says(("And so it goes ", "on."), waits_at=1))
+    script = (
+        edit("a", "zwo"),
+        edit("b", "2"),
+        Says(("It is 2.",)),
+        edit("c", "four"),
+        Says(("And so it goes ", "on."), waits_at=1),
+    )
     with stub(*script) as server:
         key = f"%env OPENAI_BASE_URL={server.url}\n%env OPENAI_API_KEY=sk-test"
         tab = await open_notebook(f"%load_ext nbtools\n{key}", TASK, "%tools undo", TASK)

@@ -9,9 +9,17 @@ from playwright.async_api import expect
 DATABASE = {
     "text": "Which database?",
     "header": "Database",
-    "choices": [{"label": "SQLite", "description": "one file"}, {"label": "PostgreSQL", "description": "a server"}],
+    "choices": [
+        {"label": "SQLite", "description": "one file"},
+        {"label": "PostgreSQL", "description": "a server"},
+    ],
 }
-TESTS = {"text": "Tests for what?", "header": "Tests", "choices": [{"label": "cart"}, {"label": "items"}], "several": True}
+TESTS = {
+    "text": "Tests for what?",
+    "header": "Tests",
+    "choices": [{"label": "cart"}, {"label": "items"}],
+    "several": True,
+}
 NAME = {"text": "Which name?", "header": "Name", "placeholder": "e.g. money"}
 SURE = {"text": "Really?", "kind": "yesno"}
 
@@ -54,15 +62,33 @@ async def test_other_words_take_the_place_of_a_choice(open_cells):
     await expect(tab.output(2).last).to_have_text("('a text file',)")
 
 
-async def test_several_questions_are_answered_by_the_keyboard_alone_and_shown_in_a_reopened_notebook(open_notebook, open_file):
-    """The first field has the focus, letters and arrows stay in the form, and Enter sends all that was typed."""
+async def test_several_questions_are_answered_by_the_keyboard_alone_and_shown_in_a_reopened_notebook(
+    open_notebook, open_file
+):
+    """The first field has the focus, letters and arrows stay in the form,
+    and Enter sends all that was typed.
+    """
     tab = await story(open_notebook, ask(TESTS, SURE, DATABASE, NAME))
     await tab.run(1)
     await tab.start(2)
     form = tab.question(2)
     await expect(form.get_by_role("checkbox", name="cart")).to_be_focused()
     await tab.keys_pass()
-    for key in ("d", "d", "x", "Tab", "Space", "Tab", "Tab", "Space", "ArrowDown", "Tab", "Space", "Tab", "Tab"):
+    for key in (
+        "d",
+        "d",
+        "x",
+        "Tab",
+        "Space",
+        "Tab",
+        "Tab",
+        "Space",
+        "ArrowDown",
+        "Tab",
+        "Space",
+        "Tab",
+        "Tab",
+    ):
         await tab.page.keyboard.press(key)
     await expect(form.get_by_role("textbox", name="Which name?")).to_be_focused()
     await expect(form.get_by_role("checkbox", name="items")).to_be_checked()
@@ -103,7 +129,9 @@ async def test_escape_preserves_the_typed_text_and_then_skips(open_cells):
 
 
 async def test_two_forms_are_answered_one_after_the_other(open_cells):
-    tab = await story(open_cells, "first, second = (tools.ask.background([{'text': text}]) for text in ('One?', 'Two?'))")
+    tab = await story(
+        open_cells, "first, second = (tools.ask.background([{'text': text}]) for text in ('One?', 'Two?'))"
+    )
     await tab.run(1)
     await tab.run(2)
     await tab.wait_for_questions(2, 2)

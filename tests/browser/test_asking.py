@@ -14,8 +14,11 @@ EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 EDITED = CART.replace("total = 0", "total = Decimal(0)")
 
 
-async def test_edits_are_approved_by_clicks_and_keys_after_which_the_notebook_has_the_keys(open_notebook, app):
-    """The focus is on the safe button; Esc denies, Y approves once, A always, and the focus comes back to the notebook.
+async def test_edits_are_approved_by_clicks_and_keys_after_which_the_notebook_has_the_keys(
+    open_notebook, app
+):
+    """The focus is on the safe button; Esc denies, Y approves once, A always,
+    and the focus comes back to the notebook.
 
     Other letters do nothing to the notebook, and its shortcuts with Control still work.
     """
@@ -40,13 +43,17 @@ async def test_edits_are_approved_by_clicks_and_keys_after_which_the_notebook_ha
     await expect(tab.card(5)).to_contain_text("total = Decimal(0)")
     await tab.look(f"record-edit-open-{app}", tab.cell(5))
     cells = await tab.panel.locator(".jp-Cell").count()
-    for index, keys in enumerate((["d", "d", "x", "b", "Shift", "Control+s", "Escape"], ["y"], ["a"]), start=6):
+    for index, keys in enumerate(
+        (["d", "d", "x", "b", "Shift", "Control+s", "Escape"], ["y"], ["a"]), start=6
+    ):
         await tab.start(index)
         await tab.keys_count(index)
         for key in keys:
             await tab.page.keyboard.press(key)
             if key == "Control+s":
-                await tab.page.wait_for_function("window.jupyterapp.shell.currentWidget.context.model.dirty === false")
+                await tab.page.wait_for_function(
+                    "window.jupyterapp.shell.currentWidget.context.model.dirty === false"
+                )
                 await expect(tab.panel.locator(".jp-Cell")).to_have_count(cells)
                 await expect(tab.question(index)).to_be_visible()
         await tab.done(index)
@@ -151,7 +158,9 @@ SECOND_VIEW = """async () => {
 
 
 async def test_going_back_from_modifying_asks_the_same(open_cells):
-    """The editor opens in the view where the person asks for it, and not in another view of the same output."""
+    """The editor opens in the view where the person asks for it,
+    and not in another view of the same output.
+    """
     tab = await open_cells(EDIT)
     await tab.start(1)
     await tab.wait_for_questions(1)
@@ -248,7 +257,9 @@ async def later():
 job = asyncio.create_task(later())"""
 
 
-async def test_run_all_waits_at_a_question_late_clicks_mean_nothing_and_who_writes_keeps_the_focus(open_notebook):
+async def test_run_all_waits_at_a_question_late_clicks_mean_nothing_and_who_writes_keeps_the_focus(
+    open_notebook,
+):
     after = "print('after', open('src/cart.py').read().count('Decimal'))"
     tab = await open_notebook(EDIT, after, "%tool edit notes.txt --old two --new 2", "1 + 1", LATER, "")
     await tab.run_all()
@@ -257,7 +268,9 @@ async def test_run_all_waits_at_a_question_late_clicks_mean_nothing_and_who_writ
     await expect(tab.output(2)).to_have_count(0)
     await tab.question(1).get_by_role("button", name="Approve once").click()
     await tab.done(1, 2)
-    await tab.page.evaluate("window.late = []; document.addEventListener('mousedown', event => window.late.push(event.detail))")
+    await tab.page.evaluate(
+        "window.late = []; document.addEventListener('mousedown', event => window.late.push(event.detail))"
+    )
     await tab.page.mouse.down(click_count=2)  # the result is there now
     await tab.page.mouse.up(click_count=2)
     assert await tab.page.evaluate("window.late") == []
@@ -352,7 +365,9 @@ async def test_a_question_comes_with_its_head_and_its_buttons_whole_and_in_view(
     await tab.run_all()
     await tab.answer(first, "Deny")
     await tab.done(first)
-    for last, (code, subject) in enumerate(((TALL, "src/cart.py"), (DELETE, "src/cart.py"), (SHELL, "in the workspace")), start=first):
+    for last, (code, subject) in enumerate(
+        ((TALL, "src/cart.py"), (DELETE, "src/cart.py"), (SHELL, "in the workspace")), start=first
+    ):
         await tab.cell(last).locator(".cm-content").click()
         if last > first:
             await tab.page.keyboard.insert_text(code)
@@ -452,7 +467,9 @@ async def test_always_answers_the_questions_beside_it(open_cells):
 
 
 async def test_the_coverage_of_always_is_shown_below_the_buttons(open_cells):
-    tab = await open_cells("%tool shell git add -A", "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'")
+    tab = await open_cells(
+        "%tool shell git add -A", "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
+    )
     await tab.start(1)
     await tab.wait_for_questions(1)
     await expect(tab.question(1).locator(".nbtools-rules code")).to_have_text("shell(git add:*)")

@@ -71,7 +71,9 @@ async def test_a_cell_is_inserted_replaced_moved_and_deleted_in_its_own_notebook
     assert saved["cells"][0]["id"] == before[0]
 
 
-async def test_a_cell_is_taken_back_by_undo_runs_after_the_one_that_asks_and_is_reached_while_the_kernel_is_blocked(open_notebook):
+async def test_a_cell_is_taken_back_by_undo_runs_after_the_one_that_asks_and_is_reached_while_the_kernel_is_blocked(
+    open_notebook,
+):
     replace = "tools.cells(action='replace', id='#4', source='y = 2\\nprint(y)');"
     run = "r = tools.cells(action='run', id='#6')\nprint(r.summary)\nopen('go').read()\nz = 'first'"
     look = "tools.quiet.cells(id='#6').data.cells[0].outputs"
@@ -110,7 +112,9 @@ async def test_a_cell_is_taken_back_by_undo_runs_after_the_one_that_asks_and_is_
     await has(tab, *FIRST, replace, "print('old')", *others, "w = 1")
 
 
-async def test_a_closed_notebook_is_changed_on_disk_and_an_open_one_where_it_is_open(open_notebook, open_file, project):
+async def test_a_closed_notebook_is_changed_on_disk_and_an_open_one_where_it_is_open(
+    open_notebook, open_file, project
+):
     """The question shows the source."""
     closed, other = project / "closed.ipynb", project / "other.ipynb"
     write_notebook(closed, ["total = 0\nprint(total)"])
@@ -144,7 +148,9 @@ async def test_a_closed_notebook_is_changed_on_disk_and_an_open_one_where_it_is_
     shown = tab.cell(3).locator(".jp-OutputArea-output")
     await expect(shown.filter(has_text="with unsaved changes").first).to_be_visible()
     await expect(shown.filter(has_text="True ['ran', 'ran', 'error']").first).to_be_visible()
-    await expect(shown.filter(has_text="in the other").filter(has_text="ZeroDivisionError").first).to_be_visible()
+    await expect(
+        shown.filter(has_text="in the other").filter(has_text="ZeroDivisionError").first
+    ).to_be_visible()
     assert other.read_bytes() == on_disk
     await theirs.to_front()
     await has(theirs, "%load_ext nbtools", typed, "a = a + 1", "import sys; print('in the other', a); a / 0")
@@ -153,14 +159,14 @@ async def test_a_closed_notebook_is_changed_on_disk_and_an_open_one_where_it_is_
     assert saved["cells"][3]["outputs"][0]["text"]
 
 
-async def test_a_notebook_in_another_page_is_changed_there_and_that_of_the_kernel_in_its_own(open_notebook, open_file, project):
+async def test_a_notebook_in_another_page_is_changed_there_and_that_of_the_kernel_in_its_own(
+    open_notebook, open_file, project
+):
     """Notebook 7 has a page for each notebook: a kernel reaches the others through its own."""
     other = project / "other.ipynb"
     write_notebook(other, ["a = 1"])
     on_disk = other.read_bytes()
-    change = (
-        "r = tools.cells('other.ipynb', 'insert', source='b = 2')\nprint(r.data.live, tools.cells('other.ipynb', 'run', id='#3').summary)"
-    )
+    change = "r = tools.cells('other.ipynb', 'insert', source='b = 2')\nprint(r.data.live, tools.cells('other.ipynb', 'run', id='#3').summary)"
     own = "tools.cells(action='replace', id='#5', source='d = 4');"
     theirs = await open_file(other)
     tab = await open_notebook(ALLOW, change, own, "c = 3", app="notebook")

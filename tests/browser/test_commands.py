@@ -36,7 +36,13 @@ async def test_the_palette_finds_commands_that_are_described_and_a_looser_mode_i
     palette = tab.page.locator("#modal-command-palette, .jp-ModalCommandPalette").first
     await palette.locator("input").fill("nbtools")
     items = palette.locator(".lm-CommandPalette-item")
-    for label in ("New Call…", "Load nbtools in This Notebook", "Undo the Last Change", "Keyboard Shortcuts of nbtools", "Set Mode plan"):
+    for label in (
+        "New Call…",
+        "Load nbtools in This Notebook",
+        "Undo the Last Change",
+        "Keyboard Shortcuts of nbtools",
+        "Set Mode plan",
+    ):
         await expect(items.filter(has_text=label).first).to_be_attached()
     await tab.look("palette")
     await tab.page.keyboard.press("Escape")
@@ -79,7 +85,9 @@ async def test_load_makes_a_first_cell_once_and_runs_nothing_else(open_notebook)
 
 async def test_a_question_is_shown_then_answered_and_the_change_undone_and_redone_by_commands(open_notebook):
     """A question mark in it shows the keys; a call that runs is cancelled."""
-    tab = await open_notebook(EDIT, "%tools allow shell", "%tool shell sleep 60", *[f"{n}\n" * 30 for n in range(3)])
+    tab = await open_notebook(
+        EDIT, "%tools allow shell", "%tool shell sleep 60", *[f"{n}\n" * 30 for n in range(3)]
+    )
     await tab.start(1)
     await tab.keys_count(1)
     await tab.page.keyboard.press("?")
@@ -115,7 +123,9 @@ async def test_a_question_is_shown_then_answered_and_the_change_undone_and_redon
 
 async def is_shown_then_answered(tab, command):
     await tab.panel.locator(".jp-WindowedPanel-outer").hover()
-    await tab.page.mouse.wheel(0, 10_000)  # a question is scrolled into view again until the person does something
+    await tab.page.mouse.wheel(
+        0, 10_000
+    )  # a question is scrolled into view again until the person does something
     await tab.page.wait_for_function(SCROLLED_AWAY)
     await expect(tab.question(1)).not_to_be_in_viewport()
     await tab.command(command)
@@ -138,5 +148,7 @@ async def test_notebook_7_has_them_too_and_opens_a_hits_line_in_a_page_of_its_ow
     async with context.expect_page() as opening:
         await tab.card(1).get_by_role("button", name="25", exact=True).click()
     page = await opening.value
-    await expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text("return round(total(items) * rate, 2)")
+    await expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text(
+        "return round(total(items) * rate, 2)"
+    )
     await page.close()

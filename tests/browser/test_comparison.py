@@ -1,4 +1,6 @@
-"""Several runs side by side: outcomes, totals, aligned steps; opened from a cell, from an explorer and from the list of sessions."""
+"""Several runs side by side: outcomes, totals, aligned steps;
+opened from a cell, from an explorer and from the list of sessions.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +139,10 @@ async def test_the_beginning_is_folded_and_the_baseline_chosen(views, tmp_path):
 
 async def test_twenty_runs_scroll_inside_the_page(views, tmp_path):
     kinds = list(RUNS)
-    shown = await compare_logs(views, [write_run(tmp_path / f"{number:02}.jsonl", [*RUNS[kinds[number % 5]]]) for number in range(20)])
+    shown = await compare_logs(
+        views,
+        [write_run(tmp_path / f"{number:02}.jsonl", [*RUNS[kinds[number % 5]]]) for number in range(20)],
+    )
     await expect(shown.runs).to_have_count(21)
     for width in (800, 1280):
         await views.page.set_viewport_size({"width": width, "height": 900})
@@ -158,7 +163,9 @@ async def test_an_open_explorer_is_compared_with_listed_sessions(views, logs, tm
     listed = cell.locator(".nbtools-sessions")
     await listed.get_by_role("searchbox").fill("make the total")
     projects = listed.locator("select").nth(1)
-    await projects.select_option(await projects.locator("option", has_text="cart").first.get_attribute("value"))
+    await projects.select_option(
+        await projects.locator("option", has_text="cart").first.get_attribute("value")
+    )
     rows = listed.locator("tbody tr")
     await expect(rows).to_have_count(5)
     await rows.nth(0).get_by_role("checkbox").click()

@@ -19,7 +19,10 @@ GOES_ON = ".nbtools-trace-goes-on"
 def fork_of(lines):
     """Records as a fork has them: with its own session, and the one that they were copied from."""
     records = (json.loads(line) for line in lines)
-    copies = ({**one, "sessionId": FORK, "forkedFrom": {"sessionId": ORIGIN, "messageUuid": one.get("uuid", "")}} for one in records)
+    copies = (
+        {**one, "sessionId": FORK, "forkedFrom": {"sessionId": ORIGIN, "messageUuid": one.get("uuid", "")}}
+        for one in records
+    )
     return b"".join(json.dumps(copy).encode() + b"\n" for copy in copies)
 
 

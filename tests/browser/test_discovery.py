@@ -59,8 +59,14 @@ async def test_a_card_is_copied_without_markdown_of_its_own(open_file, project):
     """An untrusted notebook says what it likes in every field of a card."""
     markup = "![x](http://example.org/x)\n\n<img src=x>\n```\n# a"
     card = {"id": "a", "state": "success", "tool": markup, "icon": "", "subject": markup, "status": markup}
-    made = new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}})
-    made.cells = [new_code_cell("pass", outputs=[new_output("display_data", data={MIME: card, "text/plain": markup})])]
+    made = new_notebook(
+        metadata={
+            "kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+        }
+    )
+    made.cells = [
+        new_code_cell("pass", outputs=[new_output("display_data", data={MIME: card, "text/plain": markup})])
+    ]
     path = project / "copied.ipynb"
     nbformat.write(made, path)
     tab = await open_file(path)

@@ -9,7 +9,9 @@ DRAWN = "images => images.every(image => image.complete && image.naturalWidth ==
 
 
 async def test_pages_are_pictures_and_all_are_shown_on_a_click(open_notebook, project):
-    (project / "paper.pdf").write_bytes(written_document(4, "The total is exact.", "0 0 1 rg 100 100 200 200 re f"))
+    (project / "paper.pdf").write_bytes(
+        written_document(4, "The total is exact.", "0 0 1 rg 100 100 200 200 re f")
+    )
     tab = await open_notebook("%tool read paper.pdf")
     await tab.run(1)
     pages = tab.card(1).locator(".nbtools-page")

@@ -13,7 +13,9 @@ CHANGED = (
     .replace("value_20 = 20\n", "")
     .replace("value_36 = 36\n", "value_36 = 36\nmore = 1\n")
 )
-WRITE = f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.write('long.py', {CHANGED!r}).ok"
+WRITE = (
+    f"from pathlib import Path\nPath('long.py').write_text({LONG!r})\ntools.write('long.py', {CHANGED!r}).ok"
+)
 
 
 async def test_hunks_are_left_out_in_the_diff_of_the_question(open_cells):
@@ -104,7 +106,9 @@ async def test_line_ends_stay_as_they_are(open_cells, end):
     await tab.page.keyboard.press("Control+Enter")
     await tab.approve(1)
     await tab.done(1)
-    assert (tab.folder / "a.txt").read_bytes() == f"one{end}xzwei{end}".encode().decode("unicode_escape").encode()
+    assert (tab.folder / "a.txt").read_bytes() == f"one{end}xzwei{end}".encode().decode(
+        "unicode_escape"
+    ).encode()
 
 
 async def test_code_in_a_here_document_is_shown_as_code(open_cells):

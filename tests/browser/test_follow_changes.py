@@ -12,7 +12,9 @@ EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'
 
 async def open_source(tab):
     served = tab.path.parent.name
-    await tab.command("docmanager:open", path=f"{served}/src/cart.py", factory="Editor", options={"mode": "split-right"})
+    await tab.command(
+        "docmanager:open", path=f"{served}/src/cart.py", factory="Editor", options={"mode": "split-right"}
+    )
     editor = tab.page.locator(".jp-FileEditor .cm-content")
     await expect(editor).to_contain_text("total = 0")
     await tab.page.wait_for_function("window.jupyterapp.shell.currentWidget.content.editor !== undefined")
@@ -33,14 +35,18 @@ async def run_cell(tab, index):
 @pytest_asyncio.fixture(loop_scope="session", autouse=True)
 async def no_notifications(lab):
     yield
-    await lab.evaluate("window.jupyterapp.commands.execute('apputils:dismiss-all-notifications').catch(() => null)")
+    await lab.evaluate(
+        "window.jupyterapp.commands.execute('apputils:dismiss-all-notifications').catch(() => null)"
+    )
 
 
 async def test_an_editor_shows_the_edit_and_keeps_its_cursor(open_notebook):
     tab = await open_notebook("%tools mode auto_edit", EDIT, "%tools undo")
     await tab.run(1)
     editor = await open_source(tab)
-    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.content.editor.setCursorPosition({ line: 9, column: 4 })")
+    await tab.page.evaluate(
+        "window.jupyterapp.shell.currentWidget.content.editor.setCursorPosition({ line: 9, column: 4 })"
+    )
     await run_cell(tab, 2)
     await expect(editor).to_contain_text("total = 0.0")
     position = """() => {
@@ -57,7 +63,9 @@ async def test_unsaved_changes_stay_and_a_notification_offers_to_reload(open_not
     tab = await open_notebook("%tools mode auto_edit", EDIT)
     await tab.run(1)
     editor = await open_source(tab)
-    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.sharedModel.updateSource(0, 0, '# mine\\n')")
+    await tab.page.evaluate(
+        "window.jupyterapp.shell.currentWidget.content.model.sharedModel.updateSource(0, 0, '# mine\\n')"
+    )
     await run_cell(tab, 2)
     notice = tab.page.locator(".Toastify__toast").filter(has_text="changed on disk")
     await expect(notice).to_be_visible()

@@ -28,7 +28,9 @@ MARKED = """list => {
     const boxes = [...list.querySelectorAll('.nbtools-trace-new')].map(row => row.getBoundingClientRect());
     return boxes.filter(box => box.top >= top && box.bottom <= bottom).length;
 }"""
-NO_SUBSHELLS = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
+NO_SUBSHELLS = (
+    "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
+)
 BUSY = "The kernel is busy"
 WAITS = "import pathlib, time\nwhile not pathlib.Path('{name}').exists(): time.sleep(0.05)"
 IS_AT_END = "list => list.scrollTop + list.clientHeight >= list.scrollHeight - 2"
@@ -134,7 +136,9 @@ async def test_new_steps_are_offered_and_marked_until_they_were_seen(open_live):
     await live.has_marks(False)
     await trace.list.evaluate("list => { list.scrollTop = 200; }")
     await expect(live.offer).to_contain_text("new step")
-    assert int((await live.offer.inner_text()).split()[0]) < 133 - before  # those that were seen do not count any more
+    assert (
+        int((await live.offer.inner_text()).split()[0]) < 133 - before
+    )  # those that were seen do not count any more
 
 
 async def test_a_list_at_its_end_stays_there(open_live):
@@ -185,7 +189,9 @@ async def test_a_sorted_list_takes_new_steps_in_their_place(open_live):
     await trace.choose("Order of the steps", "in order")
     await expect(trace.chosen).not_to_have_attribute("data-index", place)
     await trace.choose("Order of the steps", "slowest first")
-    await expect(trace.chosen).to_have_attribute("data-index", place)  # the list scrolls there when it is loaded
+    await expect(trace.chosen).to_have_attribute(
+        "data-index", place
+    )  # the list scrolls there when it is loaded
     await trace.list.evaluate("list => { list.scrollTop = 0; }")
     await expect(row_at(trace, 0)).to_contain_text("Agent")
     assert await numbers_of(trace) == followed
@@ -216,7 +222,10 @@ async def test_an_overview_that_is_shown_is_loaded_again_at_intervals(open_live,
     sent = [(json.dumps(task), at) for at, task in views.asked_for("strip")[loaded:]]
     assert len(sent) >= 2
     for kind in {task for task, _ in sent}:
-        assert all(later - earlier > 2.9 for earlier, later in itertools.pairwise(at for task, at in sent if task == kind))
+        assert all(
+            later - earlier > 2.9
+            for earlier, later in itertools.pairwise(at for task, at in sent if task == kind)
+        )
     await overview.get_by_role("button", name="Steps").click()
 
 
@@ -225,7 +234,9 @@ async def test_a_pause_holds_the_list_and_ends(open_live):
     before = await steps_of(live)
     await live.toggle.click()
     await expect(live.toggle).to_have_text("Paused")
-    await expect(live.toggle).to_have_attribute("aria-busy", "false")  # the request that was under way has its answer
+    await expect(live.toggle).to_have_attribute(
+        "aria-busy", "false"
+    )  # the request that was under way has its answer
     live.write_all()
     await live.trace.chip("edits").click()
     await live.trace.leaves(int((await live.trace.chip("edits").inner_text()).split()[-1]))
@@ -280,7 +291,9 @@ async def test_a_call_runs_until_its_result_is_there(open_live):
     await expect(trace.card).not_to_contain_text("Running")
 
 
-async def test_a_kernel_that_runs_a_cell_answers_and_without_subshells_is_shown_as_busy(open_in_notebook, project):
+async def test_a_kernel_that_runs_a_cell_answers_and_without_subshells_is_shown_as_busy(
+    open_in_notebook, project
+):
     live = await open_in_notebook(WAITS.format(name="first"), WAITS.format(name="second"))
     trace, tab = live.trace, live.trace.tab
     await tab.start(2)

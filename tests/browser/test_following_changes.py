@@ -36,7 +36,9 @@ HOSTILE = [
     b"<script>window.broken = true</script>\n",
     b"\xff\xfe\x00" * 100 + b"\n",
     b"[" * 5_000 + b"\n",
-    b'{"type":"user","uuid":"z","parentUuid":"y","sessionId":"s","message":{"role":"user","content":"' + b"a" * 2_000_000 + b'"}}\n',
+    b'{"type":"user","uuid":"z","parentUuid":"y","sessionId":"s","message":{"role":"user","content":"'
+    + b"a" * 2_000_000
+    + b'"}}\n',
 ]
 
 
@@ -113,7 +115,9 @@ async def test_a_log_that_is_cut_deleted_and_replaced(views, growing):
     assert await page.evaluate("window.broken") is None
 
 
-async def test_after_a_restart_the_cell_is_to_be_run_again_and_a_closed_tab_ends_the_requests(open_notebook, project):
+async def test_after_a_restart_the_cell_is_to_be_run_again_and_a_closed_tab_ends_the_requests(
+    open_notebook, project
+):
     log = project / "session.jsonl"
     log.write_bytes(b"".join(LINES[:KEPT]))
     tab = await open_notebook("t = %trace session.jsonl\nt")

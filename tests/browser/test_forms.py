@@ -20,7 +20,9 @@ async def new_call(tab):
 async def choose(dialog, name):
     await dialog.get_by_label("Search the tools").fill(name)
     await dialog.get_by_label("Search the tools").press("Enter")
-    await expect(dialog.locator(".nbtools-tool-fields input, .nbtools-tool-fields textarea").first).to_be_visible()
+    await expect(
+        dialog.locator(".nbtools-tool-fields input, .nbtools-tool-fields textarea").first
+    ).to_be_visible()
 
 
 def field(dialog, name):
@@ -88,7 +90,9 @@ async def test_calls_are_searched_run_inserted_and_left_by_the_keyboard(open_not
     assert tab.read("new.txt") == "one\n  'two'\n"
 
 
-async def test_the_form_fits_the_window_shows_texts_of_a_hostile_tool_as_text_and_offers_to_load_nbtools(open_notebook):
+async def test_the_form_fits_the_window_shows_texts_of_a_hostile_tool_as_text_and_offers_to_load_nbtools(
+    open_notebook,
+):
     tab = await open_notebook(HOSTILE, "%unload_ext nbtools")
     await tab.run(1)
     dialog = await new_call(tab)
@@ -107,7 +111,11 @@ async def test_the_form_fits_the_window_shows_texts_of_a_hostile_tool_as_text_an
     await expect(dialog.locator(".nbtools-form-verdict")).to_have_attribute("data-action", "ask")
     for width in (380, 800, 1280):
         await tab.page.set_viewport_size({"width": width, "height": 700})
-        await eventually(True, dialog.locator(".nbtools-new-call").evaluate, "node => node.scrollWidth <= node.clientWidth + 1")
+        await eventually(
+            True,
+            dialog.locator(".nbtools-new-call").evaluate,
+            "node => node.scrollWidth <= node.clientWidth + 1",
+        )
         for name in ("Run", "Insert as cell"):
             await expect(dialog.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
         await tab.look(f"new-call-{width}")

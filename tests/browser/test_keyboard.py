@@ -54,7 +54,9 @@ def story(project, server, lab):
     """A notebook that is not open, and its tab."""
     (project / "long.py").write_text(LONG, encoding="utf-8")
     shutil.copy(REAL, project / "session.jsonl")
-    write_notebook(project / "story.ipynb", (f"tools.write('long.py', {CHANGED!r}).ok", "%tool delete notes.txt"))
+    write_notebook(
+        project / "story.ipynb", (f"tools.write('long.py', {CHANGED!r}).ok", "%tool delete notes.txt")
+    )
     return Tab(lab, project / "story.ipynb", server.root)
 
 
@@ -140,7 +142,9 @@ async def read_a_log(hands, tab):
     rows = log.node.locator(".nbtools-trace-list")
     await expect(rows).to_be_focused()
     await expect(log.node.locator(".nbtools-trace-found")).to_contain_text("of")
-    await expect(log.trace).to_have_attribute("aria-busy", "false")  # until then the list is the unfiltered one
+    await expect(log.trace).to_have_attribute(
+        "aria-busy", "false"
+    )  # until then the list is the unfiltered one
     await hands.press("j", "Enter")
     await expect(log.panel).to_be_focused()
     await expect(log.panel.locator(".nbtools-card")).to_contain_text("repo.go")

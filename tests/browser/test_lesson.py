@@ -1,4 +1,6 @@
-"""A recorded run in JupyterLab, a step at a time: by keys where the focus is on Continue, and never while somebody types."""
+"""A recorded run in JupyterLab, a step at a time:
+by keys where the focus is on Continue, and never while somebody types.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,12 @@ async def shown_keys(button):
     return await button.evaluate("button => getComputedStyle(button, '::before').content.split(' / ')[0]")
 
 
-async def test_space_and_the_right_arrow_go_on_where_continue_has_the_focus_which_who_uses_something_else_keeps(open_lesson):
-    """A double click goes on once, also where something else is under the pointer when the second click comes."""
+async def test_space_and_the_right_arrow_go_on_where_continue_has_the_focus_which_who_uses_something_else_keeps(
+    open_lesson,
+):
+    """A double click goes on once, also where something else is under the pointer when the second click
+    comes.
+    """
     tab = await open_lesson(*(bash(f"cat {'./' * number}notes.txt", NOTES) for number in range(6)))
     await expect(going_on(tab, 2)).to_have_attribute("aria-keyshortcuts", "Space ArrowRight")
     await expect(going_on(tab, 2)).not_to_be_focused()
@@ -72,7 +78,9 @@ async def test_space_and_the_right_arrow_go_on_where_continue_has_the_focus_whic
     other = foot(tab, 5).get_by_role("button", name="Open trace")
     await other.focus()
     await expect(foot(tab, 6)).to_contain_text("Call 5 is done")
-    await tab.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))")
+    await tab.page.evaluate(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
+    )
     await expect(other).to_be_focused()
     await tab.page.keyboard.press("ArrowRight")
     await expect(tab.panel.locator(".jp-Cell")).to_have_count(8)
@@ -98,7 +106,9 @@ async def test_space_and_the_right_arrow_go_on_where_continue_has_the_focus_whic
 
 
 async def test_questions_keep_their_keys_and_after_a_reload_wait_in_the_panel(open_lesson):
-    """After an answer Continue has the focus again, and is in view also where the recorded result is higher than the window."""
+    """After an answer Continue has the focus again,
+    and is in view also where the recorded result is higher than the window.
+    """
     long = "".join(f"line {number}\n" for number in range(100))
     look, look_again = bash("cat notes.txt", NOTES), bash("cat notes.txt", NOTES.replace("two", "2"))
     changes = change("one", "1"), change("three", "3")
@@ -119,7 +129,8 @@ async def test_questions_keep_their_keys_and_after_a_reload_wait_in_the_panel(op
     await expect(going_on(tab, 5)).to_be_focused()
     await expect(going_on(tab, 5)).to_be_in_viewport(ratio=0.9)
 
-    # JupyterLab adds no output to a cell that ran before the page was loaded: the second question is only in the panel, the head follows.
+    # JupyterLab adds no output to a cell that ran before the page was loaded:
+    # the second question is only in the panel, the head follows.
     await tab.value("setattr(agent, 'pace', 0)")
     await going_on(tab, 5).click()
     await tab.wait_for_questions(6)

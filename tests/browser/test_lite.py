@@ -1,4 +1,5 @@
-"""JupyterLite with nbtools, built from what npm and PyPI have: sessions are read, searched and reviewed, and no server takes part.
+"""JupyterLite with nbtools, built from what npm and PyPI have:
+sessions are read, searched and reviewed, and no server takes part.
 
 The tests share one page, whose Python takes long to load.
 """
@@ -65,12 +66,20 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Returns the folder of the files, written as ``make lite`` writes them."""
     folder = tmp_path_factory.mktemp("site") / "lite"
-    done = subprocess.run([sys.executable, "docs/scripts/lite.py", folder], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "docs/scripts/lite.py", folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     config = json.loads((folder / "jupyter-lite.json").read_text(encoding="utf-8"))
     config["jupyter-config-data"]["exposeAppInBrowser"] = True  # the tests execute commands
     (folder / "jupyter-lite.json").write_text(json.dumps(config), encoding="utf-8")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(folder.parent))) as server:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(folder.parent))
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -82,7 +91,10 @@ async def new_page(browser: Browser, address: str) -> AsyncIterator[Page]:
     context = await browser.new_context(viewport=SIZE)
     await context.add_init_script(NO_SPINNERS)
     elsewhere: list[str] = []
-    context.on("request", lambda request: request.url.startswith((address, "data:", "blob:")) or elsewhere.append(request.url))
+    context.on(
+        "request",
+        lambda request: request.url.startswith((address, "data:", "blob:")) or elsewhere.append(request.url),
+    )
     page = await context.new_page()
     page.set_default_timeout(PATIENCE)
     await page.goto(f"{address}lite/lab/index.html?path={NOTEBOOK}")
@@ -136,7 +148,9 @@ async def test_a_cell_that_is_run_before_there_is_a_kernel_is_not_lost_silently(
     This is the first story: the others wait until the page has a kernel.
     """
     await new_page.wait_for_function(RUN_EARLY)
-    await expect(new_page.locator(".Toastify__toast")).to_contain_text("You can run code cells when the kernel has initialized")
+    await expect(new_page.locator(".Toastify__toast")).to_contain_text(
+        "You can run code cells when the kernel has initialized"
+    )
 
 
 @pytest.mark.slow
@@ -161,7 +175,9 @@ async def test_every_cell_of_the_notebook_runs_except_the_command(tab: Tab, page
     await run(tab, "%load_ext nbtools\n%trace logs/claude-code.log")
     await tab.command("notebook:run-all-cells", wait=False)
     # A look copies all outputs, with the sessions in them.
-    await page.wait_for_function(f"({CELLS})().every(cell => cell.execution_count !== null && cell.outputs.length)", polling=200)
+    await page.wait_for_function(
+        f"({CELLS})().every(cell => cell.execution_count !== null && cell.outputs.length)", polling=200
+    )
     errors = f"({CELLS})().map(cell => cell.outputs.filter(output => output.output_type === 'error').length)"
     assert await page.evaluate(errors) == [0] * (await page.evaluate(f"({CELLS})().length"))
     last = await page.evaluate(f"JSON.stringify(({CELLS})().at(-1).outputs)")
@@ -210,7 +226,9 @@ async def test_a_session_is_shared_as_a_file(tab: Tab, page: Page) -> None:
     panel = explorer.node.get_by_role("region", name="Share this session")
     await panel.get_by_role("button", name="Write HTML file").click()
     await expect(explorer.notice).to_have_text("Wrote /drive/swe-agent.html.")
-    kept = await page.evaluate("window.jupyterapp.serviceManager.contents.get('swe-agent.html', { content: true })")
+    kept = await page.evaluate(
+        "window.jupyterapp.serviceManager.contents.get('swe-agent.html', { content: true })"
+    )
     assert base64.b64decode(kept["content"]).startswith(b"<!doctype html>")
 
 
@@ -232,7 +250,9 @@ async def test_the_explorer_is_accessible_in_a_narrow_window(tab: Tab, page: Pag
 
 
 @pytest.mark.slow
-async def test_a_review_is_in_a_tab_that_is_opened_later_and_two_that_review_lose_nothing(tab: Tab, page: Page, address: str) -> None:
+async def test_a_review_is_in_a_tab_that_is_opened_later_and_two_that_review_lose_nothing(
+    tab: Tab, page: Page, address: str
+) -> None:
     """Both stories share the second tab, whose Python takes long to load, too."""
     explorer = await opened(tab, "logs/codex.log")
     await explorer.rows.nth(1).click()
@@ -244,7 +264,9 @@ async def test_a_review_is_in_a_tab_that_is_opened_later_and_two_that_review_los
     await expect(note).to_be_focused()
     await note.fill("it <b>never</b> ran")
     await page.keyboard.press("Enter")
-    await expect(explorer.node.locator(".nbtools-trace-review-message")).to_have_text("Step 2: note “it <b>never</b> ran”.")
+    await expect(explorer.node.locator(".nbtools-trace-review-message")).to_have_text(
+        "Step 2: note “it <b>never</b> ran”."
+    )
 
     other = await page.context.new_page()
     other.set_default_timeout(PATIENCE)
@@ -255,7 +277,9 @@ async def test_a_review_is_in_a_tab_that_is_opened_later_and_two_that_review_los
     await row.click()
     await expect(second).to_contain_text("it <b>never</b> ran")
 
-    await other.evaluate("window.jupyterapp.commands.execute('filebrowser:open-path', { path: 'logs' }).then(() => null)")
+    await other.evaluate(
+        "window.jupyterapp.commands.execute('filebrowser:open-path', { path: 'logs' }).then(() => null)"
+    )
     await other.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
     await other.locator(".jp-DirListing-item").filter(has_text="swe-agent.traj").click(button="right")
     await other.locator(".lm-Menu").get_by_text(OPEN, exact=True).click()
@@ -266,7 +290,9 @@ async def test_a_review_is_in_a_tab_that_is_opened_later_and_two_that_review_los
 
 
 async def two_tabs_lose_nothing(page: Page, first: Locator, second: Locator) -> None:
-    """The file is replaced by what it was before the other tab wrote, as when this one had begun to write earlier."""
+    """The file is replaced by what it was before the other tab wrote,
+    as when this one had begun to write earlier.
+    """
 
     async def judge(node: Locator, step: int, key: str, verdict: str) -> None:
         row = node.locator(f'[data-index="{step}"]')

@@ -35,17 +35,23 @@ async def selected_step(tab, index):
     await tab.run(index)
     trace = Explorer(tab, index)
     await trace.row("Read").click()
-    return await trace.chosen.locator(".nbtools-trace-number").inner_text(), trace.panel.get_by_role("button", name=COPY)
+    return await trace.chosen.locator(".nbtools-trace-number").inner_text(), trace.panel.get_by_role(
+        "button", name=COPY
+    )
 
 
-async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_another_page(open_notebook, project, context, server):
+async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_another_page(
+    open_notebook, project, context, server
+):
     """A log that Jupyter does not serve has no address; the line that opens it is copied."""
     name = "my session & more #1.jsonl"
     shutil.copy(REAL, project / name)
     outside = shutil.copy(REAL, server.root.parent / "outside.jsonl")
     tab = await open_notebook(f'%trace "{name}"', f"%trace {outside}")
     number, button = await selected_step(tab, 1)
-    await expect(button).to_have_attribute("title", re.compile(rf"agent-log.*agent-step={re.escape(number)}$"))
+    await expect(button).to_have_attribute(
+        "title", re.compile(rf"agent-log.*agent-step={re.escape(number)}$")
+    )
     address = await copied(tab.page, button)
     parts = urlsplit(address)
     assert parts.path.endswith("/lab")
@@ -53,7 +59,9 @@ async def test_an_address_that_was_copied_in_a_notebook_opens_the_step_in_anothe
     page = await context.new_page()
     await page.goto(address)  # the page may load again, with a workspace of its own
     opened = LogTab(page)
-    await expect(opened.node.locator('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')).to_have_text(number)
+    await expect(
+        opened.node.locator('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')
+    ).to_have_text(number)
     await expect(opened.panel.locator(".nbtools-card")).to_be_visible()
     await page.wait_for_url(lambda url: "agent-log" not in url)
     link = opened.panel.get_by_role("button", name=COPY)
@@ -89,8 +97,12 @@ async def load_explorer_again(page):
     await expect(LogTab(page).row("Read")).to_be_visible()
 
 
-async def test_tabs_are_restored_with_their_kernel_and_names_and_go_to_the_step_of_an_address(server, context, project):
-    """The explorer is loaded with the first log, and no log is opened by an address that names none or a step that is none."""
+async def test_tabs_are_restored_with_their_kernel_and_names_and_go_to_the_step_of_an_address(
+    server, context, project
+):
+    """The explorer is loaded with the first log,
+    and no log is opened by an address that names none or a step that is none.
+    """
     (project / "session.jsonl").write_bytes(b"".join(LINES[:KEPT]))
     (project / "other").mkdir()
     shutil.copy(REAL, project / "other" / "session.jsonl")
@@ -100,7 +112,10 @@ async def test_tabs_are_restored_with_their_kernel_and_names_and_go_to_the_step_
     chosen = tab.node.locator('.nbtools-trace-row[aria-selected="true"] .nbtools-trace-number')
 
     async def load(log, step):
-        await page.goto(server.address("lab/workspaces/addressed") + f"&agent-log={quote(log, safe='')}&agent-step={quote(step, safe='')}")
+        await page.goto(
+            server.address("lab/workspaces/addressed")
+            + f"&agent-log={quote(log, safe='')}&agent-step={quote(step, safe='')}"
+        )
         await restored(page)
 
     await load("", "4")

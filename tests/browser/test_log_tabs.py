@@ -1,4 +1,6 @@
-"""Session logs in tabs of their own: opened from the file browser, followed, compared, restored, and nothing left behind."""
+"""Session logs in tabs of their own: opened from the file browser, followed, compared, restored,
+and nothing left behind.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,14 @@ KEPT = 150
 """Lines of a log that is followed which are there from the start: more steps than fit into the list."""
 MISSING = "does not exist, or Jupyter does not serve it"
 NOT_SERVED = (
-    *("../outside.jsonl", "{outside}", "{project}/../../outside.jsonl", "{project}", "{project}/no such.jsonl", "no such.jsonl"),
+    *(
+        "../outside.jsonl",
+        "{outside}",
+        "{project}/../../outside.jsonl",
+        "{project}",
+        "{project}/no such.jsonl",
+        "no such.jsonl",
+    ),
     *("/etc/passwd", "./session:00000000000001", "javascript:window.broken=true", "x" * 4_000),
     "{project}/<img src=x onerror=window.broken=true>.jsonl",
 )
@@ -72,12 +81,17 @@ class LogTab:
 async def browse(lab, project):
     """JupyterLab's file browser in the project's folder."""
     await lab.bring_to_front()
-    await lab.evaluate("path => window.jupyterapp.commands.execute('filebrowser:open-path', { path }).then(() => null)", project.name)
+    await lab.evaluate(
+        "path => window.jupyterapp.commands.execute('filebrowser:open-path', { path }).then(() => null)",
+        project.name,
+    )
     await lab.evaluate("window.jupyterapp.shell.activateById('filebrowser')")
     yield lab
     await lab.evaluate("[...window.jupyterapp.shell.widgets('main')].forEach(widget => widget.dispose())")
     await lab.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    await lab.evaluate("window.jupyterapp.commands.execute('filebrowser:go-to-path', { path: '/' }).then(() => null)")
+    await lab.evaluate(
+        "window.jupyterapp.commands.execute('filebrowser:go-to-path', { path: '/' }).then(() => null)"
+    )
     await lab.evaluate("window.jupyterapp.shell.collapseLeft()")
 
 
@@ -122,7 +136,9 @@ async def test_a_log_gets_a_tab_that_follows_it_and_leaves_no_notebook(browse, p
     assert listed(project) == before
 
 
-async def test_selected_logs_are_compared_and_a_step_runs_again_in_a_notebook_that_the_person_chooses(browse, project, screenshots):
+async def test_selected_logs_are_compared_and_a_step_runs_again_in_a_notebook_that_the_person_chooses(
+    browse, project, screenshots
+):
     shutil.copy(REAL, project / "a.jsonl")
     write_cart_log(project / "b.jsonl")
     (project / "Untitled.ipynb").write_text("mine", encoding="utf-8")
@@ -195,8 +211,12 @@ async def test_a_log_gets_a_tab_in_notebook_7(server, context, project, screensh
 
 
 async def test_a_kernel_that_ends_or_does_not_answer_is_replaced(browse, project):
-    """It may be ended by another page, which this one is not told; or by the last tab; and it serves all tabs."""
-    first, second = (f"{project.name}/{shutil.copy(REAL, project / name).name}" for name in ("first.jsonl", "second.jsonl"))
+    """It may be ended by another page, which this one is not told; or by the last tab;
+    and it serves all tabs.
+    """
+    first, second = (
+        f"{project.name}/{shutil.copy(REAL, project / name).name}" for name in ("first.jsonl", "second.jsonl")
+    )
     tab = LogTab(browse)
     await browse.evaluate(ENDED_ELSEWHERE)
     await browse.evaluate(OPEN_PATH, first)
@@ -206,7 +226,9 @@ async def test_a_kernel_that_ends_or_does_not_answer_is_replaced(browse, project
     assert await browse.evaluate(SESSIONS) == OURS
     os.kill(await browse.evaluate(KERNEL_PROCESS), signal.SIGSTOP)
     await browse.evaluate(OPEN_PATH, second)
-    await expect(tab.node).to_contain_text("Opening second.jsonl… The kernel has not answered for 10 seconds.")
+    await expect(tab.node).to_contain_text(
+        "Opening second.jsonl… The kernel has not answered for 10 seconds."
+    )
     await tab.node.get_by_role("button", name="Use a new kernel").click()
     await expect(tab.row("Read")).to_be_visible()
     await browse.locator(".lm-TabBar-tab").filter(has_text="first.jsonl").click()

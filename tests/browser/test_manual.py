@@ -41,5 +41,7 @@ async def test_run_all_runs_through(checkout, open_file, name):
     assert not [output for output in outputs if output["output_type"] == "error"]
     for index, _ in enumerate(saved["cells"]):
         if saved["cells"][index]["cell_type"] == "code":
-            await tab.page.evaluate("index => window.jupyterapp.shell.currentWidget.content.scrollToItem(index, 'smart')", index)
+            await tab.page.evaluate(
+                "index => window.jupyterapp.shell.currentWidget.content.scrollToItem(index, 'smart')", index
+            )
             await tab.look(f"{name}-{index:02}", tab.cell(index), themes=("light",))

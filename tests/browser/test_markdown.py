@@ -112,7 +112,9 @@ DIAGRAMS = (
     ("~~~\t\u3000mermaid\u2028\n", "~~~"),
     ("text\n- text\n\n  ~~~\ufeffmermaid\n  ", "~~~"),
 )
-"""The beginning and the end of a block that a parser takes for a diagram; the beginning ends with what its lines begin with."""
+"""The beginning and the end of a block that a parser takes for a diagram;
+the beginning ends with what its lines begin with.
+"""
 
 
 def diagram(begin, end, lines):
@@ -122,19 +124,43 @@ def diagram(begin, end, lines):
 
 def saved_card(number, *texts):
     blocks = [{"type": "text", "text": text, "markdown": True} for text in texts]
-    card = {"id": str(number), "state": "success", "tool": "read", "icon": "file", "subject": "", "status": "Done", "blocks": blocks}
-    return new_code_cell("pass", outputs=[new_output("display_data", data={MIME: card, "text/plain": "read"})])
+    card = {
+        "id": str(number),
+        "state": "success",
+        "tool": "read",
+        "icon": "file",
+        "subject": "",
+        "status": "Done",
+        "blocks": blocks,
+    }
+    return new_code_cell(
+        "pass", outputs=[new_output("display_data", data={MIME: card, "text/plain": "read"})]
+    )
 
 
 async def test_a_diagram_of_an_untrusted_notebook_is_source_and_loads_nothing(open_file, project):
     async with Canary() as canary:
         drawn = [
             ("graph TD", f"A[\"<img src='{canary.address}/label'>\"]"),
-            (f'%%{{init: {{"themeCSS": ".node {{ background: url({canary.address}/style) }}"}}}}%%', "graph TD", "A[x]"),
+            (
+                f'%%{{init: {{"themeCSS": ".node {{ background: url({canary.address}/style) }}"}}}}%%',
+                "graph TD",
+                "A[x]",
+            ),
             ("graph TD", f'A@{{ img: "{canary.address}/shape", label: "x", w: 60, h: 60 }}'),
         ]
-        made = new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}})
-        made.cells = [saved_card(i, *(diagram(*block, lines) for lines in drawn)) for i, block in enumerate(DIAGRAMS)]
+        made = new_notebook(
+            metadata={
+                "kernelspec": {
+                    "name": "python3",
+                    "display_name": "Python 3 (ipykernel)",
+                    "language": "python",
+                }
+            }
+        )
+        made.cells = [
+            saved_card(i, *(diagram(*block, lines) for lines in drawn)) for i, block in enumerate(DIAGRAMS)
+        ]
         path = project / "diagrams.ipynb"
         nbformat.write(made, path)
         tab = await open_file(path)

@@ -1,4 +1,6 @@
-"""MCP servers in a browser: added, asked about, called with a card that follows them, and what a person reads when one fails."""
+"""MCP servers in a browser: added, asked about, called with a card that follows them,
+and what a person reads when one fails.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,18 @@ ADD = f"%tools mcp add --project shop -- {sys.executable} {SHOP}"
 
 CELLS = (
     *("%tools mcp", "%tools mcp tools shop", "%tools prompt"),
-    *("%tool mcp__shop__price pears --count 3", "%tool mcp__shop__price figs", "%tool mcp__shop__price plums"),
+    *(
+        "%tool mcp__shop__price pears --count 3",
+        "%tool mcp__shop__price figs",
+        "%tool mcp__shop__price plums",
+    ),
     *("%tool mcp__shop__label", "%tool mcp__shop__refuse"),
     *("%tool mcp__shop__pack 4000 --seconds 0.25", "%tool mcp__shop__deliver"),
-    *("%tools mcp add --project gone -- no-such-program-at-all", "%tools mcp add --project late -- sleep 60", "%tools mcp"),
+    *(
+        "%tools mcp add --project gone -- no-such-program-at-all",
+        "%tools mcp add --project late -- sleep 60",
+        "%tools mcp",
+    ),
 )
 """What the notebook does with the server that cell 1 has added."""
 

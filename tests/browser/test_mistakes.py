@@ -28,7 +28,11 @@ async def test_each_mistake_has_one_clear_card(open_notebook):
         await expect(tab.card(index)).to_have_count(1)
         said = (await tab.status(index).inner_text(), await tab.card(index).inner_text())
         print(f"--- {cell}\n{said[1]}")
-        if status not in said[0] or word not in said[1] or await tab.card(index).get_attribute("data-state") != "error":
+        if (
+            status not in said[0]
+            or word not in said[1]
+            or await tab.card(index).get_attribute("data-state") != "error"
+        ):
             wrong.append((cell, *said))
         await tab.look(f"mistake-{index:02}", tab.cell(index))
     assert not wrong

@@ -19,12 +19,16 @@ IN_ANALYSIS = "%tool grep --context 1 'x47 = 47' analysis.ipynb"
 
 async def test_hits_records_listings_and_trees_have_links_that_open_files(open_notebook):
     """A hit opens the file at its line, and a notebook at its cell."""
-    tab = await open_notebook(GREP, "%tool ls .", "%tool read src/items.py", "%tool tree", ANALYSIS, IN_ANALYSIS)
+    tab = await open_notebook(
+        GREP, "%tool ls .", "%tool read src/items.py", "%tool tree", ANALYSIS, IN_ANALYSIS
+    )
 
     async def opens(index, link, text):
         await tab.look(f"links-{index}", tab.cell(index))
         await tab.card(index).get_by_role("button", name=link, exact=True).click()
-        await expect(tab.page.locator(".jp-FileEditor .cm-content:visible, .jp-MarkdownViewer:visible")).to_contain_text(text)
+        await expect(
+            tab.page.locator(".jp-FileEditor .cm-content:visible, .jp-MarkdownViewer:visible")
+        ).to_contain_text(text)
 
     await tab.run(1)
     await opens(1, "25", "return round(total(items) * rate, 2)")

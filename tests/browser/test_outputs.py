@@ -1,4 +1,6 @@
-"""A cell with many calls: JupyterLab shows 50 outputs of a cell, and the question, the last card and the answer are among them."""
+"""A cell with many calls: JupyterLab shows 50 outputs of a cell, and the question,
+the last card and the answer are among them.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ async def test_a_question_after_many_calls_in_a_loop_is_in_view(open_notebook, a
     await tab.card(1).nth(60).get_by_role("button", name="show").click()
     await expect(tab.card(1).nth(60)).to_contain_text("three")
     saved = await tab.save()
-    assert str(saved["cells"][1]["outputs"]).count("Approved once by you") >= 2, "the saved notebook has the cards as HTML and text"
+    assert str(saved["cells"][1]["outputs"]).count("Approved once by you") >= 2, (
+        "the saved notebook has the cards as HTML and text"
+    )
     await tab.card(1).nth(70).get_by_role("button", name="undo").click()
     await expect(tab.card(1).nth(70).locator(".nbtools-status")).to_have_text("Undone")
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
@@ -90,4 +94,7 @@ async def test_long_runs_keep_their_questions_and_their_answers_in_view(open_not
 def run_of(turns, old, new):
     """Two cells: a model that has these turns and then edits, and its run."""
     edit = f"""("edit", '{{"path": "notes.txt", "old": "{old}", "new": "{new}"}}')"""
-    return f"agent.model = playing({turns}, ['Now the change.', {edit}], ['All **done**.'])", "%%agent\nGo on."
+    return (
+        f"agent.model = playing({turns}, ['Now the change.', {edit}], ['All **done**.'])",
+        "%%agent\nGo on.",
+    )

@@ -1,4 +1,6 @@
-"""The panel Agents, the status-bar item and notifications: what a person sees of all notebooks, and does from there."""
+"""The panel Agents, the status-bar item and notifications:
+what a person sees of all notebooks, and does from there.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ async def is_settled(agents: Agents) -> None:
     await agents.tab.keys_pass()
 
 
-async def test_a_question_is_notified_once_it_waits_unseen_and_not_while_it_is_in_view(open_notebook, open_second):
+async def test_a_question_is_notified_once_it_waits_unseen_and_not_while_it_is_in_view(
+    open_notebook, open_second
+):
     tab = await open_notebook(EDIT)
     second = await open_second("1 + 1")
     await tab.page.evaluate("window.jupyterapp.shell.collapseLeft()")
@@ -82,7 +86,9 @@ async def test_a_question_is_notified_once_it_waits_unseen_and_not_while_it_is_i
         await tab.start(1)
         await tab.wait_for_questions(1)
         since = await tab.page.evaluate("performance.now()")
-        await tab.page.wait_for_function("since => performance.now() - since > 2200", arg=since)  # it is looked at twice
+        await tab.page.wait_for_function(
+            "since => performance.now() - since > 2200", arg=since
+        )  # it is looked at twice
         await expect(toast).to_have_count(0)
         await second.to_front()
         await expect(toast).to_have_count(1)
@@ -93,7 +99,9 @@ async def test_a_question_is_notified_once_it_waits_unseen_and_not_while_it_is_i
     await expect(tab.page).not_to_have_title(re.compile(r"^\(1\) "))
 
 
-async def test_a_question_is_approved_from_the_panel_while_another_notebook_is_in_front(open_notebook, open_second, open_agents):
+async def test_a_question_is_approved_from_the_panel_while_another_notebook_is_in_front(
+    open_notebook, open_second, open_agents
+):
     tab = await open_notebook(EDIT)
     agents = await open_agents(tab)
     await expect(agents.section("Waiting")).to_contain_text("Nothing waits")
@@ -141,8 +149,12 @@ async def test_the_status_bar_goes_to_the_question(open_notebook, open_second):
     await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
 
 
-async def test_a_form_is_reached_from_the_panel_and_its_first_field_has_the_focus(open_notebook, open_second, open_agents):
-    questions = json.dumps([{"text": "Which name?", "header": "Name"}, {"text": "Which place?", "header": "Place"}])
+async def test_a_form_is_reached_from_the_panel_and_its_first_field_has_the_focus(
+    open_notebook, open_second, open_agents
+):
+    questions = json.dumps(
+        [{"text": "Which name?", "header": "Name"}, {"text": "Which place?", "header": "Place"}]
+    )
     tab = await open_notebook("import json", f"tools.ask(json.loads({questions!r})).data.answers")
     await tab.run(1)
     await tab.start(2)
@@ -162,9 +174,13 @@ async def test_a_form_is_reached_from_the_panel_and_its_first_field_has_the_focu
 
 
 async def test_the_panel_has_what_waits_in_its_own_notebook(open_notebook, open_agents):
-    """A question that its cell answers, a long one, which is approved after its details are open, and one whose name is hostile."""
+    """A question that its cell answers, a long one, which is approved after its details are open,
+    and one whose name is hostile.
+    """
     long = "tools.write(path='long.txt', content='\\n'.join(f'line {i}' for i in range(300)))"
-    tab = await open_notebook(EDIT, long, "tools.write(path='<img src=x onerror=window.harm=1>.txt', content='x')")
+    tab = await open_notebook(
+        EDIT, long, "tools.write(path='<img src=x onerror=window.harm=1>.txt', content='x')"
+    )
     agents = await open_agents(tab)
     approve = agents.waiting.get_by_role("button", name="Approve once")
     await tab.start(1)
@@ -194,7 +210,9 @@ async def test_the_panel_has_what_waits_in_its_own_notebook(open_notebook, open_
 
 async def test_changes_are_named_undone_redone_and_shown_as_a_diff(open_notebook, open_agents):
     patch = "".join(f"*** Add File: made/{letter}.txt\\n+x\\n" for letter in "abcde")
-    tab = await open_notebook(f"%tools mode auto_edit\n{EDIT}\n{OTHER}", f"tools.patch('*** Begin Patch\\n{patch}*** End Patch\\n')")
+    tab = await open_notebook(
+        f"%tools mode auto_edit\n{EDIT}\n{OTHER}", f"tools.patch('*** Begin Patch\\n{patch}*** End Patch\\n')"
+    )
     agents = await open_agents(tab)
     await tab.run(1)
     changes = agents.section("Changes").locator(".nbtools-row")
@@ -222,7 +240,9 @@ async def test_changes_are_named_undone_redone_and_shown_as_a_diff(open_notebook
     await tab.look("panel-diff")
 
 
-async def test_background_commands_are_stopped_a_grant_is_revoked_and_the_mode_is_set_in_the_panel(open_notebook, open_agents):
+async def test_background_commands_are_stopped_a_grant_is_revoked_and_the_mode_is_set_in_the_panel(
+    open_notebook, open_agents
+):
     """A looser mode is confirmed, a stricter one is not."""
     background = "handle = tools.shell.background('sleep 300')"
     tab = await open_notebook(
@@ -300,7 +320,9 @@ async def test_the_panel_follows_a_reload_a_restart_and_the_end_of_the_kernel(op
     await expect(agents.section("Waiting")).to_contain_text("No notebook with nbtools")
     await expect(tab.page.locator(".nbtools-status-button")).to_be_hidden()
     await expect(tab.cell(2).locator(".jp-InputPrompt")).not_to_have_text("[*]:")
-    await expect(tab.status(2)).to_have_text(re.compile("Cancelled|Unknown"))  # as far as the kernel came before it ended
+    await expect(tab.status(2)).to_have_text(
+        re.compile("Cancelled|Unknown")
+    )  # as far as the kernel came before it ended
     assert tab.read("src/cart.py") == CART
     await expect(tab.page.get_by_text("Error displaying widget")).to_have_count(0)
     await tab.look("restarted", tab.panel)
@@ -311,14 +333,18 @@ async def test_the_panel_follows_a_reload_a_restart_and_the_end_of_the_kernel(op
     await tab.approve(2)
     await tab.done(2)
     assert "Decimal(0)" in tab.read("src/cart.py")
-    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown().then(() => null)")
+    await tab.page.evaluate(
+        "window.jupyterapp.shell.currentWidget.sessionContext.shutdown().then(() => null)"
+    )
     await expect(agents.section("Waiting")).to_contain_text("No notebook with nbtools")
 
 
 async def test_questions_of_a_closed_notebook_count_and_are_reached_and_answered_after_it_is_opened_again(
     open_notebook, open_file, project, open_agents
 ):
-    """At the end of a long notebook, where nothing is drawn when it is opened; one in the panel, the other in its cell."""
+    """At the end of a long notebook, where nothing is drawn when it is opened;
+    one in the panel, the other in its cell.
+    """
     both = f"later = tools.edit.background('notes.txt', old='two', new='zwei')\n{EDIT}"
     fillers = [f"# {number}" for number in range(80)]
     last = len(fillers) + 1

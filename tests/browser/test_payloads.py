@@ -1,4 +1,6 @@
-"""Nothing that a tool, a file, a server or a model says can run in the notebook, load anything, or be drawn outside its card."""
+"""Nothing that a tool, a file, a server or a model says can run in the notebook, load anything,
+or be drawn outside its card.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,12 @@ class Watch:
 
     def __post_init__(self) -> None:
         self.lab = self.page.url.split("/lab")[0]
-        self.page.on("request", lambda request: self.heard.append(request.url) if request.url.startswith(self.canary.address) else None)
+        self.page.on(
+            "request",
+            lambda request: (
+                self.heard.append(request.url) if request.url.startswith(self.canary.address) else None
+            ),
+        )
         self.page.on("dialog", lambda dialog: self.heard.append(f"a dialog: {dialog.message}"))
         self.page.on("popup", lambda page: self.heard.append(f"a window: {page.url}"))
         self.page.on("framenavigated", self._navigated)
@@ -127,7 +134,9 @@ class Watch:
 @pytest_asyncio.fixture(loop_scope="session")
 async def canary() -> AsyncIterator[Canary]:
     async with Canary() as canary:
-        canary.page = "<html><body>" + "\n".join(hostile.words(hostile.payloads(canary.address))) + "</body></html>"
+        canary.page = (
+            "<html><body>" + "\n".join(hostile.words(hostile.payloads(canary.address))) + "</body></html>"
+        )
         yield canary
 
 
@@ -142,12 +151,17 @@ def prepare(folder: Path, canary: Canary) -> Path:
         (folder / name).write_text("\n".join(said) + "\n", encoding="utf-8")
     (folder / "all.ipynb").write_text(hostile.notebook(said), encoding="utf-8")
     (folder / "notes.md").write_text("one\n", encoding="utf-8")
-    (folder / "drawing.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg' onload='{hostile.RUN}'/>", encoding="utf-8")
+    (folder / "drawing.svg").write_text(
+        f"<svg xmlns='http://www.w3.org/2000/svg' onload='{hostile.RUN}'/>", encoding="utf-8"
+    )
     (folder / "picture.png").write_text(f"<script>{hostile.RUN}</script>", encoding="utf-8")
-    (folder / "print.py").write_text(f"import time\nfor one in {said!r}:\n    print(one)\n    time.sleep(0.002)\n", encoding="utf-8")
+    (folder / "print.py").write_text(
+        f"import time\nfor one in {said!r}:\n    print(one)\n    time.sleep(0.002)\n", encoding="utf-8"
+    )
     everything = " ".join(one for one in hostile.words(said) if len(one.splitlines()) == 1)
     write_notebook(
-        folder / "hostile.ipynb", [cell.replace("{canary}", canary.address).replace("{everything}", everything) for cell in CELLS]
+        folder / "hostile.ipynb",
+        [cell.replace("{canary}", canary.address).replace("{everything}", everything) for cell in CELLS],
     )
     return folder / "hostile.ipynb"
 
@@ -159,7 +173,9 @@ async def all_drawn(tab: Tab, card: str = ".nbtools-card", *, open_questions: bo
     """
     await tab.page.wait_for_function(DRAW_ALL, polling=300)
     if not open_questions:
-        await expect(tab.panel.locator(card)).to_have_count(await tab.page.evaluate(CARDS, [MIME, GROUP_MIME]))
+        await expect(tab.panel.locator(card)).to_have_count(
+            await tab.page.evaluate(CARDS, [MIME, GROUP_MIME])
+        )
     await tab.page.evaluate("""async () => {
         document.querySelectorAll('.nbtools-foot [aria-expanded=false]').forEach(button => button.click());
         document.querySelectorAll('.jp-OutputArea details').forEach(details => { details.open = true; });
@@ -186,7 +202,9 @@ CARDS = """([mime, group]) => {
 
 async def finished(tab: Tab) -> None:
     """Waits until every cell has run."""
-    await tab.page.wait_for_function("[...window.jupyterapp.shell.currentWidget.content.model.cells].every(cell => cell.executionCount)")
+    await tab.page.wait_for_function(
+        "[...window.jupyterapp.shell.currentWidget.content.model.cells].every(cell => cell.executionCount)"
+    )
 
 
 def message_of(cell: dict[str, Any]) -> set[str]:
@@ -211,7 +229,9 @@ async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, cana
     await watch.nothing_happened()
 
     await press_all(tab, "modify")
-    await expect(tab.panel.locator(".nbtools-asking .nbtools-modify-pane")).to_have_count(len(hostile.ASKED) + 3)
+    await expect(tab.panel.locator(".nbtools-asking .nbtools-modify-pane")).to_have_count(
+        len(hostile.ASKED) + 3
+    )
     await watch.nothing_happened()
     await press_all(tab, "back")
 
@@ -230,7 +250,12 @@ async def test_nothing_runs_and_nothing_leaves_its_card(open_file, project, cana
     foreign.write_text(json.dumps(saved), encoding="utf-8")
     again: Tab = await open_file(foreign)
     await all_drawn(again)
-    assert await again.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.some(cell => cell.model.trusted)") is False
+    assert (
+        await again.page.evaluate(
+            "window.jupyterapp.shell.currentWidget.content.widgets.some(cell => cell.model.trusted)"
+        )
+        is False
+    )
     await watch.nothing_happened()
     await without_the_extension(plain_server, context, foreign, canary)
 
@@ -244,7 +269,10 @@ async def questions_drawn(tab: Tab) -> None:
 
 
 async def press_all(tab: Tab, role: str) -> None:
-    await tab.page.evaluate("role => document.querySelectorAll(`.nbtools-asking button.nbtools-${role}`).forEach(one => one.click())", role)
+    await tab.page.evaluate(
+        "role => document.querySelectorAll(`.nbtools-asking button.nbtools-${role}`).forEach(one => one.click())",
+        role,
+    )
 
 
 async def helped(tab: Tab) -> None:
@@ -266,7 +294,9 @@ async def answered(tab: Tab) -> None:
         await expect(questions).to_have_count(count - 1)
 
 
-async def without_the_extension(server: Server, context: BrowserContext, notebook: Path, canary: Canary) -> None:
+async def without_the_extension(
+    server: Server, context: BrowserContext, notebook: Path, canary: Canary
+) -> None:
     shutil.copy(notebook, server.root)
     page = await context.new_page()
     await page.goto(server.address("lab/workspaces/payloads/tree", notebook.name))
@@ -278,7 +308,9 @@ async def without_the_extension(server: Server, context: BrowserContext, noteboo
     await watch.nothing_happened()
     await plain.command("notebook:trust", wait=False)
     await page.locator(".jp-Dialog").get_by_role("button", name="Trust").click()
-    await page.wait_for_function("window.jupyterapp.shell.currentWidget.content.widgets.every(cell => cell.model.trusted !== false)")
+    await page.wait_for_function(
+        "window.jupyterapp.shell.currentWidget.content.widgets.every(cell => cell.model.trusted !== false)"
+    )
     await all_drawn(plain, ".nbtools-html")
     await watch.nothing_happened()
     await page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")

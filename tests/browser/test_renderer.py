@@ -1,6 +1,7 @@
 """The extension draws cards in JupyterLab, in a notebook that nobody trusts.
 
-A card looks the same there and as HTML: its head, colours and widths, and the text and the links of its blocks.
+A card looks the same there and as HTML: its head, colours and widths,
+and the text and the links of its blocks.
 """
 
 import json
@@ -83,7 +84,9 @@ COLUMN = """(root, text) => {
 
 @pytest.fixture
 def open_cards(open_file, project, lab):
-    """Opens a notebook of finished cards, as it comes from somebody else, beside the file that they name; draws all of it."""
+    """Opens a notebook of finished cards, as it comes from somebody else, beside the file that they name;
+    draws all of it.
+    """
 
     async def open_cards(bundles, **window):
         (project / "src" / "cart.py").write_text("".join(f"line {n}\n" for n in range(1, 61)))
@@ -91,7 +94,11 @@ def open_cards(open_file, project, lab):
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
         for data in bundles:
-            notebook.cells.append(nbformat.v4.new_code_cell("%tool", outputs=[nbformat.v4.new_output("display_data", data=data)]))
+            notebook.cells.append(
+                nbformat.v4.new_code_cell(
+                    "%tool", outputs=[nbformat.v4.new_output("display_data", data=data)]
+                )
+            )
         nbformat.write(notebook, project / "notebooks" / "cards.ipynb")
         await lab.set_viewport_size(window)
         return await open_file(project / "notebooks" / "cards.ipynb")
@@ -105,7 +112,9 @@ async def test_cards_that_nobody_trusts_look_like_their_html_run_nothing_and_can
     for index in FINISHED:
         live, html = await tab.page.evaluate(COMPARE, [index, card_html(CARDS[index], view="unified")])
         assert live == html, CARDS[index].id
-    assert await tab.page.evaluate("jupyterapp.shell.currentWidget.content.model.cells.get(0).trusted") is False
+    assert (
+        await tab.page.evaluate("jupyterapp.shell.currentWidget.content.model.cells.get(0).trusted") is False
+    )
     await expect(tab.panel.get_by_text("page of")).to_have_count(0)
     await expect(drawn(tab, "fail").locator("strong")).to_have_text("bold")
     assert await tab.page.evaluate("window.harm") is None
@@ -151,8 +160,13 @@ async def keyboard_opens_a_folded_diff_and_keeps_the_focus(tab):
 
 async def line_number_opens_the_file_there(tab):
     await drawn(tab, "grep").get_by_role("button", name="31").click()
-    await tab.page.wait_for_function("jupyterapp.shell.currentWidget?.content?.editor?.getCursorPosition().line === 30")
-    assert await tab.page.evaluate("jupyterapp.shell.currentWidget.context.path") == f"{tab.folder.parent.name}/src/cart.py"
+    await tab.page.wait_for_function(
+        "jupyterapp.shell.currentWidget?.content?.editor?.getCursorPosition().line === 30"
+    )
+    assert (
+        await tab.page.evaluate("jupyterapp.shell.currentWidget.context.path")
+        == f"{tab.folder.parent.name}/src/cart.py"
+    )
 
 
 async def test_each_type_of_block_has_the_same_text_and_links_as_its_html(open_cards):
@@ -173,7 +187,8 @@ async def shows_the_same_body(tab, index):
     await body.evaluate(INSERT, card_html(CATALOGUE[index], view="unified"))
     card = tab.panel.locator("#other > .nbtools-html")
     html = await card.evaluate(
-        f"(card, controls) => {{ card.firstElementChild.remove(); return ({READ_BODY})([card, controls]); }}", CONTROLS
+        f"(card, controls) => {{ card.firstElementChild.remove(); return ({READ_BODY})([card, controls]); }}",
+        CONTROLS,
     )
     whole = await card.evaluate("card => card.textContent")
     assert live["text"], CATALOGUE[index].tool

@@ -1,4 +1,6 @@
-"""Cards and questions stay: after a restart, after closing and opening, in a stranger's hands, and without the extension."""
+"""Cards and questions stay: after a restart, after closing and opening, in a stranger's hands,
+and without the extension.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ async def save_while_running(tab, index):
 
 
 async def test_questions_that_are_answered_after_a_reload_leave_true_cards(open_notebook, app):
-    """One of a call in the background, and one for which the kernel waits: denied and approved, in Notebook 7 the other way round."""
+    """One of a call in the background, and one for which the kernel waits:
+    denied and approved, in Notebook 7 the other way round.
+    """
     tab = await open_notebook("call = tools.edit.background('notes.txt', old='two', new='2')", EDIT, app=app)
     for index in (1, 2):
         await tab.start(index)
@@ -65,7 +69,9 @@ async def test_questions_that_are_answered_after_a_reload_leave_true_cards(open_
     await tab.look(f"answered-after-reload-{app}", tab.panel)
 
 
-async def test_commands_that_end_while_the_notebook_is_closed_or_after_a_reload_are_shown_to_their_ends_and_can_be_undone(open_notebook):
+async def test_commands_that_end_while_the_notebook_is_closed_or_after_a_reload_are_shown_to_their_ends_and_can_be_undone(
+    open_notebook,
+):
     closed = "%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over"
     loaded = "%tool shell until test -e on; do sleep 0.1; done; echo 2 > notes.txt; echo at last"
     tab = await open_notebook(closed, loaded)
@@ -90,12 +96,16 @@ async def test_commands_that_end_while_the_notebook_is_closed_or_after_a_reload_
 
 
 async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook, server):
-    tab = await open_notebook("%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over")
+    tab = await open_notebook(
+        "%tool shell until test -e go; do sleep 0.1; done; echo ended; echo over > over"
+    )
     await save_while_running(tab, 1)
     is_lossy, lost = True, []
 
     def lose(socket):
-        """Passes on what page and kernel send each other, except updates and the page's questions for widgets as long as it is lossy."""
+        """Passes on what page and kernel send each other,
+        except updates and the page's questions for widgets as long as it is lossy.
+        """
         server = socket.connect_to_server()
 
         def to_server(message):
@@ -105,7 +115,9 @@ async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook, 
                 server.send(message)
 
         socket.on_message(to_server)
-        server.on_message(lambda message: (is_lossy and b"update_display_data" in message) or socket.send(message))
+        server.on_message(
+            lambda message: (is_lossy and b"update_display_data" in message) or socket.send(message)
+        )
 
     await tab.close()
     async with await tab.page.context.new_page() as page:
@@ -124,7 +136,9 @@ async def test_a_state_whose_request_was_lost_is_requested_again(open_notebook, 
         await expect(again.status(1)).to_have_text("Done")
 
 
-async def test_a_question_and_a_command_whose_kernel_is_gone_say_that_their_ends_are_unknown(open_notebook, open_file):
+async def test_a_question_and_a_command_whose_kernel_is_gone_say_that_their_ends_are_unknown(
+    open_notebook, open_file
+):
     tab = await open_notebook("run = tools.shell.background('sleep 600', timeout=600)", EDIT)
     await tab.start(1)
     await tab.approve(1)
@@ -145,26 +159,59 @@ async def test_a_question_and_a_command_whose_kernel_is_gone_say_that_their_ends
 PWNED = "import pathlib; pathlib.Path('pwned').touch()"
 FOOT = {"type": "foot", "state": "success", "status": "Done", "figures": [], "problem": ""}
 PAGE = {"type": "page", "first": 0, "total": 0, "calls": 0, "lines": [], "indexed": 100}
-VIEW = {"explorer": "0" * 32, "title": "A log", "facts": [], "bars": [], "kinds": [], "tools": [], "paths": [], "page": PAGE, "step": None}
-CARD = {"id": "1-1", "state": "success", "tool": "edit", "icon": "pencil", "subject": "notes.txt", "status": "Done"}
+VIEW = {
+    "explorer": "0" * 32,
+    "title": "A log",
+    "facts": [],
+    "bars": [],
+    "kinds": [],
+    "tools": [],
+    "paths": [],
+    "page": PAGE,
+    "step": None,
+}
+CARD = {
+    "id": "1-1",
+    "state": "success",
+    "tool": "edit",
+    "icon": "pencil",
+    "subject": "notes.txt",
+    "status": "Done",
+}
 DEEDS = [{"verb": "undo", "id": "1-1", "label": "open file", "magic": "%tools undo 1-1"}]
 AGENT, TRACE, CALL = (f"application/vnd.nbtools.{name}.v1+json" for name in ("agent", "trace", "call"))
 FORGED = (
     {AGENT: {"part": {**FOOT, "ways": [{"label": "open trace", "cell": PWNED, "run": True}]}}},
     {AGENT: {"part": {**FOOT, "actions": ["continue", "open-trace"]}}},
-    {AGENT: {"part": {"type": "head", "run": "1", "model": "m", "state": "executing", "status": "Working", "can_stop": True}}},
+    {
+        AGENT: {
+            "part": {
+                "type": "head",
+                "run": "1",
+                "model": "m",
+                "state": "executing",
+                "status": "Working",
+                "can_stop": True,
+            }
+        }
+    },
     {TRACE: {**VIEW, "compare": PWNED, "notebook": PWNED, "sql": PWNED}},
     {TRACE: {**VIEW, "actions": ["compare", "notebook", "share", "sql"]}},
     {CALL: {**CARD, "deeds": DEEDS, "cancellable": True}},
 )
-"""What a stranger may write as outputs: in the form of an earlier version, which had code, and in that of today."""
+"""What a stranger may write as outputs: in the form of an earlier version, which had code,
+and in that of today.
+"""
 
 
 def forged_cell():
     """A cell that nobody here has run, with these outputs."""
     cell = nbformat.v4.new_code_cell("1 + 1", execution_count=1)
     cell.outputs = [
-        nbformat.v4.new_output("display_data", {**data, "text/html": "<p>as saved</p>", "text/plain": "as saved"}) for data in FORGED
+        nbformat.v4.new_output(
+            "display_data", {**data, "text/html": "<p>as saved</p>", "text/plain": "as saved"}
+        )
+        for data in FORGED
     ]
     return cell
 
@@ -177,7 +224,9 @@ async def test_a_bundle_runs_no_code_of_its_own_in_a_trusted_notebook_with_a_bus
     tab = await open_file(project / "forged.ipynb")
     await tab.command("notebook:trust", wait=False)
     await tab.page.locator(".jp-Dialog").get_by_role("button", name="Trust").click()
-    await tab.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'")
+    await tab.page.evaluate(
+        "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.commsOverSubshells = 'disabled'"
+    )
     await tab.run(0)
     await tab.start(2)
     await tab.is_busy(2)
@@ -197,17 +246,28 @@ async def test_a_bundle_runs_no_code_of_its_own_in_a_trusted_notebook_with_a_bus
 
 
 CELLS = (
-    *(EDIT, "%tool grep round src", "%tools allow shell", "%tool shell printf '\\033[32mgreen\\033[0m\\n'; false"),
+    *(
+        EDIT,
+        "%tool grep round src",
+        "%tools allow shell",
+        "%tool shell printf '\\033[32mgreen\\033[0m\\n'; false",
+    ),
     *("%tool read nots.txt", "%tool edit notes.txt --old two --new 2"),
 )
 ASKING, STRANGE = 6, 7
-SHOWN = {1: ("edit", "src/cart.py", "Approved once by you"), 2: ("grep", "round(total, 2)", "items.py"), 4: ("shell", "green", "Exit 1")}
+SHOWN = {
+    1: ("edit", "src/cart.py", "Approved once by you"),
+    2: ("grep", "round(total, 2)", "items.py"),
+    4: ("shell", "green", "Exit 1"),
+}
 TALL = {"width": 1200, "height": 4000}
 """Jupyter draws what is in view."""
 
 
 async def saved_and_reopened(open_notebook, open_file, app):
-    """Runs a notebook, closes it while it asks and opens it again; returns the path of one that nobody here has run: other bytes."""
+    """Runs a notebook, closes it while it asks and opens it again;
+    returns the path of one that nobody here has run: other bytes.
+    """
     tab = await open_notebook(*CELLS, app=app)
     await tab.page.set_viewport_size(TALL)
     await tab.start(1)
@@ -218,7 +278,9 @@ async def saved_and_reopened(open_notebook, open_file, app):
     await tab.start(ASKING)
     await expect(tab.question(ASKING)).to_be_visible()
     saved = await tab.save()
-    assert all("text/html" in output["data"] for index in (1, ASKING) for output in saved["cells"][index]["outputs"])
+    assert all(
+        "text/html" in output["data"] for index in (1, ASKING) for output in saved["cells"][index]["outputs"]
+    )
     await tab.press("interrupt")
     await tab.close()
     again = await open_file(tab.path, app)
@@ -241,7 +303,12 @@ async def saved_and_reopened(open_notebook, open_file, app):
 async def shows_its_cards_and_nothing_to_press(open_file, path):
     """In an untrusted notebook."""
     foreign = await open_file(path)
-    assert await foreign.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.some(cell => cell.model.trusted)") is False
+    assert (
+        await foreign.page.evaluate(
+            "window.jupyterapp.shell.currentWidget.content.widgets.some(cell => cell.model.trusted)"
+        )
+        is False
+    )
     for index, words in SHOWN.items():
         for word in words:
             await expect(foreign.card(index)).to_contain_text(word)
@@ -250,11 +317,15 @@ async def shows_its_cards_and_nothing_to_press(open_file, path):
     await expect(strange.locator(".nbtools-rendered")).to_have_count(len(FORGED))
     await foreign.run(0)
     await expect(strange).to_contain_text("Saved view")
-    await expect(strange.locator(".nbtools-rendered").get_by_role("button").filter(visible=True)).to_have_count(0)
+    await expect(
+        strange.locator(".nbtools-rendered").get_by_role("button").filter(visible=True)
+    ).to_have_count(0)
     await foreign.look("forged", foreign.panel)
 
 
-async def test_a_saved_notebook_has_its_records_reopened_untrusted_and_without_the_extension(open_notebook, open_file, server, context):
+async def test_a_saved_notebook_has_its_records_reopened_untrusted_and_without_the_extension(
+    open_notebook, open_file, server, context
+):
     path = await saved_and_reopened(open_notebook, open_file, "lab")
     await shows_its_cards_and_nothing_to_press(open_file, path)
     folder = path.parent

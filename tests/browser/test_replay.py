@@ -1,4 +1,6 @@
-"""Recorded calls run again in the browser: a question with its buttons, then what was recorded beside what came."""
+"""Recorded calls run again in the browser:
+a question with its buttons, then what was recorded beside what came.
+"""
 
 from __future__ import annotations
 

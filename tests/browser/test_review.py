@@ -1,4 +1,6 @@
-"""An agent's session, reviewed: by keys and after a reload in notebooks, and everything else on a page of the view alone."""
+"""An agent's session, reviewed: by keys and after a reload in notebooks,
+and everything else on a page of the view alone.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from tests.browser.explorer import Explorer
 from tests.browser.test_trace import REAL, shows_the_steps_without_a_kernel
 from tests.traces.review.logs import Log
 
-SQL = """log.trace.sql("select step, last_step, kind, value, reviewer from labels order by time").fetchall()"""
+SQL = (
+    """log.trace.sql("select step, last_step, kind, value, reviewer from labels order by time").fetchall()"""
+)
 SELECT = """pane => {
     const walker = document.createTreeWalker(pane, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -112,7 +116,11 @@ async def test_verdicts_labels_and_notes_by_keys(open_in_notebook):
     await trace.tab.look("review-lab", trace.cell)
     await trace.tab.run(2)
     user = await trace.tab.value("log.trace.review.reviewer")
-    for row in ("'2', '2', 'verdict', 'fail'", "'3', '4', 'label', 'loop'", "'4', '4', 'note', 'pf 1: it never ran'"):
+    for row in (
+        "'2', '2', 'verdict', 'fail'",
+        "'3', '4', 'label', 'loop'",
+        "'4', '4', 'note', 'pf 1: it never ran'",
+    ):
         await expect(trace.tab.output(2)).to_contain_text(f"({row}, '{user}')")
     await expect(trace.tab.panel.locator(".jp-Cell")).to_have_count(4)
     await trace.tab.run(3)
@@ -122,7 +130,9 @@ async def test_verdicts_labels_and_notes_by_keys(open_in_notebook):
 
 async def test_a_label_is_not_lost_before_the_code_book_is_there(views, tmp_path):
     async with views.held():
-        review = Review(Explorer(views, await views.show(open_trace(small_log().write(tmp_path / "session.jsonl")))))
+        review = Review(
+            Explorer(views, await views.show(open_trace(small_log().write(tmp_path / "session.jsonl"))))
+        )
         await review.trace.rows.nth(2).click()
         await review.keys.press("1")
         await expect(review.trace.chosen).to_have_attribute("data-index", "2")
@@ -130,7 +140,9 @@ async def test_a_label_is_not_lost_before_the_code_book_is_there(views, tmp_path
     await expect(review.marks(2)).to_have_text(["wrong assumption"])
 
 
-async def test_a_review_is_made_by_keys_in_notebook_7_and_is_there_after_a_reload_and_in_a_new_kernel(open_in_notebook, open_file):
+async def test_a_review_is_made_by_keys_in_notebook_7_and_is_there_after_a_reload_and_in_a_new_kernel(
+    open_in_notebook, open_file
+):
     """The page that was loaded again finds its explorer; without a kernel, it shows the steps."""
     review = await open_in_notebook(SQL, app="notebook")
     trace = review.trace
@@ -241,7 +253,9 @@ async def test_n_goes_to_the_next_hit_while_there_is_a_search(open_review):
     review = await open_review(REAL)
     await review.trace.search.fill("lifecycle")
     await expect(review.trace.found).to_be_visible()
-    await expect(review.trace.node).to_have_attribute("aria-busy", "false")  # until then the list is the unfiltered one
+    await expect(review.trace.node).to_have_attribute(
+        "aria-busy", "false"
+    )  # until then the list is the unfiltered one
     await review.trace.row("Read").click()
     place = review.trace.panel.locator(".nbtools-trace-hits").get_by_role("status")
     await expect(place).to_have_text(re.compile(r"^Hit 1 of \d+$"))

@@ -37,8 +37,12 @@ async def have_ended(tab):
             await asyncio.sleep(0.05)
 
 
-async def test_a_streaming_command_leaves_the_tab_responsive_and_a_failing_one_shows_its_exit_code(open_notebook, record_property):
-    """The command ends only when the text typed in between is shown; how long that took is printed with the test."""
+async def test_a_streaming_command_leaves_the_tab_responsive_and_a_failing_one_shows_its_exit_code(
+    open_notebook, record_property
+):
+    """The command ends only when the text typed in between is shown;
+    how long that took is printed with the test.
+    """
     fails = "%tool shell printf '\\033[1;31mE\\033[0m  1 failed\\n'; exit 3"
     tab = await open_notebook("%tools allow shell", STREAM, "", fails, "%tool shell true")
     await tab.run(1)
@@ -49,7 +53,9 @@ async def test_a_streaming_command_leaves_the_tab_responsive_and_a_failing_one_s
     detail = tab.card(2).locator(".nbtools-detail")
     seen = await detail.inner_text()
     await expect(detail).not_to_have_text(seen)
-    await expect(tab.card(2).locator(".nbtools-lines")).to_contain_text(re.compile(r"step ([2-9]\d|\d{3,}) of many"))
+    await expect(tab.card(2).locator(".nbtools-lines")).to_contain_text(
+        re.compile(r"step ([2-9]\d|\d{3,}) of many")
+    )
     await tab.cell(3).locator(".cm-content").click()
     before = await tab.page.evaluate("performance.now()")
     await tab.page.keyboard.type("still = 'here'")
@@ -62,7 +68,9 @@ async def test_a_streaming_command_leaves_the_tab_responsive_and_a_failing_one_s
     await tab.done(2)
     await expect(tab.status(2)).to_have_text("Done")
     await expect(tab.card(2).locator(".nbtools-lines")).to_contain_text("the end")
-    assert await card.evaluate("(old, now) => old.isConnected && old === now", await tab.card(2).element_handle())
+    assert await card.evaluate(
+        "(old, now) => old.isConnected && old === now", await tab.card(2).element_handle()
+    )
     await tab.look("ran", tab.cell(2))
     record_property("longest_frame_gap_ms", gap)
     record_property("typed_ms", typed)
@@ -76,10 +84,15 @@ async def test_a_streaming_command_leaves_the_tab_responsive_and_a_failing_one_s
 
 async def test_cancel_and_the_stop_button_end_a_call_that_runs_or_waits(open_notebook):
     """Every process of the command ends, and the kernel runs the next cell."""
-    waiting = ("%tool edit notes.txt --old two --new 2", "await tools.edit.start('notes.txt', old='two', new='2')")
+    waiting = (
+        "%tool edit notes.txt --old two --new 2",
+        "await tools.edit.start('notes.txt', old='two', new='2')",
+    )
     running = (LONG, "await tools.shell.start('echo $$ > inner.pid; echo $$ > outer.pid; sleep 301')", LONG)
     cells = [waiting[0], "'after 1'", waiting[1], "'after 3'", "%tools allow shell"]
-    tab = await open_notebook(*cells, running[0], "'after 6'", running[1], "'after 8'", running[2], "'after 10'")
+    tab = await open_notebook(
+        *cells, running[0], "'after 6'", running[1], "'after 8'", running[2], "'after 10'"
+    )
     for index in (1, 3):
         await tab.start(index)
         await expect(tab.question(index)).to_be_visible()

@@ -20,7 +20,9 @@ def write_samples(path):
         )
         for number, value in enumerate("CI")
     ]
-    failed = sample(tool("t", 5, "bash"), id_="<b>third</b>", error={"message": "out of memory"}, limit={"type": "token"})
+    failed = sample(
+        tool("t", 5, "bash"), id_="<b>third</b>", error={"message": "out of memory"}, limit={"type": "token"}
+    )
     return archive(path, *scored, failed)
 
 

@@ -1,4 +1,6 @@
-"""Calls of MCP clients in a notebook: they stand in the cell that serves, long after it has ended, and a person answers them there."""
+"""Calls of MCP clients in a notebook: they stand in the cell that serves, long after it has ended,
+and a person answers them there.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def text(result):
     return "\n".join(part.text for part in result.content if part.type == "text")
 
 
-async def test_a_person_answers_the_calls_of_clients_which_the_cell_takes_again_when_it_is_run_again(open_notebook, server):
+async def test_a_person_answers_the_calls_of_clients_which_the_cell_takes_again_when_it_is_run_again(
+    open_notebook, server
+):
     tab = await open_notebook("%tools serve", "1 + 1")
     await tab.run(1)
     await expect(tab.output(1).first).to_contain_text("Serving")

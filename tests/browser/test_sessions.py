@@ -1,4 +1,6 @@
-"""All sessions on this machine: listed, searched, opened, and two compared, in a notebook, in a tab of JupyterLab, and by themselves."""
+"""All sessions on this machine: listed, searched, opened, and two compared, in a notebook,
+in a tab of JupyterLab, and by themselves.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,14 @@ def logs():
     shutil.copy(SAMPLES / "codex/skills--019dd4b9-496d-7581-a780-16f20aecff69.jsonl", folder / "issue.jsonl")
     write_cart_log(folder / "cart.jsonl")
     message = {"role": "user", "content": MARKUP}
-    record = {"type": "user", "parentUuid": None, "uuid": "u", "sessionId": "s", "cwd": "/work/shop", "message": message}
+    record = {
+        "type": "user",
+        "parentUuid": None,
+        "uuid": "u",
+        "sessionId": "s",
+        "cwd": "/work/shop",
+        "message": message,
+    }
     (folder / "markup.jsonl").write_text(json.dumps(record) + "\n")
     yield folder
     shutil.rmtree(folder)
@@ -89,7 +98,9 @@ async def test_list_search_open_back_and_compare_two(views, logs):
     await expect(upgrade).to_be_focused()
     await views.page.keyboard.press("Enter")
     explorer = cell.locator(".nbtools-trace")
-    await expect(explorer.locator(".nbtools-trace-title")).to_contain_text("upgrade-external-agents-e2e-tests")
+    await expect(explorer.locator(".nbtools-trace-title")).to_contain_text(
+        "upgrade-external-agents-e2e-tests"
+    )
     await cell.get_by_role("button", name="All sessions").click()
     await expect(upgrade).to_be_focused()
     await shown.search.focus()
@@ -163,14 +174,21 @@ async def test_a_tab_of_jupyterlab_lists_and_opens_logs_that_jupyter_does_not_se
     await is_accessible(page, TAB)
     await page.set_viewport_size(size)
     await shown.rows.click()
-    await expect(page.locator(".nbtools-log:visible .nbtools-trace-title")).to_contain_text("upgrade-external-agents-e2e-tests")
-    await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text("upgrade-external-agents-e2e-tests")
+    await expect(page.locator(".nbtools-log:visible .nbtools-trace-title")).to_contain_text(
+        "upgrade-external-agents-e2e-tests"
+    )
+    await expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_contain_text(
+        "upgrade-external-agents-e2e-tests"
+    )
     await page.evaluate("window.jupyterapp.commands.execute('nbtools:list-sessions').then(() => null)")
     await expect(shown.rows).to_have_count(1)
     await page.evaluate(
-        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)", "session:0123456789abcd"
+        "path => window.jupyterapp.commands.execute('nbtools:open-log', { path }).then(() => null)",
+        "session:0123456789abcd",
     )
-    await expect(page.locator(".nbtools-log:visible")).to_contain_text("no longer in its folder, or was not listed")
+    await expect(page.locator(".nbtools-log:visible")).to_contain_text(
+        "no longer in its folder, or was not listed"
+    )
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -187,7 +205,9 @@ async def test_the_answer_to_a_filter_is_awaited_before_the_list_looks_again(log
     """The list looks for new sessions every few seconds.  A slow answer to a filter comes after that time."""
     views = views_with_a_clock
     shown = await list_sessions(views)
-    await expect(shown.row("upgrade-external-agents-e2e-tests").locator(".nbtools-sessions-calls")).to_have_text("102")
+    await expect(
+        shown.row("upgrade-external-agents-e2e-tests").locator(".nbtools-sessions-calls")
+    ).to_have_text("102")
     await views.settled()
     count = len(views.asked_for("sessions"))
     await views.page.clock.fast_forward(LOOKS_AGAIN)

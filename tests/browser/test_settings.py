@@ -31,7 +31,9 @@ async def test_the_editor_shows_every_setting_and_a_diff_follows_the_layout_that
     for title in SETTINGS:
         await expect(panel.get_by_text(title, exact=True).first).to_be_visible()
     layout = panel.locator("select").first
-    await expect(layout.locator("option")).to_have_text(["Side by side where there is room", "Side by side", "Unified"])
+    await expect(layout.locator("option")).to_have_text(
+        ["Side by side where there is room", "Side by side", "Unified"]
+    )
     await tab.look("settings")
     await layout.select_option(label="Side by side")  # ends what an earlier story has chosen at a diff
     await expect(diff).to_have_attribute("data-layout", "split")

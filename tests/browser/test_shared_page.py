@@ -1,4 +1,6 @@
-"""The file of a shared session, opened from disk without a network: list, search, keys, links, themes, and what must not happen."""
+"""The file of a shared session, opened from disk without a network:
+list, search, keys, links, themes, and what must not happen.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,15 @@ def shared(tmp_path_factory):
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def open_file(browser):
-    """Opens a file of this machine in a browser that is offline; ``asked`` are the addresses that the page asked for besides itself."""
+    """Opens a file of this machine in a browser that is offline;
+    ``asked`` are the addresses that the page asked for besides itself.
+    """
     contexts: list[BrowserContext] = []
 
     async def open_file(path, fragment="", width=1280, scheme="light"):
-        context = await browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True)
+        context = await browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True
+        )
         contexts.append(context)
         page = await context.new_page()
         page.set_default_timeout(PATIENCE)
@@ -66,7 +72,9 @@ def selected(page: Page):
 
 
 def is_quiet(page: Page, path) -> None:
-    assert [url for url in page.asked if not url.startswith(path.as_uri()) and not url.startswith("data:image/")] == []
+    assert [
+        url for url in page.asked if not url.startswith(path.as_uri()) and not url.startswith("data:image/")
+    ] == []
     assert page.errors == []
 
 
@@ -90,7 +98,9 @@ async def test_a_step_is_found_opened_linked_and_copied(open_file, shared):
     await page.keyboard.press("/")
     await page.keyboard.type("go vet")
     await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^[12]?\d of \d+$"))
-    await expect(page.locator(".nbtools-trace")).to_have_attribute("aria-busy", "false")  # until then the list is the unfiltered one
+    await expect(page.locator(".nbtools-trace")).to_have_attribute(
+        "aria-busy", "false"
+    )  # until then the list is the unfiltered one
     await page.keyboard.press("ArrowDown")
     await page.keyboard.press("j")
     await expect(page.locator(".nbtools-trace-hits")).to_contain_text("Hit 1 of")
@@ -122,8 +132,11 @@ async def test_chips_menus_and_the_search_find_what_the_kernel_finds(open_file, 
     is_quiet(page, shared)
 
 
-async def test_only_what_the_file_answers_is_offered_and_the_policy_refuses_what_a_mistake_would_let_in(open_file, shared):
-    """Nothing that needs a kernel: other overviews, orders, usage, changes, raw records, following, reviews, cells.
+async def test_only_what_the_file_answers_is_offered_and_the_policy_refuses_what_a_mistake_would_let_in(
+    open_file, shared
+):
+    """Nothing that needs a kernel: other overviews, orders, usage, changes, raw records, following, reviews,
+    cells.
 
     The page's rules hold for scripts, styles, pictures and requests from any source.
     """
@@ -132,7 +145,9 @@ async def test_only_what_the_file_answers_is_offered_and_the_policy_refuses_what
     outside = explorer.locator("button:visible:not(.nbtools-trace-chip, .nbtools-trace-main *)")
     await expect(outside).to_have_text(["first failure", "↑", "↓"])
     menus = explorer.locator("select:visible")
-    await eventually(["Tool", "File"], menus.evaluate_all, "menus => menus.map(menu => menu.getAttribute('aria-label'))")
+    await eventually(
+        ["Tool", "File"], menus.evaluate_all, "menus => menus.map(menu => menu.getAttribute('aria-label'))"
+    )
     await expect(page.locator(".nbtools-trace-foot button:visible")).not_to_have_count(0)
     buttons = await page.locator(".nbtools-trace-foot button:visible").all_inner_texts()
     assert set(buttons) <= COPY_BUTTONS
@@ -158,7 +173,9 @@ async def test_only_what_the_file_answers_is_offered_and_the_policy_refuses_what
 @pytest.mark.parametrize(("width", "scheme"), [(800, "dark"), (1280, "light")])
 async def test_the_page_is_accessible(open_file, shared, width, scheme):
     page = await open_file(shared, "#step-30", width, scheme)
-    await expect(page.locator(".nbtools-shared")).to_have_attribute("data-jp-theme-light", str(scheme == "light").lower())
+    await expect(page.locator(".nbtools-shared")).to_have_attribute(
+        "data-jp-theme-light", str(scheme == "light").lower()
+    )
     await page.screenshot(path=SHOTS / f"shared-{width}-{scheme}.png")
     # axe is run beside the page's policy, which forbids any other script.
     await is_accessible(page, ".nbtools-shared")
@@ -166,19 +183,30 @@ async def test_the_page_is_accessible(open_file, shared, width, scheme):
     assert await cut_buttons(page, ".nbtools-shared") == []
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     await page.get_by_role("button", name="light or dark").click()
-    await expect(page.locator(".nbtools-shared")).to_have_attribute("data-jp-theme-light", str(scheme == "dark").lower())
+    await expect(page.locator(".nbtools-shared")).to_have_attribute(
+        "data-jp-theme-light", str(scheme == "dark").lower()
+    )
 
 
 async def test_a_hostile_log_runs_and_loads_nothing(open_file, tmp_path, all_rounds):
-    """Each text is in a message, a thought, a call, a result and a file; each step is opened, searched and copied."""
+    """Each text is in a message, a thought, a call, a result and a file;
+    each step is opened, searched and copied.
+    """
     path = tmp_path / "shared.html"
-    path.write_text(shared_page(traces.load(write_log(tmp_path / "session.jsonl", "/tmp", hostile_records())), ShareOptions())[0], "utf-8")
+    path.write_text(
+        shared_page(
+            traces.load(write_log(tmp_path / "session.jsonl", "/tmp", hostile_records())), ShareOptions()
+        )[0],
+        "utf-8",
+    )
     page = await open_file(path)
     await page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
     total = int((await page.locator(".nbtools-trace-row").first.get_attribute("aria-setsize")) or 0)
     assert total > 100
     await page.evaluate(NEXT, total)  # the first selects the step that is open already
-    await expect(page.locator(".nbtools-trace-row[aria-selected=true]")).to_have_attribute("aria-posinset", str(total))
+    await expect(page.locator(".nbtools-trace-row[aria-selected=true]")).to_have_attribute(
+        "aria-posinset", str(total)
+    )
     for step in range(1, total, 7 if all_rounds else 35):
         await page.evaluate("step => { location.hash = `#step-${step}`; }", step)
         await expect(selected(page)).to_have_text(str(step))
@@ -187,7 +215,9 @@ async def test_a_hostile_log_runs_and_loads_nothing(open_file, tmp_path, all_rou
     await page.locator(".nbtools-trace-search").fill("script")
     await expect(page.locator(".nbtools-trace-found")).to_have_text(re.compile(r"^[1-9]\d* of"))
     assert await page.evaluate("typeof __pwned === 'undefined' && document.querySelector('.pwned') === null")
-    links = await page.evaluate("[...document.querySelectorAll('a')].map(link => new URL(link.href).protocol)")
+    links = await page.evaluate(
+        "[...document.querySelectorAll('a')].map(link => new URL(link.href).protocol)"
+    )
     assert set(links) <= {"http:", "https:"}
     is_quiet(page, path)
 
@@ -198,10 +228,24 @@ def hostile_records():
         content = [
             {"type": "text", "text": text},
             {"type": "thinking", "thinking": text, "signature": ""},
-            {"type": "tool_use", "id": f"a{number}", "name": "Bash", "input": {"command": text, "description": text}},
-            {"type": "tool_use", "id": f"b{number}", "name": "Write", "input": {"file_path": f"/tmp/{text[:80]}", "content": text}},
+            {
+                "type": "tool_use",
+                "id": f"a{number}",
+                "name": "Bash",
+                "input": {"command": text, "description": text},
+            },
+            {
+                "type": "tool_use",
+                "id": f"b{number}",
+                "name": "Write",
+                "input": {"file_path": f"/tmp/{text[:80]}", "content": text},
+            },
             {"type": "tool_use", "id": f"c{number}", "name": text[:80] or "x", "input": {text[:40]: text}},
         ]
         yield "assistant", {"role": "assistant", "id": f"m{number}", "model": text[:60]}, content
         for name in "abc":
-            yield "user", {"role": "user"}, [{"type": "tool_result", "tool_use_id": f"{name}{number}", "content": text}]
+            yield (
+                "user",
+                {"role": "user"},
+                [{"type": "tool_result", "tool_use_id": f"{name}{number}", "content": text}],
+            )

@@ -1,4 +1,6 @@
-"""The documentation site: it builds without a warning, every link leads somewhere, nothing is fetched, and it is accessible."""
+"""The documentation site: it builds without a warning, every link leads somewhere, nothing is fetched,
+and it is accessible.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +63,11 @@ CONTRAST = """() => {
     const include = [...looks.values()].flatMap(longest);
     return axe.run({ include }, { runOnly: ['color-contrast'], resultTypes: ['violations'] });
 }"""
-"""Measures the contrast of the three longest texts of each look: the same colours, and the same behind them, have the same contrast.
+"""Measures the contrast of the three longest texts of each look:
+the same colours, and the same behind them, have the same contrast.
 
-axe takes seconds for all words of a page.  It reports nothing about a text of one letter, or one that something else covers in part.
+axe takes seconds for all words of a page.
+It reports nothing about a text of one letter, or one that something else covers in part.
 """
 
 
@@ -82,7 +86,9 @@ class Links(HTMLParser):
         self.ids.update(values[name] for name in ("id", "name") if name in values)
         if tag == "a" and values.get("href"):
             self.links.add(values["href"])
-        self.loads.update(values[name] for name in ("src", "srcset", "data") if tag != "a" and values.get(name))
+        self.loads.update(
+            values[name] for name in ("src", "srcset", "data") if tag != "a" and values.get(name)
+        )
         if tag == "link" and values.get("rel") in {"stylesheet", "icon", "preload", "modulepreload"}:
             self.loads.add(values["href"])
 
@@ -96,15 +102,37 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as ``make docs`` builds it."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", "docs", ".", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONWARNINGS": ""})
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-b",
+        "html",
+        "-c",
+        "docs",
+        ".",
+        str(folder),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": ""},
+    )
     assert done.returncode == 0, done.stderr
     return folder
 
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(site))) as server:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(site))
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -115,14 +143,23 @@ async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
     page = await browser.new_page(base_url=address)
     page.set_default_timeout(PATIENCE)
     page.foreign = []  # type: ignore[attr-defined]
-    page.on("request", lambda request: None if request.url.startswith((address, "data:", "blob:")) else page.foreign.append(request.url))  # type: ignore[attr-defined]
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith((address, "data:", "blob:")) else page.foreign.append(request.url)
+        ),
+    )  # type: ignore[attr-defined]
     yield page
     assert page.foreign == []  # type: ignore[attr-defined]
     await page.close()
 
 
 def test_every_link_leads_somewhere(site: Path) -> None:
-    written = [path for path in site.rglob("*.html") if path.relative_to(site).parts[0] != "_static" and path.parent.name != "gallery"]
+    written = [
+        path
+        for path in site.rglob("*.html")
+        if path.relative_to(site).parts[0] != "_static" and path.parent.name != "gallery"
+    ]
     pages = {path: Links(path.read_text(encoding="utf-8")) for path in written}
     ids = {path: links.ids for path, links in pages.items()}
     exist = {site, *site.rglob("*")}
@@ -142,25 +179,40 @@ def test_every_link_leads_somewhere(site: Path) -> None:
 
 
 def test_language_models_find_every_page(site: Path) -> None:
-    lines = [line for line in (site / "llms.txt").read_text(encoding="utf-8").splitlines() if line.startswith("- [")]
+    lines = [
+        line
+        for line in (site / "llms.txt").read_text(encoding="utf-8").splitlines()
+        if line.startswith("- [")
+    ]
     linked = {line.split("](")[1].split(")")[0] for line in lines}
-    pages = {str(path.relative_to(site)) for folder in ("docs", "notebooks") for path in (site / folder).rglob("*.html")}
+    pages = {
+        str(path.relative_to(site))
+        for folder in ("docs", "notebooks")
+        for path in (site / folder).rglob("*.html")
+    }
     assert linked >= {page for page in pages if not page.startswith("docs/gallery/")} - {"docs/index.html"}
 
 
 @pytest.mark.parametrize("name", PAGES)
 async def test_pages_are_accessible(page: Page, name: str) -> None:
-    """Contrast in both colour schemes, and every other rule at both widths, because colours and widths have no rule in common."""
+    """Contrast in both colour schemes, and every other rule at both widths,
+    because colours and widths have no rule in common.
+    """
     for width, scheme, all_rules, contrast in VARIANTS:
         await page.set_viewport_size({"width": width, "height": 900})
         await page.emulate_media(color_scheme=scheme)
         await page.goto(f"/{name}.html")  # the theme makes what scrolls at this width focusable
         await page.evaluate(AXE_SCRIPT)
-        assert await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), width
+        assert await page.evaluate(
+            "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        ), width
         rules = await page.evaluate(RUN, TAGS) if all_rules else {"violations": [], "passes": []}
         colours = await page.evaluate(CONTRAST) if contrast else {"violations": [], "passes": []}
         found = [*rules["violations"], *colours["violations"]]
-        assert [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]] == [], (width, scheme)
+        assert [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]] == [], (
+            width,
+            scheme,
+        )
         assert bool(rules["passes"]) == all_rules, (width, scheme)
         assert bool(colours["passes"]) == contrast, (width, scheme)
 

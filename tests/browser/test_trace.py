@@ -87,7 +87,9 @@ async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, 
     monkeypatch.setattr(Searcher, "index_more", index_part)
     trace = await show_log(write_long_log(tmp_path / "session.jsonl", MANY))
     await trace.search.fill(f"{MANY - 1} passed")
-    await expect(trace.node.locator(".nbtools-trace-indexing")).to_have_text(re.compile(r"0 hits in the \d+ % read so far"))
+    await expect(trace.node.locator(".nbtools-trace-indexing")).to_have_text(
+        re.compile(r"0 hits in the \d+ % read so far")
+    )
     nothing = trace.node.locator(".nbtools-trace-nothing > span")
     await expect(nothing).to_have_text(re.compile(r"Still reading the log: no hit in the first \d+ %\."))
     read_on.set()
@@ -155,7 +157,12 @@ async def test_changed_files_are_listed_with_their_diffs_and_lead_to_their_steps
     await changes.get_by_text("e2e/testutil/repo.go").click()
     await expect(trace.card).to_contain_text("e2e/testutil/repo.go")
     await expect(changes.locator("[aria-current]")).to_have_text("e2e/testutil/repo.go")
-    await changes.locator("li").filter(has_text="e2e/agents/agent.go").get_by_role("button", name="76", exact=True).click()
+    await (
+        changes.locator("li")
+        .filter(has_text="e2e/agents/agent.go")
+        .get_by_role("button", name="76", exact=True)
+        .click()
+    )
     await expect(trace.chosen.locator(".nbtools-trace-number")).to_have_text("76")
     await expect(changes).to_be_hidden()
     await trace.node.get_by_role("button", name="changes", exact=True).click()
@@ -209,7 +216,9 @@ async def test_a_call_runs_again_in_a_copy_and_the_log_becomes_a_notebook(open_n
     before = tab.path.read_bytes()
     await trace.node.get_by_role("button", name="to notebook").click()
     await expect(tab.panel.locator(".jp-MarkdownCell").first).to_contain_text("A recorded session")
-    await eventually(f"{project.name}/story-2.ipynb", lab.evaluate, "window.jupyterapp.shell.currentWidget.context.path")
+    await eventually(
+        f"{project.name}/story-2.ipynb", lab.evaluate, "window.jupyterapp.shell.currentWidget.context.path"
+    )
     assert tab.path.read_bytes() == before
     assert (project / "story-1.ipynb").read_text(encoding="utf-8") == "mine"
 
@@ -294,7 +303,9 @@ async def is_moved_through_and_filtered(trace):
 
 
 async def test_explorers_in_a_notebook_get_the_keys(open_notebook, project):
-    """A real log, samples, saved filters, usage, and the file of a shared session; and the list of all sessions in a cell."""
+    """A real log, samples, saved filters, usage, and the file of a shared session;
+    and the list of all sessions in a cell.
+    """
     write_samples(project / "log.eval")
     shutil.copy(REAL, project / "session.jsonl")
     tab = await open_notebook("%trace log.eval", "%trace session.jsonl", "%trace", "mine = 1")
@@ -318,7 +329,9 @@ async def test_explorers_in_a_notebook_get_the_keys(open_notebook, project):
     await keys.press("Enter")
     await expect(filters.get_by_role("button", name=name, exact=True)).to_be_visible()
     await trace.node.get_by_role("button", name="Usage", exact=True).press("Enter")
-    await expect(trace.node.get_by_role("region", name="Usage").get_by_role("table", name="By file")).to_be_visible()
+    await expect(
+        trace.node.get_by_role("region", name="Usage").get_by_role("table", name="By file")
+    ).to_be_visible()
     await trace.node.get_by_role("button", name="share…").press("Enter")
     await trace.node.get_by_role("button", name="Write HTML file").click()
     await expect(trace.notice).to_contain_text("session.html")

@@ -1,4 +1,6 @@
-"""JupyterLab in German: the front end's strings come from nbtools' own catalogue, next to a language pack's."""
+"""JupyterLab in German: the front end's strings come from nbtools' own catalogue,
+next to a language pack's.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,20 @@ LOCALE = "de_DE"
 
 @pytest.fixture(scope="module")
 def language_pack(tmp_path_factory):
-    """A language pack without any translation: JupyterLab reads packages' catalogues only where a pack of the locale is installed."""
+    """A language pack without any translation:
+    JupyterLab reads packages' catalogues only where a pack of the locale is installed.
+    """
     folder = tmp_path_factory.mktemp("pack")
     (folder / "empty_pack").mkdir()
     (folder / "empty_pack" / "__init__.py").touch()
     about = folder / "empty_pack-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: empty-pack\nVersion: 1.0\n", encoding="utf-8")
-    (about / "entry_points.txt").write_text(f"[jupyterlab.languagepack]\n{LOCALE} = empty_pack\n", encoding="utf-8")
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: empty-pack\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (about / "entry_points.txt").write_text(
+        f"[jupyterlab.languagepack]\n{LOCALE} = empty_pack\n", encoding="utf-8"
+    )
     return folder
 
 
@@ -34,9 +42,15 @@ async def german(browser, tmp_path, language_pack):
     folder = tmp_path / "served"
     folder.mkdir()
     make_project(folder)
-    write_notebook(folder / "story.ipynb", ["%tool read notes.txt", "%tool edit notes.txt --old two --new zwei", "%tool read absent.txt"])
+    write_notebook(
+        folder / "story.ipynb",
+        ["%tool read notes.txt", "%tool edit notes.txt --old two --new zwei", "%tool read absent.txt"],
+    )
     server = Server(folder, home)
-    write_json(home / "settings" / "@jupyterlab" / "translation-extension" / "plugin.jupyterlab-settings", {"locale": LOCALE})
+    write_json(
+        home / "settings" / "@jupyterlab" / "translation-extension" / "plugin.jupyterlab-settings",
+        {"locale": LOCALE},
+    )
     server.environment["PYTHONPATH"] = f"{language_pack}:{server.environment.get('PYTHONPATH', '')}"
     async with server:
         page = await browser.new_page(viewport={"width": 1200, "height": 900})

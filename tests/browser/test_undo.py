@@ -76,8 +76,12 @@ async def test_lines_changed_twice_stay_or_are_undone(open_cells, label, text):
     assert text in tab.read("src/cart.py")
 
 
-async def test_an_undo_is_on_the_card_after_a_reload_and_offers_to_load_nbtools_after_a_restart(open_notebook):
-    """A saved card says Done.  After a restart of the kernel, the link of a card reaches nothing until nbtools is loaded again."""
+async def test_an_undo_is_on_the_card_after_a_reload_and_offers_to_load_nbtools_after_a_restart(
+    open_notebook,
+):
+    """A saved card says Done.  After a restart of the kernel,
+    the link of a card reaches nothing until nbtools is loaded again.
+    """
     tab = await edited(open_notebook)
     await tab.save()
     await press(tab, "undo")

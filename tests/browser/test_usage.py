@@ -33,7 +33,9 @@ async def test_the_strip_shows_steps_tokens_and_time(open_log):
     await expect(mode(trace, "Steps")).to_have_attribute("aria-pressed", "true")
     await mode(trace, "Tokens").click()
     strip = trace.node.get_by_role("slider")
-    await expect(strip).to_have_accessible_name("Tokens: arrow keys select a request, Shift and arrow keys select a range")
+    await expect(strip).to_have_accessible_name(
+        "Tokens: arrow keys select a request, Shift and arrow keys select a range"
+    )
     await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_contain_text("from the cache")
     await trace.tab.look("usage-tokens", trace.cell)
     await strip.press("Home")
@@ -45,14 +47,20 @@ async def test_the_strip_shows_steps_tokens_and_time(open_log):
     await expect(strip).to_have_attribute("aria-valuetext", re.compile(r" in\b.*, listed: lines"))
     await strip.press("Escape")
     await mode(trace, "Time").click()
-    await expect(strip).to_have_accessible_name("Time: arrow keys select a step, Shift and arrow keys select a range")
-    await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_contain_text("From the top: turns, calls")
+    await expect(strip).to_have_accessible_name(
+        "Time: arrow keys select a step, Shift and arrow keys select a range"
+    )
+    await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_contain_text(
+        "From the top: turns, calls"
+    )
     await trace.tab.look("usage-time", trace.cell)
     await strip.click()
     await expect(trace.chosen).to_have_count(1)
     await drag_and_list_all(trace, strip)
     await mode(trace, "Steps").click()
-    await expect(strip).to_have_accessible_name("Timeline: arrow keys select a step, Shift and arrow keys select a range")
+    await expect(strip).to_have_accessible_name(
+        "Timeline: arrow keys select a step, Shift and arrow keys select a range"
+    )
     await drag_and_list_all(trace, strip)
 
 
@@ -104,7 +112,9 @@ async def test_the_usage_is_broken_down_and_lists_the_steps_of_a_file(open_log):
 async def test_a_log_without_tokens_says_so(open_log):
     trace = await open_log(SAMPLES / "swe-agent" / "pydicom__pydicom-1458.traj")
     await mode(trace, "Tokens").click()
-    await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_have_text("This log does not record the tokens of its requests.")
+    await expect(trace.node.locator(".nbtools-trace-legend:visible")).to_have_text(
+        "This log does not record the tokens of its requests."
+    )
 
 
 async def test_the_kernel_adds_up_the_overviews_before_it_looks_for_signals(views):

@@ -58,7 +58,9 @@ async def fits(page, name):
 
 
 async def test_logs_and_comparisons_are_explored_through_a_comm(host, tmp_path):
-    """Under the metadata of each host; a restart of the kernel, which then knows no explorer, leaves the rows."""
+    """Under the metadata of each host; a restart of the kernel, which then knows no explorer,
+    leaves the rows.
+    """
     for kind in CELL:
         await dress(host.page, kind)
         outputs = await host.run(OPEN)
@@ -71,7 +73,9 @@ async def test_logs_and_comparisons_are_explored_through_a_comm(host, tmp_path):
         await expect(trace.locator(".nbtools-trace-panel .nbtools-diff")).to_be_visible()
         await host.page.keyboard.press("/")
         await expect(trace.locator(".nbtools-trace-search")).to_be_focused()
-        await expect(trace.get_by_role("button", name="Run again in a copy")).to_have_count(0)  # this host cannot add cells
+        await expect(trace.get_by_role("button", name="Run again in a copy")).to_have_count(
+            0
+        )  # this host cannot add cells
         await expect(trace.get_by_role("button", name="compare…")).to_be_visible()
     await dress(host.page, "vscode")
     names = write_runs(tmp_path)
@@ -96,7 +100,10 @@ async def test_logs_and_comparisons_are_explored_through_a_comm(host, tmp_path):
 async def test_questions_are_answered_through_a_comm(host):
     """The result replaces the question as HTML; a denial changes nothing."""
     await host.run("%load_ext nbtools")
-    answers = (("vscode", "dark", "Deny", "Denied by you"), ("colab", "light", "Approve once", "Approved once by you"))
+    answers = (
+        ("vscode", "dark", "Deny", "Denied by you"),
+        ("colab", "light", "Approve once", "Approved once by you"),
+    )
     for index, (kind, theme, answer, says) in enumerate(answers, 1):
         await dress(host.page, kind, theme)
         await host.start(f"%tool write {kind}.txt {theme}")
@@ -108,7 +115,9 @@ async def test_questions_are_answered_through_a_comm(host):
         await question.get_by_role("button", name=answer).click()
         await expect(host.cells.nth(index)).to_contain_text(says)
         await expect(question).to_have_count(0)
-    seen = (await host.run("import os; print(os.path.exists('vscode.txt'), open('colab.txt').read())"))[-1]["text"]
+    seen = (await host.run("import os; print(os.path.exists('vscode.txt'), open('colab.txt').read())"))[-1][
+        "text"
+    ]
     assert seen.split() == ["False", "light"]
 
 
@@ -124,7 +133,9 @@ async def test_hits_of_a_search_are_marked_in_the_step(views, highlights):
     await expect(panel.locator(".nbtools-code")).to_be_visible()
     await trace.search.fill("TestMain")
     await expect(trace.found).not_to_be_empty()
-    await expect(trace.node.locator(".nbtools-trace-indexing")).to_be_empty()  # from then on the rows stay where they are
+    await expect(
+        trace.node.locator(".nbtools-trace-indexing")
+    ).to_be_empty()  # from then on the rows stay where they are
     await expect(trace.node).to_have_attribute("aria-busy", "false")
     await step.click()
     place = panel.locator(".nbtools-trace-hits").get_by_role("status")
@@ -140,7 +151,9 @@ async def test_hits_of_a_search_are_marked_in_the_step(views, highlights):
     else:
         await expect(panel.locator("mark.nbtools-current")).to_be_in_viewport()
         assert await marks.count() >= count
-        await expect(panel.locator("mark.nbtools-current")).to_have_text(re.compile("^testmain$", re.IGNORECASE))
+        await expect(panel.locator("mark.nbtools-current")).to_have_text(
+            re.compile("^testmain$", re.IGNORECASE)
+        )
     await trace.search.fill("")
     await expect(place).to_be_hidden()
     await expect(marks).to_have_count(0)
@@ -150,7 +163,9 @@ async def test_hits_of_a_search_are_marked_in_the_step(views, highlights):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["vscode", "colab"])
 async def test_it_has_the_colours_of_its_front_end(views, kind, theme):
-    """The rules that colours do not decide are checked in one theme of one front end, and the widths in one theme of each."""
+    """The rules that colours do not decide are checked in one theme of one front end,
+    and the widths in one theme of each.
+    """
     await views.as_in(kind, theme)
     trace = Explorer(views, await views.show(open_trace(REAL)))
     await trace.chip("edits").click()
@@ -236,7 +251,9 @@ if __name__ == "__main__":
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def marimo(context, tmp_path):
-    """A page of a real marimo server that shows the real log.  Claude Code has two sessions on this machine."""
+    """A page of a real marimo server that shows the real log.
+    Claude Code has two sessions on this machine.
+    """
     shutil.copy(REAL, tmp_path / "session.jsonl")
     environment = {
         **os.environ,
@@ -250,9 +267,23 @@ async def marimo(context, tmp_path):
     write_cart_log(sessions / "cart.jsonl")
     (tmp_path / "app.py").write_text(MARIMO, encoding="utf-8")
     port = free_port()
-    command = (sys.executable, "-m", "marimo", "run", "app.py", "--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port))
+    command = (
+        sys.executable,
+        "-m",
+        "marimo",
+        "run",
+        "app.py",
+        "--headless",
+        "--no-token",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    )
     with (tmp_path / "marimo.log").open("wb") as said:
-        process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, env=environment, stdout=said, stderr=said)
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=tmp_path, env=environment, stdout=said, stderr=said
+        )
     async with asyncio.timeout(START):
         await accepts(port, process)
     page = await context.new_page()
@@ -265,7 +296,9 @@ async def marimo(context, tmp_path):
 
 
 async def test_a_log_is_explored_in_marimo(marimo):
-    """Marimo has no IPython, so no magics; a widget is in a shadow root there.  What is drawn again keeps the focus."""
+    """Marimo has no IPython, so no magics; a widget is in a shadow root there.
+    What is drawn again keeps the focus.
+    """
     trace = marimo.locator(".nbtools-trace")
     chip = trace.locator(".nbtools-trace-chip").filter(has_text="edits")
     await chip.click()

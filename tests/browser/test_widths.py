@@ -1,4 +1,6 @@
-"""The views of nbtools at 380, 800 and 1,280 pixels: whole buttons, nothing outside the window, a question's head and answers in view."""
+"""The views of nbtools at 380, 800 and 1,280 pixels:
+whole buttons, nothing outside the window, a question's head and answers in view.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ BESIDE_FILES = 500
 """The width of a notebook beside the file browser, in a window of 800 pixels."""
 HEIGHT = 800
 PANEL = "#nbtools-agents"
-SETTLED = "new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 50)))"
+SETTLED = (
+    "new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 50)))"
+)
 OUTSIDE = """selector => {
     const scrolls = node => node && (getComputedStyle(node).overflowX !== 'visible' || scrolls(node.parentElement?.closest(selector)));
     return [...document.querySelectorAll(selector)]
@@ -42,7 +46,13 @@ REVEALS = f"""(question, parts) => {{
     return parts.every(part => ({IN_VIEW})(question.querySelector(part)));
 }}"""
 READ = "%tool read src/cart.py"
-LOOK = ("%tool grep total src --context 1", "%tool ls", "%tool glob '**/*.py'", "%tool shell ls -la", "tools.read('no such file')")
+LOOK = (
+    "%tool grep total src --context 1",
+    "%tool ls",
+    "%tool glob '**/*.py'",
+    "%tool shell ls -la",
+    "tools.read('no such file')",
+)
 
 
 async def each_width(visible, name, selector=OURS, widths=WIDTHS):
@@ -72,17 +82,23 @@ async def widths(lab):
 
 
 async def test_questions_and_the_editor(open_cells):
-    tab = await open_cells(WRITE, "%tool shell git add -A && git commit -m totals | tee ../log.txt", EDIT, SHELL)
+    tab = await open_cells(
+        WRITE, "%tool shell git add -A && git commit -m totals | tee ../log.txt", EDIT, SHELL
+    )
     for index, name in ((1, "edit"), (2, "command")):
         await tab.start(index)
         await tab.wait_for_questions(index)
         question = tab.question(index)
         async for _ in each_width(tab, f"widths-{name}"):
-            await eventually(True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-approve", ".nbtools-cancel"])
+            await eventually(
+                True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-approve", ".nbtools-cancel"]
+            )
         await tab.answer(index, "Modify…")
         await expect(question.locator(".nbtools-editor-host :focus")).to_have_count(1)
         async for _ in each_width(tab, f"widths-modify-{name}"):
-            await eventually(True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-apply", ".nbtools-back"])
+            await eventually(
+                True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-apply", ".nbtools-back"]
+            )
         await tab.answer(index, "Back")
         await tab.answer(index, "Deny")
         await tab.done(index)

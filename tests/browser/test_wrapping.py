@@ -16,7 +16,9 @@ ALIGNED = """([left, right]) => {
 async def test_lines_wrap_in_all_cards_of_the_kind(open_cells):
     long = "word " * 80
     edit = "%tool edit long.py --old 'b = 1' --new \"b = '" + "x" * 300 + "'\""
-    tab = await open_cells("%tools mode auto_edit", "%tool read long.py", "%tool grep word", "%tool read long.py", edit)
+    tab = await open_cells(
+        "%tools mode auto_edit", "%tool read long.py", "%tool grep word", "%tool read long.py", edit
+    )
     (tab.folder / "long.py").write_text(f"a = '{long}'\nb = 1\n", encoding="utf-8")
     for index in range(1, 6):
         await tab.run(index)

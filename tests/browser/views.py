@@ -1,7 +1,8 @@
 """Views of session logs on a page of their own, in Chromium, without JupyterLab and without a kernel.
 
-The page shows the widget that VS Code and Colab show, from the same bundle, and has JupyterLab's themes.  The other end of the widget's
-comm is the real one too: ``ExplorerWidget`` and the explorers behind it, in the process of the tests.
+The page shows the widget that VS Code and Colab show, from the same bundle, and has JupyterLab's themes.  The
+other end of the widget's comm is the real one too: ``ExplorerWidget`` and the explorers behind it, in the
+process of the tests.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def _script(name: str) -> str:
 
 
 ADDRESS = "http://localhost/views"
-"""Answered by this module.  A browser trusts this host as it trusts one with a certificate, so that the page can copy texts."""
+"""Answered by this module.  A browser trusts this host as it trusts one with a certificate,
+so that the page can copy texts.
+"""
 HTML = f"""<!doctype html>
 <html lang="en"><head><title>Views</title><style id="theme"></style><style>
 body {{ margin: 0; color: var(--jp-ui-font-color1); background: var(--jp-layout-color0); }}
@@ -75,14 +78,18 @@ class PageComm(BaseComm):
             self._sent.append(data)
 
     def answer(self, data: dict[str, Any]) -> list[dict[str, Any]]:
-        """Has the widget handle a message of the page, and returns the messages that it has sent since the last one."""
+        """Has the widget handle a message of the page,
+        and returns the messages that it has sent since the last one.
+        """
         self.handle_msg({"content": {"comm_id": self.comm_id, "data": data}, "buffers": []})
         sent, self._sent = self._sent, []
         return sent
 
 
 class Views:
-    """The page.  Its cells, numbered from 0, have the views that were shown; it is empty again for each test."""
+    """The page.  Its cells, numbered from 0, have the views that were shown;
+    it is empty again for each test.
+    """
 
     def __init__(self, page: Page, shots: Path) -> None:
         self.page = page
@@ -114,7 +121,8 @@ class Views:
         widget.comm = comm = PageComm()
         self._widgets[comm.comm_id] = widget, comm
         await self.page.evaluate(
-            "([id, state]) => window.showWidget(id, state)", [comm.comm_id, widget.get_state(["view", "_esm", "_css"])]
+            "([id, state]) => window.showWidget(id, state)",
+            [comm.comm_id, widget.get_state(["view", "_esm", "_css"])],
         )
         return len(self._widgets) - 1
 
@@ -149,9 +157,13 @@ class Views:
         self.theme_name = name
 
     async def as_in(self, kind: str, theme: str) -> None:
-        """Looks like VS Code or Colab, which have colours of their own instead of JupyterLab's, until the page is loaded again."""
+        """Looks like VS Code or Colab, which have colours of their own instead of JupyterLab's,
+        until the page is loaded again.
+        """
         await self.page.evaluate(SET_THEME, ["", "", theme == "light"])
-        await self.page.evaluate("['jpThemeName', 'jpThemeLight'].forEach(name => delete document.body.dataset[name])")
+        await self.page.evaluate(
+            "['jpThemeName', 'jpThemeLight'].forEach(name => delete document.body.dataset[name])"
+        )
         await dress(self.page, kind, theme)
 
     async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:

@@ -1,4 +1,6 @@
-"""A page that shows the outputs of a real kernel as VS Code, Colab or a bare host of widgets does: no extension, only comms."""
+"""A page that shows the outputs of a real kernel as VS Code, Colab or a bare host of widgets does:
+no extension, only comms.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,7 @@ VSCODE = {
     "light": "--vscode-editor-foreground: #3b3b3b; --vscode-editor-background: #ffffff; --vscode-textLink-foreground: #005fb8;",
     "dark": "--vscode-editor-foreground: #cccccc; --vscode-editor-background: #1f1f1f; --vscode-textLink-foreground: #4daafc;",
 }
-VSCODE_FONTS = (
-    "--vscode-font-family: system-ui; --vscode-font-size: 13px; --vscode-editor-font-family: monospace; --vscode-editor-font-size: 14px;"
-)
+VSCODE_FONTS = "--vscode-font-family: system-ui; --vscode-font-size: 13px; --vscode-editor-font-family: monospace; --vscode-editor-font-size: 14px;"
 COLAB = {
     "light": "--colab-primary-text-color: #212121; --colab-primary-surface-color: #fff;",
     "dark": "--colab-primary-text-color: #d5d5d5; --colab-primary-surface-color: #383838;",
@@ -28,7 +28,11 @@ PAPER = {
     "colab": {"light": "#ffffff", "dark": "#383838"},
     "bare": {"light": "#ffffff", "dark": "#181818"},
 }
-CELL = {"vscode": {"cellId": "vscode-notebook-cell:/story.ipynb#W0"}, "colab": {"cellId": "colab-1"}, "bare": {"cellId": "1"}}
+CELL = {
+    "vscode": {"cellId": "vscode-notebook-cell:/story.ipynb#W0"},
+    "colab": {"cellId": "colab-1"},
+    "bare": {"cellId": "1"},
+}
 """Metadata of a request: what tells a notebook from a console, and JupyterLab from others."""
 DRESS = """([theme, style, className, paper, metadata]) => {
     const { documentElement: root, body } = document;
@@ -60,10 +64,14 @@ class WidgetHost:
 
 
 async def open_host(page: Page, server: Server, path: str) -> WidgetHost:
-    """Opens the page, as a bare host, and starts a kernel for the notebook at ``path``, which need not exist."""
+    """Opens the page, as a bare host, and starts a kernel for the notebook at ``path``,
+    which need not exist.
+    """
     address = urlsplit(server.address("widget-host"))
     base = f"{address.scheme}://{address.netloc}/"
-    await page.route(re.compile("/widget-host"), lambda route: route.fulfill(body=HTML, content_type="text/html"))
+    await page.route(
+        re.compile("/widget-host"), lambda route: route.fulfill(body=HTML, content_type="text/html")
+    )
     await page.goto(server.address("widget-host"))
     await page.evaluate(
         "([base, token, path, metadata]) => window.startKernel(base, token, path, metadata)",
@@ -73,7 +81,9 @@ async def open_host(page: Page, server: Server, path: str) -> WidgetHost:
 
 
 async def dress(page: Page, kind: str, theme: str = "light") -> None:
-    """Gives a page what VS Code, Colab or a bare host give theirs: colours, fonts, and the metadata of what cells run from now on."""
+    """Gives a page what VS Code, Colab or a bare host give theirs:
+    colours, fonts, and the metadata of what cells run from now on.
+    """
     style = {"vscode": VSCODE, "colab": COLAB}.get(kind, {}).get(theme, "")
     fonts = VSCODE_FONTS if kind == "vscode" else ""
     class_name = f"vscode-{theme}" if kind == "vscode" else ""

@@ -94,9 +94,13 @@ def edit_plan() -> Plan:
     return plan(Kind.EDIT, EDITS_ASK, "src/a.py", "src/a.py")
 
 
-def edit_details(old: str | None = OLD, new: str = NEW, *, modified: bool = False) -> ToolEditConfirmationDetails:
+def edit_details(
+    old: str | None = OLD, new: str = NEW, *, modified: bool = False
+) -> ToolEditConfirmationDetails:
     diff = file_diff("src/a.py", old, new)
-    return ToolEditConfirmationDetails("Edit", "a.py", "src/a.py", diff.file_diff, old, new, diff.diff_stat, modified)
+    return ToolEditConfirmationDetails(
+        "Edit", "a.py", "src/a.py", diff.file_diff, old, new, diff.diff_stat, modified
+    )
 
 
 def exec_details(command: str, directory: str = ".") -> ToolExecuteConfirmationDetails:
@@ -112,7 +116,9 @@ def asking(details: ToolCallConfirmationDetails, decision: Decision = EDITS_ASK)
     return AwaitingApprovalCall(request(), plan(kind, decision, "src/a.py"), question(details, decision), AT)
 
 
-def approval(outcome: ToolConfirmationOutcome = ToolConfirmationOutcome.PROCEED_ONCE, *, modified: bool = False) -> Approval:
+def approval(
+    outcome: ToolConfirmationOutcome = ToolConfirmationOutcome.PROCEED_ONCE, *, modified: bool = False
+) -> Approval:
     return Approval(question(edit_details(modified=modified)), Answer(outcome), AT)
 
 
@@ -121,9 +127,14 @@ def executing(of: Plan | None = None, approved: Approval | None = None) -> Execu
 
 
 def done(
-    display: ToolResultDisplay, of: Plan | None = None, approved: Approval | None = None, summary: str | None = None
+    display: ToolResultDisplay,
+    of: Plan | None = None,
+    approved: Approval | None = None,
+    summary: str | None = None,
 ) -> SuccessfulCall:
-    return SuccessfulCall(request(), executing(of, approved), ToolResult("x", display, None, summary), AT + 0.25)
+    return SuccessfulCall(
+        request(), executing(of, approved), ToolResult("x", display, None, summary), AT + 0.25
+    )
 
 
 def broken(code: ErrorCode, message: str = "It did not work. Do otherwise.") -> ErroredCall:
@@ -133,7 +144,11 @@ def broken(code: ErrorCode, message: str = "It did not work. Do otherwise.") -> 
 def declined(details: ToolCallConfirmationDetails | None = None, reason: str = "") -> CancelledCall:
     result = failed(ToolError(ErrorCode.CONFIRMATION_DENIED, "Declined by you."))
     return CancelledCall(
-        request(), asking(details or edit_details()), result, Answer(ToolConfirmationOutcome.CANCEL, reason=reason), AT + 9
+        request(),
+        asking(details or edit_details()),
+        result,
+        Answer(ToolConfirmationOutcome.CANCEL, reason=reason),
+        AT + 9,
     )
 
 
@@ -154,5 +169,7 @@ def every_state() -> list[ToolCall | OutputEvent]:
         done("some text"),
         broken(ErrorCode.TIMEOUT),
         declined(),
-        CancelledCall(request(), executing(), failed(ToolError(ErrorCode.CANCELLED, "Stopped.")), None, AT + 2),
+        CancelledCall(
+            request(), executing(), failed(ToolError(ErrorCode.CANCELLED, "Stopped.")), None, AT + 2
+        ),
     ]

@@ -15,7 +15,9 @@ from nbtools.core.confirmation import Choice, Question
 from nbtools.core.result import FileDiff, FileDiffs, Media, PagePicture, TodoItem, TodoList, ToolResultDisplay
 from nbtools.diff.line_diff import file_diff
 
-PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def changed(name: str) -> FileDiff:
@@ -33,7 +35,10 @@ def rendered(display: ToolResultDisplay) -> tuple[str, str]:
 
 def test_several_diffs_are_shown_under_their_paths() -> None:
     blocks = blocks_of(FileDiffs((changed("a.txt"), changed("b/c.txt"))))
-    assert [block.path for block in blocks if isinstance(block, DiffBlock) and block.titled] == ["a.txt", "b/c.txt"]
+    assert [block.path for block in blocks if isinstance(block, DiffBlock) and block.titled] == [
+        "a.txt",
+        "b/c.txt",
+    ]
     page, text = rendered(FileDiffs((changed("a.txt"), changed("b/c.txt"))))
     assert page.index("a.txt") < page.index("b/c.txt")
     assert text.index("a.txt") < text.index("b/c.txt")
@@ -70,7 +75,9 @@ def test_pictures_of_other_formats_or_too_large_are_only_described(media: Media)
 
 
 def test_a_document_shows_its_text() -> None:
-    caption, body = blocks_of(Media("a.pdf", "application/pdf", b"%PDF", "PDF document, 1 page", "Hello\u202e"))
+    caption, body = blocks_of(
+        Media("a.pdf", "application/pdf", b"%PDF", "PDF document, 1 page", "Hello\u202e")
+    )
     assert isinstance(caption, TextBlock)
     assert isinstance(body, TextBlock)
     assert (caption.text, body.text) == ("PDF document, 1 page · 4 B", "Hello‹U+202E›")

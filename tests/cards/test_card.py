@@ -24,7 +24,19 @@ from nbtools.core.confirmation import (
 )
 from nbtools.core.decision import Action, Decision
 from nbtools.core.errors import ErrorCode, Raised, ToolError
-from nbtools.core.result import CellPlace, CommandOutput, Entry, FileDiffs, FileText, Listing, Match, Matches, Media, ToolResult, failed
+from nbtools.core.result import (
+    CellPlace,
+    CommandOutput,
+    Entry,
+    FileDiffs,
+    FileText,
+    Listing,
+    Match,
+    Matches,
+    Media,
+    ToolResult,
+    failed,
+)
 from nbtools.core.result_data import ShellData
 from nbtools.core.tool import Kind
 from nbtools.diff.line_diff import file_diff
@@ -78,7 +90,9 @@ def test_a_failure_says_its_message(code: ErrorCode) -> None:
 
 
 def test_the_traceback_of_an_own_tool_is_folded() -> None:
-    raised = Raised('Traceback (most recent call last):\n  File "cell 5", line 3, in query\nValueError: <b>no</b>\n')
+    raised = Raised(
+        'Traceback (most recent call last):\n  File "cell 5", line 3, in query\nValueError: <b>no</b>\n'
+    )
     call = broken(ErrorCode.UNHANDLED_EXCEPTION)
     card = card_of(structs.replace(call, result=replace(call.result, data=raised)))
     message, folded = card.blocks
@@ -110,13 +124,21 @@ class TestAsking:
 
     def test_a_diff_names_its_file_where_the_head_does_not(self) -> None:
         """The card is like that of a fact to be remembered, whose head is the fact."""
-        there, elsewhere = (card_of(asking(replace(edit_details(), file_name=name))).blocks[0] for name in ("src/a.py", "memory.md"))
+        there, elsewhere = (
+            card_of(asking(replace(edit_details(), file_name=name))).blocks[0]
+            for name in ("src/a.py", "memory.md")
+        )
         assert isinstance(there, DiffBlock)
         assert isinstance(elsewhere, DiffBlock)
         assert (there.titled, elsewhere.titled) == (False, True)
 
     def test_the_first_of_several_files_is_called_by_its_own_name(self) -> None:
-        details = replace(edit_details(), file_name="src/b.py", others=(file_diff("src/c.py", "c", "d"),), note="Found but for blanks.")
+        details = replace(
+            edit_details(),
+            file_name="src/b.py",
+            others=(file_diff("src/c.py", "c", "d"),),
+            note="Found but for blanks.",
+        )
         note, first, second = card_of(asking(details)).blocks
         assert isinstance(first, DiffBlock)
         assert isinstance(second, DiffBlock)
@@ -125,7 +147,9 @@ class TestAsking:
 
     def test_several_questions_are_named_by_their_headers(self) -> None:
         questions = (Question("Which?", "Colour"), Question("Why?", "Reason"))
-        assert card_of(asking(ToolAskConfirmationDetails("2 questions", questions))).subject == "Colour · Reason"
+        assert (
+            card_of(asking(ToolAskConfirmationDetails("2 questions", questions))).subject == "Colour · Reason"
+        )
         unnamed = (*questions, Question("Really?"))
         assert card_of(asking(ToolAskConfirmationDetails("3 questions", unnamed))).subject == "3 questions"
 
@@ -150,7 +174,10 @@ class TestRunning:
         assert card_of(executing(plan(Kind.EXECUTE, params=Params()))).note == "ends after 120 s"
 
     def test_only_a_running_call_can_be_cancelled(self) -> None:
-        assert [card.state for card in map(card_of, every_state()) if card.cancellable] == ["executing", "executing"]
+        assert [card.state for card in map(card_of, every_state()) if card.cancellable] == [
+            "executing",
+            "executing",
+        ]
 
 
 class TestDone:
@@ -175,11 +202,19 @@ class TestDone:
 
     def test_changes_are_recorded_even_without_a_rule(self) -> None:
         everything = Decision(Action.ALLOW, "everything runs (mode yolo)", "everything runs")
-        assert card_of(done("text", plan(Kind.EDIT, everything))).record == "Allowed: everything runs (mode yolo)"
+        assert (
+            card_of(done("text", plan(Kind.EDIT, everything))).record
+            == "Allowed: everything runs (mode yolo)"
+        )
 
     def test_a_search_says_its_summary_and_shows_its_hits(self) -> None:
         found = Matches(
-            (Match("a.ipynb", 1, "x", cell=CellPlace("ab", 4)), Match("a.ipynb", 1, "y", cell=CellPlace("#5", 5, output=True))), 2, 1
+            (
+                Match("a.ipynb", 1, "x", cell=CellPlace("ab", 4)),
+                Match("a.ipynb", 1, "y", cell=CellPlace("#5", 5, output=True)),
+            ),
+            2,
+            1,
         )
         (block,) = card_of(done(found, summary="2 matches in 1 file")).blocks
         assert isinstance(block, MatchesBlock)
@@ -201,7 +236,9 @@ class TestDone:
     def test_a_text_that_is_its_own_summary_is_shown_once(self) -> None:
         assert card_of(done("No matches.", summary="No matches.")).blocks == ()
 
-    @pytest.mark.parametrize(("exit_code", "status", "failed_"), [(0, "Done", False), (3, "Exit 3", True), (None, "Ended", False)])
+    @pytest.mark.parametrize(
+        ("exit_code", "status", "failed_"), [(0, "Done", False), (3, "Exit 3", True), (None, "Ended", False)]
+    )
     def test_a_command_says_how_it_ended(self, exit_code: int | None, status: str, *, failed_: bool) -> None:
         card = card_of(done(CommandOutput("x\n", 1, exit_code), plan(Kind.EXECUTE)))
         assert (card.state, card.status, card.failed) == ("success", status, failed_)
@@ -237,9 +274,13 @@ class TestDone:
 
     def test_a_change_says_besides_what_the_head_does_not(self) -> None:
         diff = file_diff("src/a.py", OLD, NEW)
-        assert card_of(done(diff, edit_plan(), summary="+2 −1 · close match")).detail == "close match · 0.25 s"
+        assert (
+            card_of(done(diff, edit_plan(), summary="+2 −1 · close match")).detail == "close match · 0.25 s"
+        )
         assert card_of(done(diff, edit_plan(), summary="+2 −1")).detail == "0.25 s"
-        preview = card_of(done(FileDiffs((diff, diff)), plan(), summary="3 places in 2 files, +4 −2, not applied"))
+        preview = card_of(
+            done(FileDiffs((diff, diff)), plan(), summary="3 places in 2 files, +4 −2, not applied")
+        )
         assert preview.status == "Not applied: 3 places in 2 files"
 
     def test_a_picture_says_what_it_is_below(self) -> None:
@@ -251,7 +292,9 @@ class TestDone:
         assert not card_of(done(display)).folded
 
     def test_answers_are_shown_below_their_questions(self) -> None:
-        asked = ToolAskConfirmationDetails("A question", (Question("Which?", "Colour", choices=(Choice("red"), Choice("blue"))),))
+        asked = ToolAskConfirmationDetails(
+            "A question", (Question("Which?", "Colour", choices=(Choice("red"), Choice("blue"))),)
+        )
         payload = ToolConfirmationPayload(answers=("blue",))
         given = Approval(question(asked), Answer(ToolConfirmationOutcome.PROCEED_ONCE, payload), AT)
         card = card_of(done("blue", plan(Kind.THINK, description="Which?"), given, "blue"))
@@ -271,7 +314,9 @@ class TestDone:
 class TestDecisions:
     def test_always_names_what_it_added(self) -> None:
         approved = approval(ToolConfirmationOutcome.PROCEED_ALWAYS)
-        assert card_of(done("x", edit_plan(), approved)).record.endswith("· granted for this session: tool(src/**)")
+        assert card_of(done("x", edit_plan(), approved)).record.endswith(
+            "· granted for this session: tool(src/**)"
+        )
 
     def test_a_manual_change_is_noted(self) -> None:
         assert " · with your changes · " in card_of(done("x", edit_plan(), approval(modified=True))).record
@@ -295,7 +340,10 @@ class TestDecisions:
         stopped = failed(ToolError(ErrorCode.CANCELLED, "Stopped."))
         card = card_of(CancelledCall(request(), asking(edit_details()), stopped, None, AT))
         assert (card.status, card.unfold) == ("Cancelled", "show diff")
-        assert card.record == f"✕ Cancelled before anybody answered, {CLOCK} · approval required: {EDITS_ASK.reason}"
+        assert (
+            card.record
+            == f"✕ Cancelled before anybody answered, {CLOCK} · approval required: {EDITS_ASK.reason}"
+        )
 
     def test_without_a_person_the_question_is_shown(self) -> None:
         how = failed(ToolError(ErrorCode.CONFIRMATION_REQUIRED, "Allow it with …"))
@@ -305,14 +353,22 @@ class TestDecisions:
         assert not card.folded
 
     def test_a_stopped_call_says_so(self) -> None:
-        card = card_of(CancelledCall(request(), executing(), failed(ToolError(ErrorCode.CANCELLED, "Stopped.")), None, AT + 2))
+        card = card_of(
+            CancelledCall(
+                request(), executing(), failed(ToolError(ErrorCode.CANCELLED, "Stopped.")), None, AT + 2
+            )
+        )
         assert (card.status, card.detail) == ("Cancelled", "2.0 s")
         assert card.blocks == (TextBlock(text="Stopped.", tone="quiet"),)
 
 
 def test_an_unknown_tool_has_a_card_without_an_invocation() -> None:
     last = ValidatingCall(request("grpe"), AT)
-    card = card_of(ErroredCall(request("grpe"), last, failed(ToolError(ErrorCode.TOOL_NOT_REGISTERED, "There is none.")), AT))
+    card = card_of(
+        ErroredCall(
+            request("grpe"), last, failed(ToolError(ErrorCode.TOOL_NOT_REGISTERED, "There is none.")), AT
+        )
+    )
     assert (card.tool, card.subject, card.status) == ("grpe", "src/a.py", "No such tool")
 
 
@@ -334,7 +390,9 @@ def test_a_description_is_one_line_with_everything_visible() -> None:
 
 def test_the_reason_for_asking_is_a_rule_where_there_is_one() -> None:
     rule = replace(EDITS_ASK, reason="the rule edit(src/**) asks for it", rule="edit(src/**)")
-    assert card_of(asking(edit_details(), rule)).note == "Approval required: the rule edit(src/**) asks for it"
+    assert (
+        card_of(asking(edit_details(), rule)).note == "Approval required: the rule edit(src/**) asks for it"
+    )
 
 
 WORDS = "In a sandbox: writes stay in the workspace, no network"
@@ -356,11 +414,19 @@ def test_the_sandbox_of_a_command_is_in_the_record(words: str, note: str, ending
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        (ToolResult("a <b>", Matches((Match("a.py", 3, "a <b>"),), 1, 1), summary="1 match"), ("1 match", "a.py", "a &lt;b&gt;")),
-        (failed(ToolError(ErrorCode.FILE_NOT_FOUND, "There is no <b>.")), (FAILED[ErrorCode.FILE_NOT_FOUND], "There is no &lt;b&gt;.")),
+        (
+            ToolResult("a <b>", Matches((Match("a.py", 3, "a <b>"),), 1, 1), summary="1 match"),
+            ("1 match", "a.py", "a &lt;b&gt;"),
+        ),
+        (
+            failed(ToolError(ErrorCode.FILE_NOT_FOUND, "There is no <b>.")),
+            (FAILED[ErrorCode.FILE_NOT_FOUND], "There is no &lt;b&gt;."),
+        ),
     ],
 )
-def test_a_result_alone_has_a_card_for_front_ends_that_show_values(result: ToolResult, words: tuple[str, ...]) -> None:
+def test_a_result_alone_has_a_card_for_front_ends_that_show_values(
+    result: ToolResult, words: tuple[str, ...]
+) -> None:
     mime_type, html = result._mime_()
     assert mime_type == "text/html"
     assert "<b>" not in html

@@ -31,14 +31,26 @@ def test_every_simple_command_with_its_operator() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["a 'b c'", "for x in 1; do rm $x; done", "echo $(rm y)", "# no", "cat <<E\nx $(z)\nE", "(cd x; y) > o", "f=1"]),
+        st.sampled_from(
+            [
+                "a 'b c'",
+                "for x in 1; do rm $x; done",
+                "echo $(rm y)",
+                "# no",
+                "cat <<E\nx $(z)\nE",
+                "(cd x; y) > o",
+                "f=1",
+            ]
+        ),
         max_size=4,
     )
 )
 @settings(deadline=None)
 def test_nothing_of_it_is_left_out(pieces: list[str]) -> None:
     command = "\n".join(pieces)
-    shown = [part for part in parts(command) if part.spans or part.operator]  # the others say what is not understood
+    shown = [
+        part for part in parts(command) if part.spans or part.operator
+    ]  # the others say what is not understood
     told = [re.sub(r"\s+", "", part.operator + text_of(part.spans)) for part in shown]
     assert told == [] or re.sub(r"\s+", "", command) in (told[0], "".join(told))
     assert command == "" or told
@@ -114,8 +126,12 @@ def test_a_complex_line_is_shown_whole_before_its_parts() -> None:
         ("git status", []),
     ],
 )
-def test_programs_that_a_command_starts_are_shown_below_it(command: str, started: list[tuple[str, str]]) -> None:
-    assert [(text_of(part.spans), part.note) for part in parts(command) if part.operator == STARTED] == started
+def test_programs_that_a_command_starts_are_shown_below_it(
+    command: str, started: list[tuple[str, str]]
+) -> None:
+    assert [
+        (text_of(part.spans), part.note) for part in parts(command) if part.operator == STARTED
+    ] == started
 
 
 def test_a_removal_of_essential_folders_is_pointed_out() -> None:

@@ -78,7 +78,11 @@ async def test_a_change_is_undone_and_redone_as_often_as_one_likes(drawn: DrawnS
         assert [deed.label for deed in card.deeds] == ["undo"]
         silent = await drawn.press(card)
         card = drawn.screen.shown["x"]
-        assert (card.status, card.state, [deed.label for deed in card.deeds]) == ("Undone", "cancelled", ["redo"])
+        assert (card.status, card.state, [deed.label for deed in card.deeds]) == (
+            "Undone",
+            "cancelled",
+            ["redo"],
+        )
         assert silent not in drawn.screen.shown
         assert "two" in read(drawn)
         await drawn.press(card)

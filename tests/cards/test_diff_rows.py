@@ -11,7 +11,9 @@ from nbtools.cards.model import DiffBlock, Row
 from tests.examples import examples
 
 line = st.sampled_from(["", "a", "b = 1", "b = 2", "    return total", "    return sum", "x" * 40, "é <&>"])
-texts = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=25), st.sampled_from(["", "\n"]))
+texts = st.builds(
+    lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=25), st.sampled_from(["", "\n"])
+)
 
 
 def rows(block: DiffBlock) -> list[Row]:
@@ -43,7 +45,11 @@ def test_folded_lines_are_unchanged(old: str, new: str) -> None:
 def test_a_long_unchanged_stretch_is_only_counted() -> None:
     lines = [f"line {number}\n" for number in range(500)]
     block = diff_block("a.txt", "".join(lines), "".join([*lines[:250], "new\n", *lines[250:]]))
-    assert [(hunk.folded, len(hunk.rows), hunk.hidden) for hunk in block.hunks] == [(True, 0, 247), (False, 7, 0), (True, 0, 247)]
+    assert [(hunk.folded, len(hunk.rows), hunk.hidden) for hunk in block.hunks] == [
+        (True, 0, 247),
+        (False, 7, 0),
+        (True, 0, 247),
+    ]
 
 
 def test_a_short_one_travels_along() -> None:
@@ -62,7 +68,9 @@ def test_a_huge_change_is_bounded_and_counted() -> None:
 def test_similar_lines_are_shown_side_by_side() -> None:
     old = "def total(items):\n    return sum(items)\n"
     new = "import decimal\nprint(1)\ndef total(items, tax):\n    return sum(items) * tax\n"
-    pairs = [(row.old.number, row.new.number) for row in rows(diff_block("a.txt", old, new)) if row.old and row.new]
+    pairs = [
+        (row.old.number, row.new.number) for row in rows(diff_block("a.txt", old, new)) if row.old and row.new
+    ]
     assert pairs == [(1, 3), (2, 4)]
 
 
@@ -80,7 +88,9 @@ def test_line_ends_that_differ_are_shown() -> None:
 
 def test_line_ends_that_are_the_same_everywhere_are_not() -> None:
     shown = rows(diff_block("a.txt", "a\r\nb\r\n", "a\r\nc\r\n"))
-    assert not any("hidden" in word for row in shown for side in (row.old, row.new) if side for _, word in side.spans)
+    assert not any(
+        "hidden" in word for row in shown for side in (row.old, row.new) if side for _, word in side.spans
+    )
 
 
 def test_a_missing_end_of_the_last_line_is_shown() -> None:
@@ -96,8 +106,15 @@ def test_code_is_coloured() -> None:
 
 
 def test_a_part_of_a_file_is_drawn_in_its_own_language_and_ends_where_it_ends() -> None:
-    block = diff_block("nb.ipynb", "def f():\n    return 1", "def f():\n    return 1\n\nf()", language="python")
-    assert [(row.changed, row.new is not None and row.new.number) for row in rows(block)] == [(False, 1), (False, 2), (True, 3), (True, 4)]
+    block = diff_block(
+        "nb.ipynb", "def f():\n    return 1", "def f():\n    return 1\n\nf()", language="python"
+    )
+    assert [(row.changed, row.new is not None and row.new.number) for row in rows(block)] == [
+        (False, 1),
+        (False, 2),
+        (True, 3),
+        (True, 4),
+    ]
     assert ("def ", "k") in [span for row in rows(block) if row.new for span in row.new.spans]
     assert all("hidden" not in span[1].split() for row in rows(block) if row.new for span in row.new.spans)
     heading = rows(diff_block("nb.ipynb", None, "# Title", language="markdown"))[0].new

@@ -22,7 +22,9 @@ SHELLS = [shell for shell in ("bash", "dash") if shutil.which(shell)]
 
 def documents(command: str) -> tuple[HereDocument, ...]:
     parsed, strictly = parse_shell(command), parse_strictly(command)
-    return here_documents(parsed if strictly.problem else replace(parsed, commands=strictly.commands), analyse(command))
+    return here_documents(
+        parsed if strictly.problem else replace(parsed, commands=strictly.commands), analyse(command)
+    )
 
 
 def code(command: str) -> list[CodeBlock]:
@@ -105,7 +107,13 @@ def test_text_that_is_not_certainly_code_stays_in_the_command(command: str) -> N
 
 def test_the_command_and_its_code_are_shown_once() -> None:
     command = "cd src && timeout 5 python - <<'EOF' | tail -3\nimport sys\n\nprint('é')\nEOF\necho done\n"
-    assert part_texts(command) == ["cd src", "&&timeout 5 python - <<'EOF'", "↳python -", "|tail -3", ";echo done"]
+    assert part_texts(command) == [
+        "cd src",
+        "&&timeout 5 python - <<'EOF'",
+        "↳python -",
+        "|tail -3",
+        ";echo done",
+    ]
     (block,) = code(command)
     assert [text_of(line) for line in block.lines] == ["import sys", "", "print('é')"]
     assert ("import ", "k") in block.lines[0]
@@ -124,7 +132,9 @@ def test_several_here_documents_are_several_blocks() -> None:
 def test_started_programs_are_only_those_of_a_shell() -> None:
     started = "import sys\nrm -rf x\nos.system('ls')\n"
     assert [act.text for act in analyse(f"python - <<'EOF'\n{started}EOF\n").commands] == ["python - <<'EOF'"]
-    assert ["rm", "-rf", "x"] in [list(act.words) for act in analyse("bash <<'EOF'\nrm -rf x\nEOF\n").commands]
+    assert ["rm", "-rf", "x"] in [
+        list(act.words) for act in analyse("bash <<'EOF'\nrm -rf x\nEOF\n").commands
+    ]
 
 
 def test_code_in_which_the_shell_expands_something_says_so() -> None:
@@ -146,7 +156,26 @@ def test_hidden_characters_and_long_lines_of_code_are_shown() -> None:
 
 
 BODY = st.lists(
-    st.sampled_from(["print(1)", "EOF ", " EOF", "\tEOF", "EOF'", "'", '"', "#", "x\\n", "$A", "", "(", "\tx", "EOFx", "\\"]), max_size=6
+    st.sampled_from(
+        [
+            "print(1)",
+            "EOF ",
+            " EOF",
+            "\tEOF",
+            "EOF'",
+            "'",
+            '"',
+            "#",
+            "x\\n",
+            "$A",
+            "",
+            "(",
+            "\tx",
+            "EOFx",
+            "\\",
+        ]
+    ),
+    max_size=6,
 )
 
 
@@ -168,5 +197,11 @@ def test_the_code_shown_is_what_the_shell_passes_on(operator: str, lines: list[s
         at = one.end
     assert restored + command[at:] == command
     for shell in SHELLS if found and not found[0].expands else ():
-        run = subprocess.run([shell, "-c", f"python() {{ cat; }}\n{command}"], capture_output=True, text=True, check=False, timeout=60)
+        run = subprocess.run(
+            [shell, "-c", f"python() {{ cat; }}\n{command}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
         assert run.stdout == f"{found[0].text}end\n"

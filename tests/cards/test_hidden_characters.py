@@ -13,7 +13,11 @@ from nbtools.cards.hidden_characters import one_line, reveal, seen
 @given(st.text())
 def test_hidden_characters_are_shown_visibly(text: str) -> None:
     shown = seen(text)
-    left = [character for character in shown if category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character != "\t"]
+    left = [
+        character
+        for character in shown
+        if category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") and character != "\t"
+    ]
     assert set(left) <= {"\u200d"}
     shown.encode("utf-8")
 

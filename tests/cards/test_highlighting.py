@@ -7,12 +7,16 @@ from hypothesis import strategies as st
 
 from nbtools.cards.highlighting import MAX_COLUMNS, line_spans, overlay, text_of
 
-spans = st.lists(st.tuples(st.text("ab ", min_size=1, max_size=6), st.sampled_from(["", "k", "s"])), max_size=6)
+spans = st.lists(
+    st.tuples(st.text("ab ", min_size=1, max_size=6), st.sampled_from(["", "k", "s"])), max_size=6
+)
 starts = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5)), max_size=3)
 
 
 @given(spans, starts)
-def test_a_mark_covers_its_columns_and_changes_no_text(line: list[tuple[str, str]], found: list[tuple[int, int]]) -> None:
+def test_a_mark_covers_its_columns_and_changes_no_text(
+    line: list[tuple[str, str]], found: list[tuple[int, int]]
+) -> None:
     ranges, position = [], 0
     for gap, length in found:
         ranges.append((position + gap, position + gap + length))

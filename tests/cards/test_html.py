@@ -74,11 +74,28 @@ class Reader(HTMLParser):
 
 anything = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
-    st.sampled_from(["<script>x</script>", '"><img src=x>', "' onclick=x", "</pre><b>", "javascript:x", "&lt;", "a\nb", "</span>"]),
+    st.sampled_from(
+        [
+            "<script>x</script>",
+            '"><img src=x>',
+            "' onclick=x",
+            "</pre><b>",
+            "javascript:x",
+            "&lt;",
+            "a\nb",
+            "</span>",
+        ]
+    ),
 )
-words = st.one_of(anything, st.sampled_from(["", "k", "mark", "hit", "bold fg1", "fg3 bg2", "hidden", "bg#102030"]))
+words = st.one_of(
+    anything, st.sampled_from(["", "k", "mark", "hit", "bold fg1", "fg3 bg2", "hidden", "bg#102030"])
+)
 lines = st.lists(
-    st.tuples(anything, st.sampled_from(["", "k", "hit", "mark s", "bold fg1", "fg3 bg12", "bg#102030", "hidden", "warn"])), max_size=3
+    st.tuples(
+        anything,
+        st.sampled_from(["", "k", "hit", "mark s", "bold fg1", "fg3 bg12", "bg#102030", "hidden", "warn"]),
+    ),
+    max_size=3,
 )
 spans = lines.map(tuple)
 
@@ -86,23 +103,45 @@ spans = lines.map(tuple)
 @st.composite
 def blocks(draw: Any) -> Any:
     line = Line(number=draw(st.integers(1, 99)), spans=draw(spans))
-    rows = (Row(old=line, new=line, changed=False), Row(old=line, new=None, changed=True), Row(old=None, new=line, changed=True))
+    rows = (
+        Row(old=line, new=line, changed=False),
+        Row(old=line, new=None, changed=True),
+        Row(old=None, new=line, changed=True),
+    )
     return draw(
         st.sampled_from(
             [
                 DiffBlock(
-                    path=draw(anything), added=1, removed=1, hunks=(Hunk(rows=rows), Hunk(rows=rows, folded=True), Hunk(rows=(), hidden=2))
+                    path=draw(anything),
+                    added=1,
+                    removed=1,
+                    hunks=(Hunk(rows=rows), Hunk(rows=rows, folded=True), Hunk(rows=(), hidden=2)),
                 ),
                 CommandBlock(
-                    parts=(CommandPart(operator=draw(anything), spans=draw(spans), note=draw(anything), warning=draw(st.booleans())),)
+                    parts=(
+                        CommandPart(
+                            operator=draw(anything),
+                            spans=draw(spans),
+                            note=draw(anything),
+                            warning=draw(st.booleans()),
+                        ),
+                    )
                 ),
                 OutputBlock(
-                    lines=(draw(spans),) * draw(st.sampled_from([1, 40])), earlier=draw(st.integers(0, 3)), full_output=draw(anything)
+                    lines=(draw(spans),) * draw(st.sampled_from([1, 40])),
+                    earlier=draw(st.integers(0, 3)),
+                    full_output=draw(anything),
                 ),
                 MatchesBlock(
-                    groups=(MatchGroup(path=draw(anything), lines=(MatchLine(number=3, spans=draw(spans)),)),), more=draw(anything)
+                    groups=(
+                        MatchGroup(path=draw(anything), lines=(MatchLine(number=3, spans=draw(spans)),)),
+                    ),
+                    more=draw(anything),
                 ),
-                ListingBlock(entries=(ListingEntry(path=draw(anything), folder=draw(st.booleans()), size=4),), more=draw(anything)),
+                ListingBlock(
+                    entries=(ListingEntry(path=draw(anything), folder=draw(st.booleans()), size=4),),
+                    more=draw(anything),
+                ),
                 CodeBlock(path=draw(anything), start=1, lines=(draw(spans),), more=draw(anything)),
                 TextBlock(text=draw(anything), tone="quiet"),
                 TextBlock(text=draw(anything)),
@@ -148,7 +187,11 @@ def test_no_text_ever_becomes_markup(card: Card, view: Literal["split", "unified
 @given(anything)
 @settings(deadline=None)
 def test_markdown_keeps_to_its_elements(text: str) -> None:
-    read = Reader(markdown_html(f"# t\n\n{text}\n\n[a](javascript:x) ![i](https://x.org/i.png) <script>x</script> <b onclick=x>"))
+    read = Reader(
+        markdown_html(
+            f"# t\n\n{text}\n\n[a](javascript:x) ![i](https://x.org/i.png) <script>x</script> <b onclick=x>"
+        )
+    )
     assert not read.tags & {"script", "img", "iframe", "style"}
     assert set(read.attributes) <= {"href", "title", "rel", "start", "style"}
     assert set(read.attributes.get("style", ())) <= {UNDERLINED}
@@ -167,7 +210,12 @@ def test_every_state_reads_well_without_styles(event: Any, view: Literal["split"
 
 
 def test_a_unified_diff_keeps_signs_numbers_and_indentation() -> None:
-    read = Reader(card_html(card_of(asking(edit_details("def f():\n    return 1\n", "def f():\n    return 2\n"))), view="unified"))
+    read = Reader(
+        card_html(
+            card_of(asking(edit_details("def f():\n    return 1\n", "def f():\n    return 2\n"))),
+            view="unified",
+        )
+    )
     assert "2   −     return 1\n" in read.text
     assert "  2 +     return 2" in read.text
 
@@ -200,7 +248,13 @@ def test_output_of_a_terminal_is_text() -> None:
 
 def test_addresses_in_a_question_are_links_to_themselves() -> None:
     card = Card(
-        id="1", state="success", tool="t", icon="globe", subject="", status="Done", blocks=(TextBlock(text="see https://x.org/a?b=1&c."),)
+        id="1",
+        state="success",
+        tool="t",
+        icon="globe",
+        subject="",
+        status="Done",
+        blocks=(TextBlock(text="see https://x.org/a?b=1&c."),),
     )
     read = Reader(card_html(card))
     assert read.attributes["href"] == ["https://x.org/a?b=1&c"]

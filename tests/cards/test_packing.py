@@ -24,7 +24,16 @@ def test_a_stored_card_is_the_same_card(card: Card) -> None:
 
 
 @pytest.mark.parametrize(
-    "packed", ["%%%", "AAAA", "", pack(b"{}")[:-6], pack(b"[{]"), pack(b'[{"type":"unknown"}]'), pack(b" " * (MAX_JSON + 1))]
+    "packed",
+    [
+        "%%%",
+        "AAAA",
+        "",
+        pack(b"{}")[:-6],
+        pack(b"[{]"),
+        pack(b'[{"type":"unknown"}]'),
+        pack(b" " * (MAX_JSON + 1)),
+    ],
 )
 def test_other_texts_are_no_card(packed: str) -> None:
     with pytest.raises(ValidationError):

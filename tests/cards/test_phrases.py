@@ -30,6 +30,8 @@ def test_counted() -> None:
     assert counted(1204, "line") == "1,204 lines"
 
 
-@pytest.mark.parametrize(("count", "words"), [(812, "812 B"), (14_200, "14.2 kB"), (3_100_000, "3.1 MB"), (5 * 10**12, "5.0 TB")])
+@pytest.mark.parametrize(
+    ("count", "words"), [(812, "812 B"), (14_200, "14.2 kB"), (3_100_000, "3.1 MB"), (5 * 10**12, "5.0 TB")]
+)
 def test_size(count: int, words: str) -> None:
     assert size(count) == words

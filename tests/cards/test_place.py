@@ -20,7 +20,9 @@ from nbtools.core.call import AwaitingApprovalCall
     ],
 )
 def test_a_question_names_the_place(subject: str, expected: str) -> None:
-    card = Card(id="1", state=AwaitingApprovalCall.state, tool="shell", icon="terminal", subject=subject, status="")
+    card = Card(
+        id="1", state=AwaitingApprovalCall.state, tool="shell", icon="terminal", subject=subject, status=""
+    )
     assert in_place(card, "in a temporary copy").subject == expected
     assert in_place(card, "").subject == subject
 

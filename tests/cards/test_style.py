@@ -20,7 +20,13 @@ def test_the_style_sheet_defines_every_colour(name: str) -> None:
 
 def test_every_variable_of_a_style_is_a_colour() -> None:
     styles = " ".join(
-        [*style.STYLES.values(), *style.SPANS.values(), *style.MARKS.values(), style.span_style("fg3"), *style.ACCENTS.values()]
+        [
+            *style.STYLES.values(),
+            *style.SPANS.values(),
+            *style.MARKS.values(),
+            style.span_style("fg3"),
+            *style.ACCENTS.values(),
+        ]
     )
     used = set(re.findall(r"var\(--nbtools-([a-z0-9-]+),", styles))
     assert used <= {*style.TOKENS, "ansi-3"}

@@ -1,7 +1,7 @@
 """The client that the conformance suite tries: nbtools, with somebody at it who allows and logs in.
 
-The suite starts a program for each scenario, all at once, with a server's address; ``passing.py`` is that program, and has it done here, in
-the process of the tests, so that nbtools and the SDK are loaded once.
+The suite starts a program for each scenario, all at once, with a server's address; ``passing.py`` is that
+program, and has it done here, in the process of the tests, so that nbtools and the SDK are loaded once.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ _MOST_LOGINS = 3
 
 @asynccontextmanager
 async def client(folder: Path) -> AsyncIterator[tuple[str, dict[str, int]]]:
-    """The command that starts it, for as long as the block lasts, and the codes with which it has ended, by the scenarios.
+    """The command that starts it, for as long as the block lasts, and the codes with which it has ended,
+    by the scenarios.
 
-    One scenario runs at a time.  Each has a workspace in ``folder``, and nothing is known there of the others' logins.
+    One scenario runs at a time.  Each has a workspace in ``folder``,
+    and nothing is known there of the others' logins.
     """
     serving: set[asyncio.Task[None] | None] = set()
     codes: dict[str, int] = {}
@@ -48,7 +50,9 @@ async def client(folder: Path) -> AsyncIterator[tuple[str, dict[str, int]]]:
                     patch.setenv("NBTOOLS_STATE", str(workspace / "state"))
                     patch.setenv("NBTOOLS_CONFIG", str(workspace / "config"))
                     await asyncio.to_thread(workspace.mkdir, parents=True)
-                    codes[scenario], output = await played(workspace, told["url"], scenario, json.loads(told["context"]))
+                    codes[scenario], output = await played(
+                        workspace, told["url"], scenario, json.loads(told["context"])
+                    )
             writer.write(json.dumps({"code": codes[scenario], "output": "\n".join(output)}).encode() + b"\n")
         finally:
             writer.close()
@@ -97,7 +101,9 @@ def entry(url: str, scenario: str, context: Mapping[str, Any]) -> dict[str, Any]
 def issuer(url: str) -> str:
     """Told to a person by the service; here the server says it."""
     parts = urlsplit(url)
-    with urllib.request.urlopen(f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{parts.path}", timeout=60) as known:
+    with urllib.request.urlopen(
+        f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{parts.path}", timeout=60
+    ) as known:
         servers: list[str] = json.load(known)["authorization_servers"]
     return servers[0]
 
@@ -108,7 +114,9 @@ async def use(session: Session, output: list[str]) -> None:
     done: set[str] = set()
     for _ in range(_MOST_LOGINS + 1):
         await session.mcp.connect()
-        for name in [name for name in session.tools.names() if name.startswith("mcp__suite__") and name not in done]:
+        for name in [
+            name for name in session.tools.names() if name.startswith("mcp__suite__") and name not in done
+        ]:
             result = await session.call(name, arguments(session.tools[name]))
             output.append(f"{name} {result.llm_content if result.ok else result.error}")
             if not result.ok and "requires a login" in connection.problem:

@@ -1,4 +1,6 @@
-"""The outcome of each scenario of the suite, and why where that is not *passed*.  ``docs/mcp.md`` has the same table."""
+"""The outcome of each scenario of the suite, and why where that is not *passed*.
+``docs/mcp.md`` has the same table.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ CLIENT: dict[str, Expected] = {
     "auth/metadata-var2": _PASSED,
     "auth/metadata-var3": _PASSED,
     "auth/basic-cimd": Expected(
-        ("cimd-client-id-used",), "Only warned of: nbtools has no address on the web that describes it, and registers itself instead."
+        ("cimd-client-id-used",),
+        "Only warned of: nbtools has no address on the web that describes it, and registers itself instead.",
     ),
     "auth/scope-from-www-authenticate": _PASSED,
     "auth/scope-from-scopes-supported": _PASSED,
@@ -51,7 +54,8 @@ CLIENT: dict[str, Expected] = {
     "auth/client-credentials-jwt": _PASSED,
     "auth/client-credentials-basic": _PASSED,
     "auth/cross-app-access-complete-flow": Expected(
-        ("complete-flow-token-exchange", "complete-flow-jwt-bearer"), "Logins by way of an enterprise's identity provider are not there."
+        ("complete-flow-token-exchange", "complete-flow-jwt-bearer"),
+        "Logins by way of an enterprise's identity provider are not there.",
     ),
 }
 

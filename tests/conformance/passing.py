@@ -1,4 +1,5 @@
-"""The program that the conformance suite starts as a client: passes on its arguments, and ends with the exit code that it receives.
+"""The program that the conformance suite starts as a client:
+passes on its arguments, and ends with the exit code that it receives.
 
 ``python passing.py PORT ADDRESS``: all else is done by the test, which is loaded once (see ``client.py``).
 """

@@ -1,6 +1,8 @@
-"""The server that the conformance suite is run against: nbtools over HTTP, with the tools that its scenarios call.
+"""The server that the conformance suite is run against:
+nbtools over HTTP, with the tools that its scenarios call.
 
-The token is left out, for the suite knows none; everything else is what ``nbtools mcp --http`` is made of.  Prints its address.
+The token is left out, for the suite knows none; everything else is what ``nbtools mcp --http`` is made of.
+Prints its address.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from nbtools.mcp.server.server import ToolServer
 from nbtools.mcp.server.tool_provider import SessionToolProvider
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
-SILENCE = base64.b64encode(b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0@\x1f\0\0\1\0\x08\0data\0\0\0\0").decode()
+SILENCE = base64.b64encode(
+    b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0@\x1f\0\0\1\0\x08\0data\0\0\0\0"
+).decode()
 
 
 def part(mime_type: str, data: str) -> dict[str, Any]:
@@ -57,7 +61,10 @@ def test_embedded_resource() -> ToolResult:
 @tool(kind="read")
 def test_multiple_content_types() -> ToolResult:
     """Gives one of each."""
-    return ToolResult(({"text": "Multiple content types test:"}, part("image/png", PIXEL), part("application/zip", PIXEL)), "all of it")
+    return ToolResult(
+        ({"text": "Multiple content types test:"}, part("image/png", PIXEL), part("application/zip", PIXEL)),
+        "all of it",
+    )
 
 
 @tool(kind="read")
@@ -80,7 +87,12 @@ class WithSchema:
     parameters = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
-        "$defs": {"address": {"type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+        "$defs": {
+            "address": {
+                "type": "object",
+                "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+            }
+        },
         "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
         "additionalProperties": False,
     }
@@ -116,7 +128,9 @@ async def main() -> None:
             sys.stdout.write(f"{url_of(listening)}\n")
             sys.stdout.flush()
             app = server.streamable_http_app(host=HOST)
-            await uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)).serve(sockets=[listening])
+            await uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)).serve(
+                sockets=[listening]
+            )
 
 
 if __name__ == "__main__":

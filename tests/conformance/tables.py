@@ -14,12 +14,21 @@ def client_table() -> str:
 
 
 def server_table() -> str:
-    return _table([*((name, "passed", "") for name in PASS), *((name, "not there", why) for name, why in NOT_SERVED.items())])
+    return _table(
+        [
+            *((name, "passed", "") for name in PASS),
+            *((name, "not there", why) for name, why in NOT_SERVED.items()),
+        ]
+    )
 
 
 def _table(rows: Iterable[tuple[str, str, str]]) -> str:
     return "\n".join(
-        ["| scenario | | |", "| --- | --- | --- |", *(f"| `{name}` | {how} | {why} |".replace("|  |", "| |") for name, how, why in rows)]
+        [
+            "| scenario | | |",
+            "| --- | --- | --- |",
+            *(f"| `{name}` | {how} | {why} |".replace("|  |", "| |") for name, how, why in rows),
+        ]
     )
 
 

@@ -35,7 +35,9 @@ async def played(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Play
     before = keyring.get_keyring()
     keyring.set_keyring(fail.Keyring())
     async with client(folder / "workspaces") as (command, codes):
-        outcomes = await run_all(folder, "client", "--command", command, "--timeout", f"{LIMIT * 1000:.0f}", seconds=LIMIT)
+        outcomes = await run_all(
+            folder, "client", "--command", command, "--timeout", f"{LIMIT * 1000:.0f}", seconds=LIMIT
+        )
     yield Played(outcomes, codes)
     keyring.set_keyring(before)
 

@@ -1,4 +1,6 @@
-"""nbtools' server against the MCP project's conformance suite: every scenario that a server of tools has a part in."""
+"""nbtools' server against the MCP project's conformance suite:
+every scenario that a server of tools has a part in.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ PASS = (
     "server-sse-multiple-streams",
     "dns-rebinding-protection",
 )
-"""The others are about what nbtools does not offer: prompts, resources, completion, logging, and questions by way of the client."""
+"""The others are about what nbtools does not offer:
+prompts, resources, completion, logging, and questions by way of the client.
+"""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -1,6 +1,18 @@
 """Cards as nbtools sends them, one of each kind of block, for looking at in a real JupyterLab."""
 
-from nbtools.cards.model import MIME, Card, CardPlace, DiffBlock, Hunk, Line, MatchesBlock, MatchGroup, MatchLine, Row, TextBlock
+from nbtools.cards.model import (
+    MIME,
+    Card,
+    CardPlace,
+    DiffBlock,
+    Hunk,
+    Line,
+    MatchesBlock,
+    MatchGroup,
+    MatchLine,
+    Row,
+    TextBlock,
+)
 from tests.browser.catalogue import BLOCKS
 
 
@@ -24,22 +36,49 @@ DIFF = DiffBlock(
     ),
 )
 MATCHES = MatchesBlock(
-    groups=(MatchGroup(path="src/cart.py", lines=(MatchLine(number=31, spans=(("x = ", ""), ("round(", "hit"), ("y)", ""))),)),),
+    groups=(
+        MatchGroup(
+            path="src/cart.py",
+            lines=(MatchLine(number=31, spans=(("x = ", ""), ("round(", "hit"), ("y)", ""))),),
+        ),
+    ),
     more="9 more",
 )
-MARKDOWN = TextBlock(text="**bold** <script>window.harm = 1</script> <img src=x onerror='window.harm = 2'>", markdown=True)
+MARKDOWN = TextBlock(
+    text="**bold** <script>window.harm = 1</script> <img src=x onerror='window.harm = 2'>", markdown=True
+)
 TITLED = DIFF.model_copy(update={"titled": True})
 QUIET = TextBlock(text="Nothing was changed.", tone="quiet")
 
 
 def card(name, state, *blocks, **more):
-    return Card(id=name, state=state, tool=name, icon="pencil", subject=f"of {name}", status="Done", root="..", blocks=blocks, **more)
+    return Card(
+        id=name,
+        state=state,
+        tool=name,
+        icon="pencil",
+        subject=f"of {name}",
+        status="Done",
+        root="..",
+        blocks=blocks,
+        **more,
+    )
 
 
 CARDS = (
-    card("edit", "success", DIFF, folded=True, unfold="show diff", record="✓ Approved", places=(CardPlace(path="src/cart.py", line=28),)),
+    card(
+        "edit",
+        "success",
+        DIFF,
+        folded=True,
+        unfold="show diff",
+        record="✓ Approved",
+        places=(CardPlace(path="src/cart.py", line=28),),
+    ),
     card("diff", "awaiting_approval", DIFF, added=1, removed=1),
-    card("shell", "executing", *BLOCKS["command"], *BLOCKS["output"], cancellable=True, note="ends after 120 s"),
+    card(
+        "shell", "executing", *BLOCKS["command"], *BLOCKS["output"], cancellable=True, note="ends after 120 s"
+    ),
     card("grep", "success", MATCHES),
     card("ls", "success", *BLOCKS["listing"]),
     card("read", "success", *BLOCKS["code"], places=(CardPlace(path="../../../etc/hosts"),)),
@@ -57,4 +96,6 @@ def bundle(mime_data, name):
     return {MIME: mime_data, "text/html": f"<b>page of {name}</b>", "text/plain": f"text of {name}"}
 
 
-BUNDLES = [bundle(drawn.model_dump(mode="json"), drawn.id) for drawn in CARDS] + [bundle({"id": "newer", "state": "dreaming"}, "newer")]
+BUNDLES = [bundle(drawn.model_dump(mode="json"), drawn.id) for drawn in CARDS] + [
+    bundle({"id": "newer", "state": "dreaming"}, "newer")
+]

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TOP = sorted(path.stem for path in (ROOT / "nbtools").iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file())
+TOP = sorted(
+    path.stem
+    for path in (ROOT / "nbtools").iterdir()
+    if path.suffix == ".py" or (path / "__init__.py").is_file()
+)
 
 
 def exists(dotted: str) -> bool:
@@ -20,7 +24,10 @@ def exists(dotted: str) -> bool:
     source = ROOT / "nbtools" / f"{module.replace('.', '/')}.py"
     return (
         source.is_file()
-        and re.search(rf"^(class|def|async def) {name}\b|^{name}\b", source.read_text(encoding="utf-8"), re.MULTILINE) is not None
+        and re.search(
+            rf"^(class|def|async def) {name}\b|^{name}\b", source.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        is not None
     )
 
 

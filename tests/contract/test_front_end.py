@@ -44,7 +44,9 @@ def test_the_lock_file_names_no_registry():
 
 
 ON_DEMAND = {"explorer": 130_000, "editor": 30_000}
-"""Most bytes of the chunks that are loaded with the first explorer, and with the first editor of *Modify…*."""
+"""Most bytes of the chunks that are loaded with the first explorer,
+and with the first editor of *Modify…*.
+"""
 
 
 def extension_sizes():

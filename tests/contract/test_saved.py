@@ -1,6 +1,7 @@
 """Notebooks and session logs saved by earlier versions stay readable.
 
-``saved/cards_0.1.ipynb`` and ``saved/session_0.1.jsonl`` were written by version 0.1.0, before modules and classes were renamed.
+``saved/cards_0.1.ipynb`` and ``saved/session_0.1.jsonl`` were written by version 0.1.0,
+before modules and classes were renamed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,19 @@ EXPLORERS = [data[TRACE_MIME] for data in OUTPUTS if TRACE_MIME in data]
 
 
 def test_the_saved_notebook_has_cards_of_many_tools() -> None:
-    assert {card["tool"] for card in CARDS} >= {"ls", "grep", "read", "edit", "write", "shell", "glob", "tree", "delete", "todo", "undo"}
+    assert {card["tool"] for card in CARDS} >= {
+        "ls",
+        "grep",
+        "read",
+        "edit",
+        "write",
+        "shell",
+        "glob",
+        "tree",
+        "delete",
+        "todo",
+        "undo",
+    }
     assert {card["state"] for card in CARDS} == {"success", "error"}
     assert len(EXPLORERS) == 2
 
@@ -42,7 +55,9 @@ def test_python_reads_a_saved_card(card: dict[str, Any]) -> None:
 @pytest.mark.parametrize("view", EXPLORERS)
 def test_python_reads_a_saved_explorer(view: dict[str, Any]) -> None:
     read = TraceView.model_validate_json(json.dumps(view)).model_dump(mode="json", exclude_unset=True)
-    assert read.keys() == view.keys() - {"kinds", "tools", "paths"}, "these are asked for with the first lines now"
+    assert read.keys() == view.keys() - {"kinds", "tools", "paths"}, (
+        "these are asked for with the first lines now"
+    )
 
 
 def test_the_front_end_reads_all_of_them(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""No text that comes from elsewhere becomes markup, in any template: the elements are those that there are with a plain text."""
+"""No text that comes from elsewhere becomes markup, in any template:
+the elements are those that there are with a plain text.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ from tests.browser.catalogue import BLOCKS
 
 M = TypeVar("M", bound=BaseModel)
 PACKAGE = Path(__file__).parents[2] / "nbtools"
-TEMPLATES = sorted(str(path.relative_to(PACKAGE)).removesuffix(".html.jinja") for path in PACKAGE.rglob("*.jinja"))
+TEMPLATES = sorted(
+    str(path.relative_to(PACKAGE)).removesuffix(".html.jinja") for path in PACKAGE.rglob("*.jinja")
+)
 
 
 class Elements(HTMLParser):
@@ -76,8 +80,24 @@ class Elements(HTMLParser):
 
 def card(text: str, *blocks: Block, **more: Any) -> Card:
     place, action = CardPlace(path=text, line=3), CardAction(verb="undo", id=text, label=text, magic=text)
-    fields = {"subject": text, "status": text, "detail": text, "unfold": text, "record": text, "note": text, "root": text}
-    shared = {"id": text, "tool": text, "icon": text, "added": 1, "removed": 1, "places": (place,), "deeds": (action,)}
+    fields = {
+        "subject": text,
+        "status": text,
+        "detail": text,
+        "unfold": text,
+        "record": text,
+        "note": text,
+        "root": text,
+    }
+    shared = {
+        "id": text,
+        "tool": text,
+        "icon": text,
+        "added": 1,
+        "removed": 1,
+        "places": (place,),
+        "deeds": (action,),
+    }
     return Card(**{**shared, **fields, "state": "success", "blocks": blocks, **more})
 
 
@@ -108,7 +128,9 @@ def field_with_text(value: object, text: str, *, both: bool) -> object:
 
 
 def blocks_of(kind: str) -> Callable[[str], str]:
-    return lambda text: "".join(block_html(card(text), block, "split") for block in blocks(text) if block.type == kind)
+    return lambda text: "".join(
+        block_html(card(text), block, "split") for block in blocks(text) if block.type == kind
+    )
 
 
 def diff(text: str) -> str:
@@ -126,11 +148,16 @@ def comparison(text: str) -> str:
     outcomes = ComparedOutcomes(
         checks=checks,
         cells=((ComparedCell(state="failed", text=text),), (ComparedCell(state="", text=text),)),
-        tasks=(ComparedGroup(title=text, runs=(0,), rates=(text,)), ComparedGroup(title=text, runs=(1,), rates=("",))),
+        tasks=(
+            ComparedGroup(title=text, runs=(0,), rates=(text,)),
+            ComparedGroup(title=text, runs=(1,), rates=("",)),
+        ),
     )
     page = ComparedPage(first=0, total=0, rows=())
     total = ComparedTotal(label=text, title=text)
-    view = ComparisonView(explorer="", baseline=0, facts=text, runs=(run, run), totals=(total,), outcomes=outcomes, page=page)
+    view = ComparisonView(
+        explorer="", baseline=0, facts=text, runs=(run, run), totals=(total,), outcomes=outcomes, page=page
+    )
     other = ComparedCall(run=1, text=text, ending=text)
     marks = {"numbers": (text, ""), "marks": ("failed", "alike"), "others": (other,), "parts": text}
     row = ComparedRow(index=0, name=text, subject=text, ending=text, note=text, **marks)
@@ -153,15 +180,23 @@ def comparison(text: str) -> str:
 
 def trace(text: str) -> str:
     tones = ("person", "agent", "quiet", "done", "failed")
-    steps = [Step(text, text, text, text, text, tone, 1, added=1, removed=1, live=live) for tone in tones for live in (True, False)] * 5
+    steps = [
+        Step(text, text, text, text, text, tone, 1, added=1, removed=1, live=live)
+        for tone in tones
+        for live in (True, False)
+    ] * 5
     facts = (Fact(text, doubt=text), Fact(text, bad=True), Fact(text))
     return trace_html(Summary(text, facts), steps, [Bar(first=0, last=2, height=0.5, tone="failed")])
 
 
 def steps(text: str) -> str:
-    rows = [SimpleNamespace(number=text, icon=text, name=text, subject=text, state="same", ends=text, why=text)] * 14
+    rows = [
+        SimpleNamespace(number=text, icon=text, name=text, subject=text, state="same", ends=text, why=text)
+    ] * 14
     shared = {"colours": {"same": "#123456"}, "icons": {}, "words": {"same": text}}
-    return render_notebook("steps", title=text, facts=text, runs=[rows, rows[:3]], actions=[(text, text)], **shared)
+    return render_notebook(
+        "steps", title=text, facts=text, runs=[rows, rows[:3]], actions=[(text, text)], **shared
+    )
 
 
 def ingested(text: str) -> str:
@@ -173,26 +208,54 @@ def corpus(text: str) -> str:
 
 
 SAMPLES: dict[str, Callable[[str], str]] = {
-    "mcp/auth/templates/login_result": lambda text: oauth_callback._response("200 OK", text).decode().partition("\r\n\r\n")[2],
-    "notebook/templates/agent/foot": lambda text: html_of(
-        RunFoot(state="error", status=text, figures=(text, text), problem=text, actions=("continue", "open-trace"))
+    "mcp/auth/templates/login_result": lambda text: (
+        oauth_callback._response("200 OK", text).decode().partition("\r\n\r\n")[2]
     ),
-    "notebook/templates/agent/head": lambda text: html_of(RunHead(run=text, model=text, state="success", status=text, figures=(text,))),
-    "notebook/templates/agent/message": lambda text: html_of(RunMessage(block=TextBlock(text="*a*", markdown=True), thought=text)),
+    "notebook/templates/agent/foot": lambda text: html_of(
+        RunFoot(
+            state="error", status=text, figures=(text, text), problem=text, actions=("continue", "open-trace")
+        )
+    ),
+    "notebook/templates/agent/head": lambda text: html_of(
+        RunHead(run=text, model=text, state="success", status=text, figures=(text,))
+    ),
+    "notebook/templates/agent/message": lambda text: html_of(
+        RunMessage(block=TextBlock(text="*a*", markdown=True), thought=text)
+    ),
     "cards/templates/body": lambda text: body_html(card(text, *blocks(text))),
     "cards/templates/card": whole_card,
     "cards/templates/foot": whole_card,
     "cards/templates/head": lambda text: head_html(card(text)),
-    "cards/templates/sheet": lambda text: Sheet(title=f"{text}\n{text}", rows=((text, text),) * 2, lines=(text,), head=(text, text)).html(),
+    "cards/templates/sheet": lambda text: Sheet(
+        title=f"{text}\n{text}", rows=((text, text),) * 2, lines=(text,), head=(text, text)
+    ).html(),
     "cards/templates/blocks/diff": diff,
     **{
         f"cards/templates/blocks/{kind}": blocks_of(kind)
-        for kind in ("audio", "code", "command", "image", "listing", "matches", "output", "pages", "question", "text", "todo")
+        for kind in (
+            "audio",
+            "code",
+            "command",
+            "image",
+            "listing",
+            "matches",
+            "output",
+            "pages",
+            "question",
+            "text",
+            "todo",
+        )
     },
     "cards/templates/elements": whole_card,
     "traces/explorer/templates/comparison": comparison,
     "traces/explorer/templates/shared_page": lambda text: render_explorer(
-        "shared_page", title=text, script="1", style="", script_hash="sha256-x", style_hash="sha256-y", data="eA=="
+        "shared_page",
+        title=text,
+        script="1",
+        style="",
+        script_hash="sha256-x",
+        style_hash="sha256-y",
+        data="eA==",
     ),
     "notebook/templates/steps": steps,
     "traces/explorer/templates/trace": trace,
@@ -200,8 +263,12 @@ SAMPLES: dict[str, Callable[[str], str]] = {
     "traces/templates/corpus": corpus,
     "traces/templates/elements": corpus,
     "traces/templates/ingested": ingested,
-    "traces/templates/query_result": lambda text: query_result_html((text, text), [(text, [text]), (None, {text: text})], 9),
-    "traces/templates/search_hit": lambda text: render_trace("search_hit", name=text, snippet=text, source=text),
+    "traces/templates/query_result": lambda text: query_result_html(
+        (text, text), [(text, [text]), (None, {text: text})], 9
+    ),
+    "traces/templates/search_hit": lambda text: render_trace(
+        "search_hit", name=text, snippet=text, source=text
+    ),
 }
 """Each template's HTML with a text in all of its fields."""
 
@@ -210,7 +277,9 @@ HOSTILE = (
     *("{{ 7 * 7 }}", "{% raw %}", "&lt;b&gt;", "</span>", "]]>"),
 )
 # No line breaks, which are drawn as further lines.
-texts = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="‹"), max_size=16)
+texts = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="‹"), max_size=16
+)
 DIFFERENT = {sample: template for template, sample in reversed(SAMPLES.items())}.values()
 """One template of those that share their HTML, which has all of them in it."""
 

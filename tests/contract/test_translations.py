@@ -15,7 +15,14 @@ import nbtools
 from nbtools.cards import phrases
 
 PHRASES = {
-    *(phrases.CHECKING, phrases.QUEUED, phrases.NEEDS_ANSWER, phrases.RUNNING, phrases.DONE, phrases.ANSWERED),
+    *(
+        phrases.CHECKING,
+        phrases.QUEUED,
+        phrases.NEEDS_ANSWER,
+        phrases.RUNNING,
+        phrases.DONE,
+        phrases.ANSWERED,
+    ),
     *(phrases.DENIED, phrases.SKIPPED, phrases.CANCELLED, phrases.UNDONE, *phrases.FAILED.values()),
 }
 
@@ -44,7 +51,9 @@ def test_a_missing_or_wrong_translation_is_found():
 
 
 def test_jupyterlab_finds_the_translation():
-    """Returns where the installed nbtools is of this version: an entry point is only known after an installation."""
+    """Returns where the installed nbtools is of this version:
+    an entry point is only known after an installation.
+    """
     assert [one.load() for one in entry_points(group="jupyterlab.locale", name="nbtools_agent")] == [nbtools]
     found, message = get_installed_packages_locale("de_DE")
     assert found["nbtools_agent"]["Cancel"] == ["Abbrechen"]

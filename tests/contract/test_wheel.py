@@ -25,13 +25,24 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 def without_node(folder: Path) -> dict[str, str]:
     """An environment whose PATH holds nothing but a folder of Python's scripts."""
-    hidden = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "JUPYTER"))}
+    hidden = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "VIRTUAL_ENV", "JUPYTER"))
+    }
     return {**hidden, "PATH": str(folder)}
 
 
 def run(*command: str | Path, scripts: Path, cwd: Path) -> str:
     """Returns the output of the command; the test fails with all of it when the command does."""
-    done = subprocess.run(list(map(str, command)), cwd=cwd, env=without_node(scripts), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=without_node(scripts),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
 
@@ -48,11 +59,23 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def scripts(built, tmp_path_factory):
-    """The scripts of a clean virtual environment: the wheel, what it asks for, as links to what is installed here, and nothing else."""
+    """The scripts of a clean virtual environment:
+    the wheel, what it asks for, as links to what is installed here, and nothing else.
+    """
     home = tmp_path_factory.mktemp("clean")
     venv.create(home)
     pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python")
-    run(*pip, "install", "--quiet", "--no-index", "--no-deps", "--no-compile", built[1], scripts=home / "bin", cwd=home)
+    run(
+        *pip,
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--no-compile",
+        built[1],
+        scripts=home / "bin",
+        cwd=home,
+    )
     (found,) = home.glob("lib/python*/site-packages/nbtools_agent-*.dist-info")
     links = {place for needed in asked_for(Distribution.at(found)) for place in places(needed)}
     for place in links:
@@ -113,23 +136,33 @@ def test_the_wheel_holds_the_widgets(built):
     """Anywidget sends these files to front ends without the extension."""
     names = {path.stem for path in (ROOT / "labextension" / "src" / "widgets").glob("*.ts")} - {"shared_page"}
     assert names
-    assert {f"nbtools/notebook/static/{name}.{kind}" for name in names for kind in ("js", "css")} <= set(names_in(built[1]))
+    assert {f"nbtools/notebook/static/{name}.{kind}" for name in names for kind in ("js", "css")} <= set(
+        names_in(built[1])
+    )
 
 
 def test_the_wheel_holds_the_page_to_share(built):
     """It is written into the files that people share, and needs no notebook."""
-    assert {f"nbtools/traces/sharing/static/shared_page.{kind}" for kind in ("js", "css")} <= set(names_in(built[1]))
+    assert {f"nbtools/traces/sharing/static/shared_page.{kind}" for kind in ("js", "css")} <= set(
+        names_in(built[1])
+    )
 
 
 def test_the_wheel_holds_no_sources_of_the_front_end(built):
     sources = (".ts", ".map", ".lock")
-    unwanted = [name for name in names_in(built[1]) if name.endswith(sources) or "node_modules" in name or "/.yarn" in name]
+    unwanted = [
+        name
+        for name in names_in(built[1])
+        if name.endswith(sources) or "node_modules" in name or "/.yarn" in name
+    ]
     assert unwanted == []
 
 
 def test_the_wheel_holds_every_module(built):
     packed = {name for name in names_in(built[1]) if name.startswith("nbtools/")}
-    tracked = subprocess.run(["git", "ls-files", "nbtools"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    tracked = subprocess.run(
+        ["git", "ls-files", "nbtools"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     assert set(tracked) <= packed
 
 
@@ -149,14 +182,26 @@ def test_jupyterlab_finds_the_extension(scripts):
 
 
 def test_the_package_imports_and_its_command_answers(scripts):
-    where = run(scripts / "python", "-c", "import nbtools; print(nbtools.__file__)", scripts=scripts, cwd=scripts)
+    where = run(
+        scripts / "python", "-c", "import nbtools; print(nbtools.__file__)", scripts=scripts, cwd=scripts
+    )
     assert str(scripts.parent) in where
     assert "usage" in run(scripts / "nbtools", "--help", scripts=scripts, cwd=scripts).lower()
 
 
 PRODUCT = ("core", "storage", "diff", "shell", "cards", "traces")
 """The packages of the product that reads and explores logs."""
-ELSEWHERE = ("IPython", "ipykernel", "ipywidgets", "anywidget", "comm", "greenback", "jupyter_client", "mcp", "pydantic_ai")
+ELSEWHERE = (
+    "IPython",
+    "ipykernel",
+    "ipywidgets",
+    "anywidget",
+    "comm",
+    "greenback",
+    "jupyter_client",
+    "mcp",
+    "pydantic_ai",
+)
 """Packages of the other products, which are not there."""
 READ_ALL = f"""
 import sys
@@ -205,14 +250,33 @@ def test_the_product_for_logs_reads_and_shares_every_sample_without_the_other_pr
             part.writestr(name, whole.read(name))
         (folder,) = {name.partition("/")[0] for name in kept if ".dist-info/" in name}
         part.writestr(f"{folder}/RECORD", "".join(f"{name},,\n" for name in (*kept, f"{folder}/RECORD")))
-    install = (sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", site, small)
+    install = (
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--target",
+        site,
+        small,
+    )
     run(*install, scripts=tmp_path, cwd=tmp_path)
     (tmp_path / "read_all.py").write_text(READ_ALL)
-    printed = run(sys.executable, "-P", "read_all.py", site, SAMPLES, tmp_path, *LOGS, scripts=tmp_path, cwd=tmp_path)
+    printed = run(
+        sys.executable, "-P", "read_all.py", site, SAMPLES, tmp_path, *LOGS, scripts=tmp_path, cwd=tmp_path
+    )
     assert f"read {len(LOGS)}" in printed
     assert len(list(tmp_path.glob("*.html"))) == len(LOGS)
 
 
 def is_in_product(name: str) -> bool:
-    """Whether a file of the wheel belongs to the product: its packages, the names that nbtools exports, and the metadata."""
-    return name.startswith(tuple(f"nbtools/{package}/" for package in PRODUCT)) or name == "nbtools/__init__.py" or ".dist-info/" in name
+    """Whether a file of the wheel belongs to the product:
+    its packages, the names that nbtools exports, and the metadata.
+    """
+    return (
+        name.startswith(tuple(f"nbtools/{package}/" for package in PRODUCT))
+        or name == "nbtools/__init__.py"
+        or ".dist-info/" in name
+    )

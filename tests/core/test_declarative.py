@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from nbtools import BaseDeclarativeTool, BaseToolInvocation, ErrorCode, Icon, Kind, ToolBuilder, ToolError, ToolInvocation, ToolResult
+from nbtools import (
+    BaseDeclarativeTool,
+    BaseToolInvocation,
+    ErrorCode,
+    Icon,
+    Kind,
+    ToolBuilder,
+    ToolError,
+    ToolInvocation,
+    ToolResult,
+)
 from nbtools.core.tool import UpdateOutput
 
 
@@ -48,7 +58,9 @@ async def test_build_and_execute_and_its_calm_sister() -> None:
     assert bug.error.code == ErrorCode.EXECUTION_FAILED
     wrong = await divide.validate_build_and_execute({"divisor": 2, "divident": 1})
     assert wrong.error is not None
-    assert wrong.error.message.startswith("divide: dividend is required; there is no parameter divident. Did you mean dividend")
+    assert wrong.error.message.startswith(
+        "divide: dividend is required; there is no parameter divident. Did you mean dividend"
+    )
 
 
 def test_silent_build_gives_the_failure_as_a_value() -> None:

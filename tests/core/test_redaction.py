@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, Raised, ToolError
 from nbtools.core.redaction import Redactor, secret_kind
-from nbtools.core.result import CommandOutput, DiffStat, FileDiff, FileText, Match, Matches, Media, ToolResult, failed
+from nbtools.core.result import (
+    CommandOutput,
+    DiffStat,
+    FileDiff,
+    FileText,
+    Match,
+    Matches,
+    Media,
+    ToolResult,
+    failed,
+)
 
 DICE = random.Random(7)
 
@@ -81,7 +91,16 @@ SECRETS = [
     ("JSON web token", ".".join((b64('{"alg":"HS256","typ":"JWT"}'), b64('{"sub":"1234567890"}'), some(43)))),
     ("private key", PRIVATE_KEY),
 ]
-AROUND = ["{}", "token: {}\n", "export A={}", 'x = "{}";', "a\n{}\nb", "({})", "Authorization: Bearer {}", "--key={} --more"]
+AROUND = [
+    "{}",
+    "token: {}\n",
+    "export A={}",
+    'x = "{}";',
+    "a\n{}\nb",
+    "({})",
+    "Authorization: Bearer {}",
+    "--key={} --more",
+]
 
 
 @pytest.mark.parametrize("surroundings", AROUND)
@@ -102,7 +121,10 @@ NAMED = [
     ("api_key: 9f8a7b6c5d4e3f2a1b0c", "api_key: [redacted: secret]"),
     ('{"client_secret":"q1w2e3r4t5y6u7"}', '{"client_secret":"[redacted: secret]"}'),
     ('{\\"token\\": \\"q1w2e3r4t5y6u7\\"}', '{\\"token\\": \\"[redacted: secret]\\"}'),
-    ("curl -H 'Authorization: Bearer q1w2e3r4t5y6u7i8o9'", "curl -H 'Authorization: Bearer [redacted: secret]'"),
+    (
+        "curl -H 'Authorization: Bearer q1w2e3r4t5y6u7i8o9'",
+        "curl -H 'Authorization: Bearer [redacted: secret]'",
+    ),
     ("postgres://me:s3cret@db/x", "postgres://me:[redacted: password]@db/x"),
     (
         "AccountName=a;AccountKey=q1w2e3r4t5y6u7i8o9p0==;EndpointSuffix=core",
@@ -152,13 +174,24 @@ def test_text_that_is_not_a_secret_stays(text: str) -> None:
 
 def test_values_that_commands_do_not_get() -> None:
     redactor = Redactor.of(
-        {"A": "correct-horse", "B": "correct-horse-battery", "C": "short", "D": "postgres", "E": "12345678", "F": "two\nlines here"}
+        {
+            "A": "correct-horse",
+            "B": "correct-horse-battery",
+            "C": "short",
+            "D": "postgres",
+            "E": "12345678",
+            "F": "two\nlines here",
+        }
     )
     assert redactor.text("x correct-horse-battery y") == "x [redacted: value of B] y"
     assert redactor.text("x correct-horse y") == "x [redacted: value of A] y"
     assert redactor.text("two\nlines here!") == "[redacted: value of F]\n!"
     coded = Redactor.of({"A": 'a"b/c d-e f+g'})
-    for spelled in ("a%22b%2Fc%20d-e%20f%2Bg", 'a\\"b/c d-e f+g', base64.b64encode(b'a"b/c d-e f+g').decode()):
+    for spelled in (
+        "a%22b%2Fc%20d-e%20f%2Bg",
+        'a\\"b/c d-e f+g',
+        base64.b64encode(b'a"b/c d-e f+g').decode(),
+    ):
         assert "[redacted: value of A]" in coded.text(f"x{spelled} y")
     plain = "a short postgres 12345678"
     assert redactor.text(plain) is plain
@@ -176,12 +209,19 @@ TOKEN = SECRETS[1][1]
 
 def test_results_are_cleaned_and_their_data_are_not() -> None:
     redactor = Redactor()
-    result = ToolResult(f"a {TOKEN}", CommandOutput(f"\x1b[1m{TOKEN}\x1b[0m", 1, 0, note=TOKEN), None, TOKEN, data=TOKEN)
+    result = ToolResult(
+        f"a {TOKEN}", CommandOutput(f"\x1b[1m{TOKEN}\x1b[0m", 1, 0, note=TOKEN), None, TOKEN, data=TOKEN
+    )
     clean = redactor.result(result)
     assert TOKEN not in repr((clean.llm_content, clean.return_display, clean.summary))
     assert clean.data == TOKEN
-    parts = redactor.result(ToolResult(({"text": TOKEN}, {"inline_data": {"mime_type": "image/png", "data": "eyJ"}}), ""))
-    assert parts.llm_content == ({"text": "[redacted: GitHub token]"}, {"inline_data": {"mime_type": "image/png", "data": "eyJ"}})
+    parts = redactor.result(
+        ToolResult(({"text": TOKEN}, {"inline_data": {"mime_type": "image/png", "data": "eyJ"}}), "")
+    )
+    assert parts.llm_content == (
+        {"text": "[redacted: GitHub token]"},
+        {"inline_data": {"mime_type": "image/png", "data": "eyJ"}},
+    )
     error = redactor.result(failed(ToolError(ErrorCode.EXECUTION_FAILED, f"no {TOKEN}"))).error
     assert error is not None
     assert TOKEN not in error.message
@@ -196,7 +236,9 @@ def test_displays_keep_their_lines_and_changes_are_shown_as_they_are() -> None:
     assert isinstance(shown, FileText)
     assert len(shown.lines) == len(lines)
     assert (shown.lines[0], shown.lines[-1]) == ("a", "b")
-    hit = redactor.display(Matches((Match("f", 1, f"x {TOKEN}", ((0, 1),)), Match("f", 2, "x", ((0, 1),))), 2, 1))
+    hit = redactor.display(
+        Matches((Match("f", 1, f"x {TOKEN}", ((0, 1),)), Match("f", 2, "x", ((0, 1),))), 2, 1)
+    )
     assert isinstance(hit, Matches)
     assert [one.ranges for one in hit.matches] == [(), ((0, 1),)]
     diff = FileDiff(f"+{TOKEN}", "f", None, TOKEN, DiffStat())
@@ -209,11 +251,15 @@ def test_the_text_of_a_document_is_redacted() -> None:
 
 
 def test_a_value_without_secrets_is_the_same_object() -> None:
-    result = ToolResult("hello, nothing here", FileText("a", 1, ("hello, nothing", "here"), 2), None, "2 lines of it")
+    result = ToolResult(
+        "hello, nothing here", FileText("a", 1, ("hello, nothing", "here"), 2), None, "2 lines of it"
+    )
     assert Redactor().result(result) is result
 
 
-@given(st.text(st.sampled_from("ab1 _-.:/@=\n'\"kKey tokenPRIVATE KEY-----BEGINghp_sk-eyJAKIA{}$"), max_size=400))
+@given(
+    st.text(st.sampled_from("ab1 _-.:/@=\n'\"kKey tokenPRIVATE KEY-----BEGINghp_sk-eyJAKIA{}$"), max_size=400)
+)
 def test_lines_stay_lines_and_a_second_time_changes_nothing(text: str) -> None:
     redactor = Redactor.of({"A": "ab1_ab1_"})
     clean = redactor.text(text)

@@ -37,7 +37,10 @@ def test_own_fields_are_never_hidden():
     assert ToolResult("", FOUND, data=Data(7, 2)).ok is True
 
 
-@pytest.mark.parametrize("result", [ToolResult("", "text"), ToolResult("", FOUND), failed(ToolError(ErrorCode.TIMEOUT, "late"), {"a": 1})])
+@pytest.mark.parametrize(
+    "result",
+    [ToolResult("", "text"), ToolResult("", FOUND), failed(ToolError(ErrorCode.TIMEOUT, "late"), {"a": 1})],
+)
 def test_an_unknown_attribute_names_those_that_exist(result):
     with pytest.raises(AttributeError, match=r"no attribute 'matchs'\. Attributes of its display and data: "):
         _ = result.matchs

@@ -9,7 +9,13 @@ from pydantic import BaseModel
 
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult, failed
-from nbtools.core.schema.json_schema import convert_to_function_response, has_cycle_in_schema, sanitize_schema, validate, without_titles
+from nbtools.core.schema.json_schema import (
+    convert_to_function_response,
+    has_cycle_in_schema,
+    sanitize_schema,
+    validate,
+    without_titles,
+)
 from nbtools.core.schema.parameters import schema_of
 
 
@@ -18,15 +24,34 @@ from nbtools.core.schema.parameters import schema_of
     [
         ({"type": "object"}, False),
         ({"properties": {"child": {"$ref": "#"}}}, True),
-        ({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}}, True),
-        ({"properties": {"a": {"$ref": "#/$defs/s"}, "b": {"$ref": "#/$defs/s"}}, "$defs": {"s": {"type": "string"}}}, False),
+        (
+            {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}},
+            True,
+        ),
+        (
+            {
+                "properties": {"a": {"$ref": "#/$defs/s"}, "b": {"$ref": "#/$defs/s"}},
+                "$defs": {"s": {"type": "string"}},
+            },
+            False,
+        ),
         ({"$ref": "https://example.org/x"}, False),
         ({"$ref": "#/nowhere"}, False),
         ({"anyOf": [{"type": "null"}, {"$ref": "#/"}]}, True),
         ({"anyOf": [{"type": "array", "items": {"$ref": "#/anyOf/0"}}, {}]}, True),
         ({"prefixItems": [{}, {"properties": {"a": {"$ref": "#/prefixItems/1"}}}]}, True),
         ({"items": [{"oneOf": [{"$ref": "#/items/1"}]}, {"allOf": [{"$ref": "#/items/0"}]}]}, True),
-        ({"anyOf": [{"type": "string"}, {"$ref": "#/anyOf/0"}, {"$ref": "#/anyOf/9"}, {"$ref": "#/anyOf/x"}]}, False),
+        (
+            {
+                "anyOf": [
+                    {"type": "string"},
+                    {"$ref": "#/anyOf/0"},
+                    {"$ref": "#/anyOf/9"},
+                    {"$ref": "#/anyOf/x"},
+                ]
+            },
+            False,
+        ),
         ({"$defs": {"a/b": {"$ref": "#/$defs/c~0d"}, "c~d": {"not": {"$ref": "#/$defs/a~1b"}}}}, True),
     ],
 )
@@ -44,7 +69,12 @@ def test_cycles_are_looked_for_in_bounded_time_and_depth() -> None:
 
 
 def test_validation_reports_every_problem_and_survives_endless_schemas() -> None:
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["m"], "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}},
+        "required": ["m"],
+        "additionalProperties": False,
+    }
     assert validate(schema, {"m": 1, "n": 2} | {}) != []
     assert validate({"type": "object", "required": ["m"]}, {"m": 1}) == []
     problems = validate(schema, {"n": "x"})
@@ -81,13 +111,20 @@ def test_results_go_back_in_each_form() -> None:
     assert gemini["parts"] == [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]
     anthropic = convert_to_function_response("1", "read", result, "anthropic")
     assert [block["type"] for block in anthropic["content"]] == ["text", "image"]
-    assert convert_to_function_response("1", "read", result, "openai")["content"] == "seen\n[a picture, image/png, 3 bytes]"
+    assert (
+        convert_to_function_response("1", "read", result, "openai")["content"]
+        == "seen\n[a picture, image/png, 3 bytes]"
+    )
     error = failed(ToolError(ErrorCode.CONFLICT, "changed"))
-    assert convert_to_function_response("1", "read", error, "gemini")["functionResponse"]["response"] == {"error": "changed"}
+    assert convert_to_function_response("1", "read", error, "gemini")["functionResponse"]["response"] == {
+        "error": "changed"
+    }
     assert convert_to_function_response("1", "read", error, "mcp")["isError"] is True
 
 
-def test_the_schema_of_a_model_is_made_once_and_each_caller_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_schema_of_a_model_is_made_once_and_each_caller_has_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An agent sends the schemas of all tools with each step."""
 
     class Model(BaseModel):

@@ -21,7 +21,9 @@ def test_nothing_is_read_or_fetched_that_a_schema_refers_to(tmp_path: Path) -> N
     elsewhere = tmp_path / "schema.json"
     elsewhere.write_text('{"type": "string"}')
     for address in (elsewhere.as_uri(), "http://127.0.0.1:9/schema.json"):
-        assert validate(of(a={"$ref": address}, b={"type": "string"}), {"a": 1, "b": 2}) == ["b: 2 is not of type 'string'"]
+        assert validate(of(a={"$ref": address}, b={"type": "string"}), {"a": 1, "b": 2}) == [
+            "b: 2 is not of type 'string'"
+        ]
     drafts = of(a={"$ref": "https://json-schema.org/draft/2020-12/schema"})
     assert validate(drafts, {"a": {"type": "string"}}) == []
     assert validate(drafts, {"a": {"type": 5}}) != []
@@ -42,18 +44,30 @@ def test_nothing_is_read_or_fetched_that_a_schema_refers_to(tmp_path: Path) -> N
         lambda ref: {"items": {"$ref": "#/$defs/relay"}},
     ],
 )
-def test_a_reference_to_nowhere_restricts_nothing_and_the_rest_is_checked(wrap: Callable[[Any], Any], ref: str) -> None:
+def test_a_reference_to_nowhere_restricts_nothing_and_the_rest_is_checked(
+    wrap: Callable[[Any], Any], ref: str
+) -> None:
     schema = of(a=wrap({"$ref": ref}), b={"type": "integer"}) | {"$defs": {"relay": {"$ref": ref}}}
     assert validate(schema, {"a": [1], "b": 1}) == []
     assert validate(schema, {"a": [1], "b": "x"}) == ["b: 'x' is not of type 'integer'"]
 
 
 @pytest.mark.parametrize(
-    "schema", [{"pattern": "^(a+)+$"}, {"propertyNames": {"pattern": "^(a|a)*$"}}, {"patternProperties": {"^(a+)+$": {}}}]
+    "schema",
+    [
+        {"pattern": "^(a+)+$"},
+        {"propertyNames": {"pattern": "^(a|a)*$"}},
+        {"patternProperties": {"^(a+)+$": {}}},
+    ],
 )
 def test_a_pattern_that_takes_an_engine_for_ever_does_not_take_ours(schema: dict[str, Any]) -> None:
     text = "a" * 5_000 + "!"
-    assert validate(of(a={**schema, "additionalProperties": False}), {"a": text if "pattern" in schema else {text: 1}}) != []
+    assert (
+        validate(
+            of(a={**schema, "additionalProperties": False}), {"a": text if "pattern" in schema else {text: 1}}
+        )
+        != []
+    )
 
 
 def test_patterns_still_hold() -> None:
@@ -64,11 +78,17 @@ def test_patterns_still_hold() -> None:
     assert validate(schema, {"a": "abc", "n_1": 1}) == []
     assert validate(schema, {"a": "ABC"}) == ["a: 'ABC' does not match '^[a-z]+$'"]
     assert validate(schema, {"n_1": "x"}) == ["n_1: 'x' is not of type 'integer'"]
-    assert validate(schema, {"other": 1}) == ["Additional properties are not allowed ('other' was unexpected)"]
-    assert validate(of(a={"uniqueItems": True}), {"a": [{"x": 1}, {"x": 1}]}) == ["a: it has elements that are the same"]
+    assert validate(schema, {"other": 1}) == [
+        "Additional properties are not allowed ('other' was unexpected)"
+    ]
+    assert validate(of(a={"uniqueItems": True}), {"a": [{"x": 1}, {"x": 1}]}) == [
+        "a: it has elements that are the same"
+    ]
 
 
-@pytest.mark.parametrize("pattern", ["([", "(?=b)", r"(a)\1", "b(?:[xyz]{0,90}[xyz]){600}", "b{10}{10}{10}{10}", "b" * 30_000, 5])
+@pytest.mark.parametrize(
+    "pattern", ["([", "(?=b)", r"(a)\1", "b(?:[xyz]{0,90}[xyz]){600}", "b{10}{10}{10}{10}", "b" * 30_000, 5]
+)
 def test_a_pattern_that_cannot_be_read_or_needs_more_forbids_nothing(pattern: object) -> None:
     assert pattern_occurs(pattern, "xyz")
     assert validate(of(a={"pattern": pattern}), {"a": "xyz"}) == []
@@ -81,7 +101,9 @@ def test_a_schema_that_doubles_with_each_step_ends() -> None:
     assert validate(of(a={"uniqueItems": True}), {"a": many}) == []
 
 
-@pytest.mark.parametrize("pattern", ["[ab]*a(?:[ab]{0,40}[ab]){90}$", "[ab]*a[ab]{9000}$", "[ab]*a" + "[ab]" * 400 + "$"])
+@pytest.mark.parametrize(
+    "pattern", ["[ab]*a(?:[ab]{0,40}[ab]){90}$", "[ab]*a[ab]{9000}$", "[ab]*a" + "[ab]" * 400 + "$"]
+)
 def test_a_pattern_of_many_states_ends(pattern: str) -> None:
     began = time.process_time()
     pattern_occurs(pattern, "ab" * 5_000)

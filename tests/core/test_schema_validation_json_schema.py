@@ -9,7 +9,9 @@ _COMMON = "import sys; from nbtools.core.schema.validation import import_jsonsch
 
 
 def output_of(code: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", _COMMON + code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", _COMMON + code], capture_output=True, text=True, check=True, timeout=60
+    )
     return done.stdout.split()
 
 

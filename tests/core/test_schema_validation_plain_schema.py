@@ -13,7 +13,11 @@ from tests.examples import examples
 
 NAMES = st.sampled_from(["a", "b", "path"])
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 1.5, float("inf")]) | st.sampled_from(["", "x", "1"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([0.0, 1.0, 1.5, float("inf")])
+    | st.sampled_from(["", "x", "1"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
     max_leaves=6,
 )
@@ -27,7 +31,9 @@ SCHEMAS: Any = st.recursive(
     | st.just({"type": "integer", "minimum": 1}),
     lambda inner: (
         st.builds(lambda items: {"type": "array", "items": items}, inner)
-        | st.builds(lambda choices: {"anyOf": choices, "default": None}, st.lists(inner, min_size=1, max_size=3))
+        | st.builds(
+            lambda choices: {"anyOf": choices, "default": None}, st.lists(inner, min_size=1, max_size=3)
+        )
         | st.builds(
             lambda properties, required, further: {
                 "type": "object",
@@ -66,7 +72,13 @@ ASKED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    "value", [{"path": "x"}, {"path": "x", "limit": None}, {"path": "", "limit": 3, "how": "well"}, {"path": "x", "lines": [1, 2.5]}]
+    "value",
+    [
+        {"path": "x"},
+        {"path": "x", "limit": None},
+        {"path": "", "limit": 3, "how": "well"},
+        {"path": "x", "lines": [1, 2.5]},
+    ],
 )
 def test_schemas_of_tools_are_plain(value: object) -> None:
     assert PlainSchema(ASKED).accepts(value)

@@ -53,12 +53,20 @@ def test_each_kind_is_found_where_it_is(planted):
     assert planted.secret in covered
 
 
-@pytest.mark.parametrize("pattern", {pattern.expression: pattern for _, pattern in IN_RUNS}.values(), ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "pattern", {pattern.expression: pattern for _, pattern in IN_RUNS}.values(), ids=lambda one: one.name
+)
 @settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_each_form_of_a_token_is_found_between_other_words(pattern, data):
-    """Words of tokens are looked for in runs of certain characters only: no form may have another character, or be shorter."""
-    token = data.draw(st.from_regex(pattern.expression, fullmatch=True, alphabet=st.characters(min_codepoint=33, max_codepoint=126)))
+    """Words of tokens are looked for in runs of certain characters only:
+    no form may have another character, or be shorter.
+    """
+    token = data.draw(
+        st.from_regex(
+            pattern.expression, fullmatch=True, alphabet=st.characters(min_codepoint=33, max_codepoint=126)
+        )
+    )
     text = f"one two\n{token}\n; three"
     secret = pattern.expression.search(text)
     assert secret
@@ -89,7 +97,10 @@ def test_spans_are_in_order_and_inside(text):
     assert all(one.end <= other.start for one, other in itertools.pairwise(found))
 
 
-@pytest.mark.parametrize("unit", ["a=", "password", "-----BEGIN ", "\\u0041", "://a:", 'key: "', "cookie: a=", "eyJ", "A" * 50 + "\n"])
+@pytest.mark.parametrize(
+    "unit",
+    ["a=", "password", "-----BEGIN ", "\\u0041", "://a:", 'key: "', "cookie: a=", "eyJ", "A" * 50 + "\n"],
+)
 def test_no_text_takes_long(unit):
     """The expressions are bounded: one that runs away would meet the time limit of tests."""
     text = unit * (200_000 // len(unit))
@@ -104,7 +115,9 @@ def test_lines_of_a_certificate_beside_a_key_do_not_take_long(width):
     assert time.process_time() - began < 10
 
 
-@pytest.mark.parametrize("lines", ["A1b2" * 16 + "\nA1b2A1b2==\n", "A1b2" * 400 + "\n", "A1b2" * 5 + "\n" + "A1b2" * 16 + "\n"])
+@pytest.mark.parametrize(
+    "lines", ["A1b2" * 16 + "\nA1b2A1b2==\n", "A1b2" * 400 + "\n", "A1b2" * 5 + "\n" + "A1b2" * 16 + "\n"]
+)
 def test_the_end_of_a_key_is_found(lines):
     text = f"[...]\n{lines}-----END RSA {'PRIVATE'} KEY-----\n"
     assert [text[start:end] for _, start, end in SEARCH.find(text)] == [text[6:-1]]
@@ -112,8 +125,17 @@ def test_the_end_of_a_key_is_found(lines):
 
 def test_published_logs_have_no_false_alarm():
     """Some of them quote the beginnings of keys; none has a real one."""
-    logs = [path for path in SAMPLES.rglob("*") if path.suffix in {".json", ".jsonl", ".traj"} and path.name != "facts.json"]
-    found = [(path.name, text[one.start : one.end]) for path in logs for text in texts(path.read_text()) for one in SEARCH.find(text)]
+    logs = [
+        path
+        for path in SAMPLES.rglob("*")
+        if path.suffix in {".json", ".jsonl", ".traj"} and path.name != "facts.json"
+    ]
+    found = [
+        (path.name, text[one.start : one.end])
+        for path in logs
+        for text in texts(path.read_text())
+        for one in SEARCH.find(text)
+    ]
     assert len(logs) > 30
     assert found == []
 
@@ -141,12 +163,17 @@ def strings(value: Any) -> Iterator[str]:
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
-@pytest.mark.parametrize("between", ["\u200b", "\u00ad", "\ufeff", "\r", "\x1b[31m", "\x1b]8;;http://x\x07", "\n", "\n    ", "\r\n"])
+@pytest.mark.parametrize(
+    "between",
+    ["\u200b", "\u00ad", "\ufeff", "\r", "\x1b[31m", "\x1b]8;;http://x\x07", "\n", "\n    ", "\r\n"],
+)
 def test_a_token_in_two_pieces_is_found_whole(between: str) -> None:
     text = f"the token is {TOKEN[:20]}{between}{TOKEN[20:]} and more"
     assert [text[one.start : one.end].replace(between, "") for one in SEARCH.find(text)] == [TOKEN]
     coded = json.dumps(text)
-    assert [json.loads(f'"{coded[one.start : one.end]}"').replace(between, "") for one in SEARCH.find(coded)] == [TOKEN]
+    assert [
+        json.loads(f'"{coded[one.start : one.end]}"').replace(between, "") for one in SEARCH.find(coded)
+    ] == [TOKEN]
 
 
 @pytest.mark.parametrize("code", [base64.b64encode, base64.urlsafe_b64encode])
@@ -164,7 +191,9 @@ def test_the_word_in_the_next_line_does_not_belong_to_a_token() -> None:
 
 @pytest.mark.parametrize("width", [20, 57, 64, 76])
 @pytest.mark.parametrize("indent", ["", "    "])
-@pytest.mark.parametrize(("before", "after"), [("", ""), ("data: ", "\n"), ("", "\n\nthe end"), ("", "\nend")])
+@pytest.mark.parametrize(
+    ("before", "after"), [("", ""), ("data: ", "\n"), ("", "\n\nthe end"), ("", "\nend")]
+)
 def test_a_token_in_wrapped_base64_is_found(width: int, indent: str, before: str, after: str) -> None:
     coded = base64.b64encode(f"first=1\nexport GITHUB_TOKEN={TOKEN}\nlast=2 {'x' * 40}\n".encode()).decode()
     wrapped = f"\n{indent}".join(coded[at : at + width] for at in range(0, len(coded), width))
@@ -174,7 +203,12 @@ def test_a_token_in_wrapped_base64_is_found(width: int, indent: str, before: str
 
 
 @pytest.mark.parametrize(
-    "code", [lambda one: f"&#{ord(one)};", lambda one: f"&#x{ord(one):x};", lambda one: "&lowbar;" if one == "_" else one]
+    "code",
+    [
+        lambda one: f"&#{ord(one)};",
+        lambda one: f"&#x{ord(one):x};",
+        lambda one: "&lowbar;" if one == "_" else one,
+    ],
 )
 def test_a_token_in_entities_of_html_is_found(code: Callable[[str], str]) -> None:
     coded = "".join(map(code, TOKEN))

@@ -65,7 +65,12 @@ def test_colours(codes: str, style: str) -> None:
 
 
 def test_colours_go_on_over_lines_until_they_are_reset() -> None:
-    assert styled_lines("\x1b[31ma\nb\x1b[0mc\n\nd") == [[("a", "fg1")], [("b", "fg1"), ("c", "")], [], [("d", "")]]
+    assert styled_lines("\x1b[31ma\nb\x1b[0mc\n\nd") == [
+        [("a", "fg1")],
+        [("b", "fg1"), ("c", "")],
+        [],
+        [("d", "")],
+    ]
 
 
 def test_colours_of_overwritten_text_go_with_it() -> None:
@@ -77,8 +82,30 @@ def test_equal_neighbours_are_one_span() -> None:
     assert styled_lines("\x1b[1ma\x1b[0m\x1b[1mb") == [[("ab", "bold")]]
 
 
-_PIECES = st.sampled_from(["a", "bc", "\n", "\r", "\r\n", "\b", "\t", "\x07", "\x9b", "\x9c", "1;2", "m"]) | st.sampled_from(
-    ["", "[", "[K", "[1K", "[2K", "[J", "[A", "[2B", "[3C", "[D", "[9G", "[E", "[F", "[31m", "[0m", "[38;5;9m", "]0;t", "\\", "P"]
+_PIECES = st.sampled_from(
+    ["a", "bc", "\n", "\r", "\r\n", "\b", "\t", "\x07", "\x9b", "\x9c", "1;2", "m"]
+) | st.sampled_from(
+    [
+        "",
+        "[",
+        "[K",
+        "[1K",
+        "[2K",
+        "[J",
+        "[A",
+        "[2B",
+        "[3C",
+        "[D",
+        "[9G",
+        "[E",
+        "[F",
+        "[31m",
+        "[0m",
+        "[38;5;9m",
+        "]0;t",
+        "\\",
+        "P",
+    ]
 ).map("\x1b".__add__)
 _TEXTS = st.lists(_PIECES | st.text(max_size=5)).map("".join)
 
@@ -94,15 +121,20 @@ def test_plain_has_no_controls_and_is_stable(text: str) -> None:
 @given(_TEXTS)
 def test_styled_and_plain_agree(text: str) -> None:
     lines = styled_lines(text)
-    assert "\n".join("".join(part for part, _ in line) for line in lines) == plain_text(text).removesuffix("\n")
+    assert "\n".join("".join(part for part, _ in line) for line in lines) == plain_text(text).removesuffix(
+        "\n"
+    )
     assert all(part for line in lines for part, _ in line)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "\x1b[32m12:00:01\x1b[0m \x1b[1;34mINFO\x1b[0m handled \x1b[38;5;208m9ms\x1b[0m of work in a module\n" * 26_000,
-        "".join(f"\r{number // 100:3d}%|{'#' * 40}| {number}/10000 [00:01<00:02]" for number in range(10_000)),
+        "\x1b[32m12:00:01\x1b[0m \x1b[1;34mINFO\x1b[0m handled \x1b[38;5;208m9ms\x1b[0m of work in a module\n"
+        * 26_000,
+        "".join(
+            f"\r{number // 100:3d}%|{'#' * 40}| {number}/10000 [00:01<00:02]" for number in range(10_000)
+        ),
         "".join(f"\x1b[2K\r\x1b[32m*\x1b[0m step {number} of many things" for number in range(20_000)),
         "x\r" * 300_000,
         "x\b" * 100_000,

@@ -1,4 +1,6 @@
-"""One call to Claude Code's tools, from the arguments to the reply: what the tables of test_claude_* are made of."""
+"""One call to Claude Code's tools, from the arguments to the reply:
+what the tables of test_claude_* are made of.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ NOTEBOOK = json.dumps(
     indent=1,
 )
 PICTURE = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010806000000" + "1f15c489" + "0000000d49444154789c6360606060000000050001a5f64540"
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c489"
+    "0000000d49444154789c6360606060000000050001a5f64540"
     "0000000049454e44ae426082"
 )
 PROJECT: Mapping[str, str | bytes] = {
@@ -51,7 +55,8 @@ PROJECT: Mapping[str, str | bytes] = {
 
 @dataclass(frozen=True)
 class Case:
-    """``reply`` is all of it, ``{root}`` standing for the workspace; ``says`` are parts of it.  ``after``: files by content, None for gone.
+    """``reply`` is all of it, ``{root}`` standing for the workspace; ``says`` are parts of it.
+    ``after``: files by content, None for gone.
 
     ``first`` are calls before it, ``means`` the canonical call, ``data`` parts of the structured result.
     """
@@ -99,7 +104,11 @@ async def check(root: Path, case: Case) -> ToolResult:
 
 
 def _compare(root: Path, case: Case, result: ToolResult) -> None:
-    text = result.llm_content if isinstance(result.llm_content, str) else "".join(part.get("text", "") for part in result.llm_content)
+    text = (
+        result.llm_content
+        if isinstance(result.llm_content, str)
+        else "".join(part.get("text", "") for part in result.llm_content)
+    )
     assert (result.error.code if result.error else None) == case.code, text
     if case.reply is not None:
         assert text == case.reply.replace("{root}", str(root))

@@ -34,31 +34,180 @@ MODELS: Mapping[str, type[BaseModel]] = {name: tool.parameters for name, tool in
 
 DOCUMENTED: Mapping[str, tuple[str, ...]] = {
     "gemini": (
-        *("glob", "grep_search", "list_directory", "read_file", "read_many_files", "run_shell_command", "write_file", "replace"),
-        *("google_web_search", "web_fetch", "write_todos", "ask_user", "activate_skill", "get_internal_docs", "enter_plan_mode"),
-        *("exit_plan_mode", "update_topic", "complete_task", "read_mcp_resource", "list_mcp_resources", "invoke_agent"),
-        *("list_background_processes", "read_background_output", "search_file_content", "save_memory", "edit", "grep"),
-        *("tracker_create_task", "tracker_update_task", "tracker_get_task", "tracker_list_tasks", "tracker_add_dependency"),
+        *(
+            "glob",
+            "grep_search",
+            "list_directory",
+            "read_file",
+            "read_many_files",
+            "run_shell_command",
+            "write_file",
+            "replace",
+        ),
+        *(
+            "google_web_search",
+            "web_fetch",
+            "write_todos",
+            "ask_user",
+            "activate_skill",
+            "get_internal_docs",
+            "enter_plan_mode",
+        ),
+        *(
+            "exit_plan_mode",
+            "update_topic",
+            "complete_task",
+            "read_mcp_resource",
+            "list_mcp_resources",
+            "invoke_agent",
+        ),
+        *(
+            "list_background_processes",
+            "read_background_output",
+            "search_file_content",
+            "save_memory",
+            "edit",
+            "grep",
+        ),
+        *(
+            "tracker_create_task",
+            "tracker_update_task",
+            "tracker_get_task",
+            "tracker_list_tasks",
+            "tracker_add_dependency",
+        ),
         *("tracker_visualize",),
     ),
     "void": (
-        *("read_file", "ls_dir", "get_dir_tree", "search_pathnames_only", "search_for_files", "search_in_file", "read_lint_errors"),
-        *("create_file_or_folder", "delete_file_or_folder", "edit_file", "rewrite_file", "run_command", "run_persistent_command"),
-        *("open_persistent_terminal", "kill_persistent_terminal", "write_file", "list_directory", "create_search_replace_blocks"),
+        *(
+            "read_file",
+            "ls_dir",
+            "get_dir_tree",
+            "search_pathnames_only",
+            "search_for_files",
+            "search_in_file",
+            "read_lint_errors",
+        ),
+        *(
+            "create_file_or_folder",
+            "delete_file_or_folder",
+            "edit_file",
+            "rewrite_file",
+            "run_command",
+            "run_persistent_command",
+        ),
+        *(
+            "open_persistent_terminal",
+            "kill_persistent_terminal",
+            "write_file",
+            "list_directory",
+            "create_search_replace_blocks",
+        ),
     ),
     "claude": (
-        *("Agent", "AskUserQuestion", "Bash", "PowerShell", "Read", "Write", "Edit", "NotebookEdit", "Glob", "Grep", "LSP", "Monitor"),
-        *("WebFetch", "WebSearch", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TodoWrite", "TaskOutput", "TaskStop"),
-        *("EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "Skill", "ToolSearch", "CronCreate", "CronList", "CronDelete"),
-        *("ScheduleWakeup", "SendMessage", "ListAgents", "ListMcpResourcesTool", "ReadMcpResourceTool", "Workflow", "REPL"),
-        *("EndConversation", "Task", "LS", "NotebookRead", "MultiEdit", "BashOutput", "KillShell", "KillBash"),
+        *(
+            "Agent",
+            "AskUserQuestion",
+            "Bash",
+            "PowerShell",
+            "Read",
+            "Write",
+            "Edit",
+            "NotebookEdit",
+            "Glob",
+            "Grep",
+            "LSP",
+            "Monitor",
+        ),
+        *(
+            "WebFetch",
+            "WebSearch",
+            "TaskCreate",
+            "TaskGet",
+            "TaskList",
+            "TaskUpdate",
+            "TodoWrite",
+            "TaskOutput",
+            "TaskStop",
+        ),
+        *(
+            "EnterPlanMode",
+            "ExitPlanMode",
+            "EnterWorktree",
+            "ExitWorktree",
+            "Skill",
+            "ToolSearch",
+            "CronCreate",
+            "CronList",
+            "CronDelete",
+        ),
+        *(
+            "ScheduleWakeup",
+            "SendMessage",
+            "ListAgents",
+            "ListMcpResourcesTool",
+            "ReadMcpResourceTool",
+            "Workflow",
+            "REPL",
+        ),
+        *(
+            "EndConversation",
+            "Task",
+            "LS",
+            "NotebookRead",
+            "MultiEdit",
+            "BashOutput",
+            "KillShell",
+            "KillBash",
+        ),
     ),
     "codex": (
-        *("shell", "shell_command", "container.exec", "local_shell", "exec_command", "write_stdin", "apply_patch", "update_plan"),
-        *("view_image", "list_dir", "grep_files", "read_file", "request_user_input", "request_permissions", "web_search"),
-        *("image_generation", "spawn_agent", "send_input", "send_message", "followup_task", "resume_agent", "wait_agent", "close_agent"),
-        *("list_agents", "spawn_agents_on_csv", "report_agent_job_result", "exec", "wait", "js_repl", "js_repl_reset", "tool_search"),
-        *("tool_suggest", "list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "test_sync_tool"),
+        *(
+            "shell",
+            "shell_command",
+            "container.exec",
+            "local_shell",
+            "exec_command",
+            "write_stdin",
+            "apply_patch",
+            "update_plan",
+        ),
+        *(
+            "view_image",
+            "list_dir",
+            "grep_files",
+            "read_file",
+            "request_user_input",
+            "request_permissions",
+            "web_search",
+        ),
+        *(
+            "image_generation",
+            "spawn_agent",
+            "send_input",
+            "send_message",
+            "followup_task",
+            "resume_agent",
+            "wait_agent",
+            "close_agent",
+        ),
+        *(
+            "list_agents",
+            "spawn_agents_on_csv",
+            "report_agent_job_result",
+            "exec",
+            "wait",
+            "js_repl",
+            "js_repl_reset",
+            "tool_search",
+        ),
+        *(
+            "tool_suggest",
+            "list_mcp_resources",
+            "list_mcp_resource_templates",
+            "read_mcp_resource",
+            "test_sync_tool",
+        ),
         *("get_goal", "create_goal", "update_goal"),
     ),
 }
@@ -89,7 +238,9 @@ def is_call(tool: str, arguments: Arguments) -> bool:
 
 @cache
 def arguments_of(model: type[BaseModel]) -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments of the right shape for ``model``; optional ones are there or not.  What a value must be besides is not looked at."""
+    """Arguments of the right shape for ``model``; optional ones are there or not.
+    What a value must be besides is not looked at.
+    """
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     needed = {name: _of_field(field) for name, field in fields.items() if field.is_required()}
     others = {name: _of_field(field) for name, field in fields.items() if not field.is_required()}
@@ -103,7 +254,11 @@ def _of_field(field: FieldInfo) -> st.SearchStrategy[Any]:
 def _of(wanted: Any, limits: Iterable[Any] = ()) -> st.SearchStrategy[Any]:
     origin, parts = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
-        inner = [one for limit in parts[1:] for one in (limit.metadata if isinstance(limit, FieldInfo) else [limit])]
+        inner = [
+            one
+            for limit in parts[1:]
+            for one in (limit.metadata if isinstance(limit, FieldInfo) else [limit])
+        ]
         return _of(parts[0], [*limits, *inner])
     if origin in (Union, types.UnionType):
         return st.one_of([_of(part, limits) for part in parts])
@@ -136,5 +291,10 @@ def _limit(limits: Iterable[Any], name: str, default: int) -> int:
 
 def _fits(number: int, limits: Iterable[Any]) -> bool:
     tests = {"ge": number.__ge__, "gt": number.__gt__, "le": number.__le__, "lt": number.__lt__}
-    given = [(tests[name], bound) for limit in limits for name in tests if (bound := getattr(limit, name, None)) is not None]
+    given = [
+        (tests[name], bound)
+        for limit in limits
+        for name in tests
+        if (bound := getattr(limit, name, None)) is not None
+    ]
     return all(test(bound) is not False for test, bound in given)

@@ -42,7 +42,11 @@ def words_in(model: type[BaseModel]) -> frozenset[str]:
 
 def _choices(schema: Any) -> frozenset[str]:
     if isinstance(schema, Mapping):
-        own = {str(value) for value in schema.get("enum", ())} if isinstance(schema.get("enum", ()), list) else set()
+        own = (
+            {str(value) for value in schema.get("enum", ())}
+            if isinstance(schema.get("enum", ()), list)
+            else set()
+        )
         return frozenset(own).union(*map(_choices, schema.values()))
     return frozenset().union(*map(_choices, schema)) if isinstance(schema, list) else frozenset()
 
@@ -64,7 +68,9 @@ def vocabulary(agent: Dialect) -> frozenset[str]:
     if not agent.mappings:
         return frozenset(CANONICAL_NAMES).union(*map(names_in, MODELS.values()))
     current = [mapping for mapping in agent.mappings if not mapping.former]
-    return frozenset(mapping.name for mapping in current).union(*(names_in(mapping.params) for mapping in current))
+    return frozenset(mapping.name for mapping in current).union(
+        *(names_in(mapping.params) for mapping in current)
+    )
 
 
 @cache
@@ -72,16 +78,24 @@ def all_names() -> frozenset[str]:
     """Returns every name of a tool or parameter in any dialect, former ones included."""
     names = vocabulary(dialect("nbtools"))
     for agent in map(dialect, dialect_names()):
-        names |= frozenset(mapping.name for mapping in agent.mappings).union(*(names_in(mapping.params) for mapping in agent.mappings))
+        names |= frozenset(mapping.name for mapping in agent.mappings).union(
+            *(names_in(mapping.params) for mapping in agent.mappings)
+        )
     return names
 
 
 def foreign_names(text: str, agent: Dialect, own: Iterable[str] = ()) -> set[str]:
     """Returns the tools and parameters that a reply names although the agent lacks them.
 
-    Names that are no English words count anywhere, others in the places where messages name something.  ``own``: names of the call itself.
+    Names that are no English words count anywhere, others in the places where messages name something.
+    ``own``: names of the call itself.
     """
     foreign = all_names() - vocabulary(agent) - frozenset(own)
     named = {match for place in _PLACES for match in re.findall(place, text, re.MULTILINE)}
-    anywhere = set(re.findall(r"(?<![\w./-])[A-Za-z]+(?:_[A-Za-z]+)+(?![\w/])|(?<![\w./-])[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+", text))
+    anywhere = set(
+        re.findall(
+            r"(?<![\w./-])[A-Za-z]+(?:_[A-Za-z]+)+(?![\w/])|(?<![\w./-])[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+",
+            text,
+        )
+    )
     return foreign & (named | anywhere)

@@ -1,4 +1,6 @@
-"""A call as an agent makes it, what it means, what it does to the files, and what the agent's model reads then."""
+"""A call as an agent makes it, what it means, what it does to the files,
+and what the agent's model reads then.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from nbtools.core.result import ToolResult
 class Case:
     """``before`` and ``after`` are files by path (None: there is none); ``{root}`` in texts is the workspace.
 
-    ``reply`` is all that the model reads, ``parts`` are pieces of it that stand in this order.  ``code``: the error's.
+    ``reply`` is all that the model reads, ``parts`` are pieces of it that stand in this order.
+    ``code``: the error's.
     """
 
     title: str

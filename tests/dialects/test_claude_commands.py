@@ -19,7 +19,16 @@ BASH = {
         "Bash",
         {"command": "echo out; echo err >&2", "description": "Print"},
         "out\nerr",
-        means=("shell", {"command": "echo out; echo err >&2", "timeout": 120, "silence": 600, "keep": True, "carry": True}),
+        means=(
+            "shell",
+            {
+                "command": "echo out; echo err >&2",
+                "timeout": 120,
+                "silence": 600,
+                "keep": True,
+                "carry": True,
+            },
+        ),
         data={"stdout": "out\nerr", "stderr": "", "interrupted": False, "isImage": False},
     ),
     "no output": Case("Bash", {"command": "true"}, "(Bash completed with no output)"),
@@ -30,7 +39,9 @@ BASH = {
         code=ErrorCode.EXECUTION_FAILED,
         data={"stdout": "gone wrong"},
     ),
-    "a failure without output": Case("Bash", {"command": "false"}, "Exit code 1", code=ErrorCode.EXECUTION_FAILED),
+    "a failure without output": Case(
+        "Bash", {"command": "false"}, "Exit code 1", code=ErrorCode.EXECUTION_FAILED
+    ),
     "a signal": Case("Bash", {"command": "kill -KILL $$"}, "Exit code 137", code=ErrorCode.EXECUTION_FAILED),
     "grep finds nothing": Case(
         "Bash",
@@ -39,12 +50,22 @@ BASH = {
         data={"returnCodeInterpretation": "No matches found"},
     ),
     "diff finds something": Case(
-        "Bash", {"command": "diff a.py src/b.py"}, says=("< import os", "> TODO = 1"), data={"returnCodeInterpretation": "Files differ"}
+        "Bash",
+        {"command": "diff a.py src/b.py"},
+        says=("< import os", "> TODO = 1"),
+        data={"returnCodeInterpretation": "Files differ"},
     ),
-    "a test is not so": Case("Bash", {"command": "test -e nope"}, data={"returnCodeInterpretation": "Condition is false"}),
-    "a pipe hides nothing": Case("Bash", {"command": "false | grep nowhere"}, "Exit code 1", code=ErrorCode.EXECUTION_FAILED),
+    "a test is not so": Case(
+        "Bash", {"command": "test -e nope"}, data={"returnCodeInterpretation": "Condition is false"}
+    ),
+    "a pipe hides nothing": Case(
+        "Bash", {"command": "false | grep nowhere"}, "Exit code 1", code=ErrorCode.EXECUTION_FAILED
+    ),
     "grep that cannot read": Case(
-        "Bash", {"command": "grep x nope.py"}, says=("Exit code 2\n", "No such file"), code=ErrorCode.EXECUTION_FAILED
+        "Bash",
+        {"command": "grep x nope.py"},
+        says=("Exit code 2\n", "No such file"),
+        code=ErrorCode.EXECUTION_FAILED,
     ),
     "milliseconds": Case(
         "Bash",
@@ -60,17 +81,31 @@ BASH = {
         "Bash",
         {"command": "true && git --version"},
         says=("git version",),
-        means=("shell", {"command": "true && git --version", "timeout": 120, "silence": 600, "keep": False, "carry": True}),
+        means=(
+            "shell",
+            {
+                "command": "true && git --version",
+                "timeout": 120,
+                "silence": 600,
+                "keep": False,
+                "carry": True,
+            },
+        ),
     ),
     "sleep is ended when its time is over": Case(
         "Bash",
         {"command": "echo a; sleep 60", "timeout": 300},
         says=("Exit code 143\nCommand timed out: ", "with timeout=600000 ", "\na"),
-        means=("shell", {"command": "echo a; sleep 60", "timeout": 0.3, "silence": 600, "keep": False, "carry": True}),
+        means=(
+            "shell",
+            {"command": "echo a; sleep 60", "timeout": 0.3, "silence": 600, "keep": False, "carry": True},
+        ),
         data={"interrupted": True, "stdout": "a"},
         code=ErrorCode.TIMEOUT,
     ),
-    "the sandbox switch changes nothing": Case("Bash", {"command": "echo a", "dangerouslyDisableSandbox": True}, "a"),
+    "the sandbox switch changes nothing": Case(
+        "Bash", {"command": "echo a", "dangerouslyDisableSandbox": True}, "a"
+    ),
     "in the background": Case(
         "Bash",
         {"command": "echo a", "run_in_background": True},
@@ -84,7 +119,9 @@ BASH = {
         "a\n\n(1 background process was ended (tail))",
         data={"stdout": "a", "stderr": "(1 background process was ended (tail))"},
     ),
-    "no command": Case("Bash", {"command": " "}, says=("<tool_use_error>", "empty"), code=ErrorCode.INVALID_TOOL_PARAMS),
+    "no command": Case(
+        "Bash", {"command": " "}, says=("<tool_use_error>", "empty"), code=ErrorCode.INVALID_TOOL_PARAMS
+    ),
     "nothing given": Case(
         "Bash",
         {"timeout": "soon"},
@@ -115,16 +152,31 @@ BASH = {
         code=ErrorCode.INVALID_TOOL_PARAMS,
     ),
     "stop nobody": Case(
-        "TaskStop", {"task_id": "7"}, says=("<tool_use_error>",), means=("shell_kill", {"id": "7"}), code=ErrorCode.INVALID_TOOL_PARAMS
+        "TaskStop",
+        {"task_id": "7"},
+        says=("<tool_use_error>",),
+        means=("shell_kill", {"id": "7"}),
+        code=ErrorCode.INVALID_TOOL_PARAMS,
     ),
     "stop by the former parameter": Case(
-        "TaskStop", {"shell_id": "7"}, says=("<tool_use_error>",), means=("shell_kill", {"id": "7"}), code=ErrorCode.INVALID_TOOL_PARAMS
+        "TaskStop",
+        {"shell_id": "7"},
+        says=("<tool_use_error>",),
+        means=("shell_kill", {"id": "7"}),
+        code=ErrorCode.INVALID_TOOL_PARAMS,
     ),
     "stop what": Case(
-        "TaskStop", {}, "<tool_use_error>Missing required parameter: task_id</tool_use_error>", code=ErrorCode.INVALID_TOOL_PARAMS
+        "TaskStop",
+        {},
+        "<tool_use_error>Missing required parameter: task_id</tool_use_error>",
+        code=ErrorCode.INVALID_TOOL_PARAMS,
     ),
     "the former name": Case(
-        "KillBash", {"shell_id": "7"}, says=("<tool_use_error>",), means=("shell_kill", {"id": "7"}), code=ErrorCode.INVALID_TOOL_PARAMS
+        "KillBash",
+        {"shell_id": "7"},
+        says=("<tool_use_error>",),
+        means=("shell_kill", {"id": "7"}),
+        code=ErrorCode.INVALID_TOOL_PARAMS,
     ),
 }
 
@@ -159,7 +211,10 @@ async def test_in_the_background(tmp_path: Path) -> None:
         looking = asyncio.create_task(session.call("TaskOutput", {"task_id": "1"}))
         assert (await session.call("Bash", {"command": "echo > go"})).ok
         ended = await looking
-        assert "<status>failed</status>\n\n<exit_code>3</exit_code>\n\n<output>\none\ntwo\n</output>" in ended.llm_content
+        assert (
+            "<status>failed</status>\n\n<exit_code>3</exit_code>\n\n<output>\none\ntwo\n</output>"
+            in ended.llm_content
+        )
         assert (ended.data.retrieval_status, ended.data.as_json()["task"]["exit_code"]) == ("success", 3)
         assert Path(path[1]).read_text() == "one\ntwo\n"
 
@@ -181,7 +236,10 @@ async def test_the_whole_output_at_the_end(tmp_path: Path, pause: float) -> None
 
 async def test_a_filter(tmp_path: Path) -> None:
     async with speaking_claude(tmp_path) as session:
-        await session.call("Bash", {"command": "printf 'a1\\nb2\\na3\\n' > made; cat made; echo > done", "run_in_background": True})
+        await session.call(
+            "Bash",
+            {"command": "printf 'a1\\nb2\\na3\\n' > made; cat made; echo > done", "run_in_background": True},
+        )
         await session.call("Bash", {"command": "until [ -e done ]; do :; done"})
         looked = await session.call("BashOutput", {"bash_id": "1", "filter": "^a"})
     assert "<stdout>\na1\na3\n</stdout>" in looked.llm_content
@@ -196,14 +254,27 @@ async def test_ending_commands(tmp_path: Path) -> None:
         killed = await session.call("KillShell", {"shell_id": "2"})
         looked = await session.call("BashOutput", {"bash_id": "2"})
     message = {"message": "Successfully stopped task: 1 (tail -f /dev/null)", "task_id": "1"}
-    assert json.loads(stopped.llm_content) == {**message, "task_type": "local_bash", "command": "tail -f /dev/null"}
-    assert json.loads(killed.llm_content) == {"message": "Successfully killed shell: 2 (tail -f /dev/null)", "shell_id": "2"}
+    assert json.loads(stopped.llm_content) == {
+        **message,
+        "task_type": "local_bash",
+        "command": "tail -f /dev/null",
+    }
+    assert json.loads(killed.llm_content) == {
+        "message": "Successfully killed shell: 2 (tail -f /dev/null)",
+        "shell_id": "2",
+    }
     assert looked.llm_content == "<status>killed</status>"
 
 
-@pytest.mark.parametrize(("name", "argument"), [("TaskStop", "task_id"), ("KillShell", "shell_id"), ("KillBash", "shell_id")])
-@pytest.mark.parametrize(("command", "status"), [("true", "completed"), ("exit 3", "failed"), ("tail -f /dev/null", "killed")])
-async def test_an_ended_command_is_not_ended_again(tmp_path: Path, name: str, argument: str, command: str, status: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "argument"), [("TaskStop", "task_id"), ("KillShell", "shell_id"), ("KillBash", "shell_id")]
+)
+@pytest.mark.parametrize(
+    ("command", "status"), [("true", "completed"), ("exit 3", "failed"), ("tail -f /dev/null", "killed")]
+)
+async def test_an_ended_command_is_not_ended_again(
+    tmp_path: Path, name: str, argument: str, command: str, status: str
+) -> None:
     async with speaking_claude(tmp_path) as session:
         await session.call("Bash", {"command": command, "run_in_background": True})
         if status == "killed":
@@ -219,9 +290,14 @@ async def test_a_command_goes_on_when_its_time_is_over(tmp_path: Path) -> None:
     async with speaking_claude(tmp_path) as session:
         result = await session.call("Bash", {"command": "echo a; tail -f /dev/null", "timeout": 300})
         assert result.ok
-        assert result.llm_content.startswith("a\nCommand did not complete within its 0.3s timeout and was moved to the background (ID: 1).")
+        assert result.llm_content.startswith(
+            "a\nCommand did not complete within its 0.3s timeout and was moved to the background (ID: 1)."
+        )
         assert result.data.as_json()["timedOutAfterMs"] == 300
-        assert "<status>running</status>" in (await session.call("TaskOutput", {"task_id": "1", "block": False})).llm_content
+        assert (
+            "<status>running</status>"
+            in (await session.call("TaskOutput", {"task_id": "1", "block": False})).llm_content
+        )
 
 
 async def test_long_output_is_stored_in_a_file(tmp_path: Path) -> None:

@@ -33,13 +33,21 @@ READ = {
         means=("read", {"path": "a.py", "start": 4, "end": 5}),
     ),
     "numbers as text": Case(
-        "Read", {"file_path": "a.py", "offset": " 8 ", "limit": "+1"}, "8\tdef g():", means=("read", {"path": "a.py", "start": 8, "end": 8})
+        "Read",
+        {"file_path": "a.py", "offset": " 8 ", "limit": "+1"},
+        "8\tdef g():",
+        means=("read", {"path": "a.py", "start": 8, "end": 8}),
     ),
     "offset alone": Case(
-        "Read", {"file_path": "a.py", "offset": 8}, "8\tdef g():\n9\t    return 1", means=("read", {"path": "a.py", "start": 8})
+        "Read",
+        {"file_path": "a.py", "offset": 8},
+        "8\tdef g():\n9\t    return 1",
+        means=("read", {"path": "a.py", "start": 8}),
     ),
     "offset 0 is the first line": Case("Read", {"file_path": "src/b.py", "offset": 0}, "1\tTODO = 1"),
-    "limit alone": Case("Read", {"file_path": "a.py", "limit": 1}, "1\timport os", means=("read", {"path": "a.py", "end": 1})),
+    "limit alone": Case(
+        "Read", {"file_path": "a.py", "limit": 1}, "1\timport os", means=("read", {"path": "a.py", "end": 1})
+    ),
     "limit beyond the end": Case("Read", {"file_path": "src/b.py", "limit": 50}, "1\tTODO = 1"),
     "past the end is a warning": Case(
         "Read",
@@ -47,7 +55,9 @@ READ = {
         "<system-reminder>Warning: the file exists but is shorter than the provided offset (50). The file has 9 lines.</system-reminder>",
     ),
     "empty file": Case(
-        "Read", {"file_path": "empty"}, "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
+        "Read",
+        {"file_path": "empty"},
+        "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>",
     ),
     "CRLF": Case("Read", {"file_path": "windows.txt"}, "1\tone\n2\ttwo"),
     "missing": Case(
@@ -70,7 +80,10 @@ READ = {
     ),
     "picture": Case("Read", {"file_path": "dot.png"}, "", data={"type": "image"}),
     "outside": Case(
-        "Read", {"file_path": "/etc/passwd"}, says=("<tool_use_error>/etc/passwd is outside",), code=ErrorCode.PATH_NOT_IN_WORKSPACE
+        "Read",
+        {"file_path": "/etc/passwd"},
+        says=("<tool_use_error>/etc/passwd is outside",),
+        code=ErrorCode.PATH_NOT_IN_WORKSPACE,
     ),
     "without a path": Case(
         "Read",
@@ -97,7 +110,13 @@ WRITE = {
         "File created successfully at: {root}/deep/er/new.txt" + CURRENT,
         means=("write", {"path": "deep/er/new.txt", "content": "x\n"}),
         after={"deep/er/new.txt": "x\n"},
-        data={"type": "create", "filePath": "{root}/deep/er/new.txt", "content": "x\n", "structuredPatch": [], "originalFile": None},
+        data={
+            "type": "create",
+            "filePath": "{root}/deep/er/new.txt",
+            "content": "x\n",
+            "structuredPatch": [],
+            "originalFile": None,
+        },
     ),
     "over a file that was read": Case(
         "Write",
@@ -109,7 +128,15 @@ WRITE = {
             "type": "update",
             "originalFile": "TODO = 1\n",
             "userModified": False,
-            "structuredPatch": [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-TODO = 1", "+TODO = 2"]}],
+            "structuredPatch": [
+                {
+                    "oldStart": 1,
+                    "oldLines": 1,
+                    "newStart": 1,
+                    "newLines": 1,
+                    "lines": ["-TODO = 1", "+TODO = 2"],
+                }
+            ],
         },
     ),
     "over a file that was not read": Case(
@@ -146,7 +173,10 @@ EDIT = {
         "Edit",
         {"file_path": "{root}/a.py", "old_string": "import os", "new_string": "import sys"},
         "The file {root}/a.py has been updated successfully." + CURRENT,
-        means=("edit", {"path": "{root}/a.py", "old": "import os", "new": "import sys", "count": 1, "match": "exact"}),
+        means=(
+            "edit",
+            {"path": "{root}/a.py", "old": "import os", "new": "import sys", "count": 1, "match": "exact"},
+        ),
         first=(READ_A,),
         after={"a.py": "import sys\n\n\ndef f():\n    return 1\n\n\ndef g():\n    return 1\n"},
         data={
@@ -156,7 +186,13 @@ EDIT = {
             "userModified": False,
             "replaceAll": False,
             "structuredPatch": [
-                {"oldStart": 1, "oldLines": 4, "newStart": 1, "newLines": 4, "lines": ["-import os", "+import sys", " ", " ", " def f():"]}
+                {
+                    "oldStart": 1,
+                    "oldLines": 4,
+                    "newStart": 1,
+                    "newLines": 4,
+                    "lines": ["-import os", "+import sys", " ", " ", " def f():"],
+                }
             ],
         },
     ),
@@ -164,7 +200,10 @@ EDIT = {
         "Edit",
         {"file_path": "a.py", "old_string": "return 1", "new_string": "return 2", "replace_all": "true"},
         "The file {root}/a.py has been updated. All occurrences were successfully replaced." + CURRENT,
-        means=("edit", {"path": "a.py", "old": "return 1", "new": "return 2", "count": "all", "match": "exact"}),
+        means=(
+            "edit",
+            {"path": "a.py", "old": "return 1", "new": "return 2", "count": "all", "match": "exact"},
+        ),
         first=(READ_A,),
         after={"a.py": "import os\n\n\ndef f():\n    return 2\n\n\ndef g():\n    return 2\n"},
     ),
@@ -192,7 +231,10 @@ EDIT = {
     "not there: what is like it": Case(
         "Edit",
         {"file_path": "a.py", "old_string": "def f( ):\n    return 1", "new_string": "x"},
-        says=("<tool_use_error>String to replace not found in file.\nString: def f( ):\n    return 1\n", "line 4"),
+        says=(
+            "<tool_use_error>String to replace not found in file.\nString: def f( ):\n    return 1\n",
+            "line 4",
+        ),
         first=(READ_A,),
         code=ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
     ),
@@ -251,7 +293,10 @@ EDIT = {
         "MultiEdit",
         {
             "file_path": "src/b.py",
-            "edits": [{"old_string": "TODO", "new_string": "DONE"}, {"old_string": "DONE = 1", "new_string": "DONE = 2"}],
+            "edits": [
+                {"old_string": "TODO", "new_string": "DONE"},
+                {"old_string": "DONE = 1", "new_string": "DONE = 2"},
+            ],
         },
         'Applied 2 edits to {root}/src/b.py:\n1. Replaced "TODO" with "DONE"\n2. Replaced "DONE = 1" with "DONE = 2"',
         means=(
@@ -268,7 +313,10 @@ EDIT = {
     ),
     "several, one without a text": Case(
         "MultiEdit",
-        {"file_path": "src/b.py", "edits": [{"old_string": "TODO", "new_string": "DONE"}, {"old_string": "", "new_string": "x"}]},
+        {
+            "file_path": "src/b.py",
+            "edits": [{"old_string": "TODO", "new_string": "DONE"}, {"old_string": "", "new_string": "x"}],
+        },
         "<tool_use_error>old_string of edit 2 is empty. Give the text to replace; Write makes a new file.</tool_use_error>",
         first=(("Read", {"file_path": "src/b.py"}),),
         after={"src/b.py": "TODO = 1\n"},
@@ -276,7 +324,13 @@ EDIT = {
     ),
     "several, all or nothing": Case(
         "MultiEdit",
-        {"file_path": "src/b.py", "edits": [{"old_string": "TODO", "new_string": "DONE"}, {"old_string": "nowhere", "new_string": "x"}]},
+        {
+            "file_path": "src/b.py",
+            "edits": [
+                {"old_string": "TODO", "new_string": "DONE"},
+                {"old_string": "nowhere", "new_string": "x"},
+            ],
+        },
         says=("String to replace not found in file.", "2"),
         first=(("Read", {"file_path": "src/b.py"}),),
         after={"src/b.py": "TODO = 1\n"},
@@ -332,8 +386,12 @@ async def test_a_long_file_is_shown_in_part_and_then_not_overwritten(tmp_path: P
     (tmp_path / "long.txt").write_text("line\n" * 3_000)
     async with speaking_claude(tmp_path) as session:
         read = await session.call("Read", {"file_path": "long.txt"})
-        assert read.llm_content.endswith("PARTIAL view: lines 1-2000 of 3000. Use offset (2001) and limit to read on.</system-reminder>")
-        assert (await session.call("Write", {"file_path": "long.txt", "content": ""})).error.code == "edit_preparation_failure"
+        assert read.llm_content.endswith(
+            "PARTIAL view: lines 1-2000 of 3000. Use offset (2001) and limit to read on.</system-reminder>"
+        )
+        assert (
+            await session.call("Write", {"file_path": "long.txt", "content": ""})
+        ).error.code == "edit_preparation_failure"
         asked_for = await session.call("Read", {"file_path": "long.txt", "offset": 2_999, "limit": 10})
         assert asked_for.llm_content == "2999\tline\n3000\tline"
 
@@ -343,28 +401,44 @@ async def test_a_file_changed_elsewhere_is_edited_with_a_note_but_not_overwritte
         await session.call(*READ_A)
         (tmp_path / "a.py").write_text((tmp_path / "a.py").read_text() + "# more\n")
         refused = await session.call("Write", {"file_path": "a.py", "content": ""})
-        assert refused.llm_content.startswith("<tool_use_error>File has been modified since read, either by the user or by a linter.")
-        edited = await session.call("Edit", {"file_path": "a.py", "old_string": "import os", "new_string": "import sys"})
-        assert "has been updated successfully. The file had been changed since you read it" in edited.llm_content
+        assert refused.llm_content.startswith(
+            "<tool_use_error>File has been modified since read, either by the user or by a linter."
+        )
+        edited = await session.call(
+            "Edit", {"file_path": "a.py", "old_string": "import os", "new_string": "import sys"}
+        )
+        assert (
+            "has been updated successfully. The file had been changed since you read it" in edited.llm_content
+        )
         assert (tmp_path / "a.py").read_text().endswith("# more\n")
 
 
 async def test_the_message_of_the_person_reaches_the_model(tmp_path: Path) -> None:
     reason = Answer(ToolConfirmationOutcome.CANCEL, reason="use pathlib")
     confirmer = ScriptedConfirmer(CANCEL, reason, modify("import pathlib\n"))
-    async with Session(project(tmp_path), dialect="claude", policy=Policy(ask=["edit", "write"]), confirmer=confirmer) as session:
+    async with Session(
+        project(tmp_path), dialect="claude", policy=Policy(ask=["edit", "write"]), confirmer=confirmer
+    ) as session:
         await session.call("Read", {"file_path": "src/b.py"})
         call = ("Edit", {"file_path": "src/b.py", "old_string": "TODO", "new_string": "DONE"})
         rejected = await session.call(*call)
-        assert rejected.llm_content.startswith("The user doesn't want to proceed with this tool use. The tool use was rejected")
-        assert rejected.llm_content.endswith("STOP what you are doing and wait for the user to tell you how to proceed.")
-        assert (await session.call(*call)).llm_content.endswith("To tell you how to proceed, the user said:\nuse pathlib")
+        assert rejected.llm_content.startswith(
+            "The user doesn't want to proceed with this tool use. The tool use was rejected"
+        )
+        assert rejected.llm_content.endswith(
+            "STOP what you are doing and wait for the user to tell you how to proceed."
+        )
+        assert (await session.call(*call)).llm_content.endswith(
+            "To tell you how to proceed, the user said:\nuse pathlib"
+        )
         assert (tmp_path / "src/b.py").read_text() == "TODO = 1\n"
 
 
 async def test_a_change_that_the_person_changed(tmp_path: Path) -> None:
     confirmer = ScriptedConfirmer(modify("mine\n"), Answer(ToolConfirmationOutcome.PROCEED_ONCE))
-    async with Session(tmp_path, dialect="claude", policy=Policy(ask=["write"]), confirmer=confirmer) as session:
+    async with Session(
+        tmp_path, dialect="claude", policy=Policy(ask=["write"]), confirmer=confirmer
+    ) as session:
         result = await session.call("Write", {"file_path": "new.txt", "content": "yours\n"})
     assert (tmp_path / "new.txt").read_text() == "mine\n"
     assert result.data.as_json()["userModified"] is True
@@ -375,7 +449,9 @@ async def test_nobody_to_ask_and_a_denial(tmp_path: Path) -> None:
     call = ("Write", {"file_path": "new.txt", "content": ""})
     async with Session(tmp_path, dialect="claude", policy=Policy(ask=["write"])) as session:
         unasked = await session.call(*call)
-    assert unasked.llm_content.startswith("Claude requested permissions for this, but you haven't granted it yet.")
+    assert unasked.llm_content.startswith(
+        "Claude requested permissions for this, but you haven't granted it yet."
+    )
     async with Session(tmp_path, dialect="claude", policy=Policy(deny=["write"])) as session:
         denied = await session.call(*call)
     assert denied.llm_content.startswith("Permission for this has been denied.")
@@ -388,5 +464,7 @@ async def test_names_that_are_none(tmp_path: Path) -> None:
         unspoken = await session.call("WebSearch", {"query": "x"})
     assert unknown.llm_content.startswith("<tool_use_error>Error: No such tool available: Reed. ")
     assert "Read" in unknown.llm_content
-    assert unspoken.llm_content.startswith("<tool_use_error>Error: No such tool available: WebSearch. It is a search service")
+    assert unspoken.llm_content.startswith(
+        "<tool_use_error>Error: No such tool available: WebSearch. It is a search service"
+    )
     assert unspoken.error.code == "tool_not_registered"

@@ -1,4 +1,6 @@
-"""The working directory of Claude Code's Bash carries over inside the workspace, and the policy judges commands where they run."""
+"""The working directory of Claude Code's Bash carries over inside the workspace,
+and the policy judges commands where they run.
+"""
 
 from __future__ import annotations
 
@@ -79,14 +81,18 @@ async def folder(session: Session) -> str:
         ("echo /sub >&9; ls", ""),
     ],
 )
-async def test_the_next_command_starts_in_the_folder_of_the_last_one(root: Path, command: str, then: str) -> None:
+async def test_the_next_command_starts_in_the_folder_of_the_last_one(
+    root: Path, command: str, then: str
+) -> None:
     async with approving(root) as session:
         first = await session.call("Bash", {"command": command})
         assert "reset" not in first.llm_content
         assert await folder(session) == str(root / then)
 
 
-@pytest.mark.parametrize("command", ["cd /", "cd ../..", "cd ../out", "cd deep; cd /usr && cd bin", "cd; true"])
+@pytest.mark.parametrize(
+    "command", ["cd /", "cd ../..", "cd ../out", "cd deep; cd /usr && cd bin", "cd; true"]
+)
 async def test_outside_of_the_workspace_it_is_reset(root: Path, command: str) -> None:
     async with approving(root) as session:
         await session.call("Bash", {"command": "cd sub"})
@@ -96,13 +102,23 @@ async def test_outside_of_the_workspace_it_is_reset(root: Path, command: str) ->
 
 
 @pytest.mark.parametrize(
-    ("command", "code"), [("cd sub; exit 7", 7), ("cd sub; (exit 130)", 130), ("cd sub; false", 1), ("set -e; cd sub; false; echo no", 1)]
+    ("command", "code"),
+    [
+        ("cd sub; exit 7", 7),
+        ("cd sub; (exit 130)", 130),
+        ("cd sub; false", 1),
+        ("set -e; cd sub; false; echo no", 1),
+    ],
 )
 async def test_the_report_changes_no_exit_code_and_no_output(root: Path, command: str, code: int) -> None:
     async with approving(root) as session:
         assert (await session.call("Bash", {"command": command})).llm_content == f"Exit code {code}"
-        printed = await session.call("Bash", {"command": "cd sub; cd ..; echo \"$# $-\"; trap 'echo bye >&2' EXIT"})
-        alone = await session.call("shell", {"command": "cd sub; cd ..; echo \"$# $-\"; trap 'echo bye >&2' EXIT"})
+        printed = await session.call(
+            "Bash", {"command": "cd sub; cd ..; echo \"$# $-\"; trap 'echo bye >&2' EXIT"}
+        )
+        alone = await session.call(
+            "shell", {"command": "cd sub; cd ..; echo \"$# $-\"; trap 'echo bye >&2' EXIT"}
+        )
         assert printed.llm_content == str(alone.llm_content).split("\n(", 1)[0]
         failing = await session.call("Bash", {"command": "cd sub; trap 'echo bye >&2' EXIT; false"})
         assert failing.llm_content == "Exit code 1\nbye"
@@ -122,7 +138,9 @@ async def test_a_command_that_times_out_or_is_cancelled_changes_nothing(root: Pa
         moved = await session.call("Bash", {"command": "cd sub; tail -f /dev/null", "timeout": 300})
         assert moved.data.background_task_id == "1"
         assert await folder(session) == str(root)
-        running = asyncio.create_task(session.call("Bash", {"command": "cd sub; touch begun; sleep 60"}, id="one"))
+        running = asyncio.create_task(
+            session.call("Bash", {"command": "cd sub; touch begun; sleep 60"}, id="one")
+        )
         await until((root / "sub" / "begun").exists)
         session.cancel("one")
         await running
@@ -164,14 +182,19 @@ async def test_other_tools_and_dialects_stay_in_the_workspace(root: Path) -> Non
 
 async def test_commands_side_by_side_start_where_they_were_judged(root: Path) -> None:
     async with approving(root) as session:
-        results = await asyncio.gather(*(session.call("Bash", {"command": "cd sub && pwd -P"}) for _ in range(3)))
+        results = await asyncio.gather(
+            *(session.call("Bash", {"command": "cd sub && pwd -P"}) for _ in range(3))
+        )
         assert {result.llm_content for result in results} == {str(root / "sub")}
 
 
 async def test_the_policy_judges_the_command_in_the_folder_in_which_it_runs(root: Path) -> None:
     (root / "sub" / "secret").write_text("x")
     (root / "sub" / "deep" / "other").write_text("x")
-    rules = Policy(allow=["shell(cd:*)", "shell(cat:*)", "shell(rm:*)"], deny=["edit(sub/secret)", "read(sub/deep/other)"])
+    rules = Policy(
+        allow=["shell(cd:*)", "shell(cat:*)", "shell(rm:*)"],
+        deny=["edit(sub/secret)", "read(sub/deep/other)"],
+    )
     async with Session(root, dialect="claude", policy=rules) as session:
         assert session.decide("Bash", {"command": "cat deep/other"}).action is not Action.DENY
         assert session.decide("Bash", {"command": "cat sub/deep/other"}).action is Action.DENY
@@ -224,6 +247,8 @@ def test_a_report_that_is_no_path_is_none(raw: bytes) -> None:
 
 
 async def test_it_carries_over_in_the_sandbox(root: Path) -> None:
-    async with Session(root, dialect="claude", confirmer=Watching(), settings=Settings(sandbox="if_present")) as session:
+    async with Session(
+        root, dialect="claude", confirmer=Watching(), settings=Settings(sandbox="if_present")
+    ) as session:
         assert (await session.call("Bash", {"command": "cd sub"})).ok
         assert await folder(session) == str(root / "sub")

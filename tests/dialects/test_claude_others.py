@@ -22,7 +22,10 @@ TODO = {"content": "Run the tests", "status": "in_progress", "activeForm": "Runn
 QUESTION = {
     "question": "Which one?",
     "header": "Choice",
-    "options": [{"label": "red", "description": "warm"}, {"label": "blue", "description": "cold", "preview": "~~~"}],
+    "options": [
+        {"label": "red", "description": "warm"},
+        {"label": "blue", "description": "cold", "preview": "~~~"},
+    ],
     "multiSelect": False,
 }
 
@@ -33,7 +36,12 @@ OTHERS = {
         "Updated cell hello with print(2)",
         means=("cells", {"path": "n.ipynb", "action": "replace", "id": "hello", "source": "print(2)"}),
         first=READ_N,
-        data={"edit_mode": "replace", "cell_id": "hello", "cell_type": "code", "notebook_path": "{root}/n.ipynb"},
+        data={
+            "edit_mode": "replace",
+            "cell_id": "hello",
+            "cell_type": "code",
+            "notebook_path": "{root}/n.ipynb",
+        },
     ),
     "delete a cell": Case(
         "NotebookEdit",
@@ -44,9 +52,18 @@ OTHERS = {
     ),
     "insert behind a cell": Case(
         "NotebookEdit",
-        {"notebook_path": "n.ipynb", "cell_id": "intro", "new_source": "x", "cell_type": "code", "edit_mode": "insert"},
+        {
+            "notebook_path": "n.ipynb",
+            "cell_id": "intro",
+            "new_source": "x",
+            "cell_type": "code",
+            "edit_mode": "insert",
+        },
         says=("Inserted cell ", " with x"),
-        means=("cells", {"path": "n.ipynb", "action": "insert", "after": "intro", "source": "x", "type": "code"}),
+        means=(
+            "cells",
+            {"path": "n.ipynb", "action": "insert", "after": "intro", "source": "x", "type": "code"},
+        ),
         first=READ_N,
     ),
     "insert needs a type": Case(
@@ -89,9 +106,18 @@ OTHERS = {
     ),
     "insert at a former number": Case(
         "NotebookEdit",
-        {"notebook_path": "n.ipynb", "cell_number": 0, "new_source": "x", "cell_type": "markdown", "edit_mode": "insert"},
+        {
+            "notebook_path": "n.ipynb",
+            "cell_number": 0,
+            "new_source": "x",
+            "cell_type": "markdown",
+            "edit_mode": "insert",
+        },
         says=("Inserted cell ",),
-        means=("cells", {"path": "n.ipynb", "action": "insert", "after": "", "source": "x", "type": "markdown"}),
+        means=(
+            "cells",
+            {"path": "n.ipynb", "action": "insert", "after": "", "source": "x", "type": "markdown"},
+        ),
         first=READ_N,
     ),
     "read a notebook": Case(
@@ -111,8 +137,19 @@ OTHERS = {
         "TodoWrite",
         {"todos": [TODO, {"content": "Rest", "status": "pending", "activeForm": "Resting"}]},
         says=("Todos have been modified successfully. Ensure that you continue to use the todo list",),
-        means=("todo", {"items": [{"text": "Run the tests", "status": "in_progress"}, {"text": "Rest", "status": "pending"}]}),
-        data={"oldTodos": [], "newTodos": [TODO, {"content": "Rest", "status": "pending", "activeForm": "Resting"}]},
+        means=(
+            "todo",
+            {
+                "items": [
+                    {"text": "Run the tests", "status": "in_progress"},
+                    {"text": "Rest", "status": "pending"},
+                ]
+            },
+        ),
+        data={
+            "oldTodos": [],
+            "newTodos": [TODO, {"content": "Rest", "status": "pending", "activeForm": "Resting"}],
+        },
     ),
     "to do as it was": Case(
         "TodoWrite",
@@ -168,13 +205,19 @@ async def test_others(tmp_path: Path, case: Case) -> None:
     [
         ({"cell_id": "cell-1", "new_source": "x"}, "Updated cell cell-1 with x", "a x c"),
         ({"cell_id": "cell-2", "new_source": "", "edit_mode": "delete"}, "Deleted cell cell-2", "a b"),
-        ({"cell_id": "cell-0", "new_source": "x", "edit_mode": "insert", "cell_type": "code"}, "Inserted cell cell-1 with x", "a x b c"),
+        (
+            {"cell_id": "cell-0", "new_source": "x", "edit_mode": "insert", "cell_type": "code"},
+            "Inserted cell cell-1 with x",
+            "a x b c",
+        ),
         ({"cell_id": "#2", "new_source": "x"}, "Updated cell cell-1 with x", "a x c"),
         ({"cell_id": "cell-3", "new_source": "x"}, None, "a b c"),
         ({"cell_id": "cell-01", "new_source": "x"}, None, "a b c"),
     ],
 )
-async def test_cells_without_ids_are_numbered_from_0(tmp_path: Path, edit: dict[str, str], reply: str | None, sources: str) -> None:
+async def test_cells_without_ids_are_numbered_from_0(
+    tmp_path: Path, edit: dict[str, str], reply: str | None, sources: str
+) -> None:
     path = tmp_path / "old.ipynb"
     cells = [{"cell_type": "markdown", "metadata": {}, "source": source} for source in "abc"]
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}))
@@ -182,19 +225,30 @@ async def test_cells_without_ids_are_numbered_from_0(tmp_path: Path, edit: dict[
         for name, argument in (("Read", "file_path"), ("NotebookRead", "notebook_path")):
             read = await session.call(name, {argument: "old.ipynb"})
             assert [cell.cell_id for cell in read.data.file.cells] == ["cell-0", "cell-1", "cell-2"]
-            assert read.llm_content.startswith('<cell id="cell-0"><cell_type>markdown</cell_type>a</cell id="cell-0">\n')
+            assert read.llm_content.startswith(
+                '<cell id="cell-0"><cell_type>markdown</cell_type>a</cell id="cell-0">\n'
+            )
         result = await session.call("NotebookEdit", {"notebook_path": "old.ipynb", **edit})
     assert result.llm_content == reply if reply else result.error.code is ErrorCode.INVALID_TOOL_PARAMS
-    assert "".join(" ".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]) == sources.replace(" ", "")
+    assert "".join(
+        " ".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]
+    ) == sources.replace(" ", "")
 
 
 async def test_an_id_that_looks_like_a_number_is_an_id(tmp_path: Path) -> None:
     path = tmp_path / "n.ipynb"
-    cells = [{"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": str(number)} for number in (1, 2)]
+    cells = [
+        {"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": str(number)}
+        for number in (1, 2)
+    ]
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     async with speaking_claude(tmp_path) as session:
         await session.call("Read", {"file_path": "n.ipynb"})
-        assert (await session.call("NotebookEdit", {"notebook_path": "n.ipynb", "cell_id": "cell-1", "new_source": "x"})).ok
+        assert (
+            await session.call(
+                "NotebookEdit", {"notebook_path": "n.ipynb", "cell_id": "cell-1", "new_source": "x"}
+            )
+        ).ok
     assert [cell["source"] for cell in json.loads(path.read_text())["cells"]] == ["x", "2"]
 
 
@@ -203,7 +257,12 @@ async def test_cells_inserted_without_a_place_stay_in_order(tmp_path: Path) -> N
     async with speaking_claude(project(tmp_path)) as session:
         await session.call("Read", {"file_path": "n.ipynb"})
         for source in ("first", "second"):
-            new = {"notebook_path": "n.ipynb", "new_source": source, "cell_type": "markdown", "edit_mode": "insert"}
+            new = {
+                "notebook_path": "n.ipynb",
+                "new_source": source,
+                "cell_type": "markdown",
+                "edit_mode": "insert",
+            }
             assert (await session.call("NotebookEdit", new)).ok
     cells = json.loads((tmp_path / "n.ipynb").read_text())["cells"]
     assert ["".join(cell["source"]) for cell in cells] == ["# Title", "print('hi')", "first", "second"]
@@ -236,7 +295,12 @@ def test_a_page_is_given_as_it_is() -> None:
     page = Page("https://example.org", "https://example.org/", 200, "text/html", 10, 5, "Title", "Hello")
     reply = said.convert_result(ToolResult("what a model reads: Hello", "Hello", data=FetchData((page,))))
     assert reply.llm_content == "what a model reads: Hello"
-    assert reply.data.as_json() == {"bytes": 10, "code": 200, "result": "Hello", "url": "https://example.org/"}
+    assert reply.data.as_json() == {
+        "bytes": 10,
+        "code": 200,
+        "result": "Hello",
+        "url": "https://example.org/",
+    }
 
 
 async def test_the_model_gets_the_descriptions_of_its_agent(tmp_path: Path) -> None:
@@ -246,7 +310,15 @@ async def test_the_model_gets_the_descriptions_of_its_agent(tmp_path: Path) -> N
         *("Read", "Write", "Edit", "NotebookEdit", "Glob", "Grep", "Bash", "TaskOutput", "TaskStop"),
         *("WebFetch", "TodoWrite", "AskUserQuestion"),
     ]
-    assert set(told["Grep"]["input_schema"]["properties"]) >= {"-A", "-B", "-C", "-n", "-i", "-o", "head_limit"}
+    assert set(told["Grep"]["input_schema"]["properties"]) >= {
+        "-A",
+        "-B",
+        "-C",
+        "-n",
+        "-i",
+        "-o",
+        "head_limit",
+    }
     assert told["Edit"]["input_schema"]["required"] == ["file_path", "old_string", "new_string"]
     assert "description" not in told["Bash"]["input_schema"]
     assert not any(has_cycle_in_schema(tool["input_schema"]) for tool in told.values())

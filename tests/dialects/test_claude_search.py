@@ -19,7 +19,12 @@ GLOB = {
         {"pattern": "**/*.py"},
         "{root}/src/b.py\n{root}/a.py",
         means=("glob", {"pattern": "**/*.py", **FOUND}),
-        data={"filenames": ["{root}/src/b.py", "{root}/a.py"], "numFiles": 2, "truncated": False, "totalMatches": 2},
+        data={
+            "filenames": ["{root}/src/b.py", "{root}/a.py"],
+            "numFiles": 2,
+            "truncated": False,
+            "totalMatches": 2,
+        },
     ),
     "in a folder": Case(
         "Glob",
@@ -29,13 +34,24 @@ GLOB = {
     ),
     "hidden files": Case("Glob", {"pattern": ".e*"}, "{root}/.env"),
     "a whole path as pattern": Case(
-        "Glob", {"pattern": "{root}/src/*.py"}, "{root}/src/b.py", means=("glob", {"pattern": "*.py", "path": "{root}/src", **FOUND})
+        "Glob",
+        {"pattern": "{root}/src/*.py"},
+        "{root}/src/b.py",
+        means=("glob", {"pattern": "*.py", "path": "{root}/src", **FOUND}),
     ),
     "a whole path without wildcards": Case(
-        "Glob", {"pattern": "{root}/src/b.py"}, "{root}/src/b.py", means=("glob", {"pattern": "b.py", "path": "{root}/src", **FOUND})
+        "Glob",
+        {"pattern": "{root}/src/b.py"},
+        "{root}/src/b.py",
+        means=("glob", {"pattern": "b.py", "path": "{root}/src", **FOUND}),
     ),
     "a pattern that goes up": Case("Glob", {"pattern": "../*.py", "path": "src"}, "{root}/a.py"),
-    "nothing": Case("Glob", {"pattern": "**/*.zig"}, "No files found", data={"filenames": [], "numFiles": 0, "truncated": False}),
+    "nothing": Case(
+        "Glob",
+        {"pattern": "**/*.zig"},
+        "No files found",
+        data={"filenames": [], "numFiles": 0, "truncated": False},
+    ),
     "no such folder": Case(
         "Glob",
         {"pattern": "*", "path": "nope"},
@@ -48,7 +64,9 @@ GLOB = {
         says=("<tool_use_error>Path is not a directory: ",),
         code=ErrorCode.SEARCH_PATH_NOT_A_DIRECTORY,
     ),
-    "NUL": Case("Glob", {"pattern": "a\0b"}, says=("<tool_use_error>", "NUL"), code=ErrorCode.INVALID_TOOL_PARAMS),
+    "NUL": Case(
+        "Glob", {"pattern": "a\0b"}, says=("<tool_use_error>", "NUL"), code=ErrorCode.INVALID_TOOL_PARAMS
+    ),
     "a parameter that it does not have": Case(
         "Glob",
         {"pattern": "*", "head_limit": 3},
@@ -65,7 +83,15 @@ GREP = {
         "Found 3 files\n.env\nsrc/lib/c.js\nsrc/b.py",
         means=(
             "grep",
-            {"pattern": "todo", "mode": "files", "ignore_case": True, "hidden": True, "outputs": True, "order": "changed", "limit": 250},
+            {
+                "pattern": "todo",
+                "mode": "files",
+                "ignore_case": True,
+                "hidden": True,
+                "outputs": True,
+                "order": "changed",
+                "limit": 250,
+            },
         ),
         data={"mode": "files_with_matches", "numFiles": 3, "filenames": [".env", "src/lib/c.js", "src/b.py"]},
     ),
@@ -76,36 +102,85 @@ GREP = {
         {"pattern": "TODO", **CONTENT},
         "src/b.py:1:TODO = 1\nsrc/lib/c.js:1:// TODO",
         means=("grep", {"pattern": "TODO", "mode": "lines", "hidden": True, "outputs": True, "limit": 250}),
-        data={"mode": "content", "numFiles": 0, "filenames": [], "numLines": 2, "content": "src/b.py:1:TODO = 1\nsrc/lib/c.js:1:// TODO"},
+        data={
+            "mode": "content",
+            "numFiles": 0,
+            "filenames": [],
+            "numLines": 2,
+            "content": "src/b.py:1:TODO = 1\nsrc/lib/c.js:1:// TODO",
+        },
     ),
-    "content without numbers": Case("Grep", {"pattern": "TODO", "glob": "*.py", "-n": False, **CONTENT}, "src/b.py:TODO = 1"),
-    "content of one file": Case("Grep", {"pattern": "import", "path": "{root}/a.py", **CONTENT}, "1:import os"),
-    "only what matches": Case("Grep", {"pattern": "TO..", "-o": True, "type": "js", **CONTENT}, "src/lib/c.js:1:TODO"),
+    "content without numbers": Case(
+        "Grep", {"pattern": "TODO", "glob": "*.py", "-n": False, **CONTENT}, "src/b.py:TODO = 1"
+    ),
+    "content of one file": Case(
+        "Grep", {"pattern": "import", "path": "{root}/a.py", **CONTENT}, "1:import os"
+    ),
+    "only what matches": Case(
+        "Grep", {"pattern": "TO..", "-o": True, "type": "js", **CONTENT}, "src/lib/c.js:1:TODO"
+    ),
     "lines after": Case(
         "Grep",
         {"pattern": "return", "-A": 1, "path": "a.py", **CONTENT},
         "5:    return 1\n6-\n--\n9:    return 1",
-        means=("grep", {"pattern": "return", "path": "a.py", "mode": "lines", "after": 1, "hidden": True, "outputs": True, "limit": 250}),
+        means=(
+            "grep",
+            {
+                "pattern": "return",
+                "path": "a.py",
+                "mode": "lines",
+                "after": 1,
+                "hidden": True,
+                "outputs": True,
+                "limit": 250,
+            },
+        ),
     ),
     "lines before": Case(
-        "Grep", {"pattern": "return", "-B": "1", "path": "a.py", **CONTENT}, "4-def f():\n5:    return 1\n--\n8-def g():\n9:    return 1"
+        "Grep",
+        {"pattern": "return", "-B": "1", "path": "a.py", **CONTENT},
+        "4-def f():\n5:    return 1\n--\n8-def g():\n9:    return 1",
     ),
     "lines around": Case(
         "Grep",
         {"pattern": "def g", "-C": 1, **CONTENT},
         "a.py-7-\na.py:8:def g():\na.py-9-    return 1",
-        means=("grep", {"pattern": "def g", "mode": "lines", "context": 1, "hidden": True, "outputs": True, "limit": 250}),
+        means=(
+            "grep",
+            {
+                "pattern": "def g",
+                "mode": "lines",
+                "context": 1,
+                "hidden": True,
+                "outputs": True,
+                "limit": 250,
+            },
+        ),
     ),
     "context is -C": Case(
-        "Grep", {"pattern": "def g", "context": 1, "-C": 9, "-A": 3, "path": "a.py", **CONTENT}, "7-\n8:def g():\n9-    return 1"
+        "Grep",
+        {"pattern": "def g", "context": 1, "-C": 9, "-A": 3, "path": "a.py", **CONTENT},
+        "7-\n8:def g():\n9-    return 1",
     ),
     "context without content is ignored": Case(
         "Grep",
         {"pattern": "import", "-C": 3},
         "Found 1 file\na.py",
-        means=("grep", {"pattern": "import", "mode": "files", "hidden": True, "outputs": True, "order": "changed", "limit": 250}),
+        means=(
+            "grep",
+            {
+                "pattern": "import",
+                "mode": "files",
+                "hidden": True,
+                "outputs": True,
+                "order": "changed",
+                "limit": 250,
+            },
+        ),
     ),
-    "over lines": Case("Grep", {"pattern": "let c;\\n", "multiline": True, **CONTENT}, "src/lib/c.js:2:let c;"),
+    "over lines": Case(
+        "Grep", {"pattern": "let c;\\n", "multiline": True, **CONTENT}, "src/lib/c.js:2:let c;"
+    ),
     "no content": Case("Grep", {"pattern": "nowhere", **CONTENT}, "No matches found"),
     "a page": Case(
         "Grep",
@@ -117,7 +192,10 @@ GREP = {
         "Grep",
         {"pattern": "return", "head_limit": 1, "offset": 1, **CONTENT},
         "a.py:9:    return 1\n\n[Showing results with pagination = offset: 1]",
-        means=("grep", {"pattern": "return", "mode": "lines", "hidden": True, "outputs": True, "limit": 1, "offset": 1}),
+        means=(
+            "grep",
+            {"pattern": "return", "mode": "lines", "hidden": True, "outputs": True, "limit": 1, "offset": 1},
+        ),
         data={"appliedLimit": None, "appliedOffset": 1},
     ),
     "beyond the last page": Case(
@@ -129,13 +207,19 @@ GREP = {
         "Grep",
         {"pattern": "return", "head_limit": 0, **CONTENT},
         "a.py:5:    return 1\na.py:9:    return 1",
-        means=("grep", {"pattern": "return", "mode": "lines", "hidden": True, "outputs": True, "limit": 10_000}),
+        means=(
+            "grep",
+            {"pattern": "return", "mode": "lines", "hidden": True, "outputs": True, "limit": 10_000},
+        ),
     ),
     "counts": Case(
         "Grep",
         {"pattern": "1", "output_mode": "count", "glob": "*.py"},
         "a.py:2\nsrc/b.py:1\n\nFound 3 total occurrences across 2 files.",
-        means=("grep", {"pattern": "1", "mode": "count", "glob": "*.py", "hidden": True, "outputs": True, "limit": 250}),
+        means=(
+            "grep",
+            {"pattern": "1", "mode": "count", "glob": "*.py", "hidden": True, "outputs": True, "limit": 250},
+        ),
         data={"mode": "count", "numMatches": 3, "numFiles": 2},
     ),
     "a page of counts has the total of all": Case(
@@ -143,18 +227,35 @@ GREP = {
         {"pattern": "1", "output_mode": "count", "glob": "*.py", "head_limit": 1},
         "a.py:2\n\nFound 3 total occurrences across 2 files.\n\n[Showing results with pagination = limit: 1]",
     ),
-    "one occurrence": Case("Grep", {"pattern": "import", "output_mode": "count"}, "a.py:1\n\nFound 1 total occurrence across 1 file."),
-    "no pattern": Case(
-        "Grep", {"pattern": "(", **CONTENT}, says=("<tool_use_error>", "unclosed group"), code=ErrorCode.INVALID_TOOL_PARAMS
+    "one occurrence": Case(
+        "Grep",
+        {"pattern": "import", "output_mode": "count"},
+        "a.py:1\n\nFound 1 total occurrence across 1 file.",
     ),
-    "no kind": Case("Grep", {"pattern": "x", "type": "nope"}, says=("<tool_use_error>", "nope"), code=ErrorCode.INVALID_TOOL_PARAMS),
+    "no pattern": Case(
+        "Grep",
+        {"pattern": "(", **CONTENT},
+        says=("<tool_use_error>", "unclosed group"),
+        code=ErrorCode.INVALID_TOOL_PARAMS,
+    ),
+    "no kind": Case(
+        "Grep",
+        {"pattern": "x", "type": "nope"},
+        says=("<tool_use_error>", "nope"),
+        code=ErrorCode.INVALID_TOOL_PARAMS,
+    ),
     "no path": Case(
-        "Grep", {"pattern": "x", "path": "nope"}, says=("<tool_use_error>Path does not exist: ",), code=ErrorCode.SEARCH_PATH_NOT_FOUND
+        "Grep",
+        {"pattern": "x", "path": "nope"},
+        says=("<tool_use_error>Path does not exist: ",),
+        code=ErrorCode.SEARCH_PATH_NOT_FOUND,
     ),
     "no mode": Case(
         "Grep",
         {"pattern": "x", "output_mode": "lines"},
-        says=("InputValidationError: Grep failed due to the following issue:\nThe parameter `output_mode` is not valid",),
+        says=(
+            "InputValidationError: Grep failed due to the following issue:\nThe parameter `output_mode` is not valid",
+        ),
         code=ErrorCode.INVALID_TOOL_PARAMS,
     ),
 }
@@ -194,7 +295,10 @@ async def test_a_hundred_files_and_the_total(tmp_path: Path) -> None:
     *paths, notice = result.llm_content.split("\n")
     assert paths[0] == f"{tmp_path}/129.txt"
     assert len(paths) == 100
-    assert notice == "(Results are truncated. Consider using a more specific path or pattern. 100 of 130 files are shown.)"
+    assert (
+        notice
+        == "(Results are truncated. Consider using a more specific path or pattern. 100 of 130 files are shown.)"
+    )
     assert result.data.as_json()["truncated"] is True
 
 
@@ -202,7 +306,9 @@ async def test_250_lines_by_default(tmp_path: Path) -> None:
     (tmp_path / "many.txt").write_text("line\n" * 300)
     async with speaking_claude(tmp_path) as session:
         result = await session.call("Grep", {"pattern": "line", "output_mode": "content"})
-        everything = await session.call("Grep", {"pattern": "line", "output_mode": "content", "head_limit": 0})
+        everything = await session.call(
+            "Grep", {"pattern": "line", "output_mode": "content", "head_limit": 0}
+        )
     assert result.data.num_lines == 250
     assert result.llm_content.endswith("\n\n[Showing results with pagination = limit: 250]")
     assert everything.data.num_lines == 300

@@ -1,4 +1,6 @@
-"""Codex's calls: what they mean, what they do, and what its model reads.  The expectations are written from its source and its logs."""
+"""Codex's calls: what they mean, what they do, and what its model reads.
+The expectations are written from its source and its logs.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from tests.dialects.table import Case, play, put, text_of
 from tests.examples import examples
 
 CODEX = dialect("codex")
-PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 WALL = re.compile(r"Wall time: \d+(?:\.\d{1,4})? seconds")
 
 
@@ -41,10 +45,21 @@ SHELL = [
         parts=["Exit code: 0", "Output:\na b|$HOME|*|"],
     ),
     *(
-        Case(f"shell: a script of {' '.join(words)}", "shell", {"command": [*words, "echo one && echo two"]}, parts=["Output:\none\ntwo\n"])
+        Case(
+            f"shell: a script of {' '.join(words)}",
+            "shell",
+            {"command": [*words, "echo one && echo two"]},
+            parts=["Output:\none\ntwo\n"],
+        )
         for words in UNIX
     ),
-    Case("shell: in a folder", "shell", {"command": ["ls"], "workdir": "src"}, {"src/a.py": ""}, parts=["Output:\na.py\n"]),
+    Case(
+        "shell: in a folder",
+        "shell",
+        {"command": ["ls"], "workdir": "src"},
+        {"src/a.py": ""},
+        parts=["Output:\na.py\n"],
+    ),
     Case(
         "shell: a failure",
         "shell",
@@ -61,8 +76,18 @@ SHELL = [
         absent=["longer timeout"],
     ),
     Case("shell: the canonical parameters", "shell", {"command": "echo $((1 + 1))", "timeout": 5}, reply="2"),
-    Case("shell_command: a line", "shell_command", {"command": "echo $((1 + 1))", "login": False}, parts=["Exit code: 0", "Output:\n2\n"]),
-    Case("container.exec: an argument list", "container.exec", {"command": ["echo", "x"], "timeout": 1000}, parts=["Output:\nx\n"]),
+    Case(
+        "shell_command: a line",
+        "shell_command",
+        {"command": "echo $((1 + 1))", "login": False},
+        parts=["Exit code: 0", "Output:\n2\n"],
+    ),
+    Case(
+        "container.exec: an argument list",
+        "container.exec",
+        {"command": ["echo", "x"], "timeout": 1000},
+        parts=["Output:\nx\n"],
+    ),
     Case(
         "local_shell: the action of the API",
         "local_shell",
@@ -96,9 +121,25 @@ SHELL = [
         {"cmd": "echo x; exit 4"},
         parts=["Process exited with code 4\nOriginal token count: 1\nOutput:\nx\n"],
     ),
-    Case("exec_command: by a signal", "exec_command", {"cmd": "kill -9 $$"}, parts=["Process exited with code 137"]),
-    Case("exec_command: another shell", "exec_command", {"cmd": "echo $0", "shell": "/bin/sh"}, parts=["Output:\n/bin/sh\n"]),
-    Case("exec_command: in a folder", "exec_command", {"cmd": "ls", "workdir": "{root}/src"}, {"src/a": ""}, parts=["Output:\na\n"]),
+    Case(
+        "exec_command: by a signal",
+        "exec_command",
+        {"cmd": "kill -9 $$"},
+        parts=["Process exited with code 137"],
+    ),
+    Case(
+        "exec_command: another shell",
+        "exec_command",
+        {"cmd": "echo $0", "shell": "/bin/sh"},
+        parts=["Output:\n/bin/sh\n"],
+    ),
+    Case(
+        "exec_command: in a folder",
+        "exec_command",
+        {"cmd": "ls", "workdir": "{root}/src"},
+        {"src/a": ""},
+        parts=["Output:\na\n"],
+    ),
     Case(
         "exec_command: less output",
         "exec_command",
@@ -179,7 +220,13 @@ PATCHES = [
         {"a.txt": "one\n2\n"},
         parts=["M {root}/a.txt\n"],
     ),
-    Case("apply_patch: former parameter", "apply_patch", {"patch": ADD}, after={"new.txt": "one\ntwo\n"}, parts=["A new.txt"]),
+    Case(
+        "apply_patch: former parameter",
+        "apply_patch",
+        {"patch": ADD},
+        after={"new.txt": "one\ntwo\n"},
+        parts=["A new.txt"],
+    ),
     Case(
         "apply_patch: lines that differ in blanks",
         "apply_patch",
@@ -206,7 +253,13 @@ PATCHES = [
         code="attempt_to_create_existing_file",
         parts=["apply_patch verification failed: "],
     ),
-    Case("apply_patch: another format", "apply_patch", {"input": "--- a\n+++ b\n"}, code="invalid_tool_params", parts=["*** Begin Patch"]),
+    Case(
+        "apply_patch: another format",
+        "apply_patch",
+        {"input": "--- a\n+++ b\n"},
+        code="invalid_tool_params",
+        parts=["*** Begin Patch"],
+    ),
     Case(
         "shell: apply_patch as a program",
         "shell",
@@ -267,7 +320,10 @@ OTHERS = [
     Case(
         "update_plan: steps",
         "update_plan",
-        {"explanation": "x", "plan": [{"step": "a", "status": "in_progress"}, {"step": "b", "status": "pending"}]},
+        {
+            "explanation": "x",
+            "plan": [{"step": "a", "status": "in_progress"}, {"step": "b", "status": "pending"}],
+        },
         reply="Plan updated",
     ),
     Case(
@@ -329,7 +385,9 @@ OTHERS = [
         {"a.txt": "one\n", "b.py": "one\n", "c.txt": "two\n"},
         reply="{root}/a.txt",
     ),
-    Case("grep_files: none", "grep_files", {"pattern": "three"}, {"a.txt": "one\n"}, reply="No matches found."),
+    Case(
+        "grep_files: none", "grep_files", {"pattern": "three"}, {"a.txt": "one\n"}, reply="No matches found."
+    ),
     Case(
         "an unsupported tool",
         "spawn_agent",
@@ -337,7 +395,13 @@ OTHERS = [
         code="tool_not_registered",
         parts=["unsupported call: spawn_agent. ", "only runs tools"],
     ),
-    Case("an unknown tool", "exec_comand", {}, code="tool_not_registered", parts=["unsupported call: exec_comand. ", "exec_command"]),
+    Case(
+        "an unknown tool",
+        "exec_comand",
+        {},
+        code="tool_not_registered",
+        parts=["unsupported call: exec_comand. ", "exec_command"],
+    ),
 ]
 
 
@@ -348,7 +412,11 @@ async def test_a_call(case: Case, tmp_path: Path) -> None:
 
 async def test_every_command_says_how_long_it_took(tmp_path: Path) -> None:
     async with Session(tmp_path, dialect="codex", policy=Policy(mode="yolo")) as session:
-        for name, arguments in (("shell", {"command": ["true"]}), ("exec_command", {"cmd": "true"}), ("apply_patch", {"input": ADD})):
+        for name, arguments in (
+            ("shell", {"command": ["true"]}),
+            ("exec_command", {"cmd": "true"}),
+            ("apply_patch", {"input": ADD}),
+        ):
             assert WALL.search(text_of(await session.call(name, arguments))), name
 
 
@@ -356,11 +424,17 @@ async def test_a_long_command_goes_on_as_a_session(tmp_path: Path) -> None:
     line = "echo begun; until [ -e go ]; do sleep 0.05; done; echo ended; exit 5"
     async with Session(tmp_path, dialect="codex", policy=Policy(mode="yolo")) as session:
         started = text_of(await session.call("exec_command", {"cmd": line, "yield_time_ms": 300}))
-        found = re.search(r"Process running with session ID (\d+)\nOriginal token count: \d\nOutput:\n", started)
+        found = re.search(
+            r"Process running with session ID (\d+)\nOriginal token count: \d\nOutput:\n", started
+        )
         assert found, started
         number = int(found[1])
         while not started.endswith("\nOutput:\nbegun\n"):
-            started = text_of(await session.call("write_stdin", {"session_id": number, "chars": "", "yield_time_ms": 20_000}))
+            started = text_of(
+                await session.call(
+                    "write_stdin", {"session_id": number, "chars": "", "yield_time_ms": 20_000}
+                )
+            )
         assert "\nOriginal token count: 2\n" in started
         refused = await session.call("write_stdin", {"session_id": number, "chars": "x\n"})
         assert refused.error is not None
@@ -368,7 +442,11 @@ async def test_a_long_command_goes_on_as_a_session(tmp_path: Path) -> None:
         (tmp_path / "go").touch()
         polled = ""
         while "Process exited" not in polled:
-            polled += text_of(await session.call("write_stdin", {"session_id": number, "chars": "", "yield_time_ms": 20_000}))
+            polled += text_of(
+                await session.call(
+                    "write_stdin", {"session_id": number, "chars": "", "yield_time_ms": 20_000}
+                )
+            )
     assert "\nended\n" in polled
     assert "Process exited with code 5\n" in polled
 
@@ -411,7 +489,9 @@ class Person:
     ],
 )
 @pytest.mark.parametrize("reason", ["", "Use tabs."])
-async def test_a_denial_has_the_words_of_the_agent(tmp_path: Path, name: str, arguments: dict[str, Any], refusal: str, reason: str) -> None:
+async def test_a_denial_has_the_words_of_the_agent(
+    tmp_path: Path, name: str, arguments: dict[str, Any], refusal: str, reason: str
+) -> None:
     person = Person(Answer(ToolConfirmationOutcome.CANCEL, reason=reason))
     async with Session(tmp_path, dialect="codex", confirmer=person) as session:
         result = await session.call(name, arguments)
@@ -440,13 +520,24 @@ def test_the_policy_judges_what_runs(tmp_path: Path, words: list[str], action: s
 
 
 def test_rules_are_written_in_its_names() -> None:
-    names = {"exec_command": "shell", "shell_command": "shell", "apply_patch": "patch", "update_plan": "todo", "view_image": "read"}
+    names = {
+        "exec_command": "shell",
+        "shell_command": "shell",
+        "apply_patch": "patch",
+        "update_plan": "todo",
+        "view_image": "read",
+    }
     assert {name: canonical_tool_name(name, CODEX) for name in names} == names
 
 
 async def test_a_rule_for_patches_holds_for_those_in_commands(tmp_path: Path) -> None:
-    async with Session(tmp_path, dialect="codex", policy=Policy(mode="yolo", deny=["apply_patch(new.txt)"])) as session:
-        for name, arguments in (("apply_patch", {"input": ADD}), ("shell", {"command": ["apply_patch", ADD]})):
+    async with Session(
+        tmp_path, dialect="codex", policy=Policy(mode="yolo", deny=["apply_patch(new.txt)"])
+    ) as session:
+        for name, arguments in (
+            ("apply_patch", {"input": ADD}),
+            ("shell", {"command": ["apply_patch", ADD]}),
+        ):
             result = await session.call(name, arguments)
             assert result.error is not None
             assert result.error.code == "policy_violation"
@@ -459,7 +550,9 @@ async def test_a_rule_for_patches_holds_for_those_in_commands(tmp_path: Path) ->
     first=st.sampled_from(["A=1", "if", "no-such"]),
 )
 def test_the_words_of_a_list_reach_the_program(words: list[str], first: str) -> None:
-    """Words are passed as by execvp: nothing is expanded, and the first one is a program even where bash has such a keyword."""
+    """Words are passed as by execvp: nothing is expanded,
+    and the first one is a program even where bash has such a keyword.
+    """
     line = CODEX.read("shell", {"command": ["printf", "%s\\0", *words, "end"]}).arguments["command"]
     with_name = CODEX.read("shell", {"command": [first, *words]}).arguments["command"]
     script = f"{line}; {with_name} 2>/dev/null; echo $?"

@@ -25,7 +25,11 @@ class Look(DialectParams):
 
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return None if "end" in arguments else {"file_path": arguments["path"], "first": arguments.get("start", 1) - 1}
+        return (
+            None
+            if "end" in arguments
+            else {"file_path": arguments["path"], "first": arguments.get("start", 1) - 1}
+        )
 
     def convert_result(self, result: ToolResult) -> ToolResult:
         return dataclasses.replace(result, llm_content=f"{self.file_path} was looked at")
@@ -38,7 +42,9 @@ class OldLook(DialectParams):
         return {"path": self.file}
 
 
-OTHER = Dialect("other", (ToolMapping("Look", "read", Look), ToolMapping("Look", "read", OldLook, former=True)))
+OTHER = Dialect(
+    "other", (ToolMapping("Look", "read", Look), ToolMapping("Look", "read", OldLook, former=True))
+)
 
 
 def test_the_identity_changes_nothing() -> None:
@@ -99,8 +105,18 @@ async def test_a_rule_may_name_a_tool_as_the_agent_does(tmp_path: Path) -> None:
     ("agent", "name", "arguments", "meant"),
     [
         ("codex", "exec_command", {"cmd": "ls"}, "shell"),
-        ("codex", "exec_command", {"cmd": "apply_patch <<'E'\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\nE"}, "patch"),
-        ("codex", "shell", {"command": ["apply_patch", "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"]}, "patch"),
+        (
+            "codex",
+            "exec_command",
+            {"cmd": "apply_patch <<'E'\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\nE"},
+            "patch",
+        ),
+        (
+            "codex",
+            "shell",
+            {"command": ["apply_patch", "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"]},
+            "patch",
+        ),
     ],
 )
 def test_a_name_with_several_mappings_builds_the_tool_that_is_meant(
@@ -109,7 +125,9 @@ def test_a_name_with_several_mappings_builds_the_tool_that_is_meant(
     session = Session(tmp_path, dialect=agent)
     built = session.tools[name].build(arguments)
     session.dialect = "nbtools"
-    assert type(built) is type(session.tools[meant].build({"command": "ls"} if meant == "shell" else {"patch": _PATCH}))
+    assert type(built) is type(
+        session.tools[meant].build({"command": "ls"} if meant == "shell" else {"patch": _PATCH})
+    )
 
 
 _PATCH = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"

@@ -1,4 +1,6 @@
-"""Gemini CLI's calls: what they mean, what they do, and what its model reads.  The expectations are written from its documentation."""
+"""Gemini CLI's calls: what they mean, what they do, and what its model reads.
+The expectations are written from its documentation.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.dialects.table import Case, play, put, text_of
 GEMINI = dialect("gemini")
 LINES = "".join(f"line {number}\n" for number in range(1, 11))
 MANY = "".join(f"{number}\n" for number in range(1, 2_501))
-PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 OUTSIDE = "Error: Invalid parameters provided. Reason: Path not in workspace: Attempted path"
 
 READ = [
@@ -31,15 +35,37 @@ READ = [
         {"a.ipynb": '{"cells": [],\n "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n'},
         reply='{"cells": [],\n "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n',
     ),
-    Case("read: no newline at the end", "read_file", {"file_path": "a.txt"}, {"a.txt": "one\ntwo"}, reply="one\ntwo"),
-    Case("read: CRLF is LF to a model", "read_file", {"file_path": "a.txt"}, {"a.txt": "one\r\ntwo\r\n"}, reply="one\ntwo\n"),
-    Case("read: a mark in front is no text", "read_file", {"file_path": "a.txt"}, {"a.txt": b"\xef\xbb\xbfone\n"}, reply="one\n"),
+    Case(
+        "read: no newline at the end",
+        "read_file",
+        {"file_path": "a.txt"},
+        {"a.txt": "one\ntwo"},
+        reply="one\ntwo",
+    ),
+    Case(
+        "read: CRLF is LF to a model",
+        "read_file",
+        {"file_path": "a.txt"},
+        {"a.txt": "one\r\ntwo\r\n"},
+        reply="one\ntwo\n",
+    ),
+    Case(
+        "read: a mark in front is no text",
+        "read_file",
+        {"file_path": "a.txt"},
+        {"a.txt": b"\xef\xbb\xbfone\n"},
+        reply="one\n",
+    ),
     Case(
         "read: a range, both ends included",
         "read_file",
         {"file_path": "a.txt", "start_line": 3, "end_line": 4},
         {"a.txt": LINES},
-        parts=["Status: Showing lines 3-4 of 10 total lines.", "start_line: 5", "--- FILE CONTENT (truncated) ---\nline 3\nline 4"],
+        parts=[
+            "Status: Showing lines 3-4 of 10 total lines.",
+            "start_line: 5",
+            "--- FILE CONTENT (truncated) ---\nline 3\nline 4",
+        ],
         absent=["line 5"],
     ),
     Case(
@@ -96,7 +122,11 @@ READ = [
         reply="Path is a directory, not a file: {root}/src",
     ),
     Case(
-        "read: outside", "read_file", {"file_path": "/etc/passwd"}, code="invalid_tool_params", parts=[OUTSIDE, '"/etc/passwd"', "{root}"]
+        "read: outside",
+        "read_file",
+        {"file_path": "/etc/passwd"},
+        code="invalid_tool_params",
+        parts=[OUTSIDE, '"/etc/passwd"', "{root}"],
     ),
     Case(
         "read: a wrong range",
@@ -126,8 +156,20 @@ READ = [
         {"a.txt": LINES},
         parts=["Showing lines 3-4 of 10", "line 3\nline 4"],
     ),
-    Case("read: the former path alone", "read_file", {"absolute_path": "{root}/a.txt"}, {"a.txt": LINES}, reply=LINES),
-    Case("read: waits for the calls before it", "read_file", {"file_path": "a.txt", "wait_for_previous": True}, {"a.txt": "x"}, reply="x"),
+    Case(
+        "read: the former path alone",
+        "read_file",
+        {"absolute_path": "{root}/a.txt"},
+        {"a.txt": LINES},
+        reply=LINES,
+    ),
+    Case(
+        "read: waits for the calls before it",
+        "read_file",
+        {"file_path": "a.txt", "wait_for_previous": True},
+        {"a.txt": "x"},
+        reply="x",
+    ),
 ]
 
 WRITE = [
@@ -144,7 +186,10 @@ WRITE = [
         {"file_path": "a.txt", "content": LINES.replace("line 9", "nine")},
         {"a.txt": LINES},
         {"a.txt": LINES.replace("line 9", "nine")},
-        parts=["Successfully overwrote file: {root}/a.txt.\nHere is the updated code:\n...\nline 4", "nine\nline 10"],
+        parts=[
+            "Successfully overwrote file: {root}/a.txt.\nHere is the updated code:\n...\nline 4",
+            "nine\nline 10",
+        ],
         absent=["line 3"],
     ),
     Case(
@@ -171,7 +216,13 @@ WRITE = [
         code="invalid_tool_params",
         parts=["Path is a directory, not a file"],
     ),
-    Case("write: outside", "write_file", {"file_path": "../a", "content": "x"}, code="invalid_tool_params", parts=[OUTSIDE]),
+    Case(
+        "write: outside",
+        "write_file",
+        {"file_path": "../a", "content": "x"},
+        code="invalid_tool_params",
+        parts=[OUTSIDE],
+    ),
     Case(
         "write: a placeholder instead of the rest",
         "write_file",
@@ -191,13 +242,21 @@ EDIT = [
         {"file_path": "a.py", "instruction": "x", "old_string": "b = 2", "new_string": "b = 3"},
         {"a.py": TWICE},
         {"a.py": TWICE.replace("b = 2", "b = 3")},
-        parts=["Successfully modified file: {root}/a.py (1 replacements).\nHere is the updated code:\na = 1\nb = 3\na = 1"],
+        parts=[
+            "Successfully modified file: {root}/a.py (1 replacements).\nHere is the updated code:\na = 1\nb = 3\na = 1"
+        ],
         absent=["fuzzy"],
     ),
     Case(
         "replace: all of them",
         "replace",
-        {"file_path": "a.py", "instruction": "x", "old_string": "a = 1", "new_string": "a = 9", "allow_multiple": True},
+        {
+            "file_path": "a.py",
+            "instruction": "x",
+            "old_string": "a = 1",
+            "new_string": "a = 9",
+            "allow_multiple": True,
+        },
         {"a.py": TWICE},
         {"a.py": TWICE.replace("a = 1", "a = 9")},
         parts=["(2 replacements)"],
@@ -215,7 +274,12 @@ EDIT = [
     Case(
         "replace: nowhere",
         "replace",
-        {"file_path": "a.py", "instruction": "x", "old_string": "completely different text", "new_string": "y"},
+        {
+            "file_path": "a.py",
+            "instruction": "x",
+            "old_string": "completely different text",
+            "new_string": "y",
+        },
         {"a.py": TWICE},
         {"a.py": TWICE},
         code="edit_no_occurrence_found",
@@ -236,7 +300,9 @@ EDIT = [
         {"file_path": "b.py", "instruction": "x", "old_string": "b", "new_string": "c"},
         after={"b.py": None},
         code="file_not_found",
-        parts=["File not found: {root}/b.py. Cannot apply edit. Use an empty old_string to create a new file."],
+        parts=[
+            "File not found: {root}/b.py. Cannot apply edit. Use an empty old_string to create a new file."
+        ],
     ),
     Case(
         "replace: a new file",
@@ -257,7 +323,12 @@ EDIT = [
     Case(
         "replace: indentation may differ and is put right",
         "replace",
-        {"file_path": "a.py", "instruction": "x", "old_string": "if x:\n    go()", "new_string": "if y:\n    stay()"},
+        {
+            "file_path": "a.py",
+            "instruction": "x",
+            "old_string": "if x:\n    go()",
+            "new_string": "if y:\n    stay()",
+        },
         {"a.py": "def f():\n    if x:\n        go()\n"},
         {"a.py": "def f():\n    if y:\n        stay()\n"},
         parts=["(1 replacements)", "Applied fuzzy match at line 2"],
@@ -297,7 +368,12 @@ EDIT = [
     Case(
         "replace: a placeholder instead of the rest",
         "replace",
-        {"file_path": "a", "instruction": "x", "old_string": "b = 2", "new_string": "b = 3\n(rest of methods ...)"},
+        {
+            "file_path": "a",
+            "instruction": "x",
+            "old_string": "b = 2",
+            "new_string": "b = 3\n(rest of methods ...)",
+        },
         {"a": TWICE},
         {"a": TWICE},
         code="invalid_tool_params",
@@ -368,7 +444,13 @@ SEARCH = [
         parts=["skip.log (5 bytes)"],
         absent=["ignored)"],
     ),
-    Case("list: no such folder", "list_directory", {"dir_path": "nope"}, code="ls_execution_error", parts=["{root}/nope"]),
+    Case(
+        "list: no such folder",
+        "list_directory",
+        {"dir_path": "nope"},
+        code="ls_execution_error",
+        parts=["{root}/nope"],
+    ),
     Case(
         "list: a file",
         "list_directory",
@@ -389,12 +471,27 @@ SEARCH = [
         "glob",
         {"pattern": "**/*.py"},
         TREE,
-        parts=['Found 2 file(s) matching "**/*.py" within {root}, sorted by modification time (newest first):\n', "{root}/src/"],
+        parts=[
+            'Found 2 file(s) matching "**/*.py" within {root}, sorted by modification time (newest first):\n',
+            "{root}/src/",
+        ],
     ),
     Case("glob: dot files are found", "glob", {"pattern": ".e*"}, TREE, parts=["{root}/.env"]),
-    Case("glob: none is no failure", "glob", {"pattern": "**/*.rs"}, TREE, reply='No files found matching pattern "**/*.rs" within {root}'),
+    Case(
+        "glob: none is no failure",
+        "glob",
+        {"pattern": "**/*.rs"},
+        TREE,
+        reply='No files found matching pattern "**/*.rs" within {root}',
+    ),
     Case("glob: capitals do not matter", "glob", {"pattern": "SRC/*.PY"}, TREE, parts=["Found 2 file(s)"]),
-    Case("glob: unless they shall", "glob", {"pattern": "SRC/*.PY", "case_sensitive": True}, TREE, parts=["No files found"]),
+    Case(
+        "glob: unless they shall",
+        "glob",
+        {"pattern": "SRC/*.PY", "case_sensitive": True},
+        TREE,
+        parts=["No files found"],
+    ),
     Case(
         "glob: no such folder",
         "glob",
@@ -424,9 +521,20 @@ SEARCH = [
         TREE,
         parts=["Found 1 match for", "L1: import os\nL2- TODO = 1"],
     ),
-    Case("grep: an explicit 0 has none", "grep_search", {"pattern": "import", "context": 0}, TREE, absent=["L2-"], parts=["L1: import os"]),
     Case(
-        "grep: capitals on request", "grep_search", {"pattern": "todo", "case_sensitive": True}, TREE, parts=["Found 1 match", "src/b.py"]
+        "grep: an explicit 0 has none",
+        "grep_search",
+        {"pattern": "import", "context": 0},
+        TREE,
+        absent=["L2-"],
+        parts=["L1: import os"],
+    ),
+    Case(
+        "grep: capitals on request",
+        "grep_search",
+        {"pattern": "todo", "case_sensitive": True},
+        TREE,
+        parts=["Found 1 match", "src/b.py"],
     ),
     Case(
         "grep: only some files",
@@ -488,7 +596,13 @@ SEARCH = [
         parts=["L1- one\nL2: two"],
         absent=["three"],
     ),
-    Case("grep: nothing", "grep_search", {"pattern": "nowhere"}, TREE, reply='No matches found for pattern "nowhere" in path ".".'),
+    Case(
+        "grep: nothing",
+        "grep_search",
+        {"pattern": "nowhere"},
+        TREE,
+        reply='No matches found for pattern "nowhere" in path ".".',
+    ),
     Case(
         "grep: a wrong pattern is an error",
         "grep_search",
@@ -528,7 +642,12 @@ SEARCH = [
 ]
 
 COMMANDS = [
-    Case("shell: output alone where all is well", "run_shell_command", {"command": "echo hello"}, reply=untrusted("Output: hello")),
+    Case(
+        "shell: output alone where all is well",
+        "run_shell_command",
+        {"command": "echo hello"},
+        reply=untrusted("Output: hello"),
+    ),
     Case("shell: no output", "run_shell_command", {"command": "true"}, reply=untrusted("Output: (empty)")),
     Case(
         "shell: an exit code is no error",
@@ -550,9 +669,24 @@ COMMANDS = [
         code="invalid_tool_params",
         parts=["Directory does not exist: {root}/nope"],
     ),
-    Case("shell: a wrapper is taken off", "run_shell_command", {"command": "bash -c 'echo inner'"}, reply=untrusted("Output: inner")),
-    Case("shell: a signal", "run_shell_command", {"command": "kill -9 $$"}, parts=["Output: (empty)", "Signal: SIGKILL"]),
-    Case("shell: pagers do not wait", "run_shell_command", {"command": "echo $PAGER $GIT_PAGER"}, reply=untrusted("Output: cat cat")),
+    Case(
+        "shell: a wrapper is taken off",
+        "run_shell_command",
+        {"command": "bash -c 'echo inner'"},
+        reply=untrusted("Output: inner"),
+    ),
+    Case(
+        "shell: a signal",
+        "run_shell_command",
+        {"command": "kill -9 $$"},
+        parts=["Output: (empty)", "Signal: SIGKILL"],
+    ),
+    Case(
+        "shell: pagers do not wait",
+        "run_shell_command",
+        {"command": "echo $PAGER $GIT_PAGER"},
+        reply=untrusted("Output: cat cat"),
+    ),
     Case(
         "shell: an empty command",
         "run_shell_command",
@@ -568,14 +702,21 @@ COMMANDS = [
         reply=untrusted("Output: {root}/src"),
     ),
     Case("background: none", "list_background_processes", {}, reply="No background processes found."),
-    Case("background: an id that nobody has", "read_background_output", {"pid": 1}, code="invalid_tool_params"),
+    Case(
+        "background: an id that nobody has", "read_background_output", {"pid": 1}, code="invalid_tool_params"
+    ),
 ]
 
 OTHERS = [
     Case(
         "todos: the list is told back",
         "write_todos",
-        {"todos": [{"description": "one", "status": "completed"}, {"description": "two", "status": "in_progress"}]},
+        {
+            "todos": [
+                {"description": "one", "status": "completed"},
+                {"description": "two", "status": "in_progress"},
+            ]
+        },
         reply="Successfully updated the todo list. The current list is now:\n1. [completed] one\n2. [in_progress] two",
     ),
     Case("todos: none", "write_todos", {"todos": []}, reply="Successfully cleared the todo list."),
@@ -592,9 +733,25 @@ OTHERS = [
         code="invalid_tool_params",
         parts=["params/todos/0/status"],
     ),
-    Case("fetch: no address", "web_fetch", {"prompt": "tell me"}, code="web_fetch_no_url_in_prompt", parts=["http:// or https://"]),
-    Case("fetch: a private address", "web_fetch", {"prompt": "see http://127.0.0.1:9/x."}, code="web_fetch_fallback_failed"),
-    Case("fetch: the direct parameter", "web_fetch", {"url": "http://10.0.0.1/"}, code="web_fetch_fallback_failed"),
+    Case(
+        "fetch: no address",
+        "web_fetch",
+        {"prompt": "tell me"},
+        code="web_fetch_no_url_in_prompt",
+        parts=["http:// or https://"],
+    ),
+    Case(
+        "fetch: a private address",
+        "web_fetch",
+        {"prompt": "see http://127.0.0.1:9/x."},
+        code="web_fetch_fallback_failed",
+    ),
+    Case(
+        "fetch: the direct parameter",
+        "web_fetch",
+        {"url": "http://10.0.0.1/"},
+        code="web_fetch_fallback_failed",
+    ),
     Case(
         "memory: the former tool",
         "save_memory",
@@ -632,8 +789,16 @@ OTHERS = [
         parts=['Tool "read_fil" not found in registry.', "read_file"],
     ),
     Case("a canonical name is understood, too", "read", {"path": "a"}, {"a": "x"}, reply="x"),
-    Case("a former name", "grep", {"pattern": "x", "path": "a"}, {"a": "x"}, parts=["Found 1 match", "File: a"]),
-    Case("a former name that is canonical, too", "edit", {"path": "a", "old": "x", "new": "y"}, {"a": "x"}, {"a": "y"}),
+    Case(
+        "a former name", "grep", {"pattern": "x", "path": "a"}, {"a": "x"}, parts=["Found 1 match", "File: a"]
+    ),
+    Case(
+        "a former name that is canonical, too",
+        "edit",
+        {"path": "a", "old": "x", "new": "y"},
+        {"a": "x"},
+        {"a": "y"},
+    ),
     Case("and right as neither", "edit", {"file": "a"}, code="invalid_tool_params"),
 ]
 
@@ -655,14 +820,21 @@ async def test_a_picture_is_a_part(tmp_path: Path) -> None:
     put(tmp_path, {"a.png": PNG})
     async with Session(tmp_path, dialect="gemini") as session:
         result = await session.call("read_file", {"file_path": "a.png"})
-    assert result.llm_content == ({"inline_data": {"mime_type": "image/png", "data": base64.b64encode(PNG).decode()}},)
+    assert result.llm_content == (
+        {"inline_data": {"mime_type": "image/png", "data": base64.b64encode(PNG).decode()}},
+    )
     response = convert_to_function_response("7", "read_file", result, "gemini")
-    assert response["functionResponse"]["parts"] == [{"inlineData": {"mimeType": "image/png", "data": base64.b64encode(PNG).decode()}}]
+    assert response["functionResponse"]["parts"] == [
+        {"inlineData": {"mimeType": "image/png", "data": base64.b64encode(PNG).decode()}}
+    ]
 
 
 async def test_a_background_command_is_read_by_its_process_id(tmp_path: Path) -> None:
     async with Session(tmp_path, dialect="gemini", policy=Policy(mode="yolo")) as session:
-        started = await session.call("run_shell_command", {"command": "echo ready; read line < /dev/zero; sleep 60", "is_background": True})
+        started = await session.call(
+            "run_shell_command",
+            {"command": "echo ready; read line < /dev/zero; sleep 60", "is_background": True},
+        )
         pid = started.data["pid"]
         assert f"PID: {pid}" in text_of(started)
         assert untrusted("ready") in text_of(started)
@@ -677,7 +849,9 @@ async def test_a_change_by_the_person_is_reported(tmp_path: Path) -> None:
         async def ask(self, confirmation: Confirmation) -> Answer:
             changed = ToolConfirmationPayload(new_content="mine\n")
             done = getattr(confirmation.details, "is_modifying", False)
-            outcome = ToolConfirmationOutcome.PROCEED_ONCE if done else ToolConfirmationOutcome.MODIFY_WITH_EDITOR
+            outcome = (
+                ToolConfirmationOutcome.PROCEED_ONCE if done else ToolConfirmationOutcome.MODIFY_WITH_EDITOR
+            )
             return Answer(outcome, None if done else changed)
 
     async with Session(tmp_path, dialect="gemini", confirmer=Editor()) as session:
@@ -689,7 +863,9 @@ async def test_a_change_by_the_person_is_reported(tmp_path: Path) -> None:
 async def test_an_answer_is_json_by_the_questions_number(tmp_path: Path) -> None:
     class Person:
         async def ask(self, confirmation: Confirmation) -> Answer:
-            return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=("red", "yes")))
+            return Answer(
+                ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=("red", "yes"))
+            )
 
     questions = [
         {
@@ -721,7 +897,14 @@ def test_the_model_gets_the_descriptions_of_its_agent(tmp_path: Path) -> None:
     declared = {one["name"]: one for one in session.declarations("gemini")}
     assert list(declared) == [
         *("read_file", "write_file", "replace", "list_directory", "glob", "grep_search"),
-        *("run_shell_command", "list_background_processes", "read_background_output", "web_fetch", "write_todos", "ask_user"),
+        *(
+            "run_shell_command",
+            "list_background_processes",
+            "read_background_output",
+            "web_fetch",
+            "write_todos",
+            "ask_user",
+        ),
     ]
     replace = declared["replace"]["parametersJsonSchema"]
     assert replace["required"] == ["file_path", "instruction", "old_string", "new_string"]

@@ -1,4 +1,6 @@
-"""Gemini CLI's shell: processes left in the background, first output, output of ended commands, marks on untrusted text."""
+"""Gemini CLI's shell: processes left in the background, first output, output of ended commands,
+marks on untrusted text.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ async def test_a_command_without_background_names_none(tmp_path: Path) -> None:
     async with Session(tmp_path, dialect="gemini", policy=YOLO) as session:
         result = await session.call("run_shell_command", {"command": "sleep 0.05 & wait; echo done"})
         assert left(result) == []
-        assert text_of(await session.call("list_background_processes", {})) == "No background processes found."
+        assert (
+            text_of(await session.call("list_background_processes", {})) == "No background processes found."
+        )
 
 
 async def test_later_output_is_read_by_the_process_left(tmp_path: Path) -> None:
@@ -105,7 +109,9 @@ async def main():
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())
 """
-    out = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    out = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
     found = re.search(r"Background PIDs: (\d+)", out.stdout)
     assert found, out
     await until(lambda: not runs(int(found[1])))
@@ -114,7 +120,9 @@ asyncio.run(main())
 async def test_changes_by_background_commands_are_undone(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     async with Session(tmp_path, dialect="gemini", policy=YOLO) as session:
-        result = await session.call("run_shell_command", {"command": "echo new >a; sleep 300 >/dev/null 2>&1 &"}, id="it")
+        result = await session.call(
+            "run_shell_command", {"command": "echo new >a; sleep 300 >/dev/null 2>&1 &"}, id="it"
+        )
         assert left(result)
         assert (await session.undo("it")).ok
         assert (tmp_path / "a").read_text() == "old"
@@ -122,7 +130,9 @@ async def test_changes_by_background_commands_are_undone(tmp_path: Path) -> None
 
 @SANDBOX
 async def test_processes_in_a_sandbox_go_on_and_end_with_the_session(tmp_path: Path) -> None:
-    async with Session(tmp_path, dialect="gemini", policy=YOLO, settings=Settings(sandbox="required")) as session:
+    async with Session(
+        tmp_path, dialect="gemini", policy=YOLO, settings=Settings(sandbox="required")
+    ) as session:
         result = await session.call("run_shell_command", {"command": "sleep 300 & echo up"})
         assert left(result)
         assert all(runs(pid) for pid in left(result))
@@ -151,7 +161,11 @@ async def test_leave_works_canonically_with_its_id(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("delay", [None, 3_000])
 async def test_the_first_output_of_a_background_start_is_shown(tmp_path: Path, delay: int | None) -> None:
-    arguments = {"command": "echo ready; sleep 300", "is_background": True, **({} if delay is None else {"delay_ms": delay})}
+    arguments = {
+        "command": "echo ready; sleep 300",
+        "is_background": True,
+        **({} if delay is None else {"delay_ms": delay}),
+    }
     async with Session(tmp_path, dialect="gemini", policy=YOLO) as session:
         began = asyncio.get_running_loop().time()
         result = await session.call("run_shell_command", arguments)

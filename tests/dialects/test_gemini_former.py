@@ -1,4 +1,6 @@
-"""Gemini CLI's calls of every version are read, in every mix, and what its tools do not know is ignored as there."""
+"""Gemini CLI's calls of every version are read, in every mix,
+and what its tools do not know is ignored as there.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,35 @@ from tests.examples import examples
 
 GEMINI = dialect("gemini")
 EDIT = {"old_string": "a", "new_string": "b"}
-PATHS = {"file_path": ("file_path", "absolute_path", "path"), "dir_path": ("dir_path", "path"), "command_path": ("dir_path", "directory")}
+PATHS = {
+    "file_path": ("file_path", "absolute_path", "path"),
+    "dir_path": ("dir_path", "path"),
+    "command_path": ("dir_path", "directory"),
+}
 FORMER: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     # how it was called, and how it is called today
-    ("read_file", {"file_path": "a", "offset": 2, "limit": 3}, {"file_path": "a", "start_line": 3, "end_line": 5}),
-    ("read_file", {"absolute_path": "a", "offset": 0, "limit": 3}, {"file_path": "a", "start_line": 1, "end_line": 3}),
+    (
+        "read_file",
+        {"file_path": "a", "offset": 2, "limit": 3},
+        {"file_path": "a", "start_line": 3, "end_line": 5},
+    ),
+    (
+        "read_file",
+        {"absolute_path": "a", "offset": 0, "limit": 3},
+        {"file_path": "a", "start_line": 1, "end_line": 3},
+    ),
     ("read_file", {"absolute_path": "a", "limit": 3}, {"file_path": "a", "start_line": 1, "end_line": 3}),
     ("read_file", {"path": "a", "offset": 4}, {"file_path": "a", "start_line": 5}),
-    ("read_file", {"absolute_path": "a", "start_line": 2, "end_line": 4}, {"file_path": "a", "start_line": 2, "end_line": 4}),
-    ("read_file", {"file_path": "a", "start_line": 2, "limit": 2}, {"file_path": "a", "start_line": 2, "end_line": 3}),
+    (
+        "read_file",
+        {"absolute_path": "a", "start_line": 2, "end_line": 4},
+        {"file_path": "a", "start_line": 2, "end_line": 4},
+    ),
+    (
+        "read_file",
+        {"file_path": "a", "start_line": 2, "limit": 2},
+        {"file_path": "a", "start_line": 2, "end_line": 3},
+    ),
     ("read_file", {"file_path": "a", "start_line": 2, "offset": 9}, {"file_path": "a", "start_line": 2}),
     ("list_directory", {"path": "a", "ignore": ["b"]}, {"dir_path": "a", "ignore": ["b"]}),
     (
@@ -36,10 +58,26 @@ FORMER: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"dir_path": "a", "file_filtering_options": {"respect_git_ignore": False}},
     ),
     ("glob", {"pattern": "*", "path": "a"}, {"pattern": "*", "dir_path": "a"}),
-    ("glob", {"pattern": "*", "path": "a", "case_sensitive": True}, {"pattern": "*", "dir_path": "a", "case_sensitive": True}),
-    ("grep_search", {"pattern": "x", "path": "a", "include": "*.py"}, {"pattern": "x", "dir_path": "a", "include_pattern": "*.py"}),
-    ("grep_search", {"pattern": "x", "path": "a", "include_pattern": "b"}, {"pattern": "x", "dir_path": "a", "include_pattern": "b"}),
-    ("grep_search", {"pattern": "x", "dir_path": "a", "include": "b"}, {"pattern": "x", "dir_path": "a", "include_pattern": "b"}),
+    (
+        "glob",
+        {"pattern": "*", "path": "a", "case_sensitive": True},
+        {"pattern": "*", "dir_path": "a", "case_sensitive": True},
+    ),
+    (
+        "grep_search",
+        {"pattern": "x", "path": "a", "include": "*.py"},
+        {"pattern": "x", "dir_path": "a", "include_pattern": "*.py"},
+    ),
+    (
+        "grep_search",
+        {"pattern": "x", "path": "a", "include_pattern": "b"},
+        {"pattern": "x", "dir_path": "a", "include_pattern": "b"},
+    ),
+    (
+        "grep_search",
+        {"pattern": "x", "dir_path": "a", "include": "b"},
+        {"pattern": "x", "dir_path": "a", "include_pattern": "b"},
+    ),
     ("run_shell_command", {"command": "ls", "directory": "a"}, {"command": "ls", "dir_path": "a"}),
     ("read_many_files", {"paths": ["a"], "exclude": ["b"]}, {"include": ["a"], "exclude": ["b"]}),
     (
@@ -57,7 +95,9 @@ def canonical(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]
 
 
 @pytest.mark.parametrize(("name", "former", "current"), FORMER)
-def test_a_former_call_means_what_it_meant(name: str, former: dict[str, Any], current: dict[str, Any]) -> None:
+def test_a_former_call_means_what_it_meant(
+    name: str, former: dict[str, Any], current: dict[str, Any]
+) -> None:
     assert canonical(name, former) == canonical(name, current)
 
 
@@ -66,22 +106,35 @@ def test_a_former_call_means_what_it_meant(name: str, former: dict[str, Any], cu
 @pytest.mark.parametrize("include", ["include_pattern", "include"])
 def test_a_search_is_read_under_all_its_names(name: str, folder: str, include: str) -> None:
     current = {"pattern": "x", "dir_path": "a", "include_pattern": "*.py", "case_sensitive": True}
-    assert canonical(name, {"pattern": "x", folder: "a", include: "*.py", "case_sensitive": True}) == canonical("grep_search", current)
+    assert canonical(
+        name, {"pattern": "x", folder: "a", include: "*.py", "case_sensitive": True}
+    ) == canonical("grep_search", current)
 
 
 @pytest.mark.parametrize("name", ["replace", "edit"])
 @pytest.mark.parametrize("instruction", [{}, {"instruction": "Do it."}])
 def test_the_expected_number_of_replacements_is_checked(name: str, instruction: dict[str, str]) -> None:
-    assert canonical(name, {"file_path": "a", **EDIT, "expected_replacements": 3, **instruction})[1]["count"] == 3
     assert (
-        canonical(name, {"file_path": "a", **EDIT, "expected_replacements": 3, "allow_multiple": True, **instruction})[1]["count"] == "all"
+        canonical(name, {"file_path": "a", **EDIT, "expected_replacements": 3, **instruction})[1]["count"]
+        == 3
+    )
+    assert (
+        canonical(
+            name,
+            {"file_path": "a", **EDIT, "expected_replacements": 3, "allow_multiple": True, **instruction},
+        )[1]["count"]
+        == "all"
     )
 
 
 def choices(spelling: ToolMapping) -> dict[str, tuple[str, ...]]:
     """The names of each parameter that has several."""
     aliases = {name: field.validation_alias for name, field in spelling.params.model_fields.items()}
-    return {name: tuple(map(str, alias.choices)) for name, alias in aliases.items() if isinstance(alias, AliasChoices)}
+    return {
+        name: tuple(map(str, alias.choices))
+        for name, alias in aliases.items()
+        if isinstance(alias, AliasChoices)
+    }
 
 
 MIXED = [spelling for spelling in GEMINI.mappings if choices(spelling)]
@@ -106,7 +159,10 @@ def test_every_mix_of_names_is_read_alike(spelling: ToolMapping, data: st.DataOb
         renamed = dict(zip(several, names, strict=True))
         mix = {renamed.get(name, name): value for name, value in arguments.items()}
         assert GEMINI.read(spelling.name, mix).arguments == expected
-        both = {**{other: "elsewhere" for several_names in several.values() for other in several_names}, **arguments}
+        both = {
+            **{other: "elsewhere" for several_names in several.values() for other in several_names},
+            **arguments,
+        }
         if several.keys() <= arguments.keys():
             assert GEMINI.read(spelling.name, both).arguments == expected, "the current name counts"
 
@@ -114,18 +170,29 @@ def test_every_mix_of_names_is_read_alike(spelling: ToolMapping, data: st.DataOb
 @pytest.mark.parametrize("name", ["grep", "grep_search", "search_file_content"])
 @pytest.mark.parametrize("include", ["*.py", None])
 def test_the_current_name_counts_where_both_are_given(name: str, include: str | None) -> None:
-    """``grep`` is also a tool of nbtools: two names of one parameter do not make the call one of that tool."""
+    """``grep`` is also a tool of nbtools: two names of one parameter do not make the call one of
+    that tool.
+    """
     arguments = {"pattern": "x", "dir_path": "a", "include_pattern": include}
     both = {**arguments, "path": "elsewhere", "include": "elsewhere"}
     assert canonical(name, both) == canonical("grep_search", arguments)
 
 
 LENIENT = [spelling for spelling in GEMINI.mappings if spelling.params.ignores_unknown]
-UNKNOWN = {"reason": "because", "maxResults": 5, "allow": ["everything"], "background": True, "count": "all", "x-unknown": {"a": [1]}}
+UNKNOWN = {
+    "reason": "because",
+    "maxResults": 5,
+    "allow": ["everything"],
+    "background": True,
+    "count": "all",
+    "x-unknown": {"a": [1]},
+}
 
 
 def test_only_the_list_of_tasks_is_strict_as_there() -> None:
-    assert {spelling.name for spelling in GEMINI.mappings} - {spelling.name for spelling in LENIENT} == {"write_todos"}
+    assert {spelling.name for spelling in GEMINI.mappings} - {spelling.name for spelling in LENIENT} == {
+        "write_todos"
+    }
     todo = {"description": "one", "status": "pending"}
     for arguments in ({"todos": [todo], "more": 1}, {"todos": [{**todo, "more": 1}]}):
         with pytest.raises(ToolFailure) as failure:
@@ -152,8 +219,16 @@ def test_an_unknown_parameter_changes_nothing(spelling: ToolMapping, data: st.Da
 
 
 NESTED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    ("list_directory", {"dir_path": "."}, {"dir_path": ".", "file_filtering_options": {"respectGitIgnore": False}}),
-    ("ask_user", {"questions": [{"question": "A?"}]}, {"questions": [{"question": "A?", "id": 1}], "title": "t"}),
+    (
+        "list_directory",
+        {"dir_path": "."},
+        {"dir_path": ".", "file_filtering_options": {"respectGitIgnore": False}},
+    ),
+    (
+        "ask_user",
+        {"questions": [{"question": "A?"}]},
+        {"questions": [{"question": "A?", "id": 1}], "title": "t"},
+    ),
     (
         "ask_user",
         {"questions": [{"question": "A?", "options": [{"label": "x"}, {"label": "y"}]}]},
@@ -173,7 +248,9 @@ def test_an_error_names_missing_paths_and_not_ignored_ones() -> None:
     assert failure.value.message == "params must have required property 'old_string'"
 
 
-@pytest.mark.parametrize("arguments", [{"path": "a", "mode": "files", "pattern": "x"}, {"path": "a", "pattern": "x", "glob": "*"}])
+@pytest.mark.parametrize(
+    "arguments", [{"path": "a", "mode": "files", "pattern": "x"}, {"path": "a", "pattern": "x", "glob": "*"}]
+)
 def test_a_canonical_call_is_not_taken_for_a_former_one(arguments: dict[str, Any]) -> None:
     assert GEMINI.read("grep", arguments).arguments == arguments
 
@@ -187,7 +264,11 @@ def test_other_dialects_do_not_ignore(agent: Dialect) -> None:
 async def test_canonical_calls_stay_strict(spoken: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     async with Session(tmp_path, dialect=spoken, policy=Policy(mode="yolo")) as session:
-        for name, arguments in (("read", {"path": "a"}), ("shell", {"command": "true"}), ("write", {"path": "b", "content": ""})):
+        for name, arguments in (
+            ("read", {"path": "a"}),
+            ("shell", {"command": "true"}),
+            ("write", {"path": "b", "content": ""}),
+        ):
             result = await session.call(name, {**arguments, "unknown": 1})
             assert result.error is not None
             assert result.error.code == "invalid_tool_params"
@@ -202,4 +283,6 @@ async def test_ignored_parameters_decide_nothing(tmp_path: Path) -> None:
             ("read_file", {"file_path": "secret/a"}),
             ("write_file", {"file_path": "a", "content": ""}),
         ):
-            assert session.decide(name, {**arguments, **UNKNOWN, "approved": True}) == session.decide(name, arguments)
+            assert session.decide(name, {**arguments, **UNKNOWN, "approved": True}) == session.decide(
+                name, arguments
+            )

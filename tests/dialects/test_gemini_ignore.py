@@ -1,4 +1,6 @@
-"""Files that ``.geminiignore`` and ``.gitignore`` exclude: from listings, searches, and files that are read by name."""
+"""Files that ``.geminiignore`` and ``.gitignore`` exclude:
+from listings, searches, and files that are read by name.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ RULES = {".gitignore": "*.gen\n", ".geminiignore": "# for agents\nsecret*\nkeys/
 REPOSITORY = {".git/HEAD": "ref: refs/heads/main\n"}
 
 
-async def call(root: Path, name: str, arguments: dict[str, Any], dialect: str = "gemini", **settings: Any) -> Any:
-    async with Session(root, dialect=dialect, policy=Policy(mode="yolo"), settings=Settings(**settings)) as session:
+async def call(
+    root: Path, name: str, arguments: dict[str, Any], dialect: str = "gemini", **settings: Any
+) -> Any:
+    async with Session(
+        root, dialect=dialect, policy=Policy(mode="yolo"), settings=Settings(**settings)
+    ) as session:
         return await session.call(name, arguments)
 
 
@@ -43,8 +49,14 @@ async def found(root: Path, tool: str, *, git: bool, gemini: bool, **settings: A
         return {name for name in FILES if f"{name}\n" in f"{text}\n".replace(" ---", "")}
     names = set[str]()
     for folder in (".", "keys", "keys/deep"):
-        listed = text_of(await call(root, tool, {"dir_path": folder, "file_filtering_options": options}, **settings))
-        names |= {name for name in FILES if f"\n{name.rpartition('/')[2]} (" in listed and (name.rpartition("/")[0] or ".") == folder}
+        listed = text_of(
+            await call(root, tool, {"dir_path": folder, "file_filtering_options": options}, **settings)
+        )
+        names |= {
+            name
+            for name in FILES
+            if f"\n{name.rpartition('/')[2]} (" in listed and (name.rpartition("/")[0] or ".") == folder
+        }
     return names
 
 
@@ -80,16 +92,27 @@ async def test_without_one_only_git_decides(tool: str, rules: dict[str, str], tm
     assert await found(tmp_path, tool, git=True, gemini=True) == {*FILES} - {"out.gen", "kept.gen"}
 
 
-READ = [("secret.txt", False), ("keys/k.txt", False), ("keys/deep/d.txt", False), ("out.gen", False), ("a.txt", True), ("kept.gen", True)]
+READ = [
+    ("secret.txt", False),
+    ("keys/k.txt", False),
+    ("keys/deep/d.txt", False),
+    ("out.gen", False),
+    ("a.txt", True),
+    ("kept.gen", True),
+]
 
 
 @pytest.mark.parametrize(("name", "readable"), READ)
 @pytest.mark.parametrize("tool", ["read_file", "read_many_files"])
-async def test_an_ignored_file_is_not_read_by_its_name(tool: str, name: str, readable: bool, tmp_path: Path) -> None:
+async def test_an_ignored_file_is_not_read_by_its_name(
+    tool: str, name: str, readable: bool, tmp_path: Path
+) -> None:
     put(tmp_path, {**FILES, **RULES, **REPOSITORY})
     (tmp_path / "link").symlink_to(name)
     for path in (name, f"{tmp_path}/{name}", f"./{name}", "link"):
-        result = await call(tmp_path, tool, {"file_path": path} if tool == "read_file" else {"include": [path]})
+        result = await call(
+            tmp_path, tool, {"file_path": path} if tool == "read_file" else {"include": [path]}
+        )
         assert ("hit" in text_of(result)) is readable
         if tool == "read_file":
             assert (result.error is None) is readable
@@ -108,12 +131,20 @@ async def test_an_ignored_file_is_not_read_by_its_name(tool: str, name: str, rea
     ],
 )
 @pytest.mark.parametrize("dialect", ["gemini", "nbtools"])
-async def test_settings_say_which_ignore_files_hold(settings: dict[str, Any], expected: set[str], dialect: str, tmp_path: Path) -> None:
+async def test_settings_say_which_ignore_files_hold(
+    settings: dict[str, Any], expected: set[str], dialect: str, tmp_path: Path
+) -> None:
     put(tmp_path, {**FILES, **RULES, **REPOSITORY, ".aiexclude": "a.txt\n"})
-    settings = {"read_ignored": False, "ignore_files": (".geminiignore",), **settings} if dialect == "nbtools" else settings
+    settings = (
+        {"read_ignored": False, "ignore_files": (".geminiignore",), **settings}
+        if dialect == "nbtools"
+        else settings
+    )
     argument = "file_path" if dialect == "gemini" else "path"
     tool = "read_file" if dialect == "gemini" else "read"
-    readable = {name for name in FILES if (await call(tmp_path, tool, {argument: name}, dialect, **settings)).ok}
+    readable = {
+        name for name in FILES if (await call(tmp_path, tool, {argument: name}, dialect, **settings)).ok
+    }
     assert readable == expected
 
 
@@ -127,7 +158,10 @@ async def test_other_dialects_read_named_files(dialect: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("tool", TOOLS)
 async def test_a_hostile_ignore_file_costs_little(tool: str, tmp_path: Path) -> None:
     put(tmp_path, {f"{'a' * 60}/{'a' * 200}{number}.txt": "hit\n" for number in range(50)})
-    put(tmp_path, {**FILES, ".geminiignore": "secret.txt\n" + ("*a" * 60 + "!\n" + "**/" * 200 + "x\n") * 50_000})
+    put(
+        tmp_path,
+        {**FILES, ".geminiignore": "secret.txt\n" + ("*a" * 60 + "!\n" + "**/" * 200 + "x\n") * 50_000},
+    )
     start = time.process_time()
     assert "secret.txt" not in await found(tmp_path, tool, git=True, gemini=True)
     assert time.process_time() - start < 20
@@ -137,5 +171,9 @@ async def test_a_hostile_ignore_file_costs_little(tool: str, tmp_path: Path) -> 
 async def test_an_ignore_file_that_is_no_file_is_none(kind: str, tmp_path: Path) -> None:
     put(tmp_path, FILES)
     path = tmp_path / ".geminiignore"
-    {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path), "broken link": lambda: path.symlink_to("nowhere")}[kind]()
+    {
+        "folder": path.mkdir,
+        "pipe": lambda: os.mkfifo(path),
+        "broken link": lambda: path.symlink_to("nowhere"),
+    }[kind]()
     assert (await call(tmp_path, "read_file", {"file_path": "secret.txt"})).ok

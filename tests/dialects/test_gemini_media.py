@@ -35,7 +35,9 @@ def session(root: Path, dialect: str) -> Session:
         ("nbtools", "read", lambda name: {"path": name}),
     ],
 )
-async def test_a_recording_is_a_part(dialect: str, tool: str, arguments: object, name: str, tmp_path: Path) -> None:
+async def test_a_recording_is_a_part(
+    dialect: str, tool: str, arguments: object, name: str, tmp_path: Path
+) -> None:
     data, mime = FILES[name]
     async with session(tmp_path, dialect) as open_session:
         result = await open_session.call(tool, arguments(name))  # type: ignore[operator]
@@ -48,7 +50,10 @@ async def test_a_recording_is_a_part(dialect: str, tool: str, arguments: object,
     assert "parts" not in response
     assert note in response["response"]["output"]
     assert recording_parts(result) == [{"inlineData": {"mimeType": mime, "data": encoded}}]
-    assert any(note in block.get("text", "") for block in convert_to_function_response("1", tool, result, "anthropic")["content"])
+    assert any(
+        note in block.get("text", "")
+        for block in convert_to_function_response("1", tool, result, "anthropic")["content"]
+    )
     assert note in convert_to_function_response("1", tool, result, "openai")["content"]
     kinds = {block["type"] for block in convert_to_function_response("1", tool, result, "mcp")["content"]}
     assert ("audio" if mime.startswith("audio/") else "resource") in kinds
@@ -56,8 +61,12 @@ async def test_a_recording_is_a_part(dialect: str, tool: str, arguments: object,
     assert all(isinstance(part, str) for part in content_of(result))
 
 
-@pytest.mark.parametrize(("dialect", "tool", "argument"), [("claude", "Read", "file_path"), ("void", "read_file", "uri")])
-async def test_agents_without_media_get_an_error_that_it_is_not_text(dialect: str, tool: str, argument: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "tool", "argument"), [("claude", "Read", "file_path"), ("void", "read_file", "uri")]
+)
+async def test_agents_without_media_get_an_error_that_it_is_not_text(
+    dialect: str, tool: str, argument: str, tmp_path: Path
+) -> None:
     async with session(tmp_path, dialect) as open_session:
         result = await open_session.call(tool, {argument: str(tmp_path / "a.mp3")})
     assert isinstance(result.llm_content, str)
@@ -73,7 +82,9 @@ async def test_only_recordings_that_are_named_are_read_with_others(tmp_path: Pat
 
 
 async def test_a_picture_stays_in_the_response(tmp_path: Path) -> None:
-    png = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+    png = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
     async with session(tmp_path, "gemini") as open_session:
         (tmp_path / "a.png").write_bytes(png)
         result = await open_session.call("read_file", {"file_path": "a.png"})

@@ -27,7 +27,9 @@ async def call(root: Path, name: str, arguments: dict[str, object]) -> str:
 
 @pytest.mark.parametrize("pattern", ["**/*", "**/x.txt", "a/**", "**/{x,y}.txt"])
 @pytest.mark.parametrize("git", [True, False])
-async def test_glob_leaves_out_dependencies_wherever_they_are(pattern: str, git: bool, tmp_path: Path) -> None:
+async def test_glob_leaves_out_dependencies_wherever_they_are(
+    pattern: str, git: bool, tmp_path: Path
+) -> None:
     put(tmp_path, ALL)
     found = await call(tmp_path, "glob", {"pattern": pattern, "respect_git_ignore": git})
     assert f"{tmp_path}/a/x.txt" in found
@@ -53,28 +55,47 @@ async def test_grep_leaves_out_generated_files_by_default(tmp_path: Path) -> Non
     put(tmp_path, ALL)
     names = (await call(tmp_path, "grep_search", {"pattern": "hit", "names_only": True})).splitlines()[1:]
     assert names == ["a/x.txt"]
-    names = (await call(tmp_path, "grep_search", {"pattern": "hit", "names_only": True, "no_ignore": True})).splitlines()[1:]
+    names = (
+        await call(tmp_path, "grep_search", {"pattern": "hit", "names_only": True, "no_ignore": True})
+    ).splitlines()[1:]
     assert set(names) == {name for name in ALL if "/.git/" not in name}
 
 
 async def test_read_many_files_leaves_out_usually_unwanted_files(tmp_path: Path) -> None:
     put(tmp_path, {**ALL, "a/.env": "hit", "a/x.pyc": "hit", "a/x.zip": "hit"})
     assert "a/x.log" in (text := await call(tmp_path, "read_many_files", {"include": ["a/**"]}))
-    assert not [name for name in (*FOLDERS, *GENERATED, ".env", ".pyc", ".zip") if f"--- a/{name}" in text or f"{name}/x.txt ---" in text]
-    assert "a/dist/x.txt" in await call(tmp_path, "read_many_files", {"include": ["a/**"], "useDefaultExcludes": False})
+    assert not [
+        name
+        for name in (*FOLDERS, *GENERATED, ".env", ".pyc", ".zip")
+        if f"--- a/{name}" in text or f"{name}/x.txt ---" in text
+    ]
+    assert "a/dist/x.txt" in await call(
+        tmp_path, "read_many_files", {"include": ["a/**"], "useDefaultExcludes": False}
+    )
     assert "hit" in await call(tmp_path, "read_many_files", {"include": ["a/dist/x.txt"]})
 
 
 @pytest.mark.parametrize(
     ("folder", "names"),
-    [(".", ["src/lib/a.py", "src/b.py"]), ("src", ["lib/a.py", "b.py"]), ("src/b.py", ["b.py"]), ("way", ["lib/a.py", "b.py"])],
+    [
+        (".", ["src/lib/a.py", "src/b.py"]),
+        ("src", ["lib/a.py", "b.py"]),
+        ("src/b.py", ["b.py"]),
+        ("way", ["lib/a.py", "b.py"]),
+    ],
 )
 @pytest.mark.parametrize("names_only", [True, False])
-async def test_grep_names_files_relative_to_the_folder_it_searches(folder: str, names: list[str], names_only: bool, tmp_path: Path) -> None:
+async def test_grep_names_files_relative_to_the_folder_it_searches(
+    folder: str, names: list[str], names_only: bool, tmp_path: Path
+) -> None:
     put(tmp_path, {"src/b.py": "hit\n", "src/lib/a.py": "hit\n"})
     (tmp_path / "way").symlink_to("src")
-    lines = (await call(tmp_path, "grep_search", {"pattern": "hit", "dir_path": folder, "names_only": names_only})).splitlines()[1:]
-    assert {line.removeprefix("File: ") for line in lines if names_only or line.startswith("File: ")} == set(names)
+    lines = (
+        await call(tmp_path, "grep_search", {"pattern": "hit", "dir_path": folder, "names_only": names_only})
+    ).splitlines()[1:]
+    assert {line.removeprefix("File: ") for line in lines if names_only or line.startswith("File: ")} == set(
+        names
+    )
 
 
 SPECIAL = ["file[1].txt", "{a,b}.txt", "[id]", "[!x].txt", "what?.txt", "star*.txt"]
@@ -82,12 +103,25 @@ SPECIAL = ["file[1].txt", "{a,b}.txt", "[id]", "[!x].txt", "what?.txt", "star*.t
 
 @pytest.mark.parametrize("name", SPECIAL)
 async def test_the_name_of_an_existing_file_means_that_file(name: str, tmp_path: Path) -> None:
-    others = {"file1.txt": "hit\n", "a.txt": "hit\n", "i": "hit\n", "y.txt": "hit\n", "whatx.txt": "hit\n", "starry.txt": "hit\n"}
+    others = {
+        "file1.txt": "hit\n",
+        "a.txt": "hit\n",
+        "i": "hit\n",
+        "y.txt": "hit\n",
+        "whatx.txt": "hit\n",
+        "starry.txt": "hit\n",
+    }
     put(tmp_path, {**{f"d/{other}": text for other, text in others.items()}, f"d/{name}": "hit\n"})
     for case_sensitive in (True, False):
-        found = await call(tmp_path, "glob", {"pattern": name, "dir_path": "d", "case_sensitive": case_sensitive})
+        found = await call(
+            tmp_path, "glob", {"pattern": name, "dir_path": "d", "case_sensitive": case_sensitive}
+        )
         assert found.splitlines()[1:] == [f"{tmp_path}/d/{name}"]
-    found = await call(tmp_path, "grep_search", {"pattern": "hit", "dir_path": "d", "include_pattern": name, "names_only": True})
+    found = await call(
+        tmp_path,
+        "grep_search",
+        {"pattern": "hit", "dir_path": "d", "include_pattern": name, "names_only": True},
+    )
     assert found.splitlines()[1:] == [name]
     assert "hit" in await call(tmp_path, "read_many_files", {"include": [f"d/{name}"]})
 

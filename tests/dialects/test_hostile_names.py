@@ -1,4 +1,6 @@
-"""A name of a file is on one line of a result, whatever characters it has: a line break in it makes no line that a model would read."""
+"""A name of a file is on one line of a result, whatever characters it has:
+a line break in it makes no line that a model would read.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,12 @@ CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("dialect", "name", "arguments"), CALLS, ids=[f"{dialect}-{name}" for dialect, name, _ in CALLS])
-async def test_a_name_makes_no_line_of_its_own(tmp_path: Path, dialect: str, name: str, arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "name", "arguments"), CALLS, ids=[f"{dialect}-{name}" for dialect, name, _ in CALLS]
+)
+async def test_a_name_makes_no_line_of_its_own(
+    tmp_path: Path, dialect: str, name: str, arguments: dict[str, Any]
+) -> None:
     for one in NAMES:
         (tmp_path / one).write_text("foo\n")
     real = {key: str(tmp_path) if value == ROOT else value for key, value in arguments.items()}

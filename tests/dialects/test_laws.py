@@ -1,4 +1,6 @@
-"""Every dialect: there and back is the identity, every documented tool is accounted for, every schema is one for every provider."""
+"""Every dialect: there and back is the identity, every documented tool is accounted for,
+every schema is one for every provider.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from nbtools.dialects.dialect import CallContext
 from tests.dialects.laws import DIALECTS, DOCUMENTED, MODELS, arguments_of, is_call, same_call
 from tests.examples import examples
 
-SPELLINGS = [pytest.param(one, spelling, id=f"{one.name}-{spelling.params.__name__}") for one in DIALECTS for spelling in one.mappings]
+SPELLINGS = [
+    pytest.param(one, spelling, id=f"{one.name}-{spelling.params.__name__}")
+    for one in DIALECTS
+    for spelling in one.mappings
+]
 PROVIDERS: tuple[Provider, ...] = ("gemini", "anthropic", "openai", "mcp")
 quickly = settings(max_examples=examples(25), deadline=None, database=None)
 
@@ -26,10 +32,13 @@ quickly = settings(max_examples=examples(25), deadline=None, database=None)
 @pytest.mark.parametrize(("agent", "spelling"), [one for one in SPELLINGS if not one.values[1].former])
 @quickly
 @given(data=st.data())
-def test_a_translated_call_can_be_translated_back(agent: Dialect, spelling: ToolMapping, data: st.DataObject) -> None:
+def test_a_translated_call_can_be_translated_back(
+    agent: Dialect, spelling: ToolMapping, data: st.DataObject
+) -> None:
     """Spoken → canonical → spoken → canonical: an agent can say whatever its own calls mean.
 
-    A parameter of a former version is read, and is not in the schema: what it means may be something that no call can say today.
+    A parameter of a former version is read, and is not in the schema:
+    what it means may be something that no call can say today.
     """
     arguments = data.draw(arguments_of(spelling.params))
     try:
@@ -48,13 +57,19 @@ def test_a_translated_call_can_be_translated_back(agent: Dialect, spelling: Tool
 @pytest.mark.parametrize(("agent", "spelling"), SPELLINGS)
 @quickly
 @given(data=st.data())
-def test_the_way_there_and_back_of_each_spelling(agent: Dialect, spelling: ToolMapping, data: st.DataObject) -> None:
-    """Canonical → translated → canonical is the identity wherever a translation exists, and it fits the schema of the model."""
+def test_the_way_there_and_back_of_each_spelling(
+    agent: Dialect, spelling: ToolMapping, data: st.DataObject
+) -> None:
+    """Canonical → translated → canonical is the identity wherever a translation exists,
+    and it fits the schema of the model.
+    """
     arguments = data.draw(arguments_of(MODELS[spelling.tool]))
     spoken = spelling.params.from_canonical(arguments) if is_call(spelling.tool, arguments) else None
     if spoken is not None:
         assert validate(schema_of(spelling.params), spoken) == []
-        folder = str(arguments.get("path") or ".") if agent.carries_folder and spelling.tool == "shell" else "."
+        folder = (
+            str(arguments.get("path") or ".") if agent.carries_folder and spelling.tool == "shell" else "."
+        )
         read = spelling.params.model_validate(spoken, context=CallContext("", lambda: folder))
         assert same_call(spelling.tool, read.to_canonical(), arguments)
 
@@ -76,7 +91,9 @@ def test_it_means_a_tool_that_is_there(agent: Dialect, spelling: ToolMapping) ->
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize(("agent", "spelling"), SPELLINGS)
-def test_its_schema_is_one_for_every_provider(agent: Dialect, spelling: ToolMapping, provider: Provider) -> None:
+def test_its_schema_is_one_for_every_provider(
+    agent: Dialect, spelling: ToolMapping, provider: Provider
+) -> None:
     schema = sanitize_schema(schema_of(spelling.params), provider)
     Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"

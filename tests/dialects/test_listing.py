@@ -31,8 +31,12 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def pages(session: Session, name: str, mapping: ToolMapping) -> AsyncIterator[str]:
-    """Lists page after page, by the page parameter that the tool declares, until a page names no new entry."""
-    folder = next(key for key in ("uri", "dir_path", "path") if key in mapping.params.model_json_schema()["properties"])
+    """Lists page after page, by the page parameter that the tool declares,
+    until a page names no new entry.
+    """
+    folder = next(
+        key for key in ("uri", "dir_path", "path") if key in mapping.params.model_json_schema()["properties"]
+    )
     for page in range(1, COUNT):
         paged = {"page_number": str(page)} if "page_number" in mapping.params.model_fields else {}
         result = await session.call(name, {folder: ".", **paged})

@@ -26,9 +26,13 @@ MAPPINGS = [
     for agent in DIALECTS
     for mapping in agent.mappings
 ]
-PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-NOTEBOOK = '{"cells": [{"cell_type": "code", "id": "c1", "source": "1", "metadata": {}, "outputs": [], "execution_count": null}], \
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+NOTEBOOK = (
+    '{"cells": [{"cell_type": "code", "id": "c1", "source": "1", "metadata": {}, "outputs": [], "execution_count": null}], \
 "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+)
 FILES: Mapping[str, str | bytes] = {
     "alpha.txt": "zeta 1\nzeta 2\nzeta 2\nomega\n",
     "deep/beta.txt": "zeta\n" * 3_000,
@@ -73,7 +77,15 @@ TEXTS = (
         "**/*.txt",
         "{a",
     ),
-    *("1", "c1", "99", "1-5", "5-1", "https://127.0.0.1/", "*** Begin Patch\n*** Update File: alpha.txt\n@@\n-psi\n+chi\n*** End Patch\n"),
+    *(
+        "1",
+        "c1",
+        "99",
+        "1-5",
+        "5-1",
+        "https://127.0.0.1/",
+        "*** Begin Patch\n*** Update File: alpha.txt\n@@\n-psi\n+chi\n*** End Patch\n",
+    ),
     "<<<<<<< ORIGINAL\npsi\n=======\nchi\n>>>>>>> UPDATED\n",
     "<<<<<<< ORIGINAL\nzeta 2\n=======\nchi\n>>>>>>> UPDATED\n>>>>>>> UPDATED\n",
     "*** Begin Patch\n*** Delete File: gone.txt\n*** End Patch\n",
@@ -81,7 +93,11 @@ TEXTS = (
 COMMANDS = ("true", "echo zeta", "exit 3", "seq 30000", "", "a\0b", "echo $API_KEY; false", "(")
 NUMBERS = (-1, 0, 1, 2, 5, 99, 5_000, 10**7)
 quickly = settings(
-    max_examples=examples(20), deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(20),
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 
@@ -103,7 +119,9 @@ def values(schema: Mapping[str, Any], defs: Mapping[str, Any], name: str = "") -
         "array": (["echo", "zeta"], ["false"], []),
     }
     choices = (
-        schema.get("enum") or [schema["const"]] if "const" in schema or "enum" in schema else pools.get(schema.get("type", ""), (None,))
+        schema.get("enum") or [schema["const"]]
+        if "const" in schema or "enum" in schema
+        else pools.get(schema.get("type", ""), (None,))
     )
     return st.sampled_from(choices)
 
@@ -113,19 +131,24 @@ def objects(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> st.SearchStra
     required = [name for name in schema.get("required", ()) if name in properties]
     fields = {name: values(one, defs, name) for name, one in properties.items()}
     return st.fixed_dictionaries(
-        {name: fields[name] for name in required}, optional={name: fields[name] for name in properties if name not in required}
+        {name: fields[name] for name in required},
+        optional={name: fields[name] for name in properties if name not in required},
     )
 
 
 def calls_of(mapping: ToolMapping) -> st.SearchStrategy[dict[str, Any]]:
-    """Returns arguments of the declared shape; some lack a parameter or have a wrong type or an unknown name."""
+    """Returns arguments of the declared shape;
+    some lack a parameter or have a wrong type or an unknown name.
+    """
     schema = schema_of(mapping.params)
     right = objects(schema, schema.get("$defs", {}))
     names = sorted(schema.get("properties", {})) or ["nothing"]
     wrong = st.tuples(right, st.sampled_from(names), st.sampled_from([[], {}, 1.5, "x", None, True])).map(
         lambda drawn: {**drawn[0], drawn[1]: drawn[2]}
     )
-    lacking = st.tuples(right, st.sampled_from(names)).map(lambda drawn: {key: value for key, value in drawn[0].items() if key != drawn[1]})
+    lacking = st.tuples(right, st.sampled_from(names)).map(
+        lambda drawn: {key: value for key, value in drawn[0].items() if key != drawn[1]}
+    )
     unknown = right.map(lambda drawn: {**drawn, "surplus": 1})
     return st.one_of(right, right, right, wrong, lacking, unknown)
 
@@ -153,7 +176,14 @@ def _texts(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize(("agent", "mapping"), MAPPINGS)
 def test_replies_name_what_the_model_has(tmp_path: Path, agent: Dialect, mapping: ToolMapping) -> None:
     put(tmp_path, FILES)
-    own = {mapping.name, *(name for one in agent.by_name[mapping.name] for name in (*names_in(one.params), *words_in(one.params)))}
+    own = {
+        mapping.name,
+        *(
+            name
+            for one in agent.by_name[mapping.name]
+            for name in (*names_in(one.params), *words_in(one.params))
+        ),
+    }
     if mapping.name in MODELS:  # a former name that is canonical, too: canonical parameters are accepted
         own |= names_in(MODELS[mapping.name])
     loop = asyncio.new_event_loop()
@@ -181,7 +211,9 @@ async def test_a_missing_parameter_is_named(tmp_path: Path, agent: Dialect, mapp
     required = schema_of(mapping.params).get("required", ())
     async with Session(tmp_path, dialect=agent.name, policy=Policy(mode="yolo")) as session:
         result = await session.call(mapping.name, {})
-    assert not required or any(re.search(rf"\b{re.escape(name)}\b", text_of(result)) for name in required), text_of(result)
+    assert not required or any(re.search(rf"\b{re.escape(name)}\b", text_of(result)) for name in required), (
+        text_of(result)
+    )
 
 
 def test_the_names_are_found_where_messages_name_them() -> None:

@@ -26,12 +26,20 @@ PROVIDERS: tuple[Provider, ...] = ("gemini", "anthropic", "openai", "mcp")
 SANDBOX = pytest.mark.skipif(isinstance(bubblewrap(), str), reason="needs bubblewrap")
 NOTES = {
     "cannot be undone": ("touch new", Settings(snapshot_files=1), "its changes cannot be undone"),
-    "cannot be undone, and fails": ("touch new; exit 3", Settings(snapshot_files=1), "its changes cannot be undone"),
+    "cannot be undone, and fails": (
+        "touch new; exit 3",
+        Settings(snapshot_files=1),
+        "its changes cannot be undone",
+    ),
     "variables withheld": ("echo 401 unauthorized; exit 1", Settings(), "NBTOOLS_TEST_TOKEN"),
 }
 IN_SANDBOX = {
     "sandbox": ("touch /etc/new || exit 4", Settings(sandbox="required"), "In a sandbox"),
-    "sandbox, protected file created": ("mkdir -p .vscode; touch .vscode/x", Settings(sandbox="required"), "the command created"),
+    "sandbox, protected file created": (
+        "mkdir -p .vscode; touch .vscode/x",
+        Settings(sandbox="required"),
+        "the command created",
+    ),
 }
 CASES = [
     *(pytest.param(*case, id=name) for name, case in NOTES.items()),
@@ -42,7 +50,13 @@ CASES = [
 async def run(root: Path, dialect: str, command: str, settings: Settings) -> ToolResult:
     for name in ("a", "b"):
         (root / name).write_text("x")
-    async with Session(root, dialect=dialect, policy=Policy(mode="yolo"), confirmer=ScriptedConfirmer(ONCE), settings=settings) as session:
+    async with Session(
+        root,
+        dialect=dialect,
+        policy=Policy(mode="yolo"),
+        confirmer=ScriptedConfirmer(ONCE),
+        settings=settings,
+    ) as session:
         name, arguments = CALLS[dialect](command)
         return await session.call(name, arguments)
 
@@ -50,7 +64,12 @@ async def run(root: Path, dialect: str, command: str, settings: Settings) -> Too
 @pytest.mark.parametrize("dialect", dialect_names())
 @pytest.mark.parametrize(("command", "settings", "words"), CASES)
 async def test_every_note_reaches_the_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str, command: str, settings: Settings, words: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    dialect: str,
+    command: str,
+    settings: Settings,
+    words: str,
 ) -> None:
     monkeypatch.setenv("NBTOOLS_TEST_TOKEN", "x" * 20)
     result = await run(tmp_path, dialect, command, settings)

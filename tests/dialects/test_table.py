@@ -17,7 +17,16 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_names_parameters_and_reasons_are_in_it() -> None:
     spellings = (ToolMapping("Look", "read", Read, former=True), ToolMapping("Read", "read", Read))
-    page = table([Dialect("other", spellings, (UnsupportedTool("Fly", "It has no wings."),), differences=("`Look` never blinks.",))])
+    page = table(
+        [
+            Dialect(
+                "other",
+                spellings,
+                (UnsupportedTool("Fly", "It has no wings."),),
+                differences=("`Look` never blinks.",),
+            )
+        ]
+    )
     assert "| `read` | `Read`, *`Look`* |" in page
     assert "| `Read` | `read` | `file_path`, `offset?`, `limit?`, `pages?` |" in page
     assert "- `Fly`: It has no wings." in page

@@ -1,4 +1,6 @@
-"""Void's calls: what they mean, what they do, and what its model reads.  They follow its public description, defects included."""
+"""Void's calls: what they mean, what they do, and what its model reads.
+They follow its public description, defects included.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,42 @@ def blocks(*pairs: tuple[str, str]) -> str:
     return "".join(f"<<<<<<< ORIGINAL\n{old}=======\n{new}>>>>>>> UPDATED\n" for old, new in pairs)
 
 
-def edit(title: str, text: str, before: str | bytes = CODE, after: str | bytes | None = None, **promised: Any) -> Case:
+def edit(
+    title: str, text: str, before: str | bytes = CODE, after: str | bytes | None = None, **promised: Any
+) -> Case:
     """One file ``a``, and blocks for it; without ``after`` it stays as it is."""
     arguments = {"uri": "a", "search_replace_blocks": text}
-    return Case(f"edit: {title}", "edit_file", arguments, {"a": before}, {"a": before if after is None else after}, **promised)
+    return Case(
+        f"edit: {title}",
+        "edit_file",
+        arguments,
+        {"a": before},
+        {"a": before if after is None else after},
+        **promised,
+    )
 
 
 READ = [
-    Case("read: all of a file", "read_file", {"uri": "a"}, {"a": LINES}, reply=f"{{root}}/a\n```\n{LINES}```"),
-    Case("read: by a whole path", "read_file", {"uri": "{root}/a"}, {"a": "x\n"}, reply="{root}/a\n```\nx\n```"),
-    Case("read: by an address", "read_file", {"uri": "file://{root}/a%20b"}, {"a b": "x\n"}, reply="{root}/a b\n```\nx\n```"),
-    Case("read: a path is not decoded", "read_file", {"uri": "a%20b"}, {"a%20b": "x\n", "a b": "y\n"}, reply="{root}/a%20b\n```\nx\n```"),
+    Case(
+        "read: all of a file", "read_file", {"uri": "a"}, {"a": LINES}, reply=f"{{root}}/a\n```\n{LINES}```"
+    ),
+    Case(
+        "read: by a whole path", "read_file", {"uri": "{root}/a"}, {"a": "x\n"}, reply="{root}/a\n```\nx\n```"
+    ),
+    Case(
+        "read: by an address",
+        "read_file",
+        {"uri": "file://{root}/a%20b"},
+        {"a b": "x\n"},
+        reply="{root}/a b\n```\nx\n```",
+    ),
+    Case(
+        "read: a path is not decoded",
+        "read_file",
+        {"uri": "a%20b"},
+        {"a%20b": "x\n", "a b": "y\n"},
+        reply="{root}/a%20b\n```\nx\n```",
+    ),
     Case(
         "read: an address of another machine",
         "read_file",
@@ -56,7 +83,13 @@ READ = [
         {"a": LINES},
         reply="{root}/a\n```\nline 3\nline 4\n```",
     ),
-    Case("read: lines as numbers", "read_file", {"uri": "a", "start_line": 9}, {"a": LINES}, reply="{root}/a\n```\nline 9\nline 10\n```"),
+    Case(
+        "read: lines as numbers",
+        "read_file",
+        {"uri": "a", "start_line": 9},
+        {"a": LINES},
+        reply="{root}/a\n```\nline 9\nline 10\n```",
+    ),
     Case(
         "read: a number is read off a text's beginning",
         "read_file",
@@ -74,7 +107,14 @@ READ = [
         )
         for value in ("", "null", "undefined", None, "0", -3, "x", True)
     ),
-    Case("read: more than 2,000 lines", "read_file", {"uri": "a"}, {"a": "x\n" * 3_000 + "end\n"}, parts=["end\n```"], absent=["(more"]),
+    Case(
+        "read: more than 2,000 lines",
+        "read_file",
+        {"uri": "a"},
+        {"a": "x\n" * 3_000 + "end\n"},
+        parts=["end\n```"],
+        absent=["(more"],
+    ),
     Case(
         "read: a page has 500,000 characters",
         "read_file",
@@ -119,7 +159,13 @@ READ = [
         code="invalid_tool_params",
         parts=["a has 10 lines", "start_line of at most 10"],
     ),
-    Case("read: a long line is whole", "read_file", {"uri": "a"}, {"a": "x" * 9_999}, reply="{root}/a\n```\n" + "x" * 9_999 + "\n```"),
+    Case(
+        "read: a long line is whole",
+        "read_file",
+        {"uri": "a"},
+        {"a": "x" * 9_999},
+        reply="{root}/a\n```\n" + "x" * 9_999 + "\n```",
+    ),
     Case(
         "read: a line longer than a page goes on, on the next page",
         "read_file",
@@ -127,15 +173,46 @@ READ = [
         {"a": "x" * 500_000 + "end\n"},
         reply="{root}/a\n```\nend\n```",
     ),
-    Case("read: no such file", "read_file", {"uri": "b.txt"}, {"a.txt": ""}, code="file_not_found", parts=["b.txt", "a.txt"]),
+    Case(
+        "read: no such file",
+        "read_file",
+        {"uri": "b.txt"},
+        {"a.txt": ""},
+        code="file_not_found",
+        parts=["b.txt", "a.txt"],
+    ),
     Case("read: a folder", "read_file", {"uri": "d"}, {"d/a": ""}, code="target_is_directory"),
-    Case("read: outside", "read_file", {"uri": "/etc/passwd"}, code="path_not_in_workspace", parts=["/etc/passwd is outside"]),
+    Case(
+        "read: outside",
+        "read_file",
+        {"uri": "/etc/passwd"},
+        code="path_not_in_workspace",
+        parts=["/etc/passwd is outside"],
+    ),
 ]
 
 WRONG = [
-    Case("wrong: nothing given", "read_file", {}, code="invalid_tool_params", reply=f"{NOT_RIGHT}uri is missing"),
-    Case("wrong: null", "read_file", {"uri": None}, code="invalid_tool_params", reply=f"{NOT_RIGHT}uri is null, and must be text"),
-    Case("wrong: no path", "read_file", {"uri": ""}, code="invalid_tool_params", reply=f"{NOT_RIGHT}uri is empty, and must be a path"),
+    Case(
+        "wrong: nothing given",
+        "read_file",
+        {},
+        code="invalid_tool_params",
+        reply=f"{NOT_RIGHT}uri is missing",
+    ),
+    Case(
+        "wrong: null",
+        "read_file",
+        {"uri": None},
+        code="invalid_tool_params",
+        reply=f"{NOT_RIGHT}uri is null, and must be text",
+    ),
+    Case(
+        "wrong: no path",
+        "read_file",
+        {"uri": ""},
+        code="invalid_tool_params",
+        reply=f"{NOT_RIGHT}uri is empty, and must be a path",
+    ),
     Case(
         "wrong: a number for text",
         "read_file",
@@ -182,16 +259,36 @@ WRONG = [
         )
     ),
     *(
-        Case(f"right: page {page!r} is the first", "ls_dir", {"uri": "", "page_number": page}, {"a": ""}, reply="{root}\n└── a")
+        Case(
+            f"right: page {page!r} is the first",
+            "ls_dir",
+            {"uri": "", "page_number": page},
+            {"a": ""},
+            reply="{root}\n└── a",
+        )
         for page in (0, "", None, "null", "undefined", 1, "1", "1.0", 1.0)
     ),
 ]
 
 LIST = [
-    Case("ls: folders, files", "ls_dir", {"uri": "{root}"}, {"a": "", "d/b": ""}, reply="{root}\n├── d/\n└── a"),
-    Case("ls: no path is the workspace, not the root of the disk", "ls_dir", {"uri": ""}, {"a": ""}, reply="{root}\n└── a"),
+    Case(
+        "ls: folders, files", "ls_dir", {"uri": "{root}"}, {"a": "", "d/b": ""}, reply="{root}\n├── d/\n└── a"
+    ),
+    Case(
+        "ls: no path is the workspace, not the root of the disk",
+        "ls_dir",
+        {"uri": ""},
+        {"a": ""},
+        reply="{root}\n└── a",
+    ),
     Case("ls: nothing given", "ls_dir", {}, {"a": ""}, reply="{root}\n└── a"),
-    Case("ls: ignored and hidden files, too", "ls_dir", {}, {".gitignore": "a\n", "a": ""}, parts=[".gitignore", "a"]),
+    Case(
+        "ls: ignored and hidden files, too",
+        "ls_dir",
+        {},
+        {".gitignore": "a\n", "a": ""},
+        parts=[".gitignore", "a"],
+    ),
     Case(
         "ls: 500 a page",
         "ls_dir",
@@ -206,11 +303,25 @@ LIST = [
         {f"d/{number:03}": "" for number in range(501)},
         reply="└── 500",
     ),
-    Case("ls: a page past the end", "ls_dir", {"page_number": "2"}, {"a": ""}, code="invalid_tool_params", parts=["There is no page 2"]),
     Case(
-        "ls: a file is an error, not a sentence", "ls_dir", {"uri": "a"}, {"a": ""}, code="path_is_not_a_directory", parts=["a is a file"]
+        "ls: a page past the end",
+        "ls_dir",
+        {"page_number": "2"},
+        {"a": ""},
+        code="invalid_tool_params",
+        parts=["There is no page 2"],
     ),
-    Case("ls: the name that descriptions give", "list_directory", {"uri": ""}, {"a": ""}, reply="{root}\n└── a"),
+    Case(
+        "ls: a file is an error, not a sentence",
+        "ls_dir",
+        {"uri": "a"},
+        {"a": ""},
+        code="path_is_not_a_directory",
+        parts=["a is a file"],
+    ),
+    Case(
+        "ls: the name that descriptions give", "list_directory", {"uri": ""}, {"a": ""}, reply="{root}\n└── a"
+    ),
     Case(
         "tree: all levels, folders of dependencies closed",
         "get_dir_tree",
@@ -220,7 +331,12 @@ LIST = [
         absent=["── y", "── x"],
     ),
     Case(
-        "tree: of a folder", "get_dir_tree", {"uri": "src"}, {"src/a": "", "b": ""}, parts=["Directory of {root}/src:", "a"], absent=["b"]
+        "tree: of a folder",
+        "get_dir_tree",
+        {"uri": "src"},
+        {"src/a": "", "b": ""},
+        parts=["Directory of {root}/src:", "a"],
+        absent=["b"],
     ),
     Case(
         "tree: what is left out is told",
@@ -248,10 +364,26 @@ SEARCH = [
         TREE,
         reply="{root}/.foo\n{root}/src/Foo_bar.py",
     ),
-    Case("names: letters apart", "search_pathnames_only", {"query": "f b"}, TREE, reply="{root}/src/fob.ts\n{root}/src/Foo_bar.py"),
-    Case("names: a slash is one of the path", "search_pathnames_only", {"query": "foob/x"}, TREE, reply="{root}/lib/foobar/x.js"),
     Case(
-        "names: what a glob means something by", "search_pathnames_only", {"query": "[a]*{"}, {"[a]*{": "", "a": ""}, reply="{root}/[a]*{"
+        "names: letters apart",
+        "search_pathnames_only",
+        {"query": "f b"},
+        TREE,
+        reply="{root}/src/fob.ts\n{root}/src/Foo_bar.py",
+    ),
+    Case(
+        "names: a slash is one of the path",
+        "search_pathnames_only",
+        {"query": "foob/x"},
+        TREE,
+        reply="{root}/lib/foobar/x.js",
+    ),
+    Case(
+        "names: what a glob means something by",
+        "search_pathnames_only",
+        {"query": "[a]*{"},
+        {"[a]*{": "", "a": ""},
+        reply="{root}/[a]*{",
     ),
     Case(
         "names: include_pattern works",
@@ -268,7 +400,11 @@ SEARCH = [
         reply="{root}/src/fob.ts\n{root}/src/Foo_bar.py",
     ),
     Case(
-        "names: null is no pattern", "search_pathnames_only", {"query": ".ts", "include_pattern": "null"}, TREE, reply="{root}/src/fob.ts"
+        "names: null is no pattern",
+        "search_pathnames_only",
+        {"query": ".ts", "include_pattern": "null"},
+        TREE,
+        reply="{root}/src/fob.ts",
     ),
     Case("names: none", "search_pathnames_only", {"query": "zz"}, TREE, reply="No files found."),
     Case(
@@ -286,7 +422,13 @@ SEARCH = [
         {f"a{number:03}": "" for number in range(501)},
         reply="{root}/a500",
     ),
-    Case("names: a page past the end", "search_pathnames_only", {"query": "a", "page_number": 9}, {"a": ""}, code="invalid_tool_params"),
+    Case(
+        "names: a page past the end",
+        "search_pathnames_only",
+        {"query": "a", "page_number": 9},
+        {"a": ""},
+        code="invalid_tool_params",
+    ),
     Case(
         "files: those with the text, ignored ones not",
         "search_for_files",
@@ -294,7 +436,13 @@ SEARCH = [
         TREE,
         reply="{root}/.foo\n{root}/src/Foo_bar.py\n{root}/src/fob.ts",
     ),
-    Case("files: plain text unless said", "search_for_files", {"query": "n.edle"}, TREE, reply="{root}/lib/foobar/x.js"),
+    Case(
+        "files: plain text unless said",
+        "search_for_files",
+        {"query": "n.edle"},
+        TREE,
+        reply="{root}/lib/foobar/x.js",
+    ),
     Case(
         "files: a regular expression",
         "search_for_files",
@@ -303,9 +451,19 @@ SEARCH = [
         reply="{root}/lib/foobar/x.js",
     ),
     Case(
-        "files: anything but true is no", "search_for_files", {"query": "n.edle", "is_regex": "yes"}, TREE, reply="{root}/lib/foobar/x.js"
+        "files: anything but true is no",
+        "search_for_files",
+        {"query": "n.edle", "is_regex": "yes"},
+        TREE,
+        reply="{root}/lib/foobar/x.js",
     ),
-    Case("files: none", "search_for_files", {"query": "zz", "search_in_folder": ""}, TREE, reply="No files found."),
+    Case(
+        "files: none",
+        "search_for_files",
+        {"query": "zz", "search_in_folder": ""},
+        TREE,
+        reply="No files found.",
+    ),
     Case(
         "files: a wrong expression",
         "search_for_files",
@@ -349,7 +507,13 @@ SEARCH = [
         {"a": "abc\nbc\n"},
         reply="Line 2:\n```\nbc\n```",
     ),
-    Case("in a file: no hit is said", "search_in_file", {"uri": "a", "query": "zz"}, {"a": "x"}, reply="No lines of {root}/a match."),
+    Case(
+        "in a file: no hit is said",
+        "search_in_file",
+        {"uri": "a", "query": "zz"},
+        {"a": "x"},
+        reply="No lines of {root}/a match.",
+    ),
     Case(
         "in a file: a folder's files are told",
         "search_in_file",
@@ -374,8 +538,20 @@ FILES = [
         after={"d/e/a": ""},
         reply="URI {root}/d/e/a successfully created.",
     ),
-    Case("create: a folder", "create_file_or_folder", {"uri": "{root}/d/"}, reply="URI {root}/d successfully created."),
-    Case("create: a folder that is there", "create_file_or_folder", {"uri": "d/"}, {"d/a": ""}, {"d/a": ""}, parts=["is there already"]),
+    Case(
+        "create: a folder",
+        "create_file_or_folder",
+        {"uri": "{root}/d/"},
+        reply="URI {root}/d successfully created.",
+    ),
+    Case(
+        "create: a folder that is there",
+        "create_file_or_folder",
+        {"uri": "d/"},
+        {"d/a": ""},
+        {"d/a": ""},
+        parts=["is there already"],
+    ),
     Case(
         "create: nothing is overwritten",
         "create_file_or_folder",
@@ -392,7 +568,14 @@ FILES = [
         {"a": "x"},
         code="attempt_to_create_existing_file",
     ),
-    Case("delete: a file", "delete_file_or_folder", {"uri": "a"}, {"a": "x"}, {"a": None}, reply="URI {root}/a successfully deleted."),
+    Case(
+        "delete: a file",
+        "delete_file_or_folder",
+        {"uri": "a"},
+        {"a": "x"},
+        {"a": None},
+        reply="URI {root}/a successfully deleted.",
+    ),
     Case(
         "delete: a full folder has to be meant",
         "delete_file_or_folder",
@@ -434,25 +617,60 @@ FILES = [
         after={"d/a": "y\n"},
         reply="Change successfully made to {root}/d/a.",
     ),
-    Case("rewrite: a folder", "rewrite_file", {"uri": "d/", "new_content": ""}, after={"d": None}, code="target_is_directory"),
-    Case("rewrite: CRLF stays", "rewrite_file", {"uri": "a", "new_content": "x\nz\n"}, {"a": "x\r\ny\r\n"}, {"a": b"x\r\nz\r\n"}),
-    Case("write_file, a name that descriptions give", "write_file", {"uri": "a", "content": "y"}, {"a": "x"}, {"a": "y"}),
+    Case(
+        "rewrite: a folder",
+        "rewrite_file",
+        {"uri": "d/", "new_content": ""},
+        after={"d": None},
+        code="target_is_directory",
+    ),
+    Case(
+        "rewrite: CRLF stays",
+        "rewrite_file",
+        {"uri": "a", "new_content": "x\nz\n"},
+        {"a": "x\r\ny\r\n"},
+        {"a": b"x\r\nz\r\n"},
+    ),
+    Case(
+        "write_file, a name that descriptions give",
+        "write_file",
+        {"uri": "a", "content": "y"},
+        {"a": "x"},
+        {"a": "y"},
+    ),
 ]
 
 LAST = blocks(("last\n", "end\n"))
 FAIL = {"code": "edit_no_occurrence_found"}
 EDIT = [
-    edit("a line", blocks(("    x = 1\n", "    x = 2\n")), after=CODE.replace("= 1", "= 2"), reply="Change successfully made to {root}/a."),
+    edit(
+        "a line",
+        blocks(("    x = 1\n", "    x = 2\n")),
+        after=CODE.replace("= 1", "= 2"),
+        reply="Change successfully made to {root}/a.",
+    ),
     edit(
         "several blocks in any order",
         blocks(("last\n", "end\n"), ("def f():\n", "def g():\n")),
         after=CODE.replace("last", "end").replace("f()", "g()"),
     ),
-    edit("prose and fences around blocks", f"Here it is:\n```\n{LAST}```\nDone.", after=CODE.replace("last", "end")),
+    edit(
+        "prose and fences around blocks",
+        f"Here it is:\n```\n{LAST}```\nDone.",
+        after=CODE.replace("last", "end"),
+    ),
     edit("a file's name around blocks is prose", f"b\n{LAST}", after=CODE.replace("last", "end")),
     edit("LF finds CRLF, which stays", blocks(("x\ny\n", "x\nz\n")), b"x\r\ny\r\n", b"x\r\nz\r\n"),
-    edit("blocks with CRLF", blocks(("last\n", "end\n")).replace("\n", "\r\n"), after=CODE.replace("last", "end")),
-    edit("blanks behind a marker", blocks(("last\n", "end\n")).replace("=======", "======= "), after=CODE.replace("last", "end")),
+    edit(
+        "blocks with CRLF",
+        blocks(("last\n", "end\n")).replace("\n", "\r\n"),
+        after=CODE.replace("last", "end"),
+    ),
+    edit(
+        "blanks behind a marker",
+        blocks(("last\n", "end\n")).replace("=======", "======= "),
+        after=CODE.replace("last", "end"),
+    ),
     edit(
         "the first of several is not taken in silence",
         blocks(("x\n", "y\n")),
@@ -461,7 +679,13 @@ EDIT = [
         parts=["2 times (lines 1, 3)"],
     ),
     edit("all or nothing", blocks(("last\n", "end\n"), ("nowhere at all\n", "y\n")), **FAIL),
-    edit("overlap", blocks(("x\ny\n", "1\n"), ("y\nz\n", "2\n")), "x\ny\nz\n", code="edit_preparation_failure", parts=["overlap"]),
+    edit(
+        "overlap",
+        blocks(("x\ny\n", "1\n"), ("y\nz\n", "2\n")),
+        "x\ny\nz\n",
+        code="edit_preparation_failure",
+        parts=["overlap"],
+    ),
     edit(
         "a part of a line keeps the rest",
         blocks(("x = 1\n", "x = 2\n")),
@@ -478,14 +702,35 @@ EDIT = [
         code="invalid_tool_params",
         parts=["not finished"],
     ),
-    edit("a block that breaks off in ORIGINAL", "<<<<<<< ORIGINAL\nfoo bar\n", code="invalid_tool_params", parts=["not finished"]),
-    edit("no divider", "<<<<<<< ORIGINAL\nlast\n>>>>>>> UPDATED\n", code="invalid_tool_params", parts=["no ======= line"]),
-    edit("an empty ORIGINAL does not take the first line", blocks(("", "x\n")), code="invalid_tool_params", parts=["old text is empty"]),
+    edit(
+        "a block that breaks off in ORIGINAL",
+        "<<<<<<< ORIGINAL\nfoo bar\n",
+        code="invalid_tool_params",
+        parts=["not finished"],
+    ),
+    edit(
+        "no divider",
+        "<<<<<<< ORIGINAL\nlast\n>>>>>>> UPDATED\n",
+        code="invalid_tool_params",
+        parts=["no ======= line"],
+    ),
+    edit(
+        "an empty ORIGINAL does not take the first line",
+        blocks(("", "x\n")),
+        code="invalid_tool_params",
+        parts=["old text is empty"],
+    ),
     edit("an empty ORIGINAL fills an empty file", blocks(("", "x\n")), "", "x\n"),
     edit("a blank ORIGINAL fills an empty file", blocks(("\n", "x\n")), "", "x\n"),
     edit("a blank ORIGINAL fills a blank file", blocks(("  \n\n", "x\n")), "\n \n", "x\n"),
     edit("a blank ORIGINAL does not take the first line", blocks(("\n", "x\n")), "a\n", **FAIL),
-    edit("a blank ORIGINAL is no part of a line", blocks(("   \n", "x\n")), "a\n    b\n", parts=["is blank"], **FAIL),
+    edit(
+        "a blank ORIGINAL is no part of a line",
+        blocks(("   \n", "x\n")),
+        "a\n    b\n",
+        parts=["is blank"],
+        **FAIL,
+    ),
     edit("a blank line that is there is a line", blocks(("\n", "x\n")), "a\n\nb\n", "a\nx\nb\n"),
     edit(
         "seven equals signs in ORIGINAL",
@@ -516,7 +761,10 @@ EDIT = [
     ),
     edit(
         "text in the lines of markers, outside of the block",
-        "".join(f"{before}{blocks(pair)[:-1]}``` " for before, pair in [("1. ", ("x = 1\n", "x = 2\n")), ("2. ", ("last\n", "end\n"))]),
+        "".join(
+            f"{before}{blocks(pair)[:-1]}``` "
+            for before, pair in [("1. ", ("x = 1\n", "x = 2\n")), ("2. ", ("last\n", "end\n"))]
+        ),
         after=CODE.replace("x = 1", "x = 2").replace("last", "end"),
     ),
     edit(
@@ -525,10 +773,15 @@ EDIT = [
         code="invalid_tool_params",
         parts=["ends no block", "rewrite_file"],
     ),
-    edit("a description may name the markers", f"<<<<<<< ORIGINAL to >>>>>>> UPDATED:\n{LAST}", after=CODE.replace("last", "end")),
+    edit(
+        "a description may name the markers",
+        f"<<<<<<< ORIGINAL to >>>>>>> UPDATED:\n{LAST}",
+        after=CODE.replace("last", "end"),
+    ),
     edit(
         "an indented block is not passed over",
-        blocks(("last\n", "end\n")) + "".join(f"  {line}\n" for line in blocks(("x = 1\n", "x = 2\n")).splitlines()),
+        blocks(("last\n", "end\n"))
+        + "".join(f"  {line}\n" for line in blocks(("x = 1\n", "x = 2\n")).splitlines()),
         code="invalid_tool_params",
         parts=["line 6"],
     ),
@@ -556,8 +809,18 @@ EDIT = [
         "indentation\n",
         reply="Change successfully made to {root}/a.",
     ),
-    edit("nowhere", blocks(("nowhere at all\n", "x\n")), parts=["a, block 1: the old text is not in it", "Read the file"], **FAIL),
-    edit("no blocks", "x = 2", code="invalid_tool_params", parts=["No Search/Replace blocks were received!", "<<<<<<< ORIGINAL"]),
+    edit(
+        "nowhere",
+        blocks(("nowhere at all\n", "x\n")),
+        parts=["a, block 1: the old text is not in it", "Read the file"],
+        **FAIL,
+    ),
+    edit(
+        "no blocks",
+        "x = 2",
+        code="invalid_tool_params",
+        parts=["No Search/Replace blocks were received!", "<<<<<<< ORIGINAL"],
+    ),
     edit("nothing", "", code="invalid_tool_params", parts=["No Search/Replace blocks were received!"]),
     Case(
         "edit: a patch of another kind and file",
@@ -592,16 +855,38 @@ EDIT = [
 ]
 
 COMMANDS = [
-    Case("run: output and exit code", "run_command", {"command": "echo hi"}, reply="$ echo hi\nhi\n(exit code 0)"),
     Case(
-        "run: an exit code is no error", "run_command", {"command": "echo no >&2; exit 3"}, reply="$ echo no >&2; exit 3\nno\n(exit code 3)"
+        "run: output and exit code",
+        "run_command",
+        {"command": "echo hi"},
+        reply="$ echo hi\nhi\n(exit code 0)",
+    ),
+    Case(
+        "run: an exit code is no error",
+        "run_command",
+        {"command": "echo no >&2; exit 3"},
+        reply="$ echo no >&2; exit 3\nno\n(exit code 3)",
     ),
     Case("run: no output", "run_command", {"command": "true"}, parts=["$ true\n", "(exit code 0)"]),
-    Case("run: in a folder", "run_command", {"command": "pwd", "cwd": "d"}, {"d/a": ""}, parts=["{root}/d\n"]),
-    Case("run: null is no folder", "run_command", {"command": "pwd", "cwd": "null"}, parts=["$ pwd\n{root}\n"]),
-    Case("run: a folder that is not there", "run_command", {"command": "pwd", "cwd": "d"}, code="file_not_found"),
+    Case(
+        "run: in a folder", "run_command", {"command": "pwd", "cwd": "d"}, {"d/a": ""}, parts=["{root}/d\n"]
+    ),
+    Case(
+        "run: null is no folder", "run_command", {"command": "pwd", "cwd": "null"}, parts=["$ pwd\n{root}\n"]
+    ),
+    Case(
+        "run: a folder that is not there",
+        "run_command",
+        {"command": "pwd", "cwd": "d"},
+        code="file_not_found",
+    ),
     Case("run: a signal", "run_command", {"command": "kill -9 $$"}, parts=["SIGKILL"]),
-    Case("run: colours are not for the model", "run_command", {"command": r"printf '\033[31mred\033[0m\n'"}, parts=["\nred\n"]),
+    Case(
+        "run: colours are not for the model",
+        "run_command",
+        {"command": r"printf '\033[31mred\033[0m\n'"},
+        parts=["\nred\n"],
+    ),
     Case(
         "run: each has its own shell",
         "run_command",
@@ -609,14 +894,21 @@ COMMANDS = [
         first=[("run_command", {"command": "X=1"})],
         parts=["\n[]\n"],
     ),
-    Case("run: an id that is of no effect", "run_command", {"command": "echo hi", "terminal_id": "7"}, parts=["hi"]),
+    Case(
+        "run: an id that is of no effect",
+        "run_command",
+        {"command": "echo hi", "terminal_id": "7"},
+        parts=["hi"],
+    ),
     Case(
         "run: long output has both ends",
         "run_command",
         {"command": "seq 100000"},
         parts=["\n1\n2\n", "omitted", "\n100000\n(exit code 0)"],
     ),
-    Case("run: nothing", "run_command", {"command": ""}, code="invalid_tool_params", parts=["command is empty"]),
+    Case(
+        "run: nothing", "run_command", {"command": ""}, code="invalid_tool_params", parts=["command is empty"]
+    ),
     Case(
         "terminal: opened",
         "open_persistent_terminal",
@@ -641,8 +933,18 @@ COMMANDS = [
         code="invalid_tool_params",
         parts=["Terminal '4' does not exist", "open_persistent_terminal"],
     ),
-    Case("terminal: none to close", "kill_persistent_terminal", {"persistent_terminal_id": "4"}, code="invalid_tool_params"),
-    Case("terminal: a folder that is not there", "open_persistent_terminal", {"cwd": "d"}, code="file_not_found"),
+    Case(
+        "terminal: none to close",
+        "kill_persistent_terminal",
+        {"persistent_terminal_id": "4"},
+        code="invalid_tool_params",
+    ),
+    Case(
+        "terminal: a folder that is not there",
+        "open_persistent_terminal",
+        {"cwd": "d"},
+        code="file_not_found",
+    ),
 ]
 
 OTHERS = [
@@ -653,7 +955,13 @@ OTHERS = [
         before={"a.py": "x = 1\nif x\n    y\n"},
         reply="Error 1:\nLines Affected: 2-2\nError message:(error) SyntaxError: expected ':'",
     ),
-    Case("lint: none in JSON", "read_lint_errors", {"uri": "a.json"}, before={"a.json": "{}"}, reply="No lint errors found."),
+    Case(
+        "lint: none in JSON",
+        "read_lint_errors",
+        {"uri": "a.json"},
+        before={"a.json": "{}"},
+        reply="No lint errors found.",
+    ),
     Case(
         "lint: what to run for more",
         "read_lint_errors",
@@ -683,9 +991,17 @@ OTHERS = [
         before={"a": "a\n"},
         after={"a": "a\n"},
         code="execution_failed",
-        parts=["create_search_replace_blocks needs a model to write it, and none is set. Set one: agent.model ="],
+        parts=[
+            "create_search_replace_blocks needs a model to write it, and none is set. Set one: agent.model ="
+        ],
     ),
-    Case("unknown: the nearest names", "read_fil", {}, code="tool_not_registered", parts=["Tool read_fil is not available.", "read_file"]),
+    Case(
+        "unknown: the nearest names",
+        "read_fil",
+        {},
+        code="tool_not_registered",
+        parts=["Tool read_fil is not available.", "read_file"],
+    ),
     Case("a canonical name is understood, too", "write", {"path": "a", "content": "x"}, after={"a": "x"}),
 ]
 
@@ -707,8 +1023,12 @@ async def test_links_are_marked(tmp_path: Path) -> None:
     assert tree.count("(symbolic link)") == 2
 
 
-@pytest.mark.parametrize(("letter", "length"), [("x", 99_000), ("x", 400_000), ("語", 99_000), ("語", 200_000), ("x", 3_000_000)])
-async def test_the_first_and_the_last_half_of_100_000_characters(tmp_path: Path, letter: str, length: int) -> None:
+@pytest.mark.parametrize(
+    ("letter", "length"), [("x", 99_000), ("x", 400_000), ("語", 99_000), ("語", 200_000), ("x", 3_000_000)]
+)
+async def test_the_first_and_the_last_half_of_100_000_characters(
+    tmp_path: Path, letter: str, length: int
+) -> None:
     put(tmp_path, {"f": "".join(f"{number:06d}{letter * 93}\n" for number in range(length // 100))})
     async with Session(tmp_path, dialect="void", policy=Policy(mode="yolo")) as session:
         text = text_of(await session.call("run_command", {"command": "cat f"}))
@@ -739,8 +1059,12 @@ async def test_a_command_that_is_silent_is_ended_after_8_seconds(tmp_path: Path)
 async def test_a_terminal_id_may_be_a_number(tmp_path: Path, number: object) -> None:
     async with Session(tmp_path, dialect="void", policy=Policy(mode="yolo")) as session:
         await session.call("open_persistent_terminal", {})
-        ran = await session.call("run_persistent_command", {"command": "echo hi", "persistent_terminal_id": number})
-        looked = await session.call("run_persistent_command", {"command": "", "persistent_terminal_id": number})
+        ran = await session.call(
+            "run_persistent_command", {"command": "echo hi", "persistent_terminal_id": number}
+        )
+        looked = await session.call(
+            "run_persistent_command", {"command": "", "persistent_terminal_id": number}
+        )
         closed = await session.call("kill_persistent_terminal", {"persistent_terminal_id": number})
     assert ran.data.finished
     assert "(terminal 1 is open)" in text_of(looked), text_of(looked)
@@ -757,7 +1081,9 @@ async def test_a_terminal_keeps_its_state_and_goes_on(tmp_path: Path) -> None:
     put(tmp_path, {"d/a": ""})
 
     async def run(session: Session, command: str) -> str:
-        result = await session.call("run_persistent_command", {"command": command, "persistent_terminal_id": "1"})
+        result = await session.call(
+            "run_persistent_command", {"command": command, "persistent_terminal_id": "1"}
+        )
         assert result.ok, result
         return text_of(result)
 
@@ -776,7 +1102,9 @@ async def test_a_terminal_keeps_its_state_and_goes_on(tmp_path: Path) -> None:
         assert "(terminal 1 is open)" in later
         closed = await session.call("kill_persistent_terminal", {"persistent_terminal_id": "1"})
         assert text_of(closed) == "Successfully closed terminal 1."
-        gone = await session.call("run_persistent_command", {"command": "echo", "persistent_terminal_id": "1"})
+        gone = await session.call(
+            "run_persistent_command", {"command": "echo", "persistent_terminal_id": "1"}
+        )
         assert gone.error is not None
 
 
@@ -886,16 +1214,28 @@ _DAMAGE = (" ", "\t", "\r", "\n", "x", "<", ">", "```")
 
 @settings(max_examples=examples(600), deadline=None, database=None)
 @given(data=st.data())
-def test_a_marker_is_never_written_by_blocks(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_marker_is_never_written_by_blocks(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Whatever the texts of two blocks are, and wherever characters are lost or added."""
     root = tmp_path_factory.getbasetemp()
     (root / "f").write_text("a\nb\n  c\n\nd\n")
-    lines = st.lists(st.sampled_from(_BLOCK_LINES[:6]) if data.draw(st.booleans()) else st.sampled_from(_BLOCK_LINES), max_size=3)
-    text = blocks(*(("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in data.draw(lines))) for old in (["a"], ["  c"])))
+    lines = st.lists(
+        st.sampled_from(_BLOCK_LINES[:6]) if data.draw(st.booleans()) else st.sampled_from(_BLOCK_LINES),
+        max_size=3,
+    )
+    text = blocks(
+        *(
+            ("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in data.draw(lines)))
+            for old in (["a"], ["  c"])
+        )
+    )
     for _ in range(data.draw(st.integers(0, 2))):
         place = data.draw(st.integers(0, len(text) - 1))
         removed = data.draw(st.integers(0, 1))
-        text = text[:place] + ("" if removed else data.draw(st.sampled_from(_DAMAGE))) + text[place + removed :]
+        text = (
+            text[:place] + ("" if removed else data.draw(st.sampled_from(_DAMAGE))) + text[place + removed :]
+        )
     try:
         call = VOID.read("edit_file", {"uri": "f", "search_replace_blocks": text})
         planned = plan_patch(Workspace(root), read_patch(call.arguments["patch"], "f"), "blanks")
@@ -918,7 +1258,10 @@ def test_blocks_are_all_applied_whatever_is_between_them(
     olds = [f"line {number}\n" for number in range(len(news))]
     (root / "f").write_text("".join(olds))
     end = "\n" if newline else ""
-    text = "".join(f"{blocks((old, f'new {new}{end}'))[:-1]}{between}" for old, new, between in zip(olds, news, glue, strict=False))
+    text = "".join(
+        f"{blocks((old, f'new {new}{end}'))[:-1]}{between}"
+        for old, new, between in zip(olds, news, glue, strict=False)
+    )
     call = VOID.read("edit_file", {"uri": "f", "search_replace_blocks": text})
     planned = plan_patch(Workspace(root), read_patch(call.arguments["patch"], "f"), "blanks")
     assert planned.files[0].after == "".join(f"new {new}\n" for new in news).encode()

@@ -10,13 +10,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nbtools.core.result import DiffStat
-from nbtools.diff.line_diff import LineDiff, changed_spans, diff_stat, file_diff, file_diff_with_hunks, hunks, opcodes, unified
+from nbtools.diff.line_diff import (
+    LineDiff,
+    changed_spans,
+    diff_stat,
+    file_diff,
+    file_diff_with_hunks,
+    hunks,
+    opcodes,
+    unified,
+)
 from nbtools.diff.text_lines import split_lines
 from tests.examples import examples
 
-TEXT = st.lists(st.sampled_from(["a", "b", "", "  x", "c\r", "-", "+", "@@", "\\", "--- a"]), max_size=20).map("\n".join) | st.text(
-    alphabet="ab\n\r \t", max_size=60
-)
+TEXT = st.lists(
+    st.sampled_from(["a", "b", "", "  x", "c\r", "-", "+", "@@", "\\", "--- a"]), max_size=20
+).map("\n".join) | st.text(alphabet="ab\n\r \t", max_size=60)
 
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
@@ -51,7 +60,9 @@ def test_hunks_make_the_new_of_the_old(old, new, context):
 @example("", "a", "f.txt")
 @example("a\n", "", "f.txt")
 @example("a\r\nb\r\n", "a\r\nc\r\n", "f.txt")
-@pytest.mark.parametrize("program", [["patch", "-p1", "-s", "--binary"], ["git", "apply", "--whitespace=nowarn"]])
+@pytest.mark.parametrize(
+    "program", [["patch", "-p1", "-s", "--binary"], ["git", "apply", "--whitespace=nowarn"]]
+)
 def test_other_programs_take_the_diff(tmp_path_factory, program, old, new, name):
     if shutil.which(program[0]) is None:
         pytest.skip(f"{program[0]} is not installed")
@@ -127,7 +138,13 @@ def test_lines_with_little_in_common_have_no_spans():
 PIECES = st.lists(st.sampled_from(["a", "b", "\n", "\r\n", "\u00e4"]), max_size=40)
 
 
-@given(PIECES, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), st.sampled_from(["", "x", "y\n", "\nz\n"])), max_size=5))
+@given(
+    PIECES,
+    st.lists(
+        st.tuples(st.integers(0, 40), st.integers(0, 3), st.sampled_from(["", "x", "y\n", "\nz\n"])),
+        max_size=5,
+    ),
+)
 def test_only_the_changed_parts_need_to_be_compared(pieces, edits):
     """Hunks made from the changed parts turn one text into the other, as those of the whole texts do."""
     old = "".join(pieces)
@@ -139,7 +156,10 @@ def test_only_the_changed_parts_need_to_be_compared(pieces, edits):
             changes.append((start, end, len(text) - length))
             position = end
     new += old[position:]
-    for diff, parts in (file_diff_with_hunks("f", old, new, changes=changes), file_diff_with_hunks("f", old, new)):
+    for diff, parts in (
+        file_diff_with_hunks("f", old, new, changes=changes),
+        file_diff_with_hunks("f", old, new),
+    ):
         assert patched(old, parts) == split_lines(new)
         added, removed, *_ = LineDiff(old, new).counts()
         assert diff.diff_stat.model_added_lines - diff.diff_stat.model_removed_lines == added - removed

@@ -64,7 +64,13 @@ MANY = [f"line {i}" if i % 3 else "}" for i in range(50_000)]
         pytest.param(FEW, [CHANCE.randrange(50) for _ in range(20_000)], 20_000, 20_000, id="unrelated"),
         pytest.param(MANY, mutated(MANY, 500, CHANCE.random, CHANCE), 500, 500, id="large"),
         pytest.param(MANY, MANY[::-1], 50_000, 50_000, id="reversed"),
-        pytest.param(["w"], [CHANCE.randrange(3) for _ in range(10_000)] + ["w"] + [0] * 5000, 0, 15_000, id="one-in-many"),
+        pytest.param(
+            ["w"],
+            [CHANCE.randrange(3) for _ in range(10_000)] + ["w"] + [0] * 5000,
+            0,
+            15_000,
+            id="one-in-many",
+        ),
     ],
 )
 def test_inputs_that_machines_write(a, b, removed, added):

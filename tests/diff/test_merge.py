@@ -12,13 +12,17 @@ from nbtools.diff.merge import merge
 from nbtools.diff.text_lines import split_lines
 from tests.examples import examples
 
-ANY = st.lists(st.sampled_from(["a", "b", "", "c\r", "}"]), max_size=14).map("\n".join) | st.text(alphabet="ab\n\r", max_size=40)
+ANY = st.lists(st.sampled_from(["a", "b", "", "c\r", "}"]), max_size=14).map("\n".join) | st.text(
+    alphabet="ab\n\r", max_size=40
+)
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
 @st.composite
 def changed(draw, lines):
-    """Some lines replaced, deleted or added; the two sides draw new lines from the same few, so that they often add the same."""
+    """Some lines replaced, deleted or added;
+    the two sides draw new lines from the same few, so that they often add the same.
+    """
     made = []
     for line in [*lines, None]:
         what = draw(st.sampled_from(["keep"] * 6 + ["add", "replace", "delete"]))
@@ -42,7 +46,9 @@ def threes(draw):
 def by_git(folder, base, ours, theirs):
     for name, text in (("base", base), ("ours", ours), ("theirs", theirs)):
         (folder / name).write_bytes(text.encode())
-    done = subprocess.run(["git", "merge-file", "-p", "ours", "base", "theirs"], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(
+        ["git", "merge-file", "-p", "ours", "base", "theirs"], cwd=folder, capture_output=True, check=False
+    )
     assert 0 <= done.returncode < 128, done.stderr
     return done.stdout.decode(), done.returncode
 
@@ -74,7 +80,9 @@ def test_one_side_alone_is_taken_whole(base, other):
 def test_sides_are_equal_but_for_order(base, ours, theirs):
     one, other = merge(base, ours, theirs), merge(base, theirs, ours)
     assert one.clean == other.clean
-    assert [(c.base, c.ours, c.theirs) for c in one.conflicts] == [(c.base, c.theirs, c.ours) for c in other.conflicts]
+    assert [(c.base, c.ours, c.theirs) for c in one.conflicts] == [
+        (c.base, c.theirs, c.ours) for c in other.conflicts
+    ]
     if one.clean:
         assert one.text == other.text
 
@@ -112,9 +120,17 @@ def test_applying_only_one_sides_half_of_a_clean_merge_is_the_other_side(seed):
 
 
 def test_markers_are_labelled_and_end_as_the_lines_do():
-    merged = merge("a\r\nb\r\nc\r\n", "a\r\nX\r\nc\r\n", "a\r\nY\r\nc\r\n", our_label="before", their_label="the file now")
+    merged = merge(
+        "a\r\nb\r\nc\r\n",
+        "a\r\nX\r\nc\r\n",
+        "a\r\nY\r\nc\r\n",
+        our_label="before",
+        their_label="the file now",
+    )
     assert merged.text == "a\r\n<<<<<<< before\r\nX\r\n=======\r\nY\r\n>>>>>>> the file now\r\nc\r\n"
-    assert [(c.base, c.ours, c.theirs, c.merged) for c in merged.conflicts] == [((1, 2), (1, 2), (1, 2), (1, 6))]
+    assert [(c.base, c.ours, c.theirs, c.merged) for c in merged.conflicts] == [
+        ((1, 2), (1, 2), (1, 2), (1, 6))
+    ]
 
 
 def test_a_last_line_without_an_end_gets_one_before_a_marker():

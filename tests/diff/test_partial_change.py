@@ -19,7 +19,9 @@ def changes(draw: st.DrawFn) -> tuple[str, str]:
     old = draw(TEXTS)
     lines = old.splitlines(keepends=True)
     for at in sorted(draw(st.sets(st.integers(0, max(0, len(lines) - 1)), max_size=5)), reverse=True):
-        lines[at : at + draw(st.integers(0, 2))] = draw(st.lists(st.sampled_from(["new\n", "a\n", "other\n"]), max_size=2))
+        lines[at : at + draw(st.integers(0, 2))] = draw(
+            st.lists(st.sampled_from(["new\n", "a\n", "other\n"]), max_size=2)
+        )
     return old, "".join(lines)
 
 
@@ -56,7 +58,9 @@ def test_the_hunks_left_out_stay_as_they_are() -> None:
     old = "".join(f"line {number}\n" for number in range(40))
     new = old.replace("line 3\n", "three\n").replace("line 20\n", "").replace("line 36\n", "line 36\nmore\n")
     assert count_hunks(old, new) == 3
-    assert take_hunks(old, new, [True, False, True]) == old.replace("line 3\n", "three\n").replace("line 36\n", "line 36\nmore\n")
+    assert take_hunks(old, new, [True, False, True]) == old.replace("line 3\n", "three\n").replace(
+        "line 36\n", "line 36\nmore\n"
+    )
     with pytest.raises(ValueError, match="shorter"):
         take_hunks(old, new, [True, False])
 

@@ -1,4 +1,6 @@
-"""Kernels of the documentation's pages and of the course are forked from a process that has imported nbtools."""
+"""Kernels of the documentation's pages and of the course are forked from a process that has
+imported nbtools.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The blocks of the README and of the docs run as they stand: the cells of a page in one kernel, its scripts and commands by themselves."""
+"""The blocks of the README and of the docs run as they stand:
+the cells of a page in one kernel, its scripts and commands by themselves.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,17 @@ LOGS = {
     "runs/2.jsonl": SECOND,
 }
 RECORDS = 200
-"""So much of each log has every step that a page names; what is read, drawn and searched for secrets takes its time by the size."""
+"""So much of each log has every step that a page names;
+what is read, drawn and searched for secrets takes its time by the size.
+"""
 RECORDED_IN = "/Users/alisha/Projects/external-agents"
 BLOCK = re.compile(r"^( *)```([\w+-]+)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 CELLS = ("python", "ipython")
 SHELL = ("sh", "console")
 MAGIC = re.compile(r"^ *%", re.MULTILINE)
-PAGES = sorted(path for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/how-to").glob("*.md")))
+PAGES = sorted(
+    path for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/how-to").glob("*.md"))
+)
 ENDLESS = re.compile(r"nbtools (lab|mcp)\b|--follow\b|--serve\b")
 """Commands that run until they are stopped."""
 PROGRAMS = """
@@ -50,14 +56,18 @@ for number, script in enumerate(json.loads(sys.argv[1]), 1):
     printed.append(output.getvalue().strip())
 print(json.dumps(printed))
 """
-"""Runs the programs of a page one after the other, in a process that imports what they share once; prints what each printed."""
+"""Runs the programs of a page one after the other, in a process that imports what they share once;
+prints what each printed.
+"""
 CALL = "application/vnd.nbtools.call.v1+json"
 AGENT = "application/vnd.nbtools.agent.v1+json"
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
     found = BLOCK.finditer(page.read_text(encoding="utf-8"))
-    return [re.sub(rf"^{match[1]}", "", match[3], flags=re.MULTILINE) for match in found if match[2] in languages]
+    return [
+        re.sub(rf"^{match[1]}", "", match[3], flags=re.MULTILINE) for match in found if match[2] in languages
+    ]
 
 
 def cells(page: Path) -> list[str]:
@@ -79,14 +89,18 @@ def beginning(sample: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with what the pages name: small projects, session logs, an MCP server, a provider of models; the home is beside it."""
+    """A folder with what the pages name: small projects, session logs, an MCP server, a provider of models;
+    the home is beside it.
+    """
     work, home, programs = tmp_path / "work", tmp_path / "home", tmp_path / "bin"
     for variable in OVERRIDES:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("NBTOOLS_CONFIG", str(tmp_path / "config"))
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PATH", os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"]]))
+    monkeypatch.setenv(
+        "PATH", os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"]])
+    )
     for project in (work, work / "shop"):
         (project / "src").mkdir(parents=True)
         (project / "src/cart.py").write_text("total = 0  # todo: a Decimal\n")
@@ -104,18 +118,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (work / name).write_text(beginning(sample), encoding="utf-8")
     sessions = home / ".claude/projects/-work-shop"
     sessions.mkdir(parents=True)
-    (sessions / "session.jsonl").write_text(beginning(FIRST).replace(RECORDED_IN, str(work / "shop")), encoding="utf-8")
+    (sessions / "session.jsonl").write_text(
+        beginning(FIRST).replace(RECORDED_IN, str(work / "shop")), encoding="utf-8"
+    )
     config = tmp_path / "config"
     config.mkdir()
     # The person of the tests approves edits and what the pages run; nobody else is there to ask.
-    (config / "policy.toml").write_text('mode = "auto_edit"\nallow = ["shell(pytest:*)", "shell(make test:*)", "mcp__time__*"]\n')
+    (config / "policy.toml").write_text(
+        'mode = "auto_edit"\nallow = ["shell(pytest:*)", "shell(make test:*)", "mcp__time__*"]\n'
+    )
     server = {"command": warm_python(), "args": [str(ROOT / "tests/notebook/shop_server.py")]}
     (config / "mcp.json").write_text(json.dumps({"mcpServers": {"shop": server}}))
     programs.mkdir()
-    for name, module in {"uvx": '"$(echo "$1" | tr - _)"', "nbtools": 'nbtools "$@"'}.items():  # without a network, and ready at once
+    for name, module in {
+        "uvx": '"$(echo "$1" | tr - _)"',
+        "nbtools": 'nbtools "$@"',
+    }.items():  # without a network, and ready at once
         (programs / name).write_text(f'#!/bin/sh\nexec "{warm_python()}" -m {module}\n')
         (programs / name).chmod(0o755)
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # pages run pytest, which would import every plugin that is installed
+    monkeypatch.setenv(
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1"
+    )  # pages run pytest, which would import every plugin that is installed
     with stub(*[Says(("It is done.",))] * 10) as provider:
         monkeypatch.setenv("OPENAI_BASE_URL", provider.url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -125,7 +148,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("page", [page for page in PAGES if cells(page)], ids=lambda page: page.stem)
 def test_a_pages_cells_run(page: Path, folder: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(block) for block in cells(page)])
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
+    NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    ).execute()
     outputs = [output for cell in notebook.cells for output in cell.outputs]
     assert outputs or not MAGIC.search("".join(cells(page)).replace("%load_ext", ""))
     for output in outputs:
@@ -147,7 +172,9 @@ def test_a_pages_programs_run(page: Path, folder: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
 def test_a_pages_commands_run(page: Path, folder: Path) -> None:
     for command in commands(page):
-        ran = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        ran = subprocess.run(
+            ["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        )
         assert ran.returncode == 0, f"{command}\n{ran.stdout}\n{ran.stderr}"
 
 
@@ -168,4 +195,6 @@ def test_every_page_is_listed() -> None:
     index = (ROOT / "docs/how-to/index.md").read_text(encoding="utf-8")
     pages = {path.name for path in (ROOT / "docs/how-to").glob("*.md")} - {"index.md"}
     assert set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == pages
-    assert {f"{name}.md" for name in re.findall(r"^([\w-]+)$", index.partition("{toctree}")[2], re.MULTILINE)} == pages
+    assert {
+        f"{name}.md" for name in re.findall(r"^([\w-]+)$", index.partition("{toctree}")[2], re.MULTILINE)
+    } == pages

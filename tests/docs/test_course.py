@@ -1,4 +1,6 @@
-"""The logs of the course can be played: every call has its recorded result, and the script writes the committed logs."""
+"""The logs of the course can be played: every call has its recorded result,
+and the script writes the committed logs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_every_session_has_a_log() -> None:
 
 @pytest.mark.parametrize("name", LOGS)
 async def test_no_result_differs(name: str, tmp_path: Path) -> None:
-    shop = shutil.copytree(COURSE / "shop", tmp_path / "shop")  # in this repository, all of it would be copied for the run
+    shop = shutil.copytree(
+        COURSE / "shop", tmp_path / "shop"
+    )  # in this repository, all of it would be copied for the run
     differences: list[str] = []
 
     def hear(event: AgentEvent) -> None:
@@ -46,7 +50,9 @@ async def test_no_result_differs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_the_script_writes_the_committed_log(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_script_writes_the_committed_log(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path))  # the script sets it: the test restores it
     (tmp_path / "log.jsonl").write_text(course_logs.log_text(name))
     assert calls(tmp_path / "log.jsonl") == calls(COURSE / "logs" / f"{name}.jsonl")

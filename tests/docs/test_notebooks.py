@@ -1,4 +1,6 @@
-"""Laws that hold for every tutorial: nothing that we choose is wider than a cell, and each leads on to the next."""
+"""Laws that hold for every tutorial: nothing that we choose is wider than a cell,
+and each leads on to the next.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Runs what the bare package and each extra promise, in an environment that has nothing else: ``python smoke.py EXTRA SAMPLES``.
+"""Runs what the bare package and each extra promise, in an environment that has nothing else:
+``python smoke.py EXTRA SAMPLES``.
 
-``.ci/extras.py`` makes the environments. Each function here is the smoke test of the extra of its name (``-`` is ``_``) and raises where
-a promise is broken. It runs in an empty folder, with the standard library and what the extra installs.
+``.ci/extras.py`` makes the environments. Each function here is the smoke test of the extra of its name (``-``
+is ``_``) and raises where a promise is broken. It runs in an empty folder, with the standard library and what
+the extra installs.
 """
 
 from __future__ import annotations
@@ -90,7 +92,9 @@ def bare() -> None:
     expect(len(list(sessions(folders=[SAMPLES]))) > 1, True)
     expect(nbtools.__version__ != "", True)
     for arguments in (["--help"], ["doctor"], ["trace", str(SAMPLES / LOG)]):
-        subprocess.run([Path(sys.executable).with_name("nbtools"), *arguments], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [Path(sys.executable).with_name("nbtools"), *arguments], check=True, stdout=subprocess.DEVNULL
+        )
 
 
 def lab() -> None:
@@ -139,7 +143,9 @@ def cluster() -> None:
     from nbtools.traces import Corpus
 
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as local,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as local,
         distributed.Client(local) as client,
     ):
         corpus = Corpus("corpus")
@@ -173,13 +179,20 @@ def mcp() -> None:
 
     Path("server.py").write_text(SERVER, encoding="utf-8")
     with workspace() as session:
-        session.session.mcp.add([parse_server("echo", {"command": sys.executable, "args": ["server.py"]}, {})])
+        session.session.mcp.add(
+            [parse_server("echo", {"command": sys.executable, "args": ["server.py"]}, {})]
+        )
         session.run(session.session.mcp.connect())
         result = succeeded(session.call("mcp__echo__echo", {"text": "hello"}))
         expect("hello" in str(result.llm_content), True)
     LoginStore("server", "account").delete()
     own = subprocess.run(
-        [Path(sys.executable).with_name("nbtools"), "mcp"], check=False, capture_output=True, text=True, input="", timeout=60
+        [Path(sys.executable).with_name("nbtools"), "mcp"],
+        check=False,
+        capture_output=True,
+        text=True,
+        input="",
+        timeout=60,
     )
     expect((own.returncode, own.stderr), (0, own.stderr))
 
@@ -213,7 +226,9 @@ def documents() -> None:
         places.append(len(document))
         document += b"%d 0 obj%s endobj\n" % (number, content)
     start = len(document)
-    document += b"xref\n0 6\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % place for place in places)
+    document += b"xref\n0 6\n0000000000 65535 f \n" + b"".join(
+        b"%010d 00000 n \n" % place for place in places
+    )
     document += b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % start
     Path("a.pdf").write_bytes(document)
     with workspace() as session:
@@ -247,7 +262,9 @@ def wrappers() -> None:
         calls.append(number)
         return number * 2
 
-    with workspace(tools=cached(retrying(rate_limited([double], 100, per=1)), seconds=60).values()) as session:
+    with workspace(
+        tools=cached(retrying(rate_limited([double], 100, per=1)), seconds=60).values()
+    ) as session:
         for _ in range(2):
             expect(succeeded(session.call("double", {"number": 21})).data, 42)
     expect(calls, [21])

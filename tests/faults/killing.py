@@ -1,7 +1,8 @@
 """A program: kills one operation at each system call it makes, and says what was broken then.
 
-``python -m tests.faults.killing OPERATION FOLDER MOST`` prints a ``Kills`` as JSON.  It is a process of its own, without threads, as forks
-need it; what an operation imports is there before the first fork, so that a kill takes a few milliseconds.
+``python -m tests.faults.killing OPERATION FOLDER MOST`` prints a ``Kills`` as JSON.  It is a process of its
+own, without threads, as forks need it; what an operation imports is there before the first fork, so that a
+kill takes a few milliseconds.
 """
 
 from __future__ import annotations
@@ -23,7 +24,16 @@ from nbtools.core.settings import Settings
 from nbtools.policy.decide import Policy
 from nbtools.session import Session
 from nbtools.workspace.history.undo import change_state
-from tests.faults.operations import LEFTOVER, OPERATIONS, Operation, Tree, broken, tree, without_folders, without_leftovers
+from tests.faults.operations import (
+    LEFTOVER,
+    OPERATIONS,
+    Operation,
+    Tree,
+    broken,
+    tree,
+    without_folders,
+    without_leftovers,
+)
 from tests.faults.tracing import Ended, trace
 
 EARLIER = "earlier-call"
@@ -34,8 +44,9 @@ TO_UNDO = "call-to-undo"
 class Kills:
     """The outcomes of ``kills`` of an operation that makes ``calls`` system calls.
 
-    ``told``: how often it had been told as made by then.  ``before``, ``after``, ``leftovers``: how often all was old, all was new, and how
-    often something was left beside the files.  ``how_far``: what the journal said of it.  ``broken``: a sentence for each broken promise.
+    ``told``: how often it had been told as made by then.  ``before``, ``after``, ``leftovers``: how often all
+    was old, all was new, and how often something was left beside the files.  ``how_far``: what the journal
+    said of it.  ``broken``: a sentence for each broken promise.
     """
 
     calls: int = 0
@@ -49,7 +60,9 @@ class Kills:
 
 
 class Killer:
-    """``place`` has the workspace, the state folder, and both as they are before the operation, after an earlier change."""
+    """``place`` has the workspace, the state folder, and both as they are before the operation,
+    after an earlier change.
+    """
 
     def __init__(self, operation: Operation, place: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
@@ -85,7 +98,11 @@ class Killer:
     def kill(self, at: int) -> tuple[Ended, Tree]:
         """``at``: the system call that is not made any more; 0: it is left alone."""
         session = self.prepare()
-        ended = trace(lambda: self.call(session), lambda k, _: k == at, None if self.operation.first else lambda: open_journal(session))
+        ended = trace(
+            lambda: self.call(session),
+            lambda k, _: k == at,
+            None if self.operation.first else lambda: open_journal(session),
+        )
         return ended, tree(self.folder)
 
     async def _call(self, session: Session) -> ToolResult:
@@ -94,7 +111,9 @@ class Killer:
         return await session.call(self.operation.tool, self.operation.arguments)
 
     async def _make_template(self) -> set[str]:
-        """The calls made before the operation: one, and for an operation that undoes the one that it undoes."""
+        """The calls made before the operation:
+        one, and for an operation that undoes the one that it undoes.
+        """
         undone = OPERATIONS.get(self.operation.undoes)
         self.folder.mkdir(parents=True)
         (undone or self.operation).fill(self.folder)
@@ -135,7 +154,10 @@ def kill_everywhere(killer: Killer, most: int) -> Kills:
         kills.before += without_leftovers(now) == killer.before
         kills.after += without_leftovers(now) == killer.after
         kills.leftovers += any(LEFTOVER in name for name in now)
-        said = [*_judged(killer, ended, now), *(_recovered(killer, ended, kills) if killer.operation.journal else ())]
+        said = [
+            *_judged(killer, ended, now),
+            *(_recovered(killer, ended, kills) if killer.operation.journal else ()),
+        ]
         kills.broken += [f"killed at call {at}: {what}" for what in said]
     return kills
 
@@ -150,7 +172,9 @@ def _judged(killer: Killer, ended: Ended, now: Tree) -> Iterator[str]:
 
 
 def _recovered(killer: Killer, ended: Ended, kills: Kills) -> Iterator[str]:
-    """The next session: the journal can be read and has what was acknowledged, nothing is left over, and all can be undone."""
+    """The next session: the journal can be read and has what was acknowledged, nothing is left over,
+    and all can be undone.
+    """
     session = killer.session()
     journal = session.workspace.journal
     entries = journal.entries()
@@ -176,7 +200,9 @@ def _recovered(killer: Killer, ended: Ended, kills: Kills) -> Iterator[str]:
 
 
 async def _undone(killer: Killer, session: Session, call: str, far: str, now: Tree) -> list[str]:
-    """An undo brings the old state, whatever the call had made of it; undone in turn, all is as the call had left it."""
+    """An undo brings the old state, whatever the call had made of it;
+    undone in turn, all is as the call had left it.
+    """
     undo = await session.undo(call)
     if undo.error is not None:
         return [f"undone ({far} before): {undo.error}"]
@@ -202,7 +228,11 @@ def _differing(one: Tree, other: Tree) -> str:
 
 
 def evenly(calls: int, most: int) -> list[int]:
-    return sorted({round(1 + step * (calls - 1) / (most - 1)) for step in range(most)}) if calls > most else list(range(1, calls + 1))
+    return (
+        sorted({round(1 + step * (calls - 1) / (most - 1)) for step in range(most)})
+        if calls > most
+        else list(range(1, calls + 1))
+    )
 
 
 def operation_named(name: str) -> Operation:

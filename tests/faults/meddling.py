@@ -1,7 +1,8 @@
-"""A program: at each system call of an operation somebody else changes the files under it, and it must end with a report.
+"""A program: at each system call of an operation somebody else changes the files under it,
+and it must end with a report.
 
-``python -m tests.faults.meddling OPERATION FOLDER MOST`` prints as JSON, for each meddler, what was broken and how the operation ended
-how often.
+``python -m tests.faults.meddling OPERATION FOLDER MOST`` prints as JSON, for each meddler,
+what was broken and how the operation ended how often.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ MEDDLERS: Mapping[str, Callable[[Path], None]] = {
 }
 
 
-def meddle_everywhere(killer: Killer, meddle: Callable[[Path], None], calls: Sequence[int]) -> tuple[Counter[str], list[str]]:
+def meddle_everywhere(
+    killer: Killer, meddle: Callable[[Path], None], calls: Sequence[int]
+) -> tuple[Counter[str], list[str]]:
     ends: Counter[str] = Counter()
     said: list[str] = []
     for at in calls:
@@ -85,23 +88,33 @@ def meddle_at(killer: Killer, meddle: Callable[[Path], None], at: int) -> tuple[
     return ended.told.decode() or "nothing told", there, tree(killer.folder)
 
 
-def judged(killer: Killer, meddle: Callable[[Path], None], report: str, there: Tree, now: Tree) -> Iterator[str]:
+def judged(
+    killer: Killer, meddle: Callable[[Path], None], report: str, there: Tree, now: Tree
+) -> Iterator[str]:
     if report == "nothing told" or "unhandled" in report or "raised" in report:
         yield "it did not come to its end"
-    contents = {entry[1] for known in (killer.before, killer.after, there) for entry in known.values()} | {THEIRS}
+    contents = {entry[1] for known in (killer.before, killer.after, there) for entry in known.values()} | {
+        THEIRS
+    }
     contents.update(killer.operation.passing.values())
     for name, (_, content) in without_leftovers(now).items():
         if content not in contents:
             yield f"{name} has {len(content)} bytes that nobody wrote"
     if meddle in (replace_files, write_into_files):
-        lost = [name for name, entry in without_leftovers(there).items() if entry[1] == THEIRS and _is_lost(name, report, killer, now)]
+        lost = [
+            name
+            for name, entry in without_leftovers(there).items()
+            if entry[1] == THEIRS and _is_lost(name, report, killer, now)
+        ]
         if lost:
             yield f"lost without a word: {lost}"
     yield from unsound(killer.state)
 
 
 def _is_lost(name: str, report: str, killer: Killer, now: Tree) -> bool:
-    """Whether the other one's text is gone although the operation reported success, and no undo would restore it."""
+    """Whether the other one's text is gone although the operation reported success,
+    and no undo would restore it.
+    """
     if report != "made" or name not in now or now[name][1] == THEIRS:
         return False
     journal = killer.session().workspace.journal

@@ -9,17 +9,21 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = dict[str, tuple[int, bytes]]
-"""Mode and content of each file below a folder, by its path; a folder has no content but a slash at its end."""
+"""Mode and content of each file below a folder, by its path;
+a folder has no content but a slash at its end.
+"""
 
 LEFTOVER = ".nbtools-"
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``passing``: what a path may hold for a moment although it holds it neither before nor after: the whole of another file.
+    """``passing``: what a path may hold for a moment although it holds it neither before nor after:
+    the whole of another file.
 
-    ``journal``: whether there is one; ``first``: whether the operation is the first change ever, which makes it.  ``undoes``: the name of
-    the operation that is made before and undone by this one.  ``away``: a path that has two renames between old and new: it may be missing.
+    ``journal``: whether there is one; ``first``: whether the operation is the first change ever, which makes
+    it.  ``undoes``: the name of the operation that is made before and undone by this one.  ``away``: a path
+    that has two renames between old and new: it may be missing.
     """
 
     tool: str
@@ -66,8 +70,12 @@ OPERATIONS: Mapping[str, Operation] = {
     "write new": Operation("write", {"path": "new/deep/f", "content": "new\n" * 500}, {"other": b"other\n"}),
     "write over": Operation("write", {"path": "f", "content": "new\n" * 500}, {"f": _TEXT}),
     "edit": Operation("edit", {"path": "f", "old": "line 7 of", "new": "LINE SEVEN of"}, {"f": _TEXT}),
-    "first change ever": Operation("edit", {"path": "f", "old": "line 7 of", "new": "LINE SEVEN of"}, {"f": _TEXT}, first=True),
-    "edit large": Operation("edit", {"path": "f", "old": "line 7 of", "new": "LINE SEVEN of", "count": 130}, {"f": _LARGE}),
+    "first change ever": Operation(
+        "edit", {"path": "f", "old": "line 7 of", "new": "LINE SEVEN of"}, {"f": _TEXT}, first=True
+    ),
+    "edit large": Operation(
+        "edit", {"path": "f", "old": "line 7 of", "new": "LINE SEVEN of", "count": 130}, {"f": _LARGE}
+    ),
     "patch": Operation(
         "patch",
         {"patch": _PATCH},
@@ -76,16 +84,22 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "move": Operation("move", {"path": "f", "to": "new/place"}, {"f": _TEXT}),
     "move over": Operation("move", {"path": "f", "to": "g", "overwrite": True}, {"f": _TEXT, "g": b"g\n"}),
-    "move folder": Operation("move", {"path": "folder", "to": "new/place"}, {"folder/f": _TEXT, "folder/sub/g": b"g\n"}),
+    "move folder": Operation(
+        "move", {"path": "folder", "to": "new/place"}, {"folder/f": _TEXT, "folder/sub/g": b"g\n"}
+    ),
     "delete": Operation("delete", {"path": "f"}, {"f": _TEXT, "other": b"other\n"}),
-    "delete folder": Operation("delete", {"path": "folder", "recursive": True}, {"folder/f": _TEXT, "folder/sub/g": b"g\n"}),
+    "delete folder": Operation(
+        "delete", {"path": "folder", "recursive": True}, {"folder/f": _TEXT, "folder/sub/g": b"g\n"}
+    ),
     "replace_in_files": Operation(
         "replace_in_files",
         {"pattern": "alpha", "replacement": "omega", "apply": True},
         {f"{name}.txt": b"alpha %s\n" % name.encode() for name in "abcd"},
     ),
     "replace in many": Operation(
-        "replace_in_files", {"pattern": "alpha", "replacement": "omega", "apply": True}, {f"{n}.txt": b"alpha %d\n" % n for n in range(70)}
+        "replace_in_files",
+        {"pattern": "alpha", "replacement": "omega", "apply": True},
+        {f"{n}.txt": b"alpha %d\n" % n for n in range(70)},
     ),
     "undo of a patch": Operation("undo", {}, {}, {"moved/e": b"epsilon\n"}, undoes="patch"),
     "undo of a write": Operation("undo", {}, {}, undoes="write over"),
@@ -128,5 +142,7 @@ def broken(operation: Operation, before: Tree, after: Tree, now: Tree) -> list[s
             or (entry is not None and entry[1] == operation.passing.get(name))
         ):
             continue
-        said.append(f"{name} {'is missing' if entry is None else f'has mode {entry[0]:o} and {len(entry[1])} bytes'}")
+        said.append(
+            f"{name} {'is missing' if entry is None else f'has mode {entry[0]:o} and {len(entry[1])} bytes'}"
+        )
     return said

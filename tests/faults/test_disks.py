@@ -1,4 +1,6 @@
-"""Disks that are full, out of inodes, read-only or limited: no change is partial, the reason is reported, the journal stays readable."""
+"""Disks that are full, out of inodes, read-only or limited:
+no change is partial, the reason is reported, the journal stays readable.
+"""
 
 import contextlib
 import os
@@ -15,7 +17,18 @@ from nbtools.policy.decide import Policy
 from nbtools.session import Session
 from tests.faults.operations import OPERATIONS, tree, without_folders
 
-NAMES = ["write new", "write over", "edit", "patch", "move", "move over", "move folder", "delete", "delete folder", "replace_in_files"]
+NAMES = [
+    "write new",
+    "write over",
+    "edit",
+    "patch",
+    "move",
+    "move over",
+    "move folder",
+    "delete",
+    "delete folder",
+    "replace_in_files",
+]
 FULL = {ErrorCode.NO_SPACE_LEFT, ErrorCode.FILE_WRITE_FAILURE}
 
 
@@ -28,7 +41,10 @@ def mounted(tmp_path):
         place = tmp_path / name
         place.mkdir()
         command = ["mount", "-t", "tmpfs", "-o", f"{options},mode=0777", "tmpfs", str(place)]
-        if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        if (
+            shutil.which("mount") is None
+            or subprocess.run(command, capture_output=True, check=False).returncode != 0
+        ):
             pytest.skip("no tmpfs can be mounted here: that needs root")
         places.append(place)
         return place
@@ -94,7 +110,9 @@ async def started(operation, folder):
     folder.mkdir(exist_ok=True)
     operation.fill(folder)
     session = Session(folder, policy=Policy(mode="yolo"))
-    assert (await session.call("write", {"path": "earlier", "content": "earlier\n"}, id="earlier")).error is None
+    assert (
+        await session.call("write", {"path": "earlier", "content": "earlier\n"}, id="earlier")
+    ).error is None
     return session
 
 
@@ -178,14 +196,18 @@ async def test_a_read_only_disk_under_the_journal(name, mounted, tmp_path, monke
     await session.close()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     session = Session(tmp_path / "workspace", policy=Policy(mode="yolo"))
-    assert not await try_it(OPERATIONS[name], session, tmp_path / "workspace", {*FULL, ErrorCode.PERMISSION_DENIED})
+    assert not await try_it(
+        OPERATIONS[name], session, tmp_path / "workspace", {*FULL, ErrorCode.PERMISSION_DENIED}
+    )
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     assert await try_it(OPERATIONS[name], session, tmp_path / "workspace", ())
     check_journal(session, disk / "state")
     await session.close()
 
 
-@pytest.mark.parametrize("name", ["undo of a patch", "undo of a write", "undo of a move", "undo of a deletion"])
+@pytest.mark.parametrize(
+    "name", ["undo of a patch", "undo of a write", "undo of a move", "undo of a deletion"]
+)
 @pytest.mark.parametrize("leave", [0, 4096])
 async def test_an_undo_on_a_full_disk(name, leave, mounted, state):
     disk = mounted("disk", "size=1m")
@@ -217,7 +239,9 @@ async def test_a_limit_on_the_size_of_files(name, limit, tmp_path, state):
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     try:
-        made = await try_it(OPERATIONS[name], session, tmp_path / "workspace", {*FULL, ErrorCode.FILE_TOO_LARGE})
+        made = await try_it(
+            OPERATIONS[name], session, tmp_path / "workspace", {*FULL, ErrorCode.FILE_TOO_LARGE}
+        )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, old)
@@ -233,7 +257,9 @@ async def test_a_clock_that_goes_back(tmp_path, state, monkeypatch):
     session._scheduler.clock = lambda: 0.0
     for step in range(3):
         monkeypatch.setattr("time.time", lambda step=step: 1_000_000_000.0 - step * 86_400)
-        assert (await session.call("write", {"path": "f", "content": f"{step}\n"}, id=f"call {step}")).error is None
+        assert (
+            await session.call("write", {"path": "f", "content": f"{step}\n"}, id=f"call {step}")
+        ).error is None
     assert [change.id for change in session.changes] == ["earlier", "call 0", "call 1", "call 2"]
     assert (await session.undo()).error is None
     assert (tmp_path / "workspace" / "f").read_text() == "1\n"

@@ -1,4 +1,6 @@
-"""Whatever others do to the files in the middle of a change: it ends and tells how, nothing is half, and nobody's work is lost."""
+"""Whatever others do to the files in the middle of a change:
+it ends and tells how, nothing is half, and nobody's work is lost.
+"""
 
 import pytest
 
@@ -6,7 +8,9 @@ from tests.faults.meddling import MEDDLERS
 from tests.faults.tracing import traceable
 
 pytestmark = [
-    pytest.mark.skipif(not traceable, reason="system calls can be followed on Linux only, on x86_64 and aarch64"),
+    pytest.mark.skipif(
+        not traceable, reason="system calls can be followed on Linux only, on x86_64 and aarch64"
+    ),
     pytest.mark.slow,
     pytest.mark.timeout(600),  # on a machine that is busy with other things a kill takes ten times as long
 ]

@@ -1,4 +1,6 @@
-"""Two sessions on one file, or a session and an editor: every edit that was acknowledged is in the file, or its loss was reported."""
+"""Two sessions on one file, or a session and an editor:
+every edit that was acknowledged is in the file, or its loss was reported.
+"""
 
 import asyncio
 import multiprocessing
@@ -23,7 +25,9 @@ async def edits(folder, name, acknowledged):
             if result.error is None:
                 acknowledged.append(mark)
             else:
-                assert result.error.code in (ErrorCode.CONFLICT, ErrorCode.EDIT_NO_OCCURRENCE_FOUND), result.error
+                assert result.error.code in (ErrorCode.CONFLICT, ErrorCode.EDIT_NO_OCCURRENCE_FOUND), (
+                    result.error
+                )
     return acknowledged
 
 
@@ -32,7 +36,9 @@ def in_a_process(folder, name, queue):
 
 
 def saves(folder, queue):
-    """An editor that knows nothing of locks: reads, adds its line, saves; what is in the file when it looks again."""
+    """An editor that knows nothing of locks: reads, adds its line, saves;
+    what is in the file when it looks again.
+    """
     path, saved, chance = folder / "f", [], random.Random(7)
     for number in range(EDITS):
         text = path.read_text()
@@ -49,7 +55,9 @@ def saves(folder, queue):
 def run(*workers):
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    processes = [context.Process(target=function, args=(*arguments, queue)) for function, *arguments in workers]
+    processes = [
+        context.Process(target=function, args=(*arguments, queue)) for function, *arguments in workers
+    ]
     for process in processes:
         process.start()
     told = [mark for _ in processes for mark in queue.get(timeout=100)]
@@ -78,7 +86,9 @@ async def test_two_sessions_in_one_process_lose_nothing(tmp_path):
 
 @pytest.mark.slow
 def test_an_editor_that_saves_by_renaming_never_loses_a_save_to_a_session(tmp_path):
-    """The session's edits may go under the editor's save, which looks and leaps without a lock; the editor's never go under a session's."""
+    """The session's edits may go under the editor's save, which looks and leaps without a lock;
+    the editor's never go under a session's.
+    """
     (tmp_path / "f").write_text("start\nend\n")
     told = run((in_a_process, tmp_path, "session"), (saves, tmp_path))
     lines = (tmp_path / "f").read_text().split("\n")

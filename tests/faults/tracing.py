@@ -1,4 +1,6 @@
-"""A process that is stopped at every system call it makes, by ptrace alone: to be killed there, or to find the world changed."""
+"""A process that is stopped at every system call it makes, by ptrace alone:
+to be killed there, or to find the world changed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _TRACEME, _SYSCALL, _SETOPTIONS, _SYSCALL_INFO = 0, 24, 0x4200, 0x420E
-_OPTIONS = 0x1 | 0x8 | 0x100000  # marked system calls, all threads, nobody outlives the tracer; programs it starts run free
+_OPTIONS = (
+    0x1 | 0x8 | 0x100000
+)  # marked system calls, all threads, nobody outlives the tracer; programs it starts run free
 _WALL = 0x40000000
 _ENTRY = 1
 
@@ -21,7 +25,9 @@ traceable = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch6
 
 
 class _Info(ctypes.Structure):
-    """The beginning of ``struct ptrace_syscall_info``: the same on every machine, for one that enters a system call."""
+    """The beginning of ``struct ptrace_syscall_info``:
+    the same on every machine, for one that enters a system call.
+    """
 
     _fields_ = (
         ("op", ctypes.c_uint8),
@@ -37,18 +43,26 @@ class _Info(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of a traced process: after how many system calls, killed or not, and what it had reported by then (empty: nothing)."""
+    """The end of a traced process: after how many system calls, killed or not,
+    and what it had reported by then (empty: nothing).
+    """
 
     calls: int
     killed: bool
     told: bytes
 
 
-def trace(operation: Callable[[], bytes], kill_at: Callable[[int, int], bool], first: Callable[[], None] | None = None) -> Ended:
-    """Runs ``operation`` in a fork of this process, which may have no other thread, and stops it at each system call of each thread.
+def trace(
+    operation: Callable[[], bytes],
+    kill_at: Callable[[int, int], bool],
+    first: Callable[[], None] | None = None,
+) -> Ended:
+    """Runs ``operation`` in a fork of this process, which may have no other thread,
+    and stops it at each system call of each thread.
 
-    There ``kill_at(k, number)`` is asked, k from 1, and may do to the world what it likes; True kills: the call is not made any more.
-    What ``operation`` returns is told through a pipe, when all is done.  ``first`` is done in the fork, too, and not followed.
+    There ``kill_at(k, number)`` is asked, k from 1, and may do to the world what it likes; True kills: the
+    call is not made any more.  What ``operation`` returns is told through a pipe, when all is done.
+    ``first`` is done in the fork, too, and not followed.
     """
     reading, writing = os.pipe()
     child = os.fork()

@@ -1,6 +1,7 @@
 """A target for atheris: ``python edit_target.py -runs=N``.
 
-A file and an edit are put together from few pieces, so that they meet often; patches from the pieces that patches are made of.
+A file and an edit are put together from few pieces, so that they meet often;
+patches from the pieces that patches are made of.
 """
 
 from __future__ import annotations
@@ -17,7 +18,21 @@ with atheris.instrument_imports(include=["nbtools.workspace"]):
     from nbtools.workspace.text.file_edit import plan_edit
     from nbtools.workspace.text.patch_plan import read_patch
 
-_PIECES = [*"ab \t(){}#", "\n", "\n", "\r\n", "    ", "def f():\n", "return x\n", "é", "\u2028", "\x0c", "\ufeff", "...", "\xff"]
+_PIECES = [
+    *"ab \t(){}#",
+    "\n",
+    "\n",
+    "\r\n",
+    "    ",
+    "def f():\n",
+    "return x\n",
+    "é",
+    "\u2028",
+    "\x0c",
+    "\ufeff",
+    "...",
+    "\xff",
+]
 _PATCH = """*** Begin Patch|*** End Patch|*** Update File: f|*** Add File: g|*** Delete File: d|*** Move to: m|@@|@@ def f():|-a|+b| a|-|+|
 --- a/f|+++ b/f|@@ -1,2 +1,2 @@|@@ -0,0 +1 @@|\\ No newline at end of file|<<<<<<< SEARCH|=======|>>>>>>> REPLACE|diff --git a/f b/f|```|f
 """
@@ -42,7 +57,10 @@ def one(data: bytes) -> None:
 
 
 def _patch(data: bytes) -> None:
-    lines = [_LINES[byte % len(_LINES)] if byte < 0xE0 else text_from(bytes([byte] * 3)).decode(errors="replace") for byte in data]
+    lines = [
+        _LINES[byte % len(_LINES)] if byte < 0xE0 else text_from(bytes([byte] * 3)).decode(errors="replace")
+        for byte in data
+    ]
     try:
         read_patch("\n".join(lines), "f")
     except ToolFailure as failure:
@@ -63,10 +81,20 @@ def _edit(data: bytes) -> None:
     except ToolFailure:
         return
     assert change.before == before
-    if not change.loose and b"\r" not in before and not before.startswith(b"\xef\xbb\xbf") and not set("\r\ufffd") & set(old + new):
+    if (
+        not change.loose
+        and b"\r" not in before
+        and not before.startswith(b"\xef\xbb\xbf")
+        and not set("\r\ufffd") & set(old + new)
+    ):
         place = before.find(old.encode())
         assert place >= 0, (before, old)
-        assert change.after == before[:place] + new.encode() + before[place + len(old.encode()) :], (before, old, new, change.after)
+        assert change.after == before[:place] + new.encode() + before[place + len(old.encode()) :], (
+            before,
+            old,
+            new,
+            change.after,
+        )
 
 
 if __name__ == "__main__":

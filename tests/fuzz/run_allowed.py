@@ -1,11 +1,13 @@
 """Runs what the policy allows: ``python run_allowed.py --seconds 3600 --seed 1``.
 
-Derives random command lines from a grammar, puts random tokens into them, asks the policy about each line, and runs those that it allows
-under dash, bash, busybox and zsh.  The rules allow a few harmless programs; every name in reach is a stub that logs its arguments.  It is
-a violation when a program, or a command of git, starts that no rule allows, and when a file is written.
+Derives random command lines from a grammar, puts random tokens into them, asks the policy about each line,
+and runs those that it allows under dash, bash, busybox and zsh.  The rules allow a few harmless programs;
+every name in reach is a stub that logs its arguments.  It is a violation when a program, or a command of git,
+starts that no rule allows, and when a file is written.
 
-Lines are made in blocks, so that a seed, a block and a number name a line however many processes there are.  A process runs the allowed
-lines of a block in batches: one shell evaluates many lines, each in a subshell and in a folder of its own that inotify watches.
+Lines are made in blocks, so that a seed, a block and a number name a line however many processes there are.
+A process runs the allowed lines of a block in batches: one shell evaluates many lines, each in a subshell and
+in a folder of its own that inotify watches.
 """
 
 from __future__ import annotations
@@ -42,11 +44,28 @@ HARMLESS = ("ls", "cat", "git", "grep", "wc", "sort")
 """Stubs with rules that allow them."""
 WRAPPERS = ("env", "timeout", "nice", "xargs")
 """Real programs that start what stands in their arguments."""
-BUILTINS = ("echo", "printf", "test", "[", "[[", "cd", "read", "export", "unset", "set", "wait", "eval", "trap", "command")
+BUILTINS = (
+    "echo",
+    "printf",
+    "test",
+    "[",
+    "[[",
+    "cd",
+    "read",
+    "export",
+    "unset",
+    "set",
+    "wait",
+    "eval",
+    "trap",
+    "command",
+)
 MARK = "mark"
 """The stub that no rule allows."""
 POLICY = Policy(
-    allow=tuple(f"shell({name}:*)" for name in ("ls", "cat", "git log", "git status", "grep", "wc", "sort", *BUILTINS)),
+    allow=tuple(
+        f"shell({name}:*)" for name in ("ls", "cat", "git log", "git status", "grep", "wc", "sort", *BUILTINS)
+    ),
 )
 SHELLS = {"bash": ["bash", "--norc"], "dash": ["dash"], "busybox": ["busybox", "ash"], "zsh": ["zsh", "-f"]}
 DATA = Path(__file__).parent / "data"
@@ -70,11 +89,16 @@ _ESCAPE = re.compile(r"\\(?:[\\tnrfv]|x[0-9a-f]{2}|u[0-9a-f]{4})")
 def table(name: str) -> tuple[str, ...]:
     """The lines of a file, with its escapes as the characters that they mean."""
     text = (DATA / name).read_text(encoding="utf-8")
-    return tuple(_ESCAPE.sub(lambda found: found[0].encode().decode("unicode_escape"), line) for line in text.split("\n")[:-1])
+    return tuple(
+        _ESCAPE.sub(lambda found: found[0].encode().decode("unicode_escape"), line)
+        for line in text.split("\n")[:-1]
+    )
 
 
 def grammar() -> dict[str, list[list[str]]]:
-    """The alternatives of each symbol: text at even places, symbols at odd ones.  A symbol's first alternatives are the short ones."""
+    """The alternatives of each symbol: text at even places, symbols at odd ones.
+    A symbol's first alternatives are the short ones.
+    """
     alternatives: dict[str, list[list[str]]] = {"everyday": [[line] for line in LINES]}
     for line in table("grammar.txt"):
         symbol, _, text = line.removeprefix("‹").partition("› ")
@@ -92,7 +116,9 @@ def derived(chance: Callable[[], float], symbol: str = "line", depth: int = 0) -
     picked = alternatives[int(chance() * (len(alternatives) if depth < _DEEPEST else 1))]
     if len(picked) == 1:
         return picked[0]
-    return "".join([derived(chance, part, depth + 1) if place % 2 else part for place, part in enumerate(picked)])
+    return "".join(
+        [derived(chance, part, depth + 1) if place % 2 else part for place, part in enumerate(picked)]
+    )
 
 
 def mutated(chance: random.Random, line: str) -> str:
@@ -133,7 +159,8 @@ _SAME = {"blank": " ", "stub": "ls", "option": "-a", "word": "a", "name": "X"}
 def normal_form(line: str) -> str:
     """Returns the same text for lines that differ only in details without meaning.
 
-    These are blanks, the harmless stub that they start, and options, words and names without a meaning for shells and files.
+    These are blanks, the harmless stub that they start, and options,
+    words and names without a meaning for shells and files.
     """
     return _NORMAL.sub(lambda found: _SAME[found.lastgroup or ""], line)
 
@@ -141,8 +168,8 @@ def normal_form(line: str) -> str:
 def judge_of(policy: Policy, folder: Path) -> Callable[[str], bool]:
     """Whether the policy allows a line.  The one place that knows the policy engine.
 
-    What the strict reader refuses, no rule with a star may allow: the policy, which reads such a line again with the grammar and takes
-    ten times as long, is asked about a sample of these lines.
+    What the strict reader refuses, no rule with a star may allow: the policy, which reads such a line again
+    with the grammar and takes ten times as long, is asked about a sample of these lines.
     """
     decide = Session(folder, policy=policy).decide
 
@@ -214,12 +241,19 @@ class Outcome:
 def tracer() -> str:
     """The path of strace, empty where there is none, or where it may not trace."""
     path = shutil.which("strace") or ""
-    works = path and subprocess.run([path, "-o", os.devnull, "true"], stderr=subprocess.DEVNULL, check=False, timeout=60).returncode == 0
+    works = (
+        path
+        and subprocess.run(
+            [path, "-o", os.devnull, "true"], stderr=subprocess.DEVNULL, check=False, timeout=60
+        ).returncode
+        == 0
+    )
     return path if works else ""
 
 
 class Ground:
-    """A throwaway folder: a folder of programs for each shell, folders to run lines in, and the logs of the stubs.
+    """A throwaway folder: a folder of programs for each shell, folders to run lines in,
+    and the logs of the stubs.
 
     Only ``logs`` and ``temporary`` may change; inotify watches all else.
     """
@@ -227,14 +261,31 @@ class Ground:
     def __init__(self, root: Path, allows: Callable[[str], bool]) -> None:
         self.root, self.allows = root, allows
         self.logs, self.temporary, self.home = root / "logs", root / "temporary", root / "home"
-        self.shells = {name: [path, *argv[1:]] for name, argv in SHELLS.items() if (path := shutil.which(argv[0]))}
+        self.shells = {
+            name: [path, *argv[1:]] for name, argv in SHELLS.items() if (path := shutil.which(argv[0]))
+        }
         self.tracer = tracer()
         self.watch = Watch()
         for folder in (self.logs, self.temporary, self.home, root / "work"):
             folder.mkdir(parents=True)
         self.stub = root / "stub"
-        options = ["-O1", "-static", "-nostdlib", "-fno-builtin", "-fno-stack-protector", "-fno-pie", "-no-pie"]
-        compiler = [shutil.which("cc") or "cc", *options, f'-DLOG="{self.logs}"', "-o", str(self.stub), str(DATA / "stub.c")]
+        options = [
+            "-O1",
+            "-static",
+            "-nostdlib",
+            "-fno-builtin",
+            "-fno-stack-protector",
+            "-fno-pie",
+            "-no-pie",
+        ]
+        compiler = [
+            shutil.which("cc") or "cc",
+            *options,
+            f'-DLOG="{self.logs}"',
+            "-o",
+            str(self.stub),
+            str(DATA / "stub.c"),
+        ]
         subprocess.run(compiler, check=True, timeout=60)
         for name, argv in self.shells.items():
             programs = self.programs(name)
@@ -247,7 +298,14 @@ class Ground:
                 (programs / stub).hardlink_to(self.stub)
             for number in range(_BATCH):
                 self._fill(self.folder(name, number))
-        for folder in (root, root / "work", root / "programs", self.home, *(root / "programs").iterdir(), *(root / "work").iterdir()):
+        for folder in (
+            root,
+            root / "work",
+            root / "programs",
+            self.home,
+            *(root / "programs").iterdir(),
+            *(root / "work").iterdir(),
+        ):
             self.watch.add(folder)
         self.watch.written()
 
@@ -259,7 +317,9 @@ class Ground:
         return self.root / "work" / shell / str(number)
 
     def _fill(self, folder: Path) -> None:
-        """The folder as it is before each line: programs of allowed names in it are not those that the rules mean."""
+        """The folder as it is before each line:
+        programs of allowed names in it are not those that the rules mean.
+        """
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "bin").mkdir(parents=True)
         for place in (folder, folder / "bin"):
@@ -285,7 +345,11 @@ class Ground:
                 done += 1
         changed: dict[int, list[str]] = {}
         for path in self.watch.written():
-            inside = path.relative_to(self.root / "work").parts[1:2] if path.is_relative_to(self.root / "work" / shell) else ()
+            inside = (
+                path.relative_to(self.root / "work").parts[1:2]
+                if path.is_relative_to(self.root / "work" / shell)
+                else ()
+            )
             number = int(inside[0]) if inside and inside[0].isdigit() else -1
             changed.setdefault(number, []).append(str(path))
         for number in changed:
@@ -293,7 +357,10 @@ class Ground:
                 self._fill(self.folder(shell, number))
         self.watch.written()
         logs = self._read_logs()
-        stray = logs.get("none", ()), dict.fromkeys(changed.get(-1, ()))  # by which line is not known: the first one is suspected
+        stray = (
+            logs.get("none", ()),
+            dict.fromkeys(changed.get(-1, ())),
+        )  # by which line is not known: the first one is suspected
         outcomes = []
         for number in range(len(batch)):
             started = (*logs.get(str(number), ()), *(stray[0] if number == 0 else ()))
@@ -372,17 +439,29 @@ class Ground:
             name = path.removeprefix(programs)
             if name not in HARMLESS:
                 found.append(f"started {path} as {shlex.join(argv)}")
-            elif name == "git" and not {"log", "status"} & set(argv[1:4]) and not self.allows(shlex.join([name, *argv[1:]])):
+            elif (
+                name == "git"
+                and not {"log", "status"} & set(argv[1:4])
+                and not self.allows(shlex.join([name, *argv[1:]]))
+            ):
                 found.append(f"started {shlex.join([name, *argv[1:]])}")
         return found
 
     def surprises(self, outcome: Outcome) -> list[str]:
-        """Returns the reasons for which the policy, which has allowed the line, would ask if its words had been what they became."""
-        literal = (shlex.join([argv[0].rpartition("/")[2], *argv[1:]]) for _, *argv in dict.fromkeys(outcome.started) if argv)
+        """Returns the reasons for which the policy, which has allowed the line,
+        would ask if its words had been what they became.
+        """
+        literal = (
+            shlex.join([argv[0].rpartition("/")[2], *argv[1:]])
+            for _, *argv in dict.fromkeys(outcome.started)
+            if argv
+        )
         return [line for line in literal if not self.allows(line)]
 
     def traced(self, shell: str, line: str) -> list[str]:
-        """Returns the violations among the programs that start and the files that are opened for writing, by their system calls."""
+        """Returns the violations among the programs that start and the files that are opened for writing,
+        by their system calls.
+        """
         trace, own = self.temporary / "trace", self.shells[shell]
         self.shells[shell] = [self.tracer, "-f", "-qq", "-s", "9", "-o", str(trace), "-e", _CALLS, "--", *own]
         try:
@@ -391,10 +470,17 @@ class Ground:
             self.shells[shell] = own
         text = trace.read_text(errors="replace") if trace.exists() else ""
         trace.unlink(missing_ok=True)
-        return self._not_allowed(shell, text) if "execve" in text else ["system calls unknown: strace wrote nothing"]
+        return (
+            self._not_allowed(shell, text)
+            if "execve" in text
+            else ["system calls unknown: strace wrote nothing"]
+        )
 
     def _not_allowed(self, shell: str, trace: str) -> list[str]:
-        real = {os.path.realpath(path) for path in (self.shells[shell][0], *filter(None, map(shutil.which, (*WRAPPERS, "bash"))))}
+        real = {
+            os.path.realpath(path)
+            for path in (self.shells[shell][0], *filter(None, map(shutil.which, (*WRAPPERS, "bash"))))
+        }
         may_start = {str(self.programs(shell) / name) for name in HARMLESS}
         may_change = (f"{self.logs}/", f"{self.temporary}/", "/dev/null", "/dev/tty")
         found = []
@@ -402,7 +488,9 @@ class Ground:
             if call.startswith("exec"):
                 bad = rest.endswith("= 0") and path not in may_start and os.path.realpath(path) not in real
             else:
-                bad = not path.startswith(may_change) and (not call.startswith("open") or bool(_WRITES.search(rest)))
+                bad = not path.startswith(may_change) and (
+                    not call.startswith("open") or bool(_WRITES.search(rest))
+                )
             if bad:
                 found.append(f"system call {call} {path}")
         return found
@@ -417,7 +505,9 @@ _WRITES = re.compile("O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
 
 
 def system_calls(trace: str) -> Iterator[tuple[str, str, str]]:
-    """The name, the path and the rest of each call in what strace wrote; a call that others interrupt stands on two lines."""
+    """The name, the path and the rest of each call in what strace wrote;
+    a call that others interrupt stands on two lines.
+    """
     begun: dict[str, str] = {}
     for line in trace.splitlines():
         process, _, text = line.partition(" ")
@@ -433,7 +523,9 @@ def system_calls(trace: str) -> Iterator[tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Breach:
-    """A violation: where the line is found, what it did under which shell, and whether it does so when it runs alone."""
+    """A violation: where the line is found, what it did under which shell,
+    and whether it does so when it runs alone.
+    """
 
     place: str
     shell: str
@@ -442,7 +534,9 @@ class Breach:
     alone: bool
 
     def __str__(self) -> str:
-        """Describes it.  One that neither the line alone nor its batch repeats was a late process of another batch: seen once."""
+        """Describes it.  One that neither the line alone nor its batch repeats was a late process of another
+        batch: seen once.
+        """
         head = f"{'VIOLATION' if self.alone else 'seen once'} {self.place}, {self.shell}: {self.line!r}\n"
         return head + "\n".join(f"    {one}" for one in self.what)
 
@@ -513,7 +607,9 @@ class Searcher:
         return tally
 
     def _run(self, batch: list[tuple[str, str]], tally: Tally, sample: random.Random) -> None:
-        outcomes = {shell: self.ground.run(shell, [line for _, line in batch]) for shell in self.ground.shells}
+        outcomes = {
+            shell: self.ground.run(shell, [line for _, line in batch]) for shell in self.ground.shells
+        }
         tally.run += len(batch)
         for number, (place, line) in enumerate(batch):
             done = {shell: outcome[number] for shell, outcome in outcomes.items()}
@@ -521,7 +617,8 @@ class Searcher:
             for shell, outcome in done.items():
                 if what := self.ground.violations(shell, outcome):
                     tally.breaches.append(
-                        self._confirmed(shell, (place, line), batch) or Breach(place, shell, line, tuple(what), alone=False)
+                        self._confirmed(shell, (place, line), batch)
+                        or Breach(place, shell, line, tuple(what), alone=False)
                     )
             if self.ground.tracer and sample.random() < _TRACED:
                 tally.traced += 1
@@ -529,11 +626,16 @@ class Searcher:
                     if what := self.ground.traced(shell, line):
                         tally.breaches.append(Breach(place, shell, line, tuple(what), alone=True))
             for surprise in self.ground.surprises(next(iter(done.values()))):
-                tally.differ("the policy allows a line that becomes what it asks about", [f"    {place}: {line!r} becomes {surprise!r}"])
+                tally.differ(
+                    "the policy allows a line that becomes what it asks about",
+                    [f"    {place}: {line!r} becomes {surprise!r}"],
+                )
             self._compare(place, line, done, tally)
 
     def _confirmed(self, shell: str, suspect: tuple[str, str], batch: list[tuple[str, str]]) -> Breach | None:
-        """The violation again, by a line that runs alone: by the suspect, or else by another one of its batch."""
+        """The violation again, by a line that runs alone:
+        by the suspect, or else by another one of its batch.
+        """
         for place, line in (suspect, *batch):
             if what := self.ground.violations(shell, self.ground.run(shell, [line])[0]):
                 return Breach(place, shell, line, tuple(what), alone=True)
@@ -570,12 +672,23 @@ def _search_block(seed: int, block: int, count: int, end: float) -> Tally:
     return _searchers[0].search(seed, block, count, end)
 
 
-def search(seed: int, *, seconds: float = float("inf"), most: float = float("inf"), processes: int = 1, policy: Policy = POLICY) -> Tally:
-    """Makes lines until the time is over or there are enough, runs those that ``policy`` allows, and stops after a violation."""
+def search(
+    seed: int,
+    *,
+    seconds: float = float("inf"),
+    most: float = float("inf"),
+    processes: int = 1,
+    policy: Policy = POLICY,
+) -> Tally:
+    """Makes lines until the time is over or there are enough, runs those that ``policy`` allows,
+    and stops after a violation.
+    """
     tally, end, block, asked = Tally(), time.monotonic() + seconds, 0, 0
     before = _surroundings()
     with (
-        tempfile.TemporaryDirectory(prefix="nbtools-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None) as folder,
+        tempfile.TemporaryDirectory(
+            prefix="nbtools-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None
+        ) as folder,
         ProcessPoolExecutor(processes, get_context("spawn"), _prepare, (policy, folder)) as pool,
     ):
         running: set[Future[Tally]] = set()
@@ -591,29 +704,49 @@ def search(seed: int, *, seconds: float = float("inf"), most: float = float("inf
                 tally.add(one.result())
         pool.shutdown(cancel_futures=True)
     if changed := before ^ _surroundings():
-        tally.breaches.append(Breach(f"seed {seed}", "some shell", "(unknown)", tuple(f"outside: {path}" for path in changed), alone=True))
+        tally.breaches.append(
+            Breach(
+                f"seed {seed}",
+                "some shell",
+                "(unknown)",
+                tuple(f"outside: {path}" for path in changed),
+                alone=True,
+            )
+        )
     return tally
 
 
 def _surroundings() -> set[str]:
-    """The content of the folders above the throwaway one, which is what a line that leaves its folder changes."""
+    """The content of the folders above the throwaway one,
+    which is what a line that leaves its folder changes.
+    """
     return {entry.path for folder in ("/", "/etc") for entry in os.scandir(folder)}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--seed", type=int, default=None, help="where the search begins; another one each time if not given")
-    parser.add_argument("--lines", type=float, default=float("inf"), help="stops after so many lines, before the time is over")
+    parser.add_argument(
+        "--seed", type=int, default=None, help="where the search begins; another one each time if not given"
+    )
+    parser.add_argument(
+        "--lines", type=float, default=float("inf"), help="stops after so many lines, before the time is over"
+    )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     seed = random.randrange(2**32) if options.seed is None else options.seed
     began = time.monotonic()
     tally = search(seed, seconds=options.seconds, most=options.lines, processes=options.processes)
     rate = tally.made / (time.monotonic() - began)
-    print(f"seed {seed}: {tally.made:,} lines ({rate:,.0f} a second), {tally.allowed:,} allowed, {tally.run:,} of them different and run")
+    print(
+        f"seed {seed}: {tally.made:,} lines ({rate:,.0f} a second), {tally.allowed:,} allowed, {tally.run:,} of them different and run"
+    )
     each = tally.processor / max(1, tally.made) * 1e6
-    print(f"{tally.traced:,} lines traced, {tally.endless:,} endless lines stopped, {each:,.0f} µs of processor time for each line")
+    print(
+        f"{tally.traced:,} lines traced, {tally.endless:,} endless lines stopped, {each:,.0f} µs of processor time for each line"
+    )
     for kind, count in tally.differences.most_common():
         print(f"{kind}: {count:,} lines", *tally.examples[kind], sep="\n")
     for breach in tally.breaches:

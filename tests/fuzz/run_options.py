@@ -1,7 +1,9 @@
-"""Looks for options that programs parse otherwise than the table says: ``python tests/fuzz/run_options.py --seconds N``.
+"""Looks for options that programs parse otherwise than the table says:
+``python tests/fuzz/run_options.py --seconds N``.
 
-Puts each option of each installed program before and after ``--``, operands and options that write, at the end without its value, and
-into words with other letters.  Runs the lines that nothing asks about under strace, and reports those that do more than the analysis says.
+Puts each option of each installed program before and after ``--``, operands and options that write, at the
+end without its value, and into words with other letters.  Runs the lines that nothing asks about under
+strace, and reports those that do more than the analysis says.
 """
 
 from __future__ import annotations
@@ -23,7 +25,20 @@ from nbtools.shell.program_table import Entry
 from tests.shell.test_differential import LEAVES, Judge, Lines, is_asked, make_folder, make_repository
 from tests.shell.tracing import run_traced
 
-_WRITING = ("-o", "-i", "-O", "-w", "--output", "--output-file", "--in-place", "--write", "--pre", "--exec", "--out", "--log-file")
+_WRITING = (
+    "-o",
+    "-i",
+    "-O",
+    "-w",
+    "--output",
+    "--output-file",
+    "--in-place",
+    "--write",
+    "--pre",
+    "--exec",
+    "--out",
+    "--log-file",
+)
 
 
 def lines(name: str, entry: Entry) -> Iterator[str]:
@@ -31,13 +46,18 @@ def lines(name: str, entry: Entry) -> Iterator[str]:
     known = Lines(name, entry)
     cores = [core for core in known.cores if "<" not in core]
     writing = sorted({*_WRITING, *entry.writes, *entry.rewrites, *known.risky})
-    dangers = [*([option, "n1"] for option in writing), *([f"{option}=n1"] for option in writing if option.startswith("--"))]
+    dangers = [
+        *([option, "n1"] for option in writing),
+        *([f"{option}=n1"] for option in writing if option.startswith("--")),
+    ]
     dangers += [[f"{option}n1"] for option in writing if len(option) == 2]
     letters = sorted(option[1] for option in writing if re.fullmatch(r"-[A-Za-z0-9]", option))
     options = sorted(entry.flags | entry.values | entry.optional)
     for core in cores:
         yield from (
-            _line(name, *words) for danger in dangers for words in (["--", *core, *danger], [*core, "--", *danger], [*core, *danger])
+            _line(name, *words)
+            for danger in dangers
+            for words in (["--", *core, *danger], [*core, "--", *danger], [*core, *danger])
         )
         for option in options:
             yield _line(name, *core, option)
@@ -64,14 +84,22 @@ def _line(name: str, *words: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=300, help="ends after this time, for all programs together")
+    parser.add_argument(
+        "--seconds", type=float, default=300, help="ends after this time, for all programs together"
+    )
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument(
-        "--programs", default="", help="only these, with spaces between them; a sub-command's name has its program's before it"
+        "--programs",
+        default="",
+        help="only these, with spaces between them; a sub-command's name has its program's before it",
     )
     options = parser.parse_args()
     seed = random.randrange(2**32) if options.seed is None else options.seed
-    chosen = {name: entry for name, entry in LEAVES.items() if not options.programs or name.split()[0] in options.programs.split()}
+    chosen = {
+        name: entry
+        for name, entry in LEAVES.items()
+        if not options.programs or name.split()[0] in options.programs.split()
+    }
     folder = Path(tempfile.mkdtemp(prefix="nbtools-options-"))
     try:
         for part in ("template", "repository", "runs"):
@@ -82,7 +110,9 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _search(chosen: dict[str, Entry], template: Path, repository: Path, runs: Path, seed: int, seconds: float) -> int:
+def _search(
+    chosen: dict[str, Entry], template: Path, repository: Path, runs: Path, seed: int, seconds: float
+) -> int:
     made = run = bad = 0
     end = time.monotonic() + seconds
     for at, (name, entry) in enumerate(chosen.items()):

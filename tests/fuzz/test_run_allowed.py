@@ -1,4 +1,6 @@
-"""The search for lines that do more than the policy allows: a short one finds nothing, and it does find what is there."""
+"""The search for lines that do more than the policy allows:
+a short one finds nothing, and it does find what is there.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,17 @@ def test_the_same_seed_makes_the_same_lines() -> None:
 
 
 def test_lines_of_a_batch_are_distinguished(ground: Ground) -> None:
-    batch = ["ls a", "mark", "echo x > new", "while :; do :; done", "./ls & wait", "echo x > ../../../new", "git push", ">>a", "cat 'b c'"]
+    batch = [
+        "ls a",
+        "mark",
+        "echo x > new",
+        "while :; do :; done",
+        "./ls & wait",
+        "echo x > ../../../new",
+        "git push",
+        ">>a",
+        "cat 'b c'",
+    ]
     wrong = [False, True, True, False, True, True, True, True, False]
     for shell in ground.shells:
         outcomes = ground.run(shell, batch)
@@ -60,7 +72,10 @@ def test_system_calls_show_started_programs_and_written_files(ground: Ground) ->
 
 def test_a_system_call_on_two_lines() -> None:
     trace = '7  execve("/bin/a", ["a"] <unfinished ...>\n8  openat(AT_FDCWD, "b", O_RDONLY) = 3\n7  <... execve resumed>) = 0\n'
-    assert list(system_calls(trace)) == [("openat", "b", ", O_RDONLY) = 3"), ("execve", "/bin/a", ', ["a"] ) = 0')]
+    assert list(system_calls(trace)) == [
+        ("openat", "b", ", O_RDONLY) = 3"),
+        ("execve", "/bin/a", ', ["a"] ) = 0'),
+    ]
 
 
 def test_lines_that_differ_in_names_have_the_same_form() -> None:

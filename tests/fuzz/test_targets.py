@@ -1,4 +1,6 @@
-"""The edit engine, the reading of patches and the understanding of commands under a fuzzer that follows their branches."""
+"""The edit engine, the reading of patches and the understanding of commands under a fuzzer that follows their
+branches.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Run = subprocess.CompletedProcess[str]
 
 def fuzzed(target: Path, folder: Path) -> Run:
     command = [sys.executable, str(target), *ARGUMENTS]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=90, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=90, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +29,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Futu
     """All of them at once: each keeps one processor busy."""
     pytest.importorskip("atheris", reason="atheris has no build for this system")
     with ThreadPoolExecutor() as pool:
-        yield {name: pool.submit(fuzzed, target, tmp_path_factory.mktemp(name)) for name, target in TARGETS.items()}
+        yield {
+            name: pool.submit(fuzzed, target, tmp_path_factory.mktemp(name))
+            for name, target in TARGETS.items()
+        }
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -48,7 +48,9 @@ if call["tool_name"] == "Bash" and "rm -rf" in call["tool_input"]["command"]:
     sys.exit(2)
 """,
     )
-    async with session(tmp_path, command_hook("before", guard, matcher="Bash", name="guard"), policy=Policy(mode="yolo")) as s:
+    async with session(
+        tmp_path, command_hook("before", guard, matcher="Bash", name="guard"), policy=Policy(mode="yolo")
+    ) as s:
         for name in ("shell", "Bash"):
             s.dialect = "claude" if name == "Bash" else "nbtools"
             refused = await s.call(name, {"command": "rm -rf important"})
@@ -58,13 +60,19 @@ if call["tool_name"] == "Bash" and "rm -rf" in call["tool_input"]["command"]:
 
 
 async def test_the_input_is_what_claude_code_sends(tmp_path: Path) -> None:
-    async with session(tmp_path, command_hook("before", "cat > before.json"), command_hook("after", "cat > after.json")) as s:
+    async with session(
+        tmp_path, command_hook("before", "cat > before.json"), command_hook("after", "cat > after.json")
+    ) as s:
         result = await s.call("read", {"path": "a.txt"}, id="call-7")
     before, after = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("before", "after"))
     assert before["hook_event_name"] == "PreToolUse"
     assert before["tool_name"] == "Read"
     assert before["tool_input"]["file_path"] == str(tmp_path / "a.txt")
-    assert (before["tool_use_id"], before["cwd"], before["permission_mode"]) == ("call-7", str(tmp_path), "default")
+    assert (before["tool_use_id"], before["cwd"], before["permission_mode"]) == (
+        "call-7",
+        str(tmp_path),
+        "default",
+    )
     assert before["nbtools"] == {"tool": "read", "arguments": {"path": "a.txt"}, "kind": "read"}
     assert set(after) - set(before) == {"tool_response", "duration_ms"}
     assert after["hook_event_name"] == "PostToolUse"
@@ -84,7 +92,9 @@ async def test_the_input_is_what_claude_code_sends(tmp_path: Path) -> None:
         ({"suppressOutput": True}, "needs approval"),
     ],
 )
-async def test_the_output_of_a_hook_decides(tmp_path: Path, answer: dict[str, Any], error: str | None) -> None:
+async def test_the_output_of_a_hook_decides(
+    tmp_path: Path, answer: dict[str, Any], error: str | None
+) -> None:
     async with session(tmp_path, command_hook("before", printing(tmp_path, **answer))) as s:
         result = await s.call("write", {"path": "new.txt", "content": "x"})
     assert (result.error is None) is (error is None), result
@@ -93,8 +103,14 @@ async def test_the_output_of_a_hook_decides(tmp_path: Path, answer: dict[str, An
 
 
 async def test_changed_input_is_read_back_from_claudes_words(tmp_path: Path) -> None:
-    changed = specific(permissionDecision="allow", updatedInput={"command": "echo safe", "timeout": 5000}, additionalContext="made safe")
-    async with session(tmp_path, command_hook("before", printing(tmp_path, **changed), matcher="Bash", name="safe")) as s:
+    changed = specific(
+        permissionDecision="allow",
+        updatedInput={"command": "echo safe", "timeout": 5000},
+        additionalContext="made safe",
+    )
+    async with session(
+        tmp_path, command_hook("before", printing(tmp_path, **changed), matcher="Bash", name="safe")
+    ) as s:
         result = await s.call("shell", {"command": "echo danger"})
         assert result.ok
         assert result.llm_content.startswith("safe\n")
@@ -106,7 +122,9 @@ async def test_a_command_in_a_carried_folder_stays_there(tmp_path: Path) -> None
     """A hook gets the folder as ``cwd``, and what it changes runs in that folder."""
     (tmp_path / "sub").mkdir()
     changed = specific(permissionDecision="allow", updatedInput={"command": "pwd", "timeout": 5000})
-    hook = command_hook("before", f"tee {tmp_path}/seen.json | {printing(tmp_path, **changed)}", matcher="Bash")
+    hook = command_hook(
+        "before", f"tee {tmp_path}/seen.json | {printing(tmp_path, **changed)}", matcher="Bash"
+    )
     async with session(tmp_path, dialect="claude", policy=Policy(allow=["shell(cd:*)"])) as s:
         assert (await s.call("Bash", {"command": "cd sub"})).ok
         s.hooks = (hook,)
@@ -133,7 +151,9 @@ async def test_exit_code_2_overrides_the_output(tmp_path: Path) -> None:
 
 
 async def test_other_exit_codes_are_reported_and_json_still_counts(tmp_path: Path) -> None:
-    command = printing(tmp_path, exit_code=1, **specific(permissionDecision="deny", permissionDecisionReason="heard"))
+    command = printing(
+        tmp_path, exit_code=1, **specific(permissionDecision="deny", permissionDecisionReason="heard")
+    )
     async with session(tmp_path, command_hook("before", command)) as s:
         assert "heard" in (await s.call("read", {"path": "a.txt"})).error.message
 
@@ -145,7 +165,10 @@ FAULTS = [
     ("kill -9 $$", "was ended by SIGKILL"),
     ("sleep 60", "took longer than 1 seconds"),
     ("echo '{broken'", "printed JSON that cannot be used"),
-    ("""echo '{"hookSpecificOutput": {"permissionDecision": "maybe"}}'""", "printed JSON that cannot be used (hookSpecificOutput"),
+    (
+        """echo '{"hookSpecificOutput": {"permissionDecision": "maybe"}}'""",
+        "printed JSON that cannot be used (hookSpecificOutput",
+    ),
 ]
 
 
@@ -166,7 +189,9 @@ async def test_failures_of_hooks_are_reported_and_skipped(tmp_path: Path, comman
 @pytest.mark.parametrize(("command", "problem"), FAULTS)
 async def test_faults_of_a_closed_hook_stop_the_call(tmp_path: Path, command: str, problem: str) -> None:
     started = time.monotonic()
-    async with session(tmp_path, command_hook("before", command, timeout=patience(command), closed=True)) as s:
+    async with session(
+        tmp_path, command_hook("before", command, timeout=patience(command), closed=True)
+    ) as s:
         result = await s.call("read", {"path": "a.txt"})
     assert result.error.code is ErrorCode.POLICY_VIOLATION
     assert problem in result.error.message
@@ -186,7 +211,9 @@ async def test_a_flood_is_a_fault(tmp_path: Path) -> None:
         ("""echo '{"hookSpecificOutput": {"additionalContext": "formatted"}}'""", "] formatted"),
     ],
 )
-async def test_a_hook_after_a_call_sends_a_message_to_the_model(tmp_path: Path, command: str, message: str) -> None:
+async def test_a_hook_after_a_call_sends_a_message_to_the_model(
+    tmp_path: Path, command: str, message: str
+) -> None:
     async with session(tmp_path, command_hook("after", command, name="critic")) as s:
         result = await s.call("read", {"path": "a.txt"})
     assert result.ok
@@ -211,7 +238,9 @@ async def test_success_and_failure_are_events_of_their_own(tmp_path: Path) -> No
 
 async def test_a_tool_that_claude_does_not_have_goes_by_the_names_of_its_like(tmp_path: Path) -> None:
     """A hook for Edit and Write also guards patches, moves and deletions."""
-    async with session(tmp_path, command_hook("before", "cat > seen.json; exit 2", matcher="Edit|Write")) as s:
+    async with session(
+        tmp_path, command_hook("before", "cat > seen.json; exit 2", matcher="Edit|Write")
+    ) as s:
         if "delete" in s.tools.names():
             assert (await s.call("delete", {"path": "a.txt"})).error.code is ErrorCode.POLICY_VIOLATION
             assert json.loads((tmp_path / "seen.json").read_text())["tool_name"] == "delete"
@@ -226,7 +255,12 @@ def settings_file(root: Path, settings: object) -> str:
 
 async def test_a_settings_file_of_claude_code_is_taken_as_it_is(tmp_path: Path) -> None:
     groups = {
-        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "echo never >&2; exit 2", "timeout": 10}]}],
+        "PreToolUse": [
+            {
+                "matcher": "Bash",
+                "hooks": [{"type": "command", "command": "echo never >&2; exit 2", "timeout": 10}],
+            }
+        ],
         "PostToolUse": [{"hooks": [{"type": "command", "command": "echo after >> log"}]}],
         "SessionStart": [{"anything": "goes"}],
     }
@@ -244,13 +278,28 @@ def test_unsupported_entries_of_a_settings_file_are_reported(tmp_path: Path) -> 
     with pytest.warns(UserWarning, match="not supported") as message:
         hooks = claude_hooks(path)
     assert len(hooks) == 1
-    assert ["type 'prompt'" in str(message[0].message), "condition 'Bash(git *)'" in str(message[1].message)] == [True, True]
-    assert claude_hooks(settings_file(tmp_path, {"hooks": {"PreToolUse": [{"hooks": listed}]}, "disableAllHooks": True})) == ()
+    assert [
+        "type 'prompt'" in str(message[0].message),
+        "condition 'Bash(git *)'" in str(message[1].message),
+    ] == [True, True]
+    assert (
+        claude_hooks(
+            settings_file(tmp_path, {"hooks": {"PreToolUse": [{"hooks": listed}]}, "disableAllHooks": True})
+        )
+        == ()
+    )
 
 
-@pytest.mark.parametrize("settings", ["{", {"hooks": 3}, {"hooks": {"PreToolUse": 3}}, {"hooks": {"PreToolUse": [{"matcher": "("}]}}])
+@pytest.mark.parametrize(
+    "settings",
+    ["{", {"hooks": 3}, {"hooks": {"PreToolUse": 3}}, {"hooks": {"PreToolUse": [{"matcher": "("}]}}],
+)
 def test_a_settings_file_that_cannot_be_read_is_refused(tmp_path: Path, settings: object) -> None:
-    if isinstance(settings, dict) and isinstance(settings["hooks"], dict) and isinstance(settings["hooks"]["PreToolUse"], list):
+    if (
+        isinstance(settings, dict)
+        and isinstance(settings["hooks"], dict)
+        and isinstance(settings["hooks"]["PreToolUse"], list)
+    ):
         settings["hooks"]["PreToolUse"][0]["hooks"] = [{"command": "true"}]
     with pytest.raises(SessionError):
         claude_hooks(settings_file(tmp_path, settings))

@@ -1,4 +1,6 @@
-"""Hook commands by Gemini CLI's contract: what they get, their exit codes and JSON, stopping a message, withholding a result."""
+"""Hook commands by Gemini CLI's contract:
+what they get, their exit codes and JSON, stopping a message, withholding a result.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def says(exit_code: int = 0, stream: str = "stdout", **output: Any) -> str:
     return f"cat >/dev/null; printf %s {shlex.quote(json.dumps(output))}{' >&2' if stream == 'stderr' else ''}; exit {exit_code}"
 
 
-async def call(root: Path, *hooks: Hook, name: str = "run_shell_command", mode: str = "yolo", **arguments: Any) -> ToolResult:
+async def call(
+    root: Path, *hooks: Hook, name: str = "run_shell_command", mode: str = "yolo", **arguments: Any
+) -> ToolResult:
     async with Session(root, dialect="gemini", hooks=hooks, policy=Policy(mode=mode)) as session:  # type: ignore[arg-type]
         return await session.call(name, arguments or {"command": "echo ran | tee ran"})
 
@@ -57,7 +61,10 @@ async def test_the_input_is_what_gemini_cli_sends(tmp_path: Path) -> None:
 async def test_after_tool_runs_after_failed_calls_too(tmp_path: Path) -> None:
     result = await call(tmp_path, after("cat >after.json"), name="read_file", file_path="missing")
     assert code_of(result) == ErrorCode.FILE_NOT_FOUND
-    assert json.loads((tmp_path / "after.json").read_text())["tool_response"]["error"]["type"] == "file_not_found"
+    assert (
+        json.loads((tmp_path / "after.json").read_text())["tool_response"]["error"]["type"]
+        == "file_not_found"
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,7 +111,9 @@ async def test_an_allow_does_not_replace_the_approval(tmp_path: Path, decision: 
 async def test_ask_asks_whatever_allows_the_call(tmp_path: Path) -> None:
     person = ScriptedConfirmer(ONCE)
     hooks = [before(says(decision="ask", reason="sure?"))]
-    async with Session(tmp_path, dialect="gemini", hooks=hooks, policy=Policy(mode="yolo"), confirmer=person) as session:
+    async with Session(
+        tmp_path, dialect="gemini", hooks=hooks, policy=Policy(mode="yolo"), confirmer=person
+    ) as session:
         assert (await session.call("run_shell_command", {"command": "touch ran"})).ok
     assert "sure?" in person.asked[0].decision.reason
 
@@ -112,11 +121,15 @@ async def test_ask_asks_whatever_allows_the_call(tmp_path: Path) -> None:
 async def test_changed_input_is_merged_and_decided_again(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     changed = {"hookEventName": "BeforeTool", "tool_input": {"command": "pwd"}}
-    result = await call(tmp_path, before(says(hookSpecificOutput=changed)), command="echo ran", dir_path="sub")
+    result = await call(
+        tmp_path, before(says(hookSpecificOutput=changed)), command="echo ran", dir_path="sub"
+    )
     assert f"Output: {tmp_path / 'sub'}" in str(result.llm_content)
     assert "changed the arguments" in str(result.llm_content)
     invalid = {"tool_input": {"command": 7}}
-    assert code_of(await call(tmp_path, before(says(hookSpecificOutput=invalid)))) == ErrorCode.POLICY_VIOLATION
+    assert (
+        code_of(await call(tmp_path, before(says(hookSpecificOutput=invalid)))) == ErrorCode.POLICY_VIOLATION
+    )
     assert not (tmp_path / "ran").exists()
 
 
@@ -133,7 +146,9 @@ async def test_messages_are_noted_unless_suppressed(tmp_path: Path) -> None:
     assert "heads up" not in str(silent.llm_content)
 
 
-@pytest.mark.parametrize("command", [says(decision="block", reason="secret inside"), "echo secret inside >&2; exit 2"])
+@pytest.mark.parametrize(
+    "command", [says(decision="block", reason="secret inside"), "echo secret inside >&2; exit 2"]
+)
 async def test_a_block_after_the_call_withholds_the_result(tmp_path: Path, command: str) -> None:
     result = await call(tmp_path, after(command), command="echo hidden; touch ran")
     assert code_of(result) == ErrorCode.EXECUTION_FAILED
@@ -168,9 +183,14 @@ async def test_functions_can_stop_and_withhold_in_every_dialect(tmp_path: Path, 
         return Withhold("secret inside")
 
     (tmp_path / "a").write_text("hidden")
-    for hook, code in ((BeforeHook(name="s", run=stop), "stop_execution"), (AfterHook(name="w", run=withhold), "execution_failed")):
+    for hook, code in (
+        (BeforeHook(name="s", run=stop), "stop_execution"),
+        (AfterHook(name="w", run=withhold), "execution_failed"),
+    ):
         async with Session(tmp_path, dialect=dialect, hooks=[hook], policy=Policy(mode="yolo")) as session:
-            results = await session.call_many([("read", {"path": "a"}), ("write", {"path": "b", "content": "x"})])
+            results = await session.call_many(
+                [("read", {"path": "a"}), ("write", {"path": "b", "content": "x"})]
+            )
             assert code_of(results[0]) == code
             assert "hidden" not in str(results[0].llm_content)
             assert (code_of(results[1]) == ErrorCode.CANCELLED) is (code == "stop_execution")
@@ -178,7 +198,15 @@ async def test_functions_can_stop_and_withhold_in_every_dialect(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     ("matcher", "matches"),
-    [("", True), ("*", True), ("shell", True), ("run_.*|write", True), ("^write", False), ("run_shell_command", True), ("[", False)],
+    [
+        ("", True),
+        ("*", True),
+        ("shell", True),
+        ("run_.*|write", True),
+        ("^write", False),
+        ("run_shell_command", True),
+        ("[", False),
+    ],
 )
 async def test_a_matcher_matches_where_it_occurs(tmp_path: Path, matcher: str, matches: bool) -> None:
     await call(tmp_path, before("touch called", matcher=matcher))

@@ -55,7 +55,11 @@ def test_an_error_is_part_of_the_message() -> None:
     [
         ("a\nb\nc", "a\nx\nc", "The first difference is in line 2: expected 'x', there is 'b'."),
         (["read"], ["read", "edit"], "There are 1 items, expected 2."),
-        (["read", "shell"], ["read", "edit"], "The first difference is in item 2: expected 'edit', there is 'shell'."),
+        (
+            ["read", "shell"],
+            ["read", "edit"],
+            "The first difference is in item 2: expected 'edit', there is 'shell'.",
+        ),
         ("3", 3, "The types differ: expected int, there is str."),
         (True, 1, "The types differ: expected int, there is bool."),
     ],
@@ -75,7 +79,9 @@ class Hostile:
 
 
 def test_a_value_that_cannot_be_shown_is_named() -> None:
-    assert "There is: a Hostile that cannot be shown (ValueError)" in repr(check("Unseen", Hostile(), lambda _: False, words="a number"))
+    assert "There is: a Hostile that cannot be shown (ValueError)" in repr(
+        check("Unseen", Hostile(), lambda _: False, words="a number")
+    )
 
 
 def test_a_value_that_cannot_be_compared_is_a_failure_and_not_an_error() -> None:
@@ -83,7 +89,10 @@ def test_a_value_that_cannot_be_compared_is_a_failure_and_not_an_error() -> None
 
 
 @given(
-    st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
 )
 def test_equal_values_are_solved_and_messages_are_short(value: Any) -> None:
     assert check("Same", value, value)
@@ -102,6 +111,11 @@ def test_a_dictionary_says_which_key_differs() -> None:
 
 def test_no_line_of_a_message_needs_a_scroll_bar() -> None:
     calls = {f"call {number}": "allow" for number in range(20)}
-    message = check("Rules", {}, calls, hint="Look at the reason of each decision, and at which of the rules it names. " * 3).message
+    message = check(
+        "Rules",
+        {},
+        calls,
+        hint="Look at the reason of each decision, and at which of the rules it names. " * 3,
+    ).message
     assert max(map(len, message.splitlines())) <= 80
     assert all(line.startswith("  ") for line in message.splitlines()[1:])

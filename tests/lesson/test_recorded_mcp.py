@@ -1,4 +1,6 @@
-"""Recorded calls of an MCP server's tools: they reach a real server, are approved like live ones, and differ where its answer does."""
+"""Recorded calls of an MCP server's tools:
+they reach a real server, are approved like live ones, and differ where its answer does.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ async def played(agent: Agent, runs: int) -> tuple[Sequence[str], Sequence[Remar
     return [(await agent.run("", heard=hear)).stopped for _ in range(runs)], remarks
 
 
-async def test_a_servers_tools_are_really_called_and_approved(tmp_path: Path, project: Path, session: Session) -> None:
+async def test_a_servers_tools_are_really_called_and_approved(
+    tmp_path: Path, project: Path, session: Session
+) -> None:
     await connect(session)
     agent = Agent(session, lesson(tmp_path, project, ECHO, SUM))
     stopped, (difference,) = await played(agent, 2)
@@ -66,12 +70,17 @@ async def test_a_servers_tools_are_really_called_and_approved(tmp_path: Path, pr
         ("mcp__all__echo", "mcp", False),
         ("mcp__all__get-sum", "mcp", False),
     ]
-    assert [call.request.name for call in (await agent.open()).history] == ["mcp__all__echo", "mcp__all__get-sum"]
+    assert [call.request.name for call in (await agent.open()).history] == [
+        "mcp__all__echo",
+        "mcp__all__get-sum",
+    ]
     await agent.close()
     assert session.mcp.get("all").state == "connected"
 
 
-async def test_without_its_server_a_call_repeats_its_recorded_result(tmp_path: Path, project: Path, session: Session) -> None:
+async def test_without_its_server_a_call_repeats_its_recorded_result(
+    tmp_path: Path, project: Path, session: Session
+) -> None:
     agent = Agent(session, lesson(tmp_path, project, ECHO))
     assert await played(agent, 1) == ([""], [])
     (call,) = (await agent.open()).history

@@ -1,4 +1,6 @@
-"""A recorded session is a model: it repeats the recorded texts and calls, in a copy, with real tools and real approvals."""
+"""A recorded session is a model: it repeats the recorded texts and calls, in a copy,
+with real tools and real approvals.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ CAT = bash("cat price.py", "price = 7\ntax = 2\n")
 TASK = ("Task", {"description": "Look", "prompt": "Look at all."}, "All is <b>well</b>.", {})
 
 
-async def played(recorded: RecordedModel, root: Path, runs: int = 1, policy: Policy = YOLO, **more: Any) -> tuple[Heard, list[str]]:
+async def played(
+    recorded: RecordedModel, root: Path, runs: int = 1, policy: Policy = YOLO, **more: Any
+) -> tuple[Heard, list[str]]:
     """The events of the runs, and why each one stopped."""
     heard = Heard()
     async with Session(root, policy=policy, **more) as session:
@@ -95,7 +99,9 @@ async def test_the_tools_run_in_a_copy_and_the_project_stays(tmp_path: Path, pro
 async def test_a_name_is_enough_and_a_missing_folder_says_what_to_do(tmp_path: Path) -> None:
     async with Session(tmp_path, policy=YOLO) as session:
         agent = Agent(session, f"recorded:{lesson(tmp_path, RAISE)}")
-        with pytest.raises(AgentError, match=r"/home/sam/shop, which does not exist on this machine.*project=FOLDER"):
+        with pytest.raises(
+            AgentError, match=r"/home/sam/shop, which does not exist on this machine.*project=FOLDER"
+        ):
             await agent.run("")
         with pytest.raises(AgentError, match="cannot be played"):
             await Agent(session, f"recorded:{tmp_path / 'none.jsonl'}").run("")
@@ -108,17 +114,26 @@ async def test_the_recorded_folder_is_copied_where_it_exists(tmp_path: Path, pro
         agent = Agent(session, f"recorded:{tmp_path / 'here.jsonl'}")
         assert (await agent.run("")).ok
         copy = (await agent.open()).workspace.root
-        assert ((copy / "price.py").read_text(), Path(path).read_text()) == ("price = 7\ntax = 2\n", "price = 5\ntax = 2\n")
+        assert ((copy / "price.py").read_text(), Path(path).read_text()) == (
+            "price = 7\ntax = 2\n",
+            "price = 5\ntax = 2\n",
+        )
         await agent.close()
 
 
-async def test_another_result_stops_with_a_diff_and_the_next_run_goes_on(tmp_path: Path, project: Path) -> None:
+async def test_another_result_stops_with_a_diff_and_the_next_run_goes_on(
+    tmp_path: Path, project: Path
+) -> None:
     recorded = RecordedModel(lesson(tmp_path, READ, RAISE, CAT), project=project)
     heard, stopped = await played(recorded, tmp_path, 2)
     assert stopped == ["call 1 has another result than the recorded one", ""]
     assert "-price = 1" in heard.remarked
     assert "+price = 5" in heard.remarked
-    assert [line for line in heard.lines if line.startswith("call")] == ["call read", "call edit", "call shell"]
+    assert [line for line in heard.lines if line.startswith("call")] == [
+        "call read",
+        "call edit",
+        "call shell",
+    ]
 
 
 async def test_the_learner_approves_denies_and_changes(tmp_path: Path, project: Path) -> None:
@@ -136,7 +151,9 @@ async def test_the_learner_approves_denies_and_changes(tmp_path: Path, project: 
     assert len(heard.remarks) == 2 + 3
 
 
-async def test_without_anybody_to_ask_the_call_is_not_made_and_a_later_rule_counts(tmp_path: Path, project: Path) -> None:
+async def test_without_anybody_to_ask_the_call_is_not_made_and_a_later_rule_counts(
+    tmp_path: Path, project: Path
+) -> None:
     recorded = RecordedModel(lesson(tmp_path, RAISE, edit("tax = 2", "tax = 3")), project=project)
     async with Session(tmp_path) as session:
         agent = Agent(session, recorded)
@@ -159,7 +176,9 @@ async def test_a_call_that_cannot_run_is_shown_as_recorded(tmp_path: Path, proje
     assert (first.request.name, second.request.name) == ("recorded_result", "edit")
     assert first.result.llm_content == "All is <b>well</b>."
     assert first.result.summary == "Recorded, not run"
-    assert first.result.return_display.shown[0].startswith("Recorded, not run: Task has no equivalent in nbtools.")
+    assert first.result.return_display.shown[0].startswith(
+        "Recorded, not run: Task has no equivalent in nbtools."
+    )
 
 
 async def test_a_tool_of_the_session_is_called_by_its_recorded_name(tmp_path: Path, project: Path) -> None:
@@ -197,7 +216,9 @@ async def test_one_call_at_a_time_and_limits(tmp_path: Path, project: Path) -> N
 
 
 async def test_seconds_before_each_step_leave_time_for_others(tmp_path: Path, project: Path) -> None:
-    """A timer that is set in a step and is shorter than the pace ends before the next step, however slow the machine is."""
+    """A timer that is set in a step and is shorter than the pace ends before the next step,
+    however slow the machine is.
+    """
     loop, order = asyncio.get_running_loop(), list[str]()
 
     def hear(event: AgentEvent) -> None:
@@ -205,14 +226,20 @@ async def test_seconds_before_each_step_leave_time_for_others(tmp_path: Path, pr
             order.append(event.name)
             loop.call_later(0.2, order.append, "timer")
 
-    recorded = RecordedModel(lesson(tmp_path, RAISE, CAT, edit("tax = 2", "tax = 3")), project=project, pace=0.3)
+    recorded = RecordedModel(
+        lesson(tmp_path, RAISE, CAT, edit("tax = 2", "tax = 3")), project=project, pace=0.3
+    )
     async with Session(tmp_path, policy=YOLO) as session:
         assert (await Agent(session, recorded).run("", heard=hear)).ok
     assert order == ["edit", "timer", "shell", "timer", "edit", "timer"]
 
 
 async def test_a_run_can_be_stopped_while_it_waits_for_its_first_step(tmp_path: Path, project: Path) -> None:
-    recorded, heard, began = RecordedModel(lesson(tmp_path, RAISE), project=project, pace=3600), Heard(), asyncio.Event()
+    recorded, heard, began = (
+        RecordedModel(lesson(tmp_path, RAISE), project=project, pace=3600),
+        Heard(),
+        asyncio.Event(),
+    )
 
     def hear(event: AgentEvent) -> None:
         heard(event)
@@ -230,7 +257,9 @@ async def test_a_run_can_be_stopped_while_it_waits_for_its_first_step(tmp_path: 
     assert heard.lines[0] == "call edit"
 
 
-async def test_a_call_that_was_interrupted_is_made_again_without_its_words(tmp_path: Path, project: Path) -> None:
+async def test_a_call_that_was_interrupted_is_made_again_without_its_words(
+    tmp_path: Path, project: Path
+) -> None:
     path, heard = lesson(tmp_path, RAISE), Heard()
     words = '[{"type": "text", "text": "I raise it."}, {"type": "tool_use"'
     path.write_text(path.read_text().replace('[{"type": "tool_use"', words, 1))
@@ -261,7 +290,12 @@ async def test_a_grant_holds_for_the_lesson_only(tmp_path: Path, project: Path) 
         assert (await agent.run("")).ok
         (asked,) = confirmer.asked
         copy = await agent.open()
-        assert (asked.can_save, copy.grants, copy.saved_grants, copy.store.grants()) == (False, ("edit",), (), ())
+        assert (asked.can_save, copy.grants, copy.saved_grants, copy.store.grants()) == (
+            False,
+            ("edit",),
+            (),
+            (),
+        )
         assert (session.grants, session.saved_grants) == ((), ())
 
 
@@ -295,16 +329,32 @@ async def test_a_recording_without_calls_needs_no_project(tmp_path: Path) -> Non
 
 CODEX = (
     ("exec_command", {"cmd": "cat price.py"}, exec_output("price = 5\ntax = 2\n")),
-    ("apply_patch", "*** Begin Patch\n*** Update File: price.py\n@@\n-price = 5\n+price = 7\n*** End Patch", "Success."),
-    ("exec_command", {"cmd": "date +%H:%M:%S; echo $RANDOM > new.txt; printf x > new.txt"}, exec_output("10:00:00\n")),
+    (
+        "apply_patch",
+        "*** Begin Patch\n*** Update File: price.py\n@@\n-price = 5\n+price = 7\n*** End Patch",
+        "Success.",
+    ),
+    (
+        "exec_command",
+        {"cmd": "date +%H:%M:%S; echo $RANDOM > new.txt; printf x > new.txt"},
+        exec_output("10:00:00\n"),
+    ),
 )
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "pi"])
-async def test_each_run_is_the_same(agent: str, tmp_path: Path, project: Path, all_rounds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_run_is_the_same(
+    agent: str, tmp_path: Path, project: Path, all_rounds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Messages, calls, results (but for times and temporary paths), stops and files."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # two of the logs run pytest, which would import every plugin for seconds
-    logs = {"qwen": "qwen-code/made--price.jsonl", "pi": "pi/made--tree.jsonl", "gemini": "gemini-cli/synthetic--large.json"}
+    monkeypatch.setenv(
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1"
+    )  # two of the logs run pytest, which would import every plugin for seconds
+    logs = {
+        "qwen": "qwen-code/made--price.jsonl",
+        "pi": "pi/made--tree.jsonl",
+        "gemini": "gemini-cli/synthetic--large.json",
+    }
     if agent == "codex":
         codex_log(tmp_path / "lesson.jsonl", *CODEX)
     path = SAMPLES / logs[agent] if agent in logs else tmp_path / "lesson.jsonl"
@@ -323,7 +373,9 @@ async def transcript(path: Path, folder: Path, project: Path) -> str:
             answer = await agent.run("", heard=heard)
             lines.append(f"{answer.text} {answer.stopped} {answer.usage}")
         inner = await agent.open()
-        lines += [f"{one.request.name} {one.request.arguments} {one.result.llm_content}" for one in inner.history]
+        lines += [
+            f"{one.request.name} {one.request.arguments} {one.result.llm_content}" for one in inner.history
+        ]
         lines += [*heard.lines, heard.remarked, str(contents(inner.workspace.root))]
         text = "\n".join(lines).replace(str(inner.workspace.root), "COPY")
         await agent.close()

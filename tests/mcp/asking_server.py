@@ -1,4 +1,6 @@
-"""An MCP server on stdio that asks: for answers, for texts, for roots.  ``legacy``: it speaks no protocol newer than the handshake's."""
+"""An MCP server on stdio that asks: for answers, for texts, for roots.
+``legacy``: it speaks no protocol newer than the handshake's.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ from pydantic import BaseModel, Field
 
 server = MCPServer("asking")
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-SIZES = {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large, with cream"}], "default": "l"}
+SIZES = {
+    "type": "string",
+    "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large, with cream"}],
+    "default": "l",
+}
 TOPPINGS = {
     "type": "array",
     "items": {"anyOf": [{"const": "n", "title": "Nuts, chopped"}, {"const": "c", "title": "Cherry"}]},
@@ -93,7 +99,9 @@ async def order(ctx: Context[Any]) -> str:
 
 @server.tool()
 async def agree(ctx: Context[Any]) -> str:
-    answer = await ctx.session.elicit_form("Really?", {"type": "object", "properties": {}}, related_request_id=ctx.request_id)
+    answer = await ctx.session.elicit_form(
+        "Really?", {"type": "object", "properties": {}}, related_request_id=ctx.request_id
+    )
     return answer.model_dump_json(include={"action", "content"})
 
 
@@ -127,7 +135,11 @@ async def legacy() -> None:
         async def filtered() -> None:
             async with sending:
                 async for message in reading:
-                    said = message.message.model_dump(by_alias=True, exclude_none=True) if isinstance(message, SessionMessage) else {}
+                    said = (
+                        message.message.model_dump(by_alias=True, exclude_none=True)
+                        if isinstance(message, SessionMessage)
+                        else {}
+                    )
                     if said.get("method") == "server/discover":
                         await writing.send(SessionMessage(_no_method(said["id"])))
                     else:

@@ -1,4 +1,6 @@
-"""An MCP server on stdio that answers in every kind of content, says different things of its tools, and lies in one."""
+"""An MCP server on stdio that answers in every kind of content, says different things of its tools,
+and lies in one.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,12 @@ def png(colour: int) -> str:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
-    whole = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes([0, colour]))) + chunk(b"IEND", b"")
+    whole = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(bytes([0, colour])))
+        + chunk(b"IEND", b"")
+    )
     return base64.b64encode(whole).decode()
 
 
@@ -60,7 +67,9 @@ EVERYTHING = [
     text_resource("memo://1", "", "only text"),
     blob_resource("file:///logo.png", "image/png", png(128)),
     blob_resource("file:///a.bin", "application/octet-stream", base64.b64encode(b"12345").decode()),
-    ResourceLink(name="more", uri="https://example.org/more", description="All the rest", mime_type="text/html"),
+    ResourceLink(
+        name="more", uri="https://example.org/more", description="All the rest", mime_type="text/html"
+    ),
 ]
 NUMBER = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 ANY: dict[str, Any] = {"type": "object", "properties": {"id": {"type": "integer", "minimum": 1}}}
@@ -72,9 +81,20 @@ TOOLS = [
     Tool(name="nothing_structured", input_schema=ANY, output_schema=NUMBER),
     Tool(name="long", input_schema=ANY),
     Tool(name="empty", input_schema=ANY),
-    Tool(name="look", input_schema=ANY, annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False)),
-    Tool(name="wipe", title="Wipe it", input_schema=ANY, annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=True)),
-    Tool(name="add", input_schema=ANY, annotations=ToolAnnotations(destructive_hint=False, open_world_hint=True)),
+    Tool(
+        name="look", input_schema=ANY, annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    ),
+    Tool(
+        name="wipe",
+        title="Wipe it",
+        input_schema=ANY,
+        annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=True),
+    ),
+    Tool(
+        name="add",
+        input_schema=ANY,
+        annotations=ToolAnnotations(destructive_hint=False, open_world_hint=True),
+    ),
 ]
 ANSWERS = {
     "everything": CallToolResult(content=EVERYTHING),
@@ -82,7 +102,9 @@ ANSWERS = {
     "structured": CallToolResult(content=[], structured_content={"total": 3}),
     "lies": CallToolResult(content=[TextContent(text="three")], structured_content={"total": "three"}),
     "nothing_structured": CallToolResult(content=[TextContent(text="three")]),
-    "long": CallToolResult(content=[TextContent(text="\n".join(f"line {number}" for number in range(100_000)))]),
+    "long": CallToolResult(
+        content=[TextContent(text="\n".join(f"line {number}" for number in range(100_000)))]
+    ),
     "empty": CallToolResult(content=[]),
 }
 

@@ -35,7 +35,12 @@ BROKEN: list[Any] = [
     {"type": "object", "not": 5},
     {"type": "object", "properties": {"a": {"multipleOf": 0}}},
 ]
-USABLE: list[Any] = [{}, {"anyOf": [{"type": "object"}]}, {"properties": {"a": {"type": "string"}}}, {"type": "object"}]
+USABLE: list[Any] = [
+    {},
+    {"anyOf": [{"type": "object"}]},
+    {"properties": {"a": {"type": "string"}}},
+    {"type": "object"},
+]
 
 
 def declared(schema: Any, number: int) -> dict[str, Any]:
@@ -45,9 +50,19 @@ def declared(schema: Any, number: int) -> dict[str, Any]:
 async def test_every_tool_that_has_a_name_can_be_called_and_declared(tmp_path: Path) -> None:
     schemas = [*BROKEN, *USABLE]
     tools: list[Any] = [declared(schema, number) for number, schema in enumerate(schemas)]
-    tools += [{"inputSchema": {}}, 5, {"name": 7}, {"name": "half", "description": 5, "annotations": "none", "outputSchema": []}]
+    tools += [
+        {"inputSchema": {}},
+        5,
+        {"name": 7},
+        {"name": "half", "description": 5, "annotations": "none", "outputSchema": []},
+    ]
     server = parse_server(
-        "b", {"command": sys.executable, "args": [str(Path(__file__).parent / "broken_schemas_server.py"), json.dumps(tools)]}, {}
+        "b",
+        {
+            "command": sys.executable,
+            "args": [str(Path(__file__).parent / "broken_schemas_server.py"), json.dumps(tools)],
+        },
+        {},
     )
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
         session.mcp.add([server])
@@ -55,7 +70,9 @@ async def test_every_tool_that_has_a_name_can_be_called_and_declared(tmp_path: P
         names = [name for name in session.tools.names() if name.startswith("mcp__b__")]
         assert names == [*(f"mcp__b__t{number}" for number in range(len(schemas))), "mcp__b__half"]
         for name in names:
-            result = await session.call(name, {"a": 1} if name != f"mcp__b__t{len(schemas) - 2}" else {"a": "1"})
+            result = await session.call(
+                name, {"a": 1} if name != f"mcp__b__t{len(schemas) - 2}" else {"a": "1"}
+            )
             assert result.ok, name
             assert '"a"' in str(result.llm_content)
         for one in session.declarations("anthropic"):
@@ -88,13 +105,30 @@ def test_a_schema_without_its_type_is_one_of_an_object(schema: Any) -> None:
     [
         ({"type": "integer", "minimum": 0, "exclusiveMinimum": True}, "Draft4Validator", 1, 0),
         ({"type": "integer", "exclusiveMinimum": 0}, "Draft202012Validator", 1, 0),
-        ({"type": "array", "items": [{"type": "string"}, {"type": "integer"}]}, "Draft7Validator", ["x", 1], [1, "x"]),
-        ({"type": "array", "items": [{"type": "string"}], "additionalItems": False}, "Draft7Validator", ["x"], ["x", "y"]),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, "Draft202012Validator", ["x"], ["x", "y"]),
+        (
+            {"type": "array", "items": [{"type": "string"}, {"type": "integer"}]},
+            "Draft7Validator",
+            ["x", 1],
+            [1, "x"],
+        ),
+        (
+            {"type": "array", "items": [{"type": "string"}], "additionalItems": False},
+            "Draft7Validator",
+            ["x"],
+            ["x", "y"],
+        ),
+        (
+            {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+            "Draft202012Validator",
+            ["x"],
+            ["x", "y"],
+        ),
         ({"type": "array", "items": [{"exclusiveMaximum": True, "maximum": 3}]}, "Draft4Validator", [2], [3]),
     ],
 )
-def test_drafts_are_distinguished_by_their_keywords(inner: dict[str, Any], draft: str, good: Any, bad: Any) -> None:
+def test_drafts_are_distinguished_by_their_keywords(
+    inner: dict[str, Any], draft: str, good: Any, bad: Any
+) -> None:
     schema = {"type": "object", "properties": {"a": inner}}
     assert schema_problem(schema) == ""
     assert draft_of(schema) == draft
@@ -103,7 +137,8 @@ def test_drafts_are_distinguished_by_their_keywords(inner: dict[str, Any], draft
 
 
 @pytest.mark.parametrize(
-    ("declared", "draft"), [("http://json-schema.org/draft-04/schema#", "Draft4Validator"), ("x", "Draft202012Validator")]
+    ("declared", "draft"),
+    [("http://json-schema.org/draft-04/schema#", "Draft4Validator"), ("x", "Draft202012Validator")],
 )
 def test_a_schema_says_its_draft(declared: str, draft: str) -> None:
     assert draft_of({"$schema": declared, "type": "object"}) == draft

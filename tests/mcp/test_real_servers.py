@@ -41,7 +41,9 @@ def everything(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
         return
     mode, path = {"http": ("streamableHttp", "mcp"), "sse": ("sse", "sse")}[request.param]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([node(), *npm("everything", mode)], env={**os.environ, "PORT": "0"}, **quiet) as server:  # type: ignore[call-overload]
+    with subprocess.Popen(
+        [node(), *npm("everything", mode)], env={**os.environ, "PORT": "0"}, **quiet
+    ) as server:  # type: ignore[call-overload]
         try:
             yield {"type": request.param, "url": f"http://127.0.0.1:{asyncio.run(_port(server))}/{path}"}
         finally:
@@ -54,7 +56,9 @@ async def _port(server: subprocess.Popen[bytes]) -> int:
 
     def listens() -> bool:
         assert server.poll() is None, f"the server ended with exit code {server.returncode}"
-        ports[:] = [one.laddr.port for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
+        ports[:] = [
+            one.laddr.port for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN
+        ]
         return bool(ports)
 
     await until(listens)
@@ -69,7 +73,9 @@ async def test_everything(tmp_path: Path, everything: dict[str, Any]) -> None:
         await _calls(session)
         await _lists(session)
         await _progress_and_cancel(session)
-        await until(lambda: "mcp__all__get-roots-list" in session.tools.names())  # it comes with a notice, after the first list
+        await until(
+            lambda: "mcp__all__get-roots-list" in session.tools.names()
+        )  # it comes with a notice, after the first list
 
 
 async def _calls(session: Session) -> None:
@@ -107,7 +113,9 @@ async def _progress_and_cancel(session: Session) -> None:
     assert "completed" in str(done.llm_content)
     assert shown.seen[-1].endswith("4 of 4")
     forget()
-    (call,) = await under_way(session, ("mcp__all__trigger-long-running-operation", {"duration": 600, "steps": 4}))
+    (call,) = await under_way(
+        session, ("mcp__all__trigger-long-running-operation", {"duration": 600, "steps": 4})
+    )
     call.cancel()
     finished, _ = await asyncio.wait([call], timeout=30)
     assert finished
@@ -125,11 +133,19 @@ async def test_completion(tmp_path: Path) -> None:
 
 async def test_files_and_memory(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Ahoy\n")
-    async with serving(tmp_path, "files", {"command": node(), "args": npm("filesystem", str(tmp_path))}) as session:
-        entry = {"command": node(), "args": npm("memory"), "env": {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")}}
+    async with serving(
+        tmp_path, "files", {"command": node(), "args": npm("filesystem", str(tmp_path))}
+    ) as session:
+        entry = {
+            "command": node(),
+            "args": npm("memory"),
+            "env": {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")},
+        }
         session.mcp.add([parse_server("memory", entry, {})])
         await session.mcp.connect("memory")
-        assert (await session.call("mcp__files__read_text_file", {"path": str(tmp_path / "a.txt")})).llm_content == "Ahoy\n"
+        assert (
+            await session.call("mcp__files__read_text_file", {"path": str(tmp_path / "a.txt")})
+        ).llm_content == "Ahoy\n"
         denied = await session.call("mcp__files__read_text_file", {"path": "/etc/passwd"})
         assert denied.error is not None
         ann = {"name": "Ann", "entityType": "person", "observations": ["sails"]}
@@ -139,22 +155,31 @@ async def test_files_and_memory(tmp_path: Path) -> None:
 
 async def test_the_servers_of_pypi_speak_the_newest_protocol(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", "-b", "trunk", str(tmp_path)], check=True)
-    async with serving(tmp_path, "time", {"command": warm_python(), "args": ["-m", "mcp_server_time"]}) as session:
+    async with serving(
+        tmp_path, "time", {"command": warm_python(), "args": ["-m", "mcp_server_time"]}
+    ) as session:
         session.mcp.add(
-            [parse_server(name, {"command": warm_python(), "args": ["-m", f"mcp_server_{name}"]}, {}) for name in ("git", "fetch")]
+            [
+                parse_server(name, {"command": warm_python(), "args": ["-m", f"mcp_server_{name}"]}, {})
+                for name in ("git", "fetch")
+            ]
         )
         await session.mcp.connect()
         assert [one.server_info.protocol for one in session.mcp.connections.values()] == ["2026-07-28"] * 3
         noon = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
         assert "+9.0h" in str((await session.call("mcp__time__convert_time", noon)).llm_content)
-        assert "trunk" in str((await session.call("mcp__git__git_status", {"repo_path": str(tmp_path)})).llm_content)
+        assert "trunk" in str(
+            (await session.call("mcp__git__git_status", {"repo_path": str(tmp_path)})).llm_content
+        )
         nobody = await session.call("mcp__fetch__fetch", {"url": "http://127.0.0.1:1/"})
         assert nobody.error is not None
         assert "mcp__fetch__fetch" in session.tools.names()
 
 
 async def test_changes_are_sent_to_listeners_in_the_newest_protocol(tmp_path: Path) -> None:
-    async with serving(tmp_path, "new", {"command": warm_python(), "args": [str(SERVERS / "growing.py")]}) as session:
+    async with serving(
+        tmp_path, "new", {"command": warm_python(), "args": [str(SERVERS / "growing.py")]}
+    ) as session:
         assert session.mcp.get("new").server_info.protocol == "2026-07-28"
         for number in range(1_000):  # from when it listens, which is soon after it is connected
             assert (await session.call("mcp__new__grow", {"name": f"fruit{number}"})).ok

@@ -23,7 +23,9 @@ from tests.warm_python import warm_python
 
 SERVERS = Path(__file__).parents[1] / "mcp_servers"
 WORK, STILL = 2.0, 30.0
-"""Seconds that a loop may work at one thing, and stand still whatever else goes on; people notice half a second."""
+"""Seconds that a loop may work at one thing, and stand still whatever else goes on;
+people notice half a second.
+"""
 
 
 @asynccontextmanager
@@ -51,10 +53,14 @@ async def ticking() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def serving(folder: Path, name: str, entry: dict[str, Any], call_seconds: float | None = None) -> AsyncIterator[Session]:
-    """A session connected to this one server; afterwards nothing of it is left, and the loop never stood still.
+async def serving(
+    folder: Path, name: str, entry: dict[str, Any], call_seconds: float | None = None
+) -> AsyncIterator[Session]:
+    """A session connected to this one server;
+    afterwards nothing of it is left, and the loop never stood still.
 
-    ``call_seconds`` is the timeout of calls alone: an entry's ``timeout`` is that of the connection, too, which a busy machine delays.
+    ``call_seconds`` is the timeout of calls alone:
+    an entry's ``timeout`` is that of the connection, too, which a busy machine delays.
     """
     before = set(psutil.Process().children(recursive=True))
     async with ticking():

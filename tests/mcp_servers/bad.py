@@ -34,7 +34,14 @@ def unknown() -> None:
         if request["params"]["name"] == "heard":
             answer_text(request, "\n".join(heard))
         else:
-            notify("progress", {"progressToken": request["params"]["_meta"]["progressToken"], "progress": 0, "message": "I have it"})
+            notify(
+                "progress",
+                {
+                    "progressToken": request["params"]["_meta"]["progressToken"],
+                    "progress": 0,
+                    "message": "I have it",
+                },
+            )
 
     def hear(message: Message) -> None:
         heard.append(f"{message['method']} {message.get('params', {}).get('requestId', '')}")
@@ -152,10 +159,20 @@ def strict() -> None:
 
 def cyclic() -> None:
     """Schemas that contain themselves."""
-    node: Message = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "name": {"type": "string"}}}
+    node: Message = {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/node"}, "name": {"type": "string"}},
+    }
     schema = {"type": "object", "properties": {"node": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
-    loop = {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}
-    tools = [{**TOOL, "inputSchema": schema, "outputSchema": schema}, {**TOOL, "name": "loop", "inputSchema": loop, "outputSchema": loop}]
+    loop = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/a"}},
+        "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+    }
+    tools = [
+        {**TOOL, "inputSchema": schema, "outputSchema": schema},
+        {**TOOL, "name": "loop", "inputSchema": loop, "outputSchema": loop},
+    ]
 
     def call(request: Message) -> None:
         given = request["params"]["arguments"]
@@ -165,16 +182,25 @@ def cyclic() -> None:
 
 
 def many() -> None:
-    serve(lambda request: answer_text(request, "done"), lambda: [{**TOOL, "name": f"do{number}"} for number in range(5_000)])
+    serve(
+        lambda request: answer_text(request, "done"),
+        lambda: [{**TOOL, "name": f"do{number}"} for number in range(5_000)],
+    )
 
 
 def long() -> None:
     """Names of 300 characters that differ in the last."""
-    serve(lambda request: answer_text(request, request["params"]["name"][-1]), lambda: [{**TOOL, "name": "n" * 299 + end} for end in "ab"])
+    serve(
+        lambda request: answer_text(request, request["params"]["name"][-1]),
+        lambda: [{**TOOL, "name": "n" * 299 + end} for end in "ab"],
+    )
 
 
 def twice() -> None:
-    serve(lambda request: answer_text(request, "done"), lambda: [TOOL, TOOL, {**TOOL, "description": "Does it, too."}])
+    serve(
+        lambda request: answer_text(request, "done"),
+        lambda: [TOOL, TOOL, {**TOOL, "description": "Does it, too."}],
+    )
 
 
 def changing() -> None:

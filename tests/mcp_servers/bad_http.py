@@ -60,7 +60,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         match message["method"]:
             case "initialize":
                 info = {"name": "bad", "version": "7"}
-                self.result(message, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
+                self.result(
+                    message,
+                    {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info},
+                )
             case "tools/list":
                 self.result(message, {"tools": [TOOL]})
             case "tools/call" if WAY == "tells_what_was_asked":
@@ -92,7 +95,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             case "broken":
                 self.reply(200, b'{"jsonrpc": "2.0", "id"')
             case "breaks_off":
-                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+                self.wfile.write(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+                )
                 self.close_connection = True
 
     def bomb(self, message: dict[str, Any]) -> None:
@@ -101,16 +106,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         packed = io.BytesIO()
         with gzip.GzipFile(fileobj=packed, mode="wb") as pack:
             pack.write(b"event: message\ndata: " if stream else b"")
-            pack.write(b'{"jsonrpc": "2.0", "id": %d, "result": {"content": [{"type": "text", "text": "' % message["id"])
+            pack.write(
+                b'{"jsonrpc": "2.0", "id": %d, "result": {"content": [{"type": "text", "text": "'
+                % message["id"]
+            )
             for _ in range(300):
                 pack.write(b"x" * 1_000_000)
             pack.write(b'"}]}}\n\n')
-        self.reply(200, packed.getvalue(), "text/event-stream" if stream else "application/json", coding="gzip")
+        self.reply(
+            200, packed.getvalue(), "text/event-stream" if stream else "application/json", coding="gzip"
+        )
 
     def result(self, message: dict[str, Any], result: dict[str, Any]) -> None:
         self.reply(200, json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode())
 
-    def reply(self, status: int, body: bytes, kind: str = "application/json", location: str = "", coding: str = "") -> None:
+    def reply(
+        self, status: int, body: bytes, kind: str = "application/json", location: str = "", coding: str = ""
+    ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

@@ -1,4 +1,6 @@
-"""Helpers of the programs here: MCP of 2025-11-25 as lines of JSON, without the SDK, so that they start at once."""
+"""Helpers of the programs here: MCP of 2025-11-25 as lines of JSON, without the SDK,
+so that they start at once.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def messages() -> Iterator[Message]:
 
 
 def serve(
-    call: Callable[[Message], None], tools: Callable[[], list[Message]] = lambda: [TOOL], hear: Callable[[Message], None] = print
+    call: Callable[[Message], None],
+    tools: Callable[[], list[Message]] = lambda: [TOOL],
+    hear: Callable[[Message], None] = print,
 ) -> None:
     """Greets, lists ``tools``, hands calls to ``call`` and notifications to ``hear``."""
     for message in messages():
@@ -43,7 +47,15 @@ def serve(
             case "initialize":
                 able = {"tools": {"listChanged": True}}
                 info = {"name": "bad", "version": "7"}
-                answer(message, {"protocolVersion": "2025-11-25", "capabilities": able, "serverInfo": info, "instructions": "Beware."})
+                answer(
+                    message,
+                    {
+                        "protocolVersion": "2025-11-25",
+                        "capabilities": able,
+                        "serverInfo": info,
+                        "instructions": "Beware.",
+                    },
+                )
             case "tools/list":
                 answer(message, {"tools": tools()})
             case "tools/call":

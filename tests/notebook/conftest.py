@@ -1,4 +1,6 @@
-"""A frontend for tests: drives a real kernel with the messages that JupyterLab sends, and keeps what it would show."""
+"""A frontend for tests: drives a real kernel with the messages that JupyterLab sends,
+and keeps what it would show.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ class Cell:
     @property
     def text(self) -> str:
         """All that the cell shows, in plain text."""
-        return "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in self.outputs)
+        return "\n".join(
+            output.get("text") or output.get("data", {}).get("text/plain", "") for output in self.outputs
+        )
 
     @property
     def error(self) -> str:
@@ -65,8 +69,8 @@ class Cell:
 class Lab:
     """A notebook tab.
 
-    ``widgets`` holds the state of every open widget by its model's id, ``opened`` the target of every comm that the kernel has opened, and
-    ``received`` the messages of every comm.
+    ``widgets`` holds the state of every open widget by its model's id, ``opened`` the target of every comm
+    that the kernel has opened, and ``received`` the messages of every comm.
     """
 
     def __init__(self, manager: KernelManager) -> None:
@@ -87,7 +91,16 @@ class Lab:
     def forget(self) -> None:
         """Starts with nothing shown, and without a subshell."""
         self.subshell = None
-        for seen in (self.cells, self.widgets, self.closed, self.displays, self.prompts, self.said, self.opened, self.received):
+        for seen in (
+            self.cells,
+            self.widgets,
+            self.closed,
+            self.displays,
+            self.prompts,
+            self.said,
+            self.opened,
+            self.received,
+        ):
             seen.clear()
 
     def start(self, code: str, *, stdin: bool = True, cell_id: str | None = "") -> Cell:
@@ -122,7 +135,8 @@ class Lab:
         return found
 
     def settle(self) -> None:
-        """Waits until the cells of the test before are over; interrupts them where a test failed in the middle.
+        """Waits until the cells of the test before are over;
+        interrupts them where a test failed in the middle.
 
         A cell that was answered gets its time, since an interrupt in the middle of its reply takes the reply
         away.  After an interrupt the next cell tells that those before it are over, replied to or not.
@@ -141,7 +155,11 @@ class Lab:
 
     def questions(self, outcome: str = "") -> list[str]:
         """The models of the open questions that offer this answer, by default of all, oldest first."""
-        return [model for model, state in self.widgets.items() if "question" in state and (not outcome or outcome in self.choices(model))]
+        return [
+            model
+            for model, state in self.widgets.items()
+            if "question" in state and (not outcome or outcome in self.choices(model))
+        ]
 
     def question(self, outcome: str = "") -> str | None:
         """The model of the newest open question that offers this answer."""
@@ -161,7 +179,9 @@ class Lab:
         self.send(model, {"question": question, "outcome": outcome, **parts})
 
     def answer_with(self, outcome: str, **parts: Any) -> str:
-        """Answers the newest question that offers this answer as soon as there is one, and waits until it has gone; returns its model."""
+        """Answers the newest question that offers this answer as soon as there is one,
+        and waits until it has gone; returns its model.
+        """
         model = str(self.until(lambda: self.question(outcome)))
         self.say(model, outcome, **parts)
         self.until(lambda: model in self.closed)
@@ -182,7 +202,9 @@ class Lab:
 
     def editable(self, model: str) -> dict[str, Any]:
         """The text that Modify edits, as the page asks for it."""
-        return dict(self.reply(model, {"question": self.question_data(model)["id"], "edit": True})["editable"])
+        return dict(
+            self.reply(model, {"question": self.question_data(model)["id"], "edit": True})["editable"]
+        )
 
     def send_comm(self, comm_id: str, data: dict[str, Any]) -> None:
         self._send_to_shell("comm_msg", {"comm_id": comm_id, "data": data})

@@ -1,4 +1,6 @@
-"""An MCP server on stdio with something of everything that a notebook shows: tools, progress, a form, a picture, prompts, a resource."""
+"""An MCP server on stdio with something of everything that a notebook shows:
+tools, progress, a form, a picture, prompts, a resource.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,12 @@ def _png(width: int, height: int) -> bytes:
 
     row = b"\0" + b"\x2a\x7a\xd4" * (width // 2) + b"\xf2\xb1\x34" * (width - width // 2)
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(row * height)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(row * height))
+        + chunk(b"IEND", b"")
+    )
 
 
 if __name__ == "__main__":

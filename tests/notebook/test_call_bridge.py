@@ -1,4 +1,6 @@
-"""Calls made from cells, threads and loops: what they return, how they are interrupted, what goes on beside them."""
+"""Calls made from cells, threads and loops:
+what they return, how they are interrupted, what goes on beside them.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def test_an_interrupt_ends_a_running_call_and_its_processes(lab, code):
     assert lab.value("1 + 1") == 2
 
 
-@pytest.mark.parametrize("code", ["%tool write a.txt x", "tools.write('a.txt', 'x')", "await tools.write.start('a.txt', 'x')"])
+@pytest.mark.parametrize(
+    "code", ["%tool write a.txt x", "tools.write('a.txt', 'x')", "await tools.write.start('a.txt', 'x')"]
+)
 def test_an_interrupt_takes_a_question_back(lab, project, code):
     cell = lab.start(code)
     lab.until(lab.question)
@@ -77,7 +81,9 @@ def test_other_code_is_interrupted_as_ever(lab):
 
 def test_a_background_call_ends_while_another_cell_blocks(lab, project):
     lab.run("%tools allow shell")
-    first = lab.run("call = tools.shell.background('until [ -e go ]; do sleep 0.05; done; echo finished')\ncall.done")
+    first = lab.run(
+        "call = tools.shell.background('until [ -e go ]; do sleep 0.05; done; echo finished')\ncall.done"
+    )
     assert first.text.endswith("False")
     blocked = lab.start("import pathlib, time\nwhile not pathlib.Path('over').exists(): time.sleep(0.02)")
     lab.until(lambda: blocked.count("execute_input"))
@@ -201,4 +207,6 @@ def test_a_restart_leaves_no_process_behind(bare, code):
     started = children(bare)
     bare.manager.restart_kernel(now=False)
     bare.client.wait_for_ready(timeout=60)
-    bare.until(lambda: not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in started))
+    bare.until(
+        lambda: not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in started)
+    )

@@ -1,4 +1,6 @@
-"""The card of a previewed replacement has an action that makes the change, in a call that follows the policy."""
+"""The card of a previewed replacement has an action that makes the change,
+in a call that follows the policy.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def verbs(card) -> list[str]:
     return [action.verb for action in card.deeds]
 
 
-async def test_the_action_makes_the_change_as_the_policy_decides(drawn: DrawnSession, tmp_path: Path, policy: Policy) -> None:
+async def test_the_action_makes_the_change_as_the_policy_decides(
+    drawn: DrawnSession, tmp_path: Path, policy: Policy
+) -> None:
     card = await drawn.preview("p", pattern="two", replacement="2 “x”")
     assert verbs(card) == ["apply"]
     assert "--apply" in card_text(card)
@@ -76,7 +80,10 @@ async def test_the_action_makes_the_change_as_the_policy_decides(drawn: DrawnSes
         assert verbs(drawn.screen.shown["p"]) == ["apply"]
 
 
-@pytest.mark.parametrize("arguments", [{"pattern": "nowhere", "replacement": "x"}, {"pattern": "two", "replacement": "x", "limit": 1}])
+@pytest.mark.parametrize(
+    "arguments",
+    [{"pattern": "nowhere", "replacement": "x"}, {"pattern": "two", "replacement": "x", "limit": 1}],
+)
 async def test_a_preview_that_cannot_be_applied_offers_no_action(drawn: DrawnSession, arguments) -> None:
     assert verbs(await drawn.preview("p", **arguments)) == []
     assert await drawn.apply("p") is None

@@ -75,7 +75,9 @@ def test_a_name_of_ones_own_stays(bare):
 
 
 def test_a_magic_of_ones_own_comes_back(bare):
-    bare.run("from IPython.core.magic import register_line_magic\n@register_line_magic\ndef tool(line): return 'mine'")
+    bare.run(
+        "from IPython.core.magic import register_line_magic\n@register_line_magic\ndef tool(line): return 'mine'"
+    )
     bare.run("%load_ext nbtools")
     assert "what it does" in bare.run("%tool").text
     bare.run("%unload_ext nbtools")
@@ -84,7 +86,12 @@ def test_a_magic_of_ones_own_comes_back(bare):
 
 def test_importing_nbtools_imports_no_jupyter():
     code = "import sys, nbtools; print([m for m in ('IPython', 'ipykernel', 'ipywidgets', 'greenback', 'pydantic') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 def test_loading_leaves_the_heavy_things_for_later(bare):
@@ -117,16 +124,26 @@ def test_another_package_of_the_name_is_named_in_one_line(bare, tmp_path):
 
 
 def test_loading_does_not_import_what_only_cards_need():
-    """Card models, templates and highlighting take longer to import than everything else that ``%load_ext`` needs."""
+    """Card models, templates and highlighting take longer to import than everything else that ``%load_ext``
+    needs.
+    """
     code = "import sys, nbtools.notebook.extension; print(*sys.modules)"
-    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    loaded = set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
     heavy = {"nbtools.cards.model", "nbtools.cards.markup", "jinja2", "nbtools.session", "duckdb", "mcp"}
     assert loaded & heavy == set()
 
 
 def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(cold):
-    """The imports of the first ``%tool`` of a kernel decide how long it takes; recording it writes a log and reads none."""
-    cold.run("%load_ext nbtools\nimport sys\nopen('a.py', 'w').write('def a(): pass')\nbefore = set(sys.modules)")
+    """The imports of the first ``%tool`` of a kernel decide how long it takes;
+    recording it writes a log and reads none.
+    """
+    cold.run(
+        "%load_ext nbtools\nimport sys\nopen('a.py', 'w').write('def a(): pass')\nbefore = set(sys.modules)"
+    )
     assert "def a" in cold.run("%tool grep def").text
     loaded = cold.value("sorted(name for name in sys.modules.keys() - before if name.startswith('nbtools.'))")
     recorder = {"recording", "display_json", "model", "line_reading", "json_access", "atif_extra"}
@@ -137,15 +154,26 @@ def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(cold):
     assert [name for name in loaded if name.startswith(tuple(f"nbtools.{other}" for other in others))] == []
     tools = {name.removeprefix("nbtools.tools.") for name in loaded if name.startswith("nbtools.tools.")}
     assert tools == {"grep"}
-    late = ("processes.terminal", "processes.sandbox", "history.snapshots", "history.undo", "shell.analysis", "approval.widget")
+    late = (
+        "processes.terminal",
+        "processes.sandbox",
+        "history.snapshots",
+        "history.undo",
+        "shell.analysis",
+        "approval.widget",
+    )
     assert [name for name in loaded if name.endswith(late)] == []
     assert len(loaded) <= 140
 
 
 def test_an_exception_of_a_tool_of_ones_own_names_the_cell(bare):
     bare.run("%load_ext nbtools\nfrom nbtools import tool")
-    bare.run('import json\n\n@tool(kind="read")\ndef broken(text: str) -> dict:\n    "Reads."\n    return json.loads(text)')
-    number = bare.value("get_ipython().compile.format_code_name(broken.function.__code__.co_filename)[1]").strip("'In[]")
+    bare.run(
+        'import json\n\n@tool(kind="read")\ndef broken(text: str) -> dict:\n    "Reads."\n    return json.loads(text)'
+    )
+    number = bare.value(
+        "get_ipython().compile.format_code_name(broken.function.__code__.co_filename)[1]"
+    ).strip("'In[]")
     text = bare.run("%tool broken x").text
     assert f"cell {number}, line 6" in text
     assert "JSONDecodeError" in text

@@ -21,7 +21,13 @@ EDIT = "%tool edit notes.txt --old TODO --new DONE"
 @pytest.fixture
 def environment(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
-    return {**os.environ, "IPYTHONDIR": str(home), "JUPYTER_RUNTIME_DIR": str(home / "runtime"), "TERM": "xterm", "NO_COLOR": "1"}
+    return {
+        **os.environ,
+        "IPYTHONDIR": str(home),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "TERM": "xterm",
+        "NO_COLOR": "1",
+    }
 
 
 @pytest.fixture
@@ -35,7 +41,15 @@ def console(project, environment):
         "--no-confirm-exit",
         "--transport=ipc",
     ]
-    child = pexpect.spawn(sys.executable, arguments, cwd=str(project), env=environment, encoding="utf-8", timeout=60, dimensions=(50, 160))
+    child = pexpect.spawn(
+        sys.executable,
+        arguments,
+        cwd=str(project),
+        env=environment,
+        encoding="utf-8",
+        timeout=60,
+        dimensions=(50, 160),
+    )
     child.expect(r"In \[1\]: ")
     child.sendline("%load_ext nbtools")
     child.expect(r"In \[2\]: ")
@@ -43,7 +57,9 @@ def console(project, environment):
     child.close(force=True)
 
 
-def test_jupyter_console_shows_the_result_after_each_answer_and_the_output_of_a_slow_call_once(console, project):
+def test_jupyter_console_shows_the_result_after_each_answer_and_the_output_of_a_slow_call_once(
+    console, project
+):
     """It ignores updates of displays."""
     for prompt, answer, state in ((3, "n", "Denied by you"), (4, "y", "Approved once by you")):
         console.sendline(EDIT)
@@ -84,7 +100,9 @@ def test_nbclient_denies_at_once_and_says_how_to_allow(project, environment, mon
 def test_papermill_denies_at_once(project, environment, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", environment["IPYTHONDIR"])
     nbformat.write(notebook_of(EDIT), project / "in.ipynb")
-    papermill.execute_notebook(project / "in.ipynb", project / "out.ipynb", cwd=str(project), progress_bar=False)
+    papermill.execute_notebook(
+        project / "in.ipynb", project / "out.ipynb", cwd=str(project), progress_bar=False
+    )
     made = json.loads((project / "out.ipynb").read_text(encoding="utf-8"))
     assert "nobody to ask" in json.dumps(made["cells"])
     assert "TODO" in (project / "notes.txt").read_text()
@@ -111,13 +129,17 @@ def test_nbval_denies_at_once(project, environment):
         "PYTHONPATH": str(ROOT),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }  # the import of all that is installed takes longer than the run
-    ran = subprocess.run(command, cwd=project, env=alone, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(
+        command, cwd=project, env=alone, capture_output=True, text=True, timeout=120, check=False
+    )
     assert ran.returncode == 0, ran.stdout
     assert "TODO" in (project / "notes.txt").read_text()
 
 
 def test_the_path_of_a_question_needs_no_server_and_starts_no_thread():
-    """JupyterLite's Python (Pyodide) has neither.  It lacks termios and fcntl too, which the tools need: see docs/front-ends.md."""
+    """JupyterLite's Python (Pyodide) has neither.
+    It lacks termios and fcntl too, which the tools need: see docs/front-ends.md.
+    """
     code = (
         "import sys, threading\n"
         "import traitlets, ipywidgets, IPython, asyncio, pydantic\n"

@@ -20,7 +20,9 @@ JUPYTERLAB = 50
 
 
 class Page:
-    """The outputs of a cell as a front end has them: a new display is appended, an update replaces its content."""
+    """The outputs of a cell as a front end has them:
+    a new display is appended, an update replaces its content.
+    """
 
     updates = True
 
@@ -45,7 +47,11 @@ def parts_of(output: Bundle) -> list[Any]:
 
 
 def settled(number: int, version: int = 0) -> Bundle:
-    return {"text/plain": f"{number}.{version}", "text/html": f"<p>{number}.{version}</p>", MIME: {"state": "success"}}
+    return {
+        "text/plain": f"{number}.{version}",
+        "text/html": f"<p>{number}.{version}</p>",
+        MIME: {"state": "success"},
+    }
 
 
 def waiting(number: int) -> Bundle:
@@ -97,7 +103,12 @@ def test_questions_at_the_same_time_are_shown_as_others_are_answered() -> None:
 
 
 @settings(max_examples=examples(300), deadline=None)
-@given(st.integers(0, 4), st.lists(st.tuples(st.sampled_from(["new", "ask", "change", "settle"]), st.integers(0, 60)), max_size=120))
+@given(
+    st.integers(0, 4),
+    st.lists(
+        st.tuples(st.sampled_from(["new", "ask", "change", "settle"]), st.integers(0, 60)), max_size=120
+    ),
+)
 def test_each_part_is_shown_once_with_its_latest_state(own: int, steps: list[tuple[str, int]]) -> None:
     page = Page()
     screen = GroupedScreen(page, own=own)
@@ -141,7 +152,15 @@ def test_a_moved_screen_shows_everything_in_the_other_cell() -> None:
 
 def test_a_card_that_changed_nothing_is_folded_in_a_group() -> None:
     screen = GroupedScreen(Page(), own=0)
-    card = Card(id="1", state="success", tool="read", icon="file", subject="a.py", status="Done", blocks=(TextBlock(text="text"),))
+    card = Card(
+        id="1",
+        state="success",
+        tool="read",
+        icon="file",
+        subject="a.py",
+        status="Done",
+        blocks=(TextBlock(text="text"),),
+    )
     read, changed = screen.draw(card), screen.draw(card.model_copy(update={"record": "Allowed by rule edit"}))
     assert read[MIME]["folded"] is True  # type: ignore[index]
     assert not changed[MIME].get("folded")  # type: ignore[attr-defined]

@@ -81,7 +81,13 @@ def test_a_call_of_the_session_itself_has_a_card(lab):
 
 
 def test_a_notebook_runs_under_nbclient(project):
-    cells = ["%load_ext nbtools", "%tool ls src", "print(tools.read('notes.txt').ok)", "%tool write a.txt x", "await tools.ls.start()"]
+    cells = [
+        "%load_ext nbtools",
+        "%tool ls src",
+        "print(tools.read('notes.txt').ok)",
+        "%tool write a.txt x",
+        "await tools.ls.start()",
+    ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     done = NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(project)}}).execute()
     outputs = [cell["outputs"] for cell in done["cells"]]

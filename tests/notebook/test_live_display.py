@@ -31,7 +31,9 @@ class Screen:
 
 
 def display_on(screen: Screen, **options: Any) -> LiveDisplay:
-    return LiveDisplay(DisplayTarget(screen, "id", True, AnswerMethod.NOBODY, contextvars.copy_context()), **options)
+    return LiveDisplay(
+        DisplayTarget(screen, "id", True, AnswerMethod.NOBODY, contextvars.copy_context()), **options
+    )
 
 
 def text(value: object) -> Any:
@@ -121,7 +123,10 @@ def test_an_error_is_not_raised_and_the_next_update_is_a_new_output(screen: Scre
 
 async def test_threads_share_a_display(screen: Screen) -> None:
     display = display_on(screen, interval=0.01)
-    threads = [threading.Thread(target=lambda: [display.update(text(number)) for number in range(200)]) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: [display.update(text(number)) for number in range(200)])
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

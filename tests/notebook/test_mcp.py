@@ -97,9 +97,20 @@ def test_a_server_of_the_project_needs_approval_in_the_cell(lab, project):
 
 
 def test_trust_is_shown_and_given(lab, project):
-    declare(project / ".cursor" / "mcp.json", shop={**entry(), "env": {"LEVEL": "high", "API_TOKEN": "abcdefgh12345"}})
+    declare(
+        project / ".cursor" / "mcp.json",
+        shop={**entry(), "env": {"LEVEL": "high", "API_TOKEN": "abcdefgh12345"}},
+    )
     shown = lab.run("%tools mcp trust shop").text
-    assert all(part in shown for part in (".cursor/mcp.json: not trusted", "shop_server.py", "API_TOKEN=… LEVEL=high", "trust shop yes"))
+    assert all(
+        part in shown
+        for part in (
+            ".cursor/mcp.json: not trusted",
+            "shop_server.py",
+            "API_TOKEN=… LEVEL=high",
+            "trust shop yes",
+        )
+    )
     given = lab.run("%tools mcp trust shop yes").text
     assert "Trusted until its entry in the file changes" in given
     assert "connected" in given
@@ -111,11 +122,18 @@ def test_trust_is_shown_and_given(lab, project):
 
 
 def test_states_of_servers_are_shown_with_the_next_step(lab, own_file, project):
-    declare(own_file, gone={"command": "no-such-program-at-all"}, crash={"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]})
+    declare(
+        own_file,
+        gone={"command": "no-such-program-at-all"},
+        crash={"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]},
+    )
     (project / ".mcp.json").write_text('{\n  "mcpServers": {\n    oops\n}}')
     declare(project / ".cursor" / "mcp.json", web={"url": "http://h/${NOT_SET_AT_ALL}"})
     text = lab.run("%tools mcp").text
-    assert "there is no program no-such-program-at-all. Install it, or give its full path. %tools mcp restart gone" in text
+    assert (
+        "there is no program no-such-program-at-all. Install it, or give its full path. %tools mcp restart gone"
+        in text
+    )
     assert "exit code 3" in text
     assert "invalid JSON at line 3, column 5" in text
     assert "the variable NOT_SET_AT_ALL is not set" in text
@@ -153,7 +171,10 @@ def test_prompts_are_listed_filled_in_and_returned(lab, own_file):
     assert lab.value("text") == "Please write a stern review of two pears."
     assert lab.run("%tools prompt shop:review figs").text.count("kind review of figs") == 1
     assert "shop:review needs topic" in lab.run("%tools prompt shop:review").text
-    assert "has no argument 'tpic=x'. Its arguments: topic, tone. Did you mean topic" in lab.run("%tools prompt shop:review tpic=x").text
+    assert (
+        "has no argument 'tpic=x'. Its arguments: topic, tone. Did you mean topic"
+        in lab.run("%tools prompt shop:review tpic=x").text
+    )
     assert "has no prompt 'reviw'. Did you mean review" in lab.run("%tools prompt shop:reviw").text
     assert "%tools prompt shop:review" in offered(lab, "%tools prompt sh")
     assert "%tools prompt shop:review topic=" in offered(lab, "%tools prompt shop:review to")
@@ -188,7 +209,9 @@ def test_an_error_is_one_line(lab, code, says, own_file):
 
 
 def test_entries_are_written_as_others_read_them(lab, own_file, project):
-    lab.run("%tools mcp add web http://127.0.0.1:1/mcp --header 'X-Key: ${HOME}' --timeout 2 --include a,b --exclude c --trust")
+    lab.run(
+        "%tools mcp add web http://127.0.0.1:1/mcp --header 'X-Key: ${HOME}' --timeout 2 --include a,b --exclude c --trust"
+    )
     assert json.loads(own_file.read_text())["mcpServers"]["web"] == {
         "type": "http",
         "url": "http://127.0.0.1:1/mcp",
@@ -208,7 +231,12 @@ def test_entries_are_written_as_others_read_them(lab, own_file, project):
 
 def test_tab_knows_them_and_waits_for_none(lab, own_file):
     declare(own_file, shop=entry())
-    assert offered(lab, "%tools mcp re") == ["%tools mcp remove", "%tools mcp restart", "%tools mcp resources", "%tools mcp read"]
+    assert offered(lab, "%tools mcp re") == [
+        "%tools mcp remove",
+        "%tools mcp restart",
+        "%tools mcp resources",
+        "%tools mcp read",
+    ]
     assert offered(lab, "%tools mcp restart s") == ["%tools mcp restart shop"]
     assert "%tools mcp add x --header" in offered(lab, "%tools mcp add x --h")
     assert offered(lab, "%tool mcp__") == ["%tool mcp__shop__"]

@@ -56,8 +56,12 @@ def page(tmp_path, monkeypatch):
         (tmp_path / "work" / name).write_text(nbformat.writes(content))
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "work" / "nb.ipynb"))
     page = Page()
-    page.says["list"] = {"notebooks": [opened("work/nb.ipynb", own=True), opened("work/other.ipynb", dirty=True)]}
-    page.says["cells"] = {"cells": [cell("a", "live", outputs=[{"output_type": "stream", "name": "stdout", "text": ["1\n"]}])]}
+    page.says["list"] = {
+        "notebooks": [opened("work/nb.ipynb", own=True), opened("work/other.ipynb", dirty=True)]
+    }
+    page.says["cells"] = {
+        "cells": [cell("a", "live", outputs=[{"output_type": "stream", "name": "stdout", "text": ["1\n"]}])]
+    }
     page.live = FrontendNotebooks(page, page.publish, known=0.2, unknown=0.1)
     return page
 
@@ -86,7 +90,9 @@ async def test_another_open_notebook_is_the_live_one(tool):
 
 
 async def test_the_notebook_whose_cell_runs_is_chosen_of_two_on_one_kernel(tool, page):
-    page.says["list"] = {"notebooks": [opened("work/other.ipynb", own=True), opened("work/nb.ipynb", own=True, busy=True)]}
+    page.says["list"] = {
+        "notebooks": [opened("work/other.ipynb", own=True), opened("work/nb.ipynb", own=True, busy=True)]
+    }
     assert (await call(tool)).data.path == "nb.ipynb"
 
 
@@ -131,15 +137,23 @@ async def test_changes_go_to_the_page_with_what_they_expect(tool, page, tmp_path
     assert page.asked[-1] == {
         "type": "replace", "path": "work/nb.ipynb", "cell": "a", "expected": "live", "source": "new", "kind": None,
     }  # fmt: skip
-    assert "Its outputs were cleared. The notebook is open: the change is in the editor, not saved" in result.llm_content
+    assert (
+        "Its outputs were cleared. The notebook is open: the change is in the editor, not saved"
+        in result.llm_content
+    )
     assert "on disk" in (tmp_path / "work" / "nb.ipynb").read_text()
 
 
 async def test_a_refusal_by_the_page_is_a_conflict_with_its_message(tool, page):
-    page.says["delete"] = {"problem": "cell a runs just now and cannot be deleted. Wait for its end, or stop it."}
+    page.says["delete"] = {
+        "problem": "cell a runs just now and cannot be deleted. Wait for its end, or stop it."
+    }
     result = await call(tool, "delete", id="a")
     assert result.error.code is ErrorCode.CONFLICT
-    assert result.error.message == "work/nb.ipynb: cell a runs just now and cannot be deleted. Wait for its end, or stop it."
+    assert (
+        result.error.message
+        == "work/nb.ipynb: cell a runs just now and cannot be deleted. Wait for its end, or stop it."
+    )
 
 
 async def test_a_page_that_stops_answering_is_reported_in_time(tool, page):
@@ -191,7 +205,10 @@ async def test_invalid_answers_are_dropped(page):
     assert await finding is None
 
 
-@pytest.mark.parametrize("change", [ReplaceCell("a", "", "x"), InsertCell("b", "x", "raw", None), DeleteCell("a", ""), MoveCell("a", "")])
+@pytest.mark.parametrize(
+    "change",
+    [ReplaceCell("a", "", "x"), InsertCell("b", "x", "raw", None), DeleteCell("a", ""), MoveCell("a", "")],
+)
 async def test_every_change_travels(page, change):
     page.says |= {task: {"cells": []} for task in ("replace", "insert", "delete", "move")}
     found = await page.live.find(None)
@@ -217,7 +234,9 @@ def test_a_real_kernel_gets_its_answers_while_a_cell_waits(lab, project, code):
     (project / "nb.ipynb").write_text("{}")
     lab.run(f"import os\nos.environ['JPY_SESSION_NAME'] = {str(project / 'nb.ipynb')!r}\n%reload_ext nbtools")
     asking = lab.start(code)
-    for number, said in enumerate(({"notebooks": [opened("nb.ipynb", own=True)]}, {"cells": [cell("a", "live")]})):
+    for number, said in enumerate(
+        ({"notebooks": [opened("nb.ipynb", own=True)]}, {"cells": [cell("a", "live")]})
+    ):
         request = lab.until(lambda number=number: asked_in(asking)[number : number + 1])[0]
         lab.open_comm("nbtools", {"live": {"id": request["id"], **said}})
     lab.until(lambda: asking.done)
@@ -241,5 +260,9 @@ def test_a_silent_page_costs_two_seconds_once(lab, project):
 
 def waited(cell) -> float:
     """Seconds for which the kernel waited for a page, by its own clock."""
-    asked, over = (message["header"]["date"] for message in cell.messages if message["header"]["msg_type"] in {"comm_open", "comm_close"})
+    asked, over = (
+        message["header"]["date"]
+        for message in cell.messages
+        if message["header"]["msg_type"] in {"comm_open", "comm_close"}
+    )
     return (over - asked).total_seconds()

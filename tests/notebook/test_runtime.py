@@ -32,6 +32,8 @@ def test_a_tool_made_before_loading_is_there_too(bare):
 
 
 def test_a_tool_that_breaks_is_reported_calmly(lab):
-    cell = lab.run("from nbtools import tool\n@tool(kind='read')\ndef broken() -> str:\n    'Breaks.'\n    return 1 / 0\n\n%tool broken")
+    cell = lab.run(
+        "from nbtools import tool\n@tool(kind='read')\ndef broken() -> str:\n    'Breaks.'\n    return 1 / 0\n\n%tool broken"
+    )
     assert cell.error == ""
     assert "ZeroDivisionError" in cell.text

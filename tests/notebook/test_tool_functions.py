@@ -32,7 +32,10 @@ def test_values_are_taken_in_order_and_by_name():
 
 @pytest.mark.parametrize(
     ("values", "named", "says"),
-    [(("a", "b", 1, 2), {}, "takes 3 arguments (pattern, path, limit), not 4"), (("a",), {"pattern": "b"}, "got pattern twice")],
+    [
+        (("a", "b", 1, 2), {}, "takes 3 arguments (pattern, path, limit), not 4"),
+        (("a",), {"pattern": "b"}, "got pattern twice"),
+    ],
 )
 def test_values_that_do_not_fit_are_type_errors(values, named, says):
     with pytest.raises(TypeError) as error:
@@ -41,12 +44,16 @@ def test_values_that_do_not_fit_are_type_errors(values, named, says):
 
 
 def test_a_required_parameter_behind_an_optional_one_is_by_name():
-    grammar = grammar_from("t", {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"]})
+    grammar = grammar_from(
+        "t", {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"]}
+    )
     assert signature_of(grammar).parameters["b"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_calls_return_results(lab):
-    assert lab.value("tools.ls().ok, tools['ls'](path='src').ok, tools.ls('src').summary == tools.ls(path='src').summary") == (
+    assert lab.value(
+        "tools.ls().ok, tools['ls'](path='src').ok, tools.ls('src').summary == tools.ls(path='src').summary"
+    ) == (
         True,
         True,
         True,
@@ -107,7 +114,11 @@ def test_code_that_works_with_the_session_gets_it(lab):
 
 
 def test_help_signature_and_names(lab):
-    assert lab.value("[name for name in dir(tools) if name in ('grep', 'shell', 'quiet')]") == ["grep", "quiet", "shell"]
+    assert lab.value("[name for name in dir(tools) if name in ('grep', 'shell', 'quiet')]") == [
+        "grep",
+        "quiet",
+        "shell",
+    ]
     assert "kind: search" in lab.run("print(tools.grep.__doc__)").text
     assert "pattern: str" in lab.run("import inspect\nprint(inspect.signature(tools.grep))").text
     reply = lab.run("tools.grep?").reply

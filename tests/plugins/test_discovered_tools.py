@@ -17,7 +17,11 @@ from nbtools.plugins.discovered_tools import DiscoveredTool, DiscoveryResult
 from nbtools.testing import CANCEL, ScriptedConfirmer
 from nbtools.workspace.workspace import Workspace
 
-ECHO = {"name": "echo", "description": "Says it.", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}}
+ECHO = {
+    "name": "echo",
+    "description": "Says it.",
+    "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
+}
 
 CALL = """
 import json, os, signal, sys, time
@@ -49,7 +53,9 @@ async def found(root: Path, printed: Any, **options: Any) -> DiscoveryResult:
 
 
 def tool(root: Path, name: str, **options: Any) -> DiscoveredTool:
-    return DiscoveredTool(Workspace(root), f"discovered_tool_{name}", name, "", {"type": "object"}, caller(root), **options)
+    return DiscoveredTool(
+        Workspace(root), f"discovered_tool_{name}", name, "", {"type": "object"}, caller(root), **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,8 +87,14 @@ async def test_every_shape_of_declaration_is_read(tmp_path: Path, printed: Any) 
         ({"name": "a", "parameters": {"type": "nonsense"}}, "not a valid JSON Schema"),
         ({"name": "a", "parameters": [1]}, "not a JSON Schema"),
         ({"name": "a", "parameters": {"type": "string"}}, "must be an object"),
-        ({"name": "a", "parameters": {"properties": {"x": {"$ref": "#/$defs/Missing"}}}}, "refers to #/$defs/Missing"),
-        ({"name": "a", "parameters": {"properties": {"x": {"$ref": "http://example.org/x.json"}}}}, "refers to http://example.org/x.json"),
+        (
+            {"name": "a", "parameters": {"properties": {"x": {"$ref": "#/$defs/Missing"}}}},
+            "refers to #/$defs/Missing",
+        ),
+        (
+            {"name": "a", "parameters": {"properties": {"x": {"$ref": "http://example.org/x.json"}}}},
+            "refers to http://example.org/x.json",
+        ),
         ("text", "is not a function declaration"),
     ],
 )
@@ -94,7 +106,14 @@ async def test_unusable_tools_are_reported_and_left_out(tmp_path: Path, declared
 
 async def test_a_schema_with_a_cycle_is_found_and_still_checks_parameters(tmp_path: Path) -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "additionalProperties": False}
-    declared = {"name": "echo", "parameters": {"type": "object", "properties": {"node": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}}}
+    declared = {
+        "name": "echo",
+        "parameters": {
+            "type": "object",
+            "properties": {"node": {"$ref": "#/$defs/Node"}},
+            "$defs": {"Node": node},
+        },
+    }
     discovered = await found(tmp_path, [declared])
     assert "refers to itself" in discovered.problems[0]
     discovered.tools[0].build({"node": {"next": {"next": {}}}})
@@ -115,7 +134,9 @@ async def test_a_schema_with_a_cycle_is_found_and_still_checks_parameters(tmp_pa
 )
 async def test_a_listing_that_fails_says_why(tmp_path: Path, command: str, code: str, reported: str) -> None:
     with pytest.raises(ToolFailure) as failure:
-        await discover(command, "true", Workspace(tmp_path), seconds=0.3 if command == "sleep 60" else 20, most=100_000)
+        await discover(
+            command, "true", Workspace(tmp_path), seconds=0.3 if command == "sleep 60" else 20, most=100_000
+        )
     assert failure.value.code == code
     assert reported in failure.value.message
 
@@ -126,7 +147,9 @@ async def test_a_call_gets_the_name_and_its_arguments(tmp_path: Path) -> None:
         assert len(discovered.tools) == 1
         result = await session.call("discovered_tool_echo", {"text": "grün"})
         assert result.llm_content == "grün\n"
-        assert (await session.call("discovered_tool_echo", {"text": 3})).error.code is ErrorCode.INVALID_TOOL_PARAMS
+        assert (
+            await session.call("discovered_tool_echo", {"text": 3})
+        ).error.code is ErrorCode.INVALID_TOOL_PARAMS
 
 
 async def test_an_approval_request_shows_the_command_and_its_arguments(tmp_path: Path) -> None:
@@ -143,7 +166,10 @@ async def test_a_second_discovery_replaces_the_tools_of_the_first(tmp_path: Path
         await session.discover(listing(tmp_path, [ECHO, {"name": "warn"}]), caller(tmp_path))
         again = await session.discover(listing(tmp_path, [ECHO, {"name": "fail"}]), caller(tmp_path))
         assert again.problems == ()
-        assert {name for name in session.tools.names() if name.startswith("disc")} == {"discovered_tool_echo", "discovered_tool_fail"}
+        assert {name for name in session.tools.names() if name.startswith("disc")} == {
+            "discovered_tool_echo",
+            "discovered_tool_fail",
+        }
         with pytest.raises(ToolFailure):
             await session.discover("false", caller(tmp_path))
         assert "discovered_tool_fail" in session.tools
@@ -158,14 +184,26 @@ async def test_errors_beside_a_success_are_shown_and_are_no_failure(tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "code", "text"),
     [
-        ("fail", "discovered_tool_execution_error", "Stdout: half\n\nStderr: trouble\n\nError: (none)\nExit Code: 3\nSignal: (none)"),
-        ("die", "discovered_tool_execution_error", "Stdout: (empty)\nStderr: (empty)\nError: (none)\nExit Code: (none)\nSignal: SIGKILL"),
+        (
+            "fail",
+            "discovered_tool_execution_error",
+            "Stdout: half\n\nStderr: trouble\n\nError: (none)\nExit Code: 3\nSignal: (none)",
+        ),
+        (
+            "die",
+            "discovered_tool_execution_error",
+            "Stdout: (empty)\nStderr: (empty)\nError: (none)\nExit Code: (none)\nSignal: SIGKILL",
+        ),
         ("flood", "discovered_tool_execution_error", "Error: stopped because it printed too much on stdout"),
         ("sleep", "timeout", "Error: stopped because it took longer than 0.5 seconds"),
     ],
 )
-async def test_a_call_that_fails_says_all_there_is_to_know(tmp_path: Path, name: str, code: str, text: str) -> None:
-    result = await tool(tmp_path, name, seconds=0.5 if name == "sleep" else 20, most=1_000_000).build({}).execute()
+async def test_a_call_that_fails_says_all_there_is_to_know(
+    tmp_path: Path, name: str, code: str, text: str
+) -> None:
+    result = (
+        await tool(tmp_path, name, seconds=0.5 if name == "sleep" else 20, most=1_000_000).build({}).execute()
+    )
     assert result.error.code == code
     assert text in result.llm_content
     assert text in result.error.message
@@ -174,7 +212,9 @@ async def test_a_call_that_fails_says_all_there_is_to_know(tmp_path: Path, name:
 async def test_a_cancelled_call_leaves_nothing_running(tmp_path: Path) -> None:
     seen: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(
-        tool(tmp_path, "sleep").build({}).execute(lambda text: None if seen.done() or "\n" not in text else seen.set_result(text))
+        tool(tmp_path, "sleep")
+        .build({})
+        .execute(lambda text: None if seen.done() or "\n" not in text else seen.set_result(text))
     )
     pid = int((await asyncio.wait_for(seen, 60)).split()[1])
     task.cancel()

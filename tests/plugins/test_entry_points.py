@@ -19,12 +19,25 @@ EXAMPLE = Path(__file__).parent.parent / "example_package"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the folder where pip installed the example package: without network, and without files left in the tree."""
+    """Returns the folder where pip installed the example package:
+    without network, and without files left in the tree.
+    """
     target, source = tmp_path_factory.mktemp("target"), tmp_path_factory.mktemp("source") / "example"
     (source / "nbtools_example").mkdir(parents=True)
     for name in ("pyproject.toml", "nbtools_example/__init__.py"):
         (source / name).write_text((EXAMPLE / name).read_text())
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(target)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "--target",
+        str(target),
+    ]
     subprocess.run([*pip, str(source)], check=True, capture_output=True, text=True, timeout=100)
     return target
 
@@ -34,7 +47,14 @@ def run(installed: Path, code: str) -> str:
     import os
 
     env = {**os.environ, "PYTHONPATH": f"{installed}:{Path(entry_points.__file__).parents[2]}"}
-    done = subprocess.run([sys.executable, "-W", "always", "-c", code], env=env, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     return done.stdout + done.stderr
 
 
@@ -51,8 +71,14 @@ with Session({str(tmp_path)!r}, settings=Settings(plugins=True)).sync() as sessi
     assert "['count', 'reverse', 'shout', 'some_grep']" in told
     assert "HELLO! 1" in told
     assert "search True" in told
-    assert "The tool grep of nbtools-example (entry point some = nbtools_example:TOOLS) is registered as some_grep" in told
-    assert "The tools of nbtools-example (entry point broken = nbtools_example:missing) are not available: loading them failed" in told
+    assert (
+        "The tool grep of nbtools-example (entry point some = nbtools_example:TOOLS) is registered as some_grep"
+        in told
+    )
+    assert (
+        "The tools of nbtools-example (entry point broken = nbtools_example:missing) are not available: loading them failed"
+        in told
+    )
 
 
 def test_a_session_that_does_not_ask_for_them_has_none(installed: Path, tmp_path: Path) -> None:
@@ -104,7 +130,9 @@ VALUES = {
 }
 
 
-def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, values: dict[str, Any], taken: Any = ()) -> entry_points.Plugins:
+def found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, values: dict[str, Any], taken: Any = ()
+) -> entry_points.Plugins:
     """Installs a package whose entry points lead to these values."""
     module = type(sys)("example_values")
     lines = ["[nbtools.tools]"]

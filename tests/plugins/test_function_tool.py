@@ -128,7 +128,9 @@ async def test_results_of_any_type_are_shown() -> None:
     @tool(kind="read")
     def anything(which: str) -> object:
         """Anything."""
-        return {"table": {"a": [1, 2]}, "none": None, "result": ToolResult("as it is", ""), "object": object}[which]
+        return {"table": {"a": [1, 2]}, "none": None, "result": ToolResult("as it is", ""), "object": object}[
+            which
+        ]
 
     async with Session(".", tools=[anything]) as session:
         table = await session.call("anything", {"which": "table"})
@@ -176,13 +178,19 @@ async def test_an_exception_is_reported_with_its_line_and_a_failure_with_its_mes
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "There is no table x.")
         return str(sqlite3.connect(":memory:").execute(sql).fetchall())
 
-    unforeseen, foreseen = await session_result(query, tmp_path, sql="selec 1"), await session_result(query, tmp_path, sql="known")
+    unforeseen, foreseen = (
+        await session_result(query, tmp_path, sql="selec 1"),
+        await session_result(query, tmp_path, sql="known"),
+    )
     assert unforeseen.error is not None
     assert unforeseen.error.code is ErrorCode.UNHANDLED_EXCEPTION
     for part in ("OperationalError", "syntax error", f"{Path(__file__).name}:", "correct them"):
         assert part in unforeseen.error.message
     assert foreseen.error is not None
-    assert (foreseen.error.code, foreseen.error.message) == (ErrorCode.INVALID_TOOL_PARAMS, "There is no table x.")
+    assert (foreseen.error.code, foreseen.error.message) == (
+        ErrorCode.INVALID_TOOL_PARAMS,
+        "There is no table x.",
+    )
 
 
 async def test_a_confirmation_of_ones_own_is_used_and_none_asks_nothing(tmp_path: Path) -> None:
@@ -228,7 +236,10 @@ async def test_a_tool_that_returns_something_else_is_named_itself(tmp_path: Path
         def create_invocation(self, params: Any) -> Wrong:
             return Wrong(params)
 
-    for result in (await session_result(WrongTool(), tmp_path), await WrongTool().validate_build_and_execute({})):
+    for result in (
+        await session_result(WrongTool(), tmp_path),
+        await WrongTool().validate_build_and_execute({}),
+    ):
         assert result.error is not None
         assert result.error.code is ErrorCode.UNHANDLED_EXCEPTION
         assert "wrong returned 'text' instead of a ToolResult" in result.error.message
@@ -236,9 +247,18 @@ async def test_a_tool_that_returns_something_else_is_named_itself(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(1.1 + 2.2, "3.3"), (0.1 + 0.2, "0.3"), (2.0, "2.0"), (1e300, "1e+300"), (1 / 3, "0.333333333333"), (float("nan"), "nan")],
+    [
+        (1.1 + 2.2, "3.3"),
+        (0.1 + 0.2, "0.3"),
+        (2.0, "2.0"),
+        (1e300, "1e+300"),
+        (1 / 3, "0.333333333333"),
+        (float("nan"), "nan"),
+    ],
 )
-async def test_a_float_is_shown_as_a_person_writes_it_and_kept_as_it_is(tmp_path: Path, value: float, expected: str) -> None:
+async def test_a_float_is_shown_as_a_person_writes_it_and_kept_as_it_is(
+    tmp_path: Path, value: float, expected: str
+) -> None:
     result = shown_value(value)
     assert result is not None
     assert (result.return_display, result.summary) == (expected, expected)
@@ -256,7 +276,9 @@ async def test_a_float_is_shown_as_a_person_writes_it_and_kept_as_it_is(tmp_path
         ({0.1 + 0.2}, None),
     ],
 )
-async def test_floats_in_containers_are_shown_as_a_person_writes_them(tmp_path: Path, value: Any, expected: Any) -> None:
+async def test_floats_in_containers_are_shown_as_a_person_writes_them(
+    tmp_path: Path, value: Any, expected: Any
+) -> None:
     @tool
     def numbers() -> Any:
         """Returns numbers."""

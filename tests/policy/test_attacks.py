@@ -18,8 +18,11 @@ INNOCENT = Path(__file__).with_name("innocent.toml")
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
-    patch = "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# Cart\n+# Carts\n"  # a patch is read before the decision
-    with temporary_workspace({"src/cart.py": "x\n", "README.md": "# Cart\n", "secrets/key": "k\n", "x.patch": patch}) as root:
+    # a patch is read before the decision
+    patch = "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# Cart\n+# Carts\n"
+    with temporary_workspace(
+        {"src/cart.py": "x\n", "README.md": "# Cart\n", "secrets/key": "k\n", "x.patch": patch}
+    ) as root:
         yield Session(root)
 
 
@@ -37,7 +40,9 @@ def test_each_attack_and_each_innocent_line_gets_its_decision(session: Session, 
 
 
 @pytest.mark.parametrize("command", lines_of(INNOCENT, "shell differences"))
-def test_a_line_that_is_not_understood_is_allowed_only_by_a_rule_with_its_text(session: Session, command: str) -> None:
+def test_a_line_that_is_not_understood_is_allowed_only_by_a_rule_with_its_text(
+    session: Session, command: str
+) -> None:
     exact = Policy(allow=(f"shell({command})",))
     assert decided(session, exact, command)[0] == "allow", understood(command)
     assert decided(session, exact, f"{command}; true")[0] == "ask"
@@ -73,7 +78,18 @@ def test_a_rule_for_one_command_allows_no_other_command(session: Session, rule: 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Session]:
     """A session in a workspace with the folders that the everyday lines name."""
-    folders = ("src", "tests", "docs", "build", "notes", "data/out", "templates/base", "config", "notebooks", "frontend")
+    folders = (
+        "src",
+        "tests",
+        "docs",
+        "build",
+        "notes",
+        "data/out",
+        "templates/base",
+        "config",
+        "notebooks",
+        "frontend",
+    )
     with temporary_workspace({f"{folder}/a.txt": "x\n" for folder in folders}) as root:
         yield Session(root)
 
@@ -85,9 +101,24 @@ def test_each_everyday_line_gets_its_decision(project: Session, line: CommandLin
 
 
 def test_the_files_hold_the_documented_numbers_of_lines() -> None:
-    attacks = [line for group in read_lines(ATTACKS)["groups"] if "allow" not in group["decisions"].values() for line in group["lines"]]
-    everyday = [line for group in read_lines(EVERYDAY)["groups"] if "allow" in group["decisions"].values() for line in group["lines"]]
-    asked = [line for group in read_lines(EVERYDAY)["groups"] if "ask" in group["decisions"].values() for line in group["lines"]]
+    attacks = [
+        line
+        for group in read_lines(ATTACKS)["groups"]
+        if "allow" not in group["decisions"].values()
+        for line in group["lines"]
+    ]
+    everyday = [
+        line
+        for group in read_lines(EVERYDAY)["groups"]
+        if "allow" in group["decisions"].values()
+        for line in group["lines"]
+    ]
+    asked = [
+        line
+        for group in read_lines(EVERYDAY)["groups"]
+        if "ask" in group["decisions"].values()
+        for line in group["lines"]
+    ]
     rules = policy(EVERYDAY, "everyday").allow
     assert len(set(attacks)) >= 1_500
     assert len(rules) == len(set(rules)) == 85

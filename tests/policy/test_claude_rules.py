@@ -45,7 +45,9 @@ def as_file(verb: str, rule: str) -> Policy:
 
 def as_table(verb: str, rule: str) -> Policy:
     tool, _, spec = rule.removesuffix(")").partition("(")
-    return read_policy(f"[[rule]]\ndecision = {verb!r}\ntool = {tool!r}\nspec = {json.dumps(spec)}", "policy.toml")
+    return read_policy(
+        f"[[rule]]\ndecision = {verb!r}\ntool = {tool!r}\nspec = {json.dumps(spec)}", "policy.toml"
+    )
 
 
 def saved(verb: str, rule: str) -> Policy:
@@ -61,14 +63,22 @@ WAYS: tuple[Callable[[str, str], Policy], ...] = (as_list, as_file, as_table, sa
 
 def action(policy: Policy, tool: AnyTool, arguments: dict[str, Any]) -> str:
     params = {"paths": [arguments["path"]]} if "path" in arguments else arguments
-    return PolicyEngine(policy, tool_named=named, grounds=GROUNDS).decide(tool, tool.build(params), arguments).action
+    return (
+        PolicyEngine(policy, tool_named=named, grounds=GROUNDS)
+        .decide(tool, tool.build(params), arguments)
+        .action
+    )
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize(
     ("rule", "covered", "others"),
     [
-        ("Read(secrets/**)", ["secrets/key", "pkg/secrets/key", "a/b/secrets/c/d"], ["secret/key", "pkg/secrets2/key", "x"]),
+        (
+            "Read(secrets/**)",
+            ["secrets/key", "pkg/secrets/key", "a/b/secrets/c/d"],
+            ["secret/key", "pkg/secrets2/key", "x"],
+        ),
         ("Read(sec*/**)", ["pkg/secrets/key"], ["x"]),
         ("Read(./secrets/**)", ["secrets/key"], ["pkg/secrets/key"]),
         ("Read(/secrets/**)", ["secrets/key"], ["pkg/secrets/key"]),
@@ -94,19 +104,29 @@ def test_a_path_rule_covers_what_it_covers_in_claude_code(
         policy = way(verb, rule)
         assert [action(policy, READ, {"path": path}) for path in covered] == [verb] * len(covered)
         assert [action(policy, READ, {"path": path}) for path in others] == ["allow"] * len(others)
-        assert [action(policy, EDIT, {"path": path}) for path in covered if verb == "deny"] == ["deny"] * len(covered) * (verb == "deny")
+        assert [action(policy, EDIT, {"path": path}) for path in covered if verb == "deny"] == ["deny"] * len(
+            covered
+        ) * (verb == "deny")
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("rule", ["Edit(docs/**)", "Edit(./docs/**)", "Edit(/docs/**)"])
-def test_an_allow_of_a_folder_covers_only_the_one_in_the_workspace(way: Callable[[str, str], Policy], rule: str) -> None:
+def test_an_allow_of_a_folder_covers_only_the_one_in_the_workspace(
+    way: Callable[[str, str], Policy], rule: str
+) -> None:
     policy = way("allow", rule)
-    assert [action(policy, EDIT, {"path": path}) for path in ("docs/a", "pkg/docs/a", "/docs/a")] == ["allow", "ask", "ask"]
+    assert [action(policy, EDIT, {"path": path}) for path in ("docs/a", "pkg/docs/a", "/docs/a")] == [
+        "allow",
+        "ask",
+        "ask",
+    ]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("tool", ["Write", "NotebookEdit", "MultiEdit"])
-def test_a_path_on_another_tool_that_writes_is_denied_to_all(way: Callable[[str, str], Policy], tool: str) -> None:
+def test_a_path_on_another_tool_that_writes_is_denied_to_all(
+    way: Callable[[str, str], Policy], tool: str
+) -> None:
     policy = way("deny", f"{tool}(gen/**)")
     assert action(policy, EDIT, {"path": "pkg/gen/a"}) == "deny"
     assert action(policy, READ, {"path": "pkg/gen/a"}) == "allow"
@@ -114,7 +134,9 @@ def test_a_path_on_another_tool_that_writes_is_denied_to_all(way: Callable[[str,
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("tool", ["Grep", "Glob", "LS", "NotebookRead"])
-def test_a_path_on_another_tool_that_reads_is_denied_to_all(way: Callable[[str, str], Policy], tool: str) -> None:
+def test_a_path_on_another_tool_that_reads_is_denied_to_all(
+    way: Callable[[str, str], Policy], tool: str
+) -> None:
     policy = way("deny", f"{tool}(gen/**)")
     assert [action(policy, one, {"path": "pkg/gen/a"}) for one in (READ, GREP, EDIT)] == ["deny"] * 3
 
@@ -134,7 +156,9 @@ def test_a_path_on_another_tool_that_reads_is_denied_to_all(way: Callable[[str, 
         ("Bash(timeout:*)", ["timeout 5 ls"], ["ls"]),
     ],
 )
-def test_a_star_in_a_command_matches_any_text(way: Callable[[str, str], Policy], rule: str, covered: list[str], others: list[str]) -> None:
+def test_a_star_in_a_command_matches_any_text(
+    way: Callable[[str, str], Policy], rule: str, covered: list[str], others: list[str]
+) -> None:
     policy = way("deny", rule)
     assert [action(policy, SHELL, {"command": line}) for line in covered] == ["deny"] * len(covered)
     assert "deny" not in [action(policy, SHELL, {"command": line}) for line in others]
@@ -151,26 +175,54 @@ def test_a_star_in_a_command_matches_any_text(way: Callable[[str, str], Policy],
             [{"command": "x", "background": False}, {"command": "x"}, {"command": "run_in_background:true"}],
         ),
         ("Bash(run_in_background:*)", SHELL, [{"command": "x", "background": True}], [{"command": "x"}]),
-        ("Agent(model:opus)", AGENT, [{"model": "opus"}], [{"model": "opus-4"}, {"prompt": "opus"}, {}, {"a": {"model": "opus"}}]),
-        ("Agent(model:*opus*)", AGENT, [{"model": 'an "opus" 4'}, {"model": "opus"}], [{"model": ["opus"]}, {"model": {"a": "opus"}}]),
+        (
+            "Agent(model:opus)",
+            AGENT,
+            [{"model": "opus"}],
+            [{"model": "opus-4"}, {"prompt": "opus"}, {}, {"a": {"model": "opus"}}],
+        ),
+        (
+            "Agent(model:*opus*)",
+            AGENT,
+            [{"model": 'an "opus" 4'}, {"model": "opus"}],
+            [{"model": ["opus"]}, {"model": {"a": "opus"}}],
+        ),
         ("Agent(model:*)", AGENT, [{"model": "x"}, {"model": 5}], [{}, {"model": ["x"]}, {"Model": "x"}]),
-        ("Agent(Explore)", AGENT, [{"subagent_type": "Explore"}], [{"subagent_type": "Explorer"}, {"prompt": "Explore"}]),
+        (
+            "Agent(Explore)",
+            AGENT,
+            [{"subagent_type": "Explore"}],
+            [{"subagent_type": "Explorer"}, {"prompt": "Explore"}],
+        ),
         ("Agent(turns:5)", AGENT, [{"turns": 5}, {"turns": 5.0}, {"turns": "5"}], [{"turns": 50}]),
         ('Agent(name:a"b\\c)', AGENT, [{"name": 'a"b\\c'}], [{"name": "ab"}]),
-        ("mcp__db__query(database:prod*)", QUERY, [{"database": "prod-2"}], [{"database": "test", "sql": "prod"}]),
+        (
+            "mcp__db__query(database:prod*)",
+            QUERY,
+            [{"database": "prod-2"}],
+            [{"database": "test", "sql": "prod"}],
+        ),
         ("mcp__db__*(database:prod)", QUERY, [{"database": "prod"}], [{"database": "test"}]),
         ("mcp__db(database:prod)", QUERY, [{"database": "prod"}], [{"database": "test"}]),
         ("deploy(stage:prod)", AnyTool("deploy", Kind.OTHER), [{"stage": "prod"}], [{"stage": "test"}, {}]),
     ],
 )
 def test_a_parameter_rule_matches_a_top_level_scalar(
-    way: Callable[[str, str], Policy], rule: str, tool: AnyTool, covered: list[dict[str, Any]], others: list[dict[str, Any]]
+    way: Callable[[str, str], Policy],
+    rule: str,
+    tool: AnyTool,
+    covered: list[dict[str, Any]],
+    others: list[dict[str, Any]],
 ) -> None:
     for verb in VERBS:
         policy = way(verb, rule)
         judge = PolicyEngine(Policy("yolo", ask=policy.ask, deny=policy.deny), tool_named=named)
-        assert [judge.decide(tool, tool.build(arguments), arguments).action for arguments in covered] == [verb] * len(covered)
-        assert [judge.decide(tool, tool.build(arguments), arguments).action for arguments in others] == ["allow"] * len(others)
+        assert [judge.decide(tool, tool.build(arguments), arguments).action for arguments in covered] == [
+            verb
+        ] * len(covered)
+        assert [judge.decide(tool, tool.build(arguments), arguments).action for arguments in others] == [
+            "allow"
+        ] * len(others)
 
 
 @pytest.mark.parametrize("way", [as_list, as_file, as_table], ids=lambda way: way.__name__)
@@ -203,7 +255,9 @@ def test_a_parameter_rule_matches_a_top_level_scalar(
         ("deny", "Read(a\nb)"),
     ],
 )
-def test_a_condition_that_cannot_be_matched_is_refused(way: Callable[[str, str], Policy], verb: str, rule: str) -> None:
+def test_a_condition_that_cannot_be_matched_is_refused(
+    way: Callable[[str, str], Policy], verb: str, rule: str
+) -> None:
     with pytest.raises(PolicyError, match=r"(?i)rule|character"):
         way(verb, rule)
 
@@ -232,14 +286,24 @@ def test_no_allow_rule_covers_every_server(way: Callable[[str, str], Policy], ru
     assert way("deny", rule).deny == way("ask", rule).ask == (rule,)
 
 
-@pytest.mark.parametrize("rule", ["mcp__docs", "mcp__docs__*", "mcp__docs__get_*", "mcp__docs__*_page", "mcp_docs_*", "mcp__docs__get"])
+@pytest.mark.parametrize(
+    "rule",
+    ["mcp__docs", "mcp__docs__*", "mcp__docs__get_*", "mcp__docs__*_page", "mcp_docs_*", "mcp__docs__get"],
+)
 def test_an_allow_rule_covers_tools_of_the_server_that_it_names(rule: str) -> None:
     judge = PolicyEngine(Policy(allow=(rule,)), tool_named=named)
     decided = [
         judge.decide(tool, tool.build({})).action
-        for tool in (AnyTool(name, Kind.OTHER) for name in ("mcp__docs__get_page", "mcp__docs__get", "mcp__documents__get_page"))
+        for tool in (
+            AnyTool(name, Kind.OTHER)
+            for name in ("mcp__docs__get_page", "mcp__docs__get", "mcp__documents__get_page")
+        )
     ]
-    assert decided == ["ask" if rule == "mcp__docs__get" else "allow", "ask" if rule.endswith(("get_*", "page")) else "allow", "ask"]
+    assert decided == [
+        "ask" if rule == "mcp__docs__get" else "allow",
+        "ask" if rule.endswith(("get_*", "page")) else "allow",
+        "ask",
+    ]
 
 
 def test_a_grant_may_be_for_every_server() -> None:
@@ -251,7 +315,13 @@ def test_a_grant_may_be_for_every_server() -> None:
 
 @pytest.mark.parametrize(
     ("name", "tool"),
-    sorted({(name, spellings[0].tool) for agent in dialect_names() for name, spellings in dialect(agent).by_name.items()}),
+    sorted(
+        {
+            (name, spellings[0].tool)
+            for agent in dialect_names()
+            for name, spellings in dialect(agent).by_name.items()
+        }
+    ),
 )
 def test_a_deny_by_any_agents_name_of_a_tool_denies_it(name: str, tool: str) -> None:
     denied = AnyTool(canonical_tool_name(name, dialect("claude")), Kind.OTHER)
@@ -260,7 +330,9 @@ def test_a_deny_by_any_agents_name_of_a_tool_denies_it(name: str, tool: str) -> 
         assert action(policy, AnyTool(tool, Kind.OTHER), {}) == "deny" or denied.name != tool
 
 
-@pytest.mark.parametrize("name", ["read_file", "edit_file", "replace", "write_file", "Read", "Edit", "read", "edit"])
+@pytest.mark.parametrize(
+    "name", ["read_file", "edit_file", "replace", "write_file", "Read", "Edit", "read", "edit"]
+)
 def test_a_path_with_any_agents_name_of_a_tool_is_denied_to_it(name: str) -> None:
     tool = AnyTool(named(name), Kind.READ if named(name) == "read" else Kind.EDIT)
     for way in (as_list, as_file, as_table, saved):
@@ -297,7 +369,9 @@ SPECS = st.builds(
     st.sampled_from(["", "/", "/**", " "]),
 )
 PATHS = st.lists(
-    st.text(st.sampled_from("ab.!#~é "), min_size=1, max_size=3).filter(lambda part: part.strip(". ")), min_size=1, max_size=4
+    st.text(st.sampled_from("ab.!#~é "), min_size=1, max_size=3).filter(lambda part: part.strip(". ")),
+    min_size=1,
+    max_size=4,
 ).map("/".join)
 
 

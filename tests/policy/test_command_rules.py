@@ -71,22 +71,48 @@ def test_an_allow_covers_a_command_word_by_word(spec: str, command: str, covered
         ("npm test", "npm --silent test", True),
     ],
 )
-def test_an_allow_covers_a_sub_command_with_options_that_change_nothing(spec: str, command: str, covered: bool) -> None:
+def test_an_allow_covers_a_sub_command_with_options_that_change_nothing(
+    spec: str, command: str, covered: bool
+) -> None:
     assert allows(spec, analyse(command).commands[0]) is covered
 
 
 _PAST_OPTIONS = [
     *(
         f"git {options} push origin"
-        for options in ("--no-pager", "-P", "-p", "--paginate", "-C x", "-C push", "-c a.b=c", "-P -P -C x -c a.b")
+        for options in (
+            "--no-pager",
+            "-P",
+            "-p",
+            "--paginate",
+            "-C x",
+            "-C push",
+            "-c a.b=c",
+            "-P -P -C x -c a.b",
+        )
     ),
     *(
         f"git {options} push"
-        for options in ("--git-dir x", "--git-dir=x", "--work-tree x", "--namespace x", "--exec-path=x", "--config-env=a=B")
+        for options in (
+            "--git-dir x",
+            "--git-dir=x",
+            "--work-tree x",
+            "--namespace x",
+            "--exec-path=x",
+            "--config-env=a=B",
+        )
     ),
     *(
         f"git {options} push"
-        for options in ("--super-prefix x", "--bare", "--no-lazy-fetch", "--attr-source x", "--unknown", "--unknown x", "-x x")
+        for options in (
+            "--super-prefix x",
+            "--bare",
+            "--no-lazy-fetch",
+            "--attr-source x",
+            "--unknown",
+            "--unknown x",
+            "-x x",
+        )
     ),
     *(f"env git {options} push" for options in ("-P", "-P " * 30, "-x y " * 100)),
 ]
@@ -127,7 +153,9 @@ def test_options_match_before_and_after_the_operands(spec: str, command: str, co
     assert bool(rules(spec).find_touching(analyse(command).commands[0])) is covered
 
 
-@pytest.mark.parametrize("command", ["git $X", "git --no-pager $X", "git -C sub $X", "git --no-pager -c a.b=c $X"])
+@pytest.mark.parametrize(
+    "command", ["git $X", "git --no-pager $X", "git -C sub $X", "git --no-pager -c a.b=c $X"]
+)
 def test_a_deny_rule_matches_a_command_with_options_in_between(command: str) -> None:
     act = analyse(command).commands[0]
     assert rules("git push:*").find_possible(act)
@@ -157,7 +185,9 @@ def test_a_deny_sees_a_command_however_it_is_started(spec: str, command: str) ->
     assert any(rules(spec).find_touching(act) for act in analyse(command).commands)
 
 
-@pytest.mark.parametrize(("spec", "command"), [("rm:*", "echo rm"), ("git push:*", "git status"), ("rm -rf:*", "rm x")])
+@pytest.mark.parametrize(
+    ("spec", "command"), [("rm:*", "echo rm"), ("git push:*", "git status"), ("rm -rf:*", "rm x")]
+)
 def test_a_deny_speaks_of_its_command_only(spec: str, command: str) -> None:
     assert not any(rules(spec).find_touching(act) for act in analyse(command).commands)
 
@@ -182,7 +212,10 @@ def test_a_program_that_is_only_known_when_it_runs_is_nobodys_to_allow() -> None
 
 def test_an_expression_is_matched_with_the_words_however_they_are_quoted() -> None:
     listed = CommandRules([SourcedRule(Rule("shell", command=r"rm\b"), "", "")])
-    assert all(listed.find_touching(analyse(command).commands[0]) for command in ("rm x", "'rm' x", "/bin/rm x", "FOO=1 rm x"))
+    assert all(
+        listed.find_touching(analyse(command).commands[0])
+        for command in ("rm x", "'rm' x", "/bin/rm x", "FOO=1 rm x")
+    )
     assert listed.find_touching(analyse("echo rm").commands[0]) is None
 
 

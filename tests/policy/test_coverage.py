@@ -25,7 +25,11 @@ def decided(rule: str, command: str) -> Action:
         ("shell(git log:*)", "git log with options that are known to be harmless", "git log --output=FILE"),
         ("shell(git log *)", "git log with options that are known to be harmless", "git log --output=FILE"),
         ("shell(git --no-pager log:*)", "known to be harmless", "git --no-pager log --output=FILE"),
-        ("shell(git:*)", "git with the sub-commands and the options that the table of programs lists", "git -c alias.x=!PROGRAM x"),
+        (
+            "shell(git:*)",
+            "git with the sub-commands and the options that the table of programs lists",
+            "git -c alias.x=!PROGRAM x",
+        ),
         ("shell(sort:*)", "sort with options that are known to be harmless", "sort --output=FILE"),
         ("shell(sed:*)", "sed with options that are known to be harmless", "sed -i s/a/b/ FILE"),
         ("shell(find:*)", "find with options", "find FOLDER -exec PROGRAM {} ;"),
@@ -41,14 +45,26 @@ def decided(rule: str, command: str) -> Action:
         ("shell(pytest:*)", "it runs code of the project", "pytest -p PLUGIN"),
         ("shell(python:*)", "it runs the scripts named in its arguments, whatever they do", "python -c CODE"),
         ("shell(echo:*)", "echo with any arguments", ""),
-        ("shell(frobnicate:*)", "whatever frobnicate does, with any arguments: frobnicate is not in the table of programs", ""),
+        (
+            "shell(frobnicate:*)",
+            "whatever frobnicate does, with any arguments: frobnicate is not in the table of programs",
+            "",
+        ),
         ("shell(git foo:*)", "whatever git foo does, with any arguments: git foo is not in the table", ""),
         ("shell(./run.sh:*)", "whatever ./run.sh does", ""),
         ("shell(psql:*)", "nothing: psql always needs approval, because it accepts commands", ""),
         ("shell(git log --output:*)", "nothing, because --output is not a known harmless option", ""),
         ("shell(git status)", "exactly this line: git status", "git status x"),
-        ("shell(git * main)", "commands like git * main", "an option that the table of programs does not list"),
-        ("shell(npm run test*)", "commands like npm run test*", "an option that the table of programs does not list"),
+        (
+            "shell(git * main)",
+            "commands like git * main",
+            "an option that the table of programs does not list",
+        ),
+        (
+            "shell(npm run test*)",
+            "commands like npm run test*",
+            "an option that the table of programs does not list",
+        ),
         ("shell", "every command", "what needs approval in every mode"),
         ("terminal_run(git log:*)", "git log with options", "git log --output=FILE"),
     ],
@@ -62,7 +78,14 @@ def test_a_rule_describes_which_commands_it_covers(rule: str, covers: str, examp
 
 def test_examples_need_approval_and_a_rule_that_covers_nothing_allows_nothing() -> None:
     """The description of a rule agrees with the decisions by it, for every program of the table."""
-    programs = [*included_table().names(), "frobnicate", "uv run pytest", "npx prettier", "sed -i", "git --no-pager log"]
+    programs = [
+        *included_table().names(),
+        "frobnicate",
+        "uv run pytest",
+        "npx prettier",
+        "sed -i",
+        "git --no-pager log",
+    ]
     assert {line for program in programs for line in untrue(program)} == set()
 
 
@@ -70,11 +93,20 @@ def untrue(program: str) -> Iterator[str]:
     """The lines that are decided otherwise than the coverage of a rule on the program says."""
     rule = f"shell({program}:*)"
     found = coverage(rule)
-    words = found.example.replace(f" with {_KIND}", " --not-in-the-table").replace("on files outside the workspace", " /out/a" * 4)
+    words = found.example.replace(f" with {_KIND}", " --not-in-the-table").replace(
+        "on files outside the workspace", " /out/a" * 4
+    )
     quoted = re.sub(r"([!{};])", r"\\\1", words)
-    lines = [f"{program} {more}".strip() for more in ("", "x", "x y", "--help")] if found.covers.startswith("nothing") else []
+    lines = (
+        [f"{program} {more}".strip() for more in ("", "x", "x y", "--help")]
+        if found.covers.startswith("nothing")
+        else []
+    )
     yield from (line for line in (*lines, quoted) if line and decided(rule, line) is Action.ALLOW)
-    if "is not in the table" in found.covers and decided(rule, f"{program} --any=words at all") is not Action.ALLOW:
+    if (
+        "is not in the table" in found.covers
+        and decided(rule, f"{program} --any=words at all") is not Action.ALLOW
+    ):
         yield f"{program} --any=words at all"
 
 
@@ -98,7 +130,8 @@ def test_sentences() -> None:
 
 def test_a_persons_own_programs_count() -> None:
     table = ProgramTable(
-        *included_tables(), {"frobnicate": {"flags": "-v", "writes": "--report", "harmless": True}, "git foo": {"flags": "-v"}}
+        *included_tables(),
+        {"frobnicate": {"flags": "-v", "writes": "--report", "harmless": True}, "git foo": {"flags": "-v"}},
     )
     assert "whatever" in coverage("shell(frobnicate:*)").covers
     found = coverage("shell(frobnicate:*)", table)

@@ -100,7 +100,10 @@ def test_no_always_is_offered_for_what_always_asks() -> None:
 
 def test_fetching_is_offered_host_by_host() -> None:
     fetch = AnyTool("fetch", Kind.FETCH, asks=True)
-    assert offered_grants(fetch, fetch.build({"paths": ["a.example", "b.example"]})).rules == ("fetch(a.example)", "fetch(b.example)")
+    assert offered_grants(fetch, fetch.build({"paths": ["a.example", "b.example"]})).rules == (
+        "fetch(a.example)",
+        "fetch(b.example)",
+    )
     assert offered_grants(fetch, fetch.build({})).rules == ("fetch",)
     assert PolicyEngine(Policy()).decide(fetch, fetch.build({})).reason == "mode default asks before fetching"
 
@@ -163,22 +166,41 @@ def test_always_offers_the_parts_not_the_letter(command: str, offered: tuple[str
 )
 def test_a_call_that_a_grant_covers_runs_without_approval(command: str) -> None:
     invocation = SHELL.build({"command": command})
-    assert PolicyEngine(Policy(), offered_grants(SHELL, invocation).rules).decide(SHELL, invocation).action == "allow"
+    assert (
+        PolicyEngine(Policy(), offered_grants(SHELL, invocation).rules).decide(SHELL, invocation).action
+        == "allow"
+    )
 
 
-RULES = st.lists(st.sampled_from(["*", "shell", "edit", "grep", "shell(ls:*)", "edit(src/**)", "shell(git:*)"]), max_size=3).map(tuple)
-CALLS = st.sampled_from([(SHELL, {"command": "ls -l"}), (SHELL, {"command": "git push"}), (EDIT, {"paths": ["src/a"]}), (GREP, {})])
+RULES = st.lists(
+    st.sampled_from(["*", "shell", "edit", "grep", "shell(ls:*)", "edit(src/**)", "shell(git:*)"]), max_size=3
+).map(tuple)
+CALLS = st.sampled_from(
+    [
+        (SHELL, {"command": "ls -l"}),
+        (SHELL, {"command": "git push"}),
+        (EDIT, {"paths": ["src/a"]}),
+        (GREP, {}),
+    ]
+)
 ORDER = [Mode.PLAN, Mode.DONT_ASK, Mode.DEFAULT, Mode.AUTO_EDIT, Mode.YOLO]
 
 
 @given(allow=RULES, ask=RULES, deny=RULES, call=CALLS, pair=st.tuples(st.integers(0, 4), st.integers(0, 4)))
 def test_a_stricter_mode_never_allows_more(
-    allow: tuple[str, ...], ask: tuple[str, ...], deny: tuple[str, ...], call: tuple[AnyTool, dict[str, Any]], pair: tuple[int, int]
+    allow: tuple[str, ...],
+    ask: tuple[str, ...],
+    deny: tuple[str, ...],
+    call: tuple[AnyTool, dict[str, Any]],
+    pair: tuple[int, int],
 ) -> None:
     strict, free = sorted(pair)
     tool, params = call
     invocation = tool.build(params)
-    decisions = [PolicyEngine(Policy(ORDER[n], allow, ask, deny)).decide(tool, invocation).action for n in (strict, free)]
+    decisions = [
+        PolicyEngine(Policy(ORDER[n], allow, ask, deny)).decide(tool, invocation).action
+        for n in (strict, free)
+    ]
     assert not (decisions[0] == "allow" and decisions[1] != "allow")
 
 

@@ -1,4 +1,6 @@
-"""Approving code that a program reads from its input offers no rule: the rule would cover any other code, too."""
+"""Approving code that a program reads from its input offers no rule:
+the rule would cover any other code, too.
+"""
 
 from __future__ import annotations
 

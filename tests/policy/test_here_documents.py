@@ -1,4 +1,6 @@
-"""A here-document given to an interpreter follows the policy for the interpreter with its program on standard input."""
+"""A here-document given to an interpreter follows the policy for the interpreter with its program on standard
+input.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,17 @@ from nbtools import Policy, Session
 from nbtools.testing import temporary_workspace
 
 CODE = "import os\nos.system('rm -rf build')\nfor x in range(3): eval('x')"
-INTERPRETERS = ["python -", "python3", "node -", "ruby", "perl -", "psql", "sqlite3 a.db", "timeout 5 python -", "uv run python -"]
+INTERPRETERS = [
+    "python -",
+    "python3",
+    "node -",
+    "ruby",
+    "perl -",
+    "psql",
+    "sqlite3 a.db",
+    "timeout 5 python -",
+    "uv run python -",
+]
 FORMS = ["<<'EOF'", "<<EOF", '<<"EOF"', "<<-'EOF'", "<<\\EOF"]
 
 

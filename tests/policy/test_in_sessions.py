@@ -60,7 +60,10 @@ async def test_a_link_hides_nothing(root: Path) -> None:
     (root / "link").symlink_to("secrets/key")
     (root / "open").symlink_to("src/a.py")
     async with Session(
-        root, policy=Policy("dont_ask", allow=("edit(src/**)", "edit(/link)"), deny=("read(/secrets/**)", "read(/open)"))
+        root,
+        policy=Policy(
+            "dont_ask", allow=("edit(src/**)", "edit(/link)"), deny=("read(/secrets/**)", "read(/open)")
+        ),
     ) as session:
         assert session.decide("read", {"path": "link"}).rule == "read(/secrets/**)"
         assert session.decide("read", {"path": "open"}).rule == "read(/open)"
@@ -88,18 +91,35 @@ async def test_a_link_hides_nothing(root: Path) -> None:
     ],
 )
 async def test_a_link_opens_nothing_to_a_command(root: Path, command: str, decided: tuple[str, str]) -> None:
-    links = {"key": "../secrets/key", "up": "..", "own": "b.py", "loop": "loop", "hook": "../.git/hooks/x", "out": "../../elsewhere"}
+    links = {
+        "key": "../secrets/key",
+        "up": "..",
+        "own": "b.py",
+        "loop": "loop",
+        "hook": "../.git/hooks/x",
+        "out": "../../elsewhere",
+    }
     for name, target in links.items():
         (root / "src" / name).symlink_to(target)
     (root / "sub" / "in").symlink_to("../src/b.py")
-    allowed = ("shell(mytool:*)", "shell(cat:*)", "shell(cd:*)", "shell(grep:*)", "shell(echo:*)", "shell(cp:*)", "edit(src/**)")
+    allowed = (
+        "shell(mytool:*)",
+        "shell(cat:*)",
+        "shell(cd:*)",
+        "shell(grep:*)",
+        "shell(echo:*)",
+        "shell(cp:*)",
+        "edit(src/**)",
+    )
     async with Session(root, policy=Policy(allow=allowed, deny=("read(/secrets/**)",))) as session:
         decision = session.decide("shell", {"command": command})
         assert (decision.action, decision.rule) == decided
 
 
 async def test_commands_start_in_their_folder(root: Path) -> None:
-    async with Session(root, policy=Policy("yolo", deny=("read(/sub/secrets/**)", "edit(/src/a.py)"))) as session:
+    async with Session(
+        root, policy=Policy("yolo", deny=("read(/sub/secrets/**)", "edit(/src/a.py)"))
+    ) as session:
         assert session.decide("shell", {"command": "cat secrets/key"}).action == "allow"
         assert session.decide("shell", {"command": "cat secrets/key", "path": "sub"}).action == "deny"
         assert session.decide("shell", {"command": "echo > a.py", "path": "src"}).action == "deny"
@@ -159,7 +179,9 @@ async def test_layers_are_judged_and_may_be_set(root: Path) -> None:
 
 
 async def test_a_folder_is_not_removed_with_what_must_stay_in_it(root: Path) -> None:
-    async with Session(root, policy=Policy("yolo", deny=("edit(/sub/secrets/key)", "edit(*.lock)"))) as session:
+    async with Session(
+        root, policy=Policy("yolo", deny=("edit(/sub/secrets/key)", "edit(*.lock)"))
+    ) as session:
         assert session.decide("delete", {"path": "sub"}).action == "deny"
         assert session.decide("move", {"path": "sub", "to": "elsewhere"}).action == "deny"
         assert session.decide("delete", {"path": "src"}).action == "ask"
@@ -170,7 +192,9 @@ async def test_a_folder_is_not_removed_with_what_must_stay_in_it(root: Path) -> 
         assert session.decide("replace_in_files", {**replaced, "path": "src"}).action == "ask"
 
 
-async def test_the_persons_memory_is_not_written_unasked(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_persons_memory_is_not_written_unasked(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     async with Session(root, policy=Policy("auto_edit")) as session:
         assert session.decide("memory", {"text": "x", "scope": "user"}).action == "ask"
@@ -208,7 +232,9 @@ async def test_approval_of_a_call_that_always_needs_it_allows_no_other_call(root
 async def test_a_grant_that_cannot_be_stored_holds_for_the_session_and_is_reported(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Session(root, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, save=True))) as session:
+    async with Session(
+        root, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, save=True))
+    ) as session:
         (tmp_path / "blocked").write_text("")
         monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "blocked"))
         with pytest.warns(UserWarning, match=r"shell\(uname:\*\) is allowed for this session only"):
@@ -218,7 +244,15 @@ async def test_a_grant_that_cannot_be_stored_holds_for_the_session_and_is_report
 
 
 @pytest.mark.parametrize(
-    "command", ["cd {}", "command cd {}", "builtin cd {}", "time cd {}", "time -p command -p -- builtin cd {}", "$X cd {}"]
+    "command",
+    [
+        "cd {}",
+        "command cd {}",
+        "builtin cd {}",
+        "time cd {}",
+        "time -p command -p -- builtin cd {}",
+        "$X cd {}",
+    ],
 )
 async def test_a_folder_is_another_one_however_it_is_gone_to(root: Path, command: str) -> None:
     there = command.format("src")
@@ -226,18 +260,27 @@ async def test_a_folder_is_another_one_however_it_is_gone_to(root: Path, command
         assert session.decide("shell", {"command": f"{there} && rm a.py"}).action != "allow"
         assert session.decide("shell", {"command": f"{there} && ./run"}).action == "ask"
         assert session.decide("shell", {"command": f"{command.format('..')}; git status"}).action == "ask"
-        assert session.decide("shell", {"command": f"git init lib; {command.format('lib')}; git status"}).action == "ask"
-        assert (session.decide("shell", {"command": f"{there}; git status"}).action == "ask") is command.startswith("$")
+        assert (
+            session.decide("shell", {"command": f"git init lib; {command.format('lib')}; git status"}).action
+            == "ask"
+        )
+        assert (
+            session.decide("shell", {"command": f"{there}; git status"}).action == "ask"
+        ) is command.startswith("$")
         (root / "src" / ".git").mkdir()
         assert session.decide("shell", {"command": f"{there}; git status"}).action == "ask"
 
 
-@pytest.mark.parametrize("command", ["git status", "env git log", "./run", "sh -c 'git status'", "x=1; bin/run"])
+@pytest.mark.parametrize(
+    "command", ["git status", "env git log", "./run", "sh -c 'git status'", "x=1; bin/run"]
+)
 async def test_a_folder_given_as_path_is_another_one_too(root: Path, command: str) -> None:
     async with Session(root, policy=Policy("yolo", allow=("shell",))) as session:
         assert session.decide("shell", {"command": command}).action == "allow"
         assert session.decide("shell", {"command": command, "path": "."}).action == "allow"
-        assert (session.decide("shell", {"command": command, "path": "src"}).action == "ask") is ("run" in command)
+        assert (session.decide("shell", {"command": command, "path": "src"}).action == "ask") is (
+            "run" in command
+        )
         assert session.decide("shell", {"command": "ls && make", "path": "src"}).action == "allow"
         (root / "src" / ".git").mkdir()
         assert session.decide("shell", {"command": command, "path": "src"}).action == "ask"
@@ -258,7 +301,9 @@ async def test_a_command_runs_in_the_folder_that_was_judged(root: Path) -> None:
 @pytest.mark.parametrize("order", [*permutations(("HEAD", "objects/x", "refs/x", "config"))])
 async def test_a_repository_cannot_be_written_file_by_file(root: Path, order: tuple[str, ...]) -> None:
     async with Session(root, policy=Policy("auto_edit", allow=("shell(git status)",))) as session:
-        done = [(await session.call("write", {"path": f"docs/{name}", "content": "x\n"})).ok for name in order]
+        done = [
+            (await session.call("write", {"path": f"docs/{name}", "content": "x\n"})).ok for name in order
+        ]
         assert not all(done)
         assert not all((root / "docs" / name).exists() for name in ("HEAD", "objects", "refs"))
 
@@ -281,7 +326,12 @@ async def test_nor_by_commands(root: Path, command: str) -> None:
     async with Session(root, policy=Policy("yolo", allow=("shell",))) as session:
         decision = session.decide("shell", {"command": command})
         assert (decision.action, decision.rule) == ("ask", "protected paths need approval")
-        assert session.decide("shell", {"command": "mkdir -p docs/objects; echo x > docs/HEAD; echo x > docs/config"}).action == "allow"
+        assert (
+            session.decide(
+                "shell", {"command": "mkdir -p docs/objects; echo x > docs/HEAD; echo x > docs/config"}
+            ).action
+            == "allow"
+        )
 
 
 @pytest.mark.parametrize(
@@ -342,7 +392,14 @@ async def test_critical_removals_are_judged_by_where_a_path_leads(
     monkeypatch.setenv("HOME", str(home))
     (root / "link").symlink_to(root)
     (root / "up").symlink_to("..")
-    places = {"root": root, "parent": root.parent, "name": root.name, "start": root.name[:-2], "home": home, "homename": home.name}
+    places = {
+        "root": root,
+        "parent": root.parent,
+        "name": root.name,
+        "start": root.name[:-2],
+        "home": home,
+        "homename": home.name,
+    }
     for policy in (Policy("yolo"), Policy(allow=("shell", "edit(**)"))):
         async with Session(root, policy=policy) as session:
             decision = session.decide("shell", {"command": command.format(**places)})
@@ -371,17 +428,25 @@ async def test_critical_removals_are_judged_by_where_a_path_leads(
         "rm -rf $HOME/work/build",
     ],
 )
-async def test_other_removals_are_not_critical(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+async def test_other_removals_are_not_critical(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "somebody"))
     async with Session(root, policy=Policy("yolo")) as session:
-        assert session.decide("shell", {"command": command.format(root=root, name=root.name)}).action == "allow"
+        assert (
+            session.decide("shell", {"command": command.format(root=root, name=root.name)}).action == "allow"
+        )
 
 
 async def test_changes_by_programs_that_git_starts_in_another_folder_can_be_undone(root: Path) -> None:
     (root / ".git" / "config").unlink()
     subprocess.run(["git", "init", "-q", "src"], cwd=root, check=True)
-    subprocess.run(["git", "config", "core.fsmonitor", "echo changed > a.py; false"], cwd=root / "src", check=True)
-    async with Session(root, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))) as session:
+    subprocess.run(
+        ["git", "config", "core.fsmonitor", "echo changed > a.py; false"], cwd=root / "src", check=True
+    )
+    async with Session(
+        root, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))
+    ) as session:
         assert (await session.call("shell", {"command": "git status", "path": "src"})).ok
         assert (root / "src/a.py").read_text() == "changed\n"
         await session.undo()

@@ -38,7 +38,11 @@ SPECS = st.sampled_from([
 ])
 # fmt: on
 RULES = st.lists(SPECS, max_size=4).map(tuple)
-PATHS = st.lists(st.sampled_from(["src/a", "a.lock", "secrets/key", ".git/config", ".", "build/", "/etc/x"]), min_size=1, max_size=2)
+PATHS = st.lists(
+    st.sampled_from(["src/a", "a.lock", "secrets/key", ".git/config", ".", "build/", "/etc/x"]),
+    min_size=1,
+    max_size=2,
+)
 CALLS: st.SearchStrategy[Call] = st.one_of(
     st.tuples(st.just(SHELL), st.fixed_dictionaries({"command": PARTS})),
     st.tuples(st.sampled_from([EDIT, GREP, DELETE, READ]), st.fixed_dictionaries({"paths": PATHS})),
@@ -54,7 +58,9 @@ def strength(policy: Policy | list[Layer], call: Call) -> int:
 @given(policy=POLICIES, call=CALLS, other=st.sampled_from(list(Mode)))
 def test_a_stricter_mode_never_allows_more(policy: Policy, call: Call, other: Mode) -> None:
     strict, free = sorted((Mode(policy.mode), other), key=list(Mode).index)
-    in_strict, in_free = (strength(Policy(mode, policy.allow, policy.ask, policy.deny), call) for mode in (strict, free))
+    in_strict, in_free = (
+        strength(Policy(mode, policy.allow, policy.ask, policy.deny), call) for mode in (strict, free)
+    )
     assert not (in_strict == 0 < in_free)
 
 
@@ -67,17 +73,23 @@ def test_a_deny_or_an_ask_more_never_allows_more(policy: Policy, call: Call, mor
 
 
 @given(policy=POLICIES, first=PARTS, join=JOINS, second=PARTS)
-def test_a_part_more_never_makes_a_decision_weaker(policy: Policy, first: str, join: str, second: str) -> None:
+def test_a_part_more_never_makes_a_decision_weaker(
+    policy: Policy, first: str, join: str, second: str
+) -> None:
     together = strength(policy, (SHELL, {"command": f"{first}{join}{second}"}))
     assert together >= max(strength(policy, (SHELL, {"command": part})) for part in (first, second))
 
 
 @given(
     policy=POLICIES,
-    words=st.lists(st.sampled_from(["ls", "git", "push", "-l", "src/a", "rm", "cat", "secrets/key", "x"]), min_size=1),
+    words=st.lists(
+        st.sampled_from(["ls", "git", "push", "-l", "src/a", "rm", "cat", "secrets/key", "x"]), min_size=1
+    ),
     data=st.data(),
 )
-def test_quoting_a_safe_word_never_makes_a_command_riskier(policy: Policy, words: list[str], data: st.DataObject) -> None:
+def test_quoting_a_safe_word_never_makes_a_command_riskier(
+    policy: Policy, words: list[str], data: st.DataObject
+) -> None:
     plain = strength(policy, (SHELL, {"command": " ".join(words)}))
     quotes = [data.draw(st.sampled_from(["{}", "'{}'", '"{}"', "\\{}"])) for _ in words]
     quoted = " ".join(quote.format(word) for quote, word in zip(quotes, words, strict=True))
@@ -90,13 +102,18 @@ def test_a_project_that_is_not_trusted_never_allows_more(policy: Policy, project
     own = Layer("session", policy)
     wary, trusting = (Layer("project", project, trusted) for trusted in (False, True))
     assert strength([wary, own], call) >= strength([own], call)
-    assert not (strength([wary, own], call) == 0 < strength([trusting, own], call)) or project.mode in ("plan", "dont_ask")
+    assert not (strength([wary, own], call) == 0 < strength([trusting, own], call)) or project.mode in (
+        "plan",
+        "dont_ask",
+    )
 
 
 @given(policy=POLICIES, paths=PATHS, more=PATHS)
 def test_a_path_more_never_makes_a_decision_weaker(policy: Policy, paths: list[str], more: list[str]) -> None:
     for tool in (EDIT, DELETE, GREP):
-        assert strength(policy, (tool, {"paths": [*paths, *more]})) >= strength(policy, (tool, {"paths": paths}))
+        assert strength(policy, (tool, {"paths": [*paths, *more]})) >= strength(
+            policy, (tool, {"paths": paths})
+        )
 
 
 @given(policy=POLICIES, call=CALLS)
@@ -104,6 +121,10 @@ def test_equal_calls_get_equal_decisions(policy: Policy, call: Call) -> None:
     tool, params = call
     judge = PolicyEngine(policy, grounds=GROUNDS)
     first = judge.decide(tool, tool.build(params))
-    assert judge.decide(tool, tool.build(params)) == first == PolicyEngine(policy, grounds=GROUNDS).decide(tool, tool.build(params))
+    assert (
+        judge.decide(tool, tool.build(params))
+        == first
+        == PolicyEngine(policy, grounds=GROUNDS).decide(tool, tool.build(params))
+    )
     assert first.reason
     assert first.rule

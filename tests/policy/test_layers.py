@@ -20,7 +20,13 @@ USER = Layer("user", Policy(allow=("shell(git:*)",), deny=("shell(git push:*)",)
 EMPTY = Layer("session", Policy())
 
 
-def decided(*layers: Layer, tool: AnyTool = SHELL, command: str = "git log", grants: tuple[str, ...] = (), **params: object) -> Decision:
+def decided(
+    *layers: Layer,
+    tool: AnyTool = SHELL,
+    command: str = "git log",
+    grants: tuple[str, ...] = (),
+    **params: object,
+) -> Decision:
     given = params or {"command": command}
     return PolicyEngine(layers, grants).decide(tool, tool.build(given))
 
@@ -29,7 +35,12 @@ def test_a_decision_names_the_source_and_the_subject_of_its_rule() -> None:
     found = decided(USER, EMPTY)
     assert (found.action, found.rule, found.source) == ("allow", "shell(git:*)", "user")
     found = decided(USER, EMPTY, command="git log && git push")
-    assert (found.action, found.rule, found.part, found.source) == ("deny", "shell(git push:*)", "git push", "user")
+    assert (found.action, found.rule, found.part, found.source) == (
+        "deny",
+        "shell(git push:*)",
+        "git push",
+        "user",
+    )
     found = decided(EMPTY, tool=EDIT, paths=["a"], grants=("edit",))
     assert (found.action, found.source) == ("allow", "grant")
 
@@ -64,7 +75,9 @@ def test_a_project_that_is_not_trusted_only_tightens() -> None:
         ((("session", "yolo"),), "yolo"),
     ],
 )
-def test_the_last_mode_applies_and_yolo_is_set_only_in_sessions(modes: tuple[tuple[str, str], ...], mode: str) -> None:
+def test_the_last_mode_applies_and_yolo_is_set_only_in_sessions(
+    modes: tuple[tuple[str, str], ...], mode: str
+) -> None:
     assert PolicyEngine([Layer(name, Policy(said)) for name, said in modes]).mode == mode
 
 
@@ -80,7 +93,10 @@ def test_rules_as_objects() -> None:
     judge = PolicyEngine(policy)
     assert judge.decide(SHELL, SHELL.build({"command": "git log -1"})).action == "allow"
     assert judge.decide(SHELL, SHELL.build({"command": "git logs"})).action == "ask"
-    assert judge.decide(SHELL, SHELL.build({"command": "curl x"})).reason == "the rule shell(curl:*) denies it: Use fetch."
+    assert (
+        judge.decide(SHELL, SHELL.build({"command": "curl x"})).reason
+        == "the rule shell(curl:*) denies it: Use fetch."
+    )
     edit = EDIT.build({"paths": ["docs/a"]})
     assert judge.decide(EDIT, edit, {"path": "docs/a", "old": "x"}).action == "allow"
     assert judge.decide(EDIT, edit, {"path": "src/a", "old": '"path":"docs/'}).action == "ask"
@@ -107,7 +123,11 @@ def test_a_rule_may_want_what_a_tool_says_of_itself() -> None:
 def test_another_tool_of_the_same_name_is_judged_by_itself() -> None:
     judge = PolicyEngine(Policy())
     tame, wild = AnyTool("deploy", Kind.OTHER, asks=False), AnyTool("deploy", Kind.OTHER, asks=True)
-    assert [judge.decide(tool, tool.build({})).action for tool in (tame, wild, tame)] == ["allow", "ask", "allow"]
+    assert [judge.decide(tool, tool.build({})).action for tool in (tame, wild, tame)] == [
+        "allow",
+        "ask",
+        "allow",
+    ]
 
 
 class Bare(AnyTool):
@@ -121,16 +141,31 @@ class Bare(AnyTool):
 def test_calls_that_act_on_nothing_are_judged_like_one_that_happens_to(mode: str) -> None:
     rules = Rule("do", arguments="prod"), Rule("do*", arguments="test")
     bare, aimed = Bare("do", Kind.OTHER), AnyTool("do", Kind.OTHER)
-    for policy in (Policy(mode), Policy(mode, allow=("do",)), Policy(mode, deny=("do",)), Policy(mode, deny=rules[:1], allow=rules[1:])):
+    for policy in (
+        Policy(mode),
+        Policy(mode, allow=("do",)),
+        Policy(mode, deny=("do",)),
+        Policy(mode, deny=rules[:1], allow=rules[1:]),
+    ):
         judge = PolicyEngine(policy)
         for arguments in ({}, {"to": "prod"}, {"to": "test"}, {}):
-            assert judge.decide(bare, bare.build(arguments), arguments) == judge.decide(aimed, aimed.build(arguments), arguments)
+            assert judge.decide(bare, bare.build(arguments), arguments) == judge.decide(
+                aimed, aimed.build(arguments), arguments
+            )
     assert judge.decide(bare, bare.build({"to": "prod"}), {"to": "prod"}).action == "deny"
 
 
 def test_voids_switches_are_rules() -> None:
-    assert PolicyEngine(Policy(allow=approval_rules("edits"))).decide(EDIT, EDIT.build({"paths": ["a"]})).action == "allow"
-    assert PolicyEngine(Policy(allow=approval_rules("terminal"))).decide(SHELL, SHELL.build({"command": "make"})).action == "allow"
+    assert (
+        PolicyEngine(Policy(allow=approval_rules("edits"))).decide(EDIT, EDIT.build({"paths": ["a"]})).action
+        == "allow"
+    )
+    assert (
+        PolicyEngine(Policy(allow=approval_rules("terminal")))
+        .decide(SHELL, SHELL.build({"command": "make"}))
+        .action
+        == "allow"
+    )
     assert approval_rules("MCP tools") == ("mcp__*",)
     with pytest.raises(PolicyError, match="edits"):
         approval_rules("edit")

@@ -67,7 +67,17 @@ def test_a_mistake_is_refused_when_the_policy_is_made(name: str, program: dict[s
 
 
 def test_the_keys_are_those_of_the_format() -> None:
-    assert {"flags", "values", "operands", "also", "like", "only", "harmless", "asks", "style"} <= entry_keys().keys()
+    assert {
+        "flags",
+        "values",
+        "operands",
+        "also",
+        "like",
+        "only",
+        "harmless",
+        "asks",
+        "style",
+    } <= entry_keys().keys()
     assert not {"name", "commands"} & entry_keys().keys()
 
 
@@ -76,7 +86,9 @@ DOCS = (Path(__file__).parents[2] / "docs" / "programs.md").read_text(encoding="
 
 def test_the_documentation_is_true() -> None:
     documented = {
-        key for row in re.findall(r"^\| (`[^|]*) \|", DOCS.partition("## Roles")[0], re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
+        key
+        for row in re.findall(r"^\| (`[^|]*) \|", DOCS.partition("## Roles")[0], re.MULTILINE)
+        for key in re.findall(r"`(\w+)`", row)
     }
     assert documented
     assert documented <= entry_keys().keys()
@@ -85,16 +97,29 @@ def test_the_documentation_is_true() -> None:
         command: PolicyEngine(Policy(allow=("shell(mytool:*)",), programs=policy.programs))
         .decide(SHELL, SHELL.build({"command": command}))
         .action
-        for command in ("mytool -n 5 x a.txt", "mytool -o out.txt x", "mytool --strange x", "mytool -n x y", "mytool x > out.txt")
+        for command in (
+            "mytool -n 5 x a.txt",
+            "mytool -o out.txt x",
+            "mytool --strange x",
+            "mytool -n x y",
+            "mytool x > out.txt",
+        )
     }
-    assert [command for command, action in judged.items() if action is Action.ALLOW] == ["mytool -n 5 x a.txt"]
+    assert [command for command, action in judged.items() if action is Action.ALLOW] == [
+        "mytool -n 5 x a.txt"
+    ]
 
 
 def test_a_program_is_stored_in_a_policy_file(tmp_path: Path) -> None:
     store = PolicyStore(tmp_path, tmp_path / "config", tmp_path / "state", "key")
     store.user_path.parent.mkdir()
-    store.user_path.write_text('# mine\nallow = ["grep"]\n\n[programs.first]\nflags = "-a" # all\n', encoding="utf-8")
-    store.add(store.user_path, Policy(programs={"mytool": {"flags": "-v", "only": {"-n": "[0-9]+"}, "harmless": True}}))
+    store.user_path.write_text(
+        '# mine\nallow = ["grep"]\n\n[programs.first]\nflags = "-a" # all\n', encoding="utf-8"
+    )
+    store.add(
+        store.user_path,
+        Policy(programs={"mytool": {"flags": "-v", "only": {"-n": "[0-9]+"}, "harmless": True}}),
+    )
     store.add(store.user_path, Policy(programs={"mytool sub": {"operands": "read"}}))
     text = store.user_path.read_text(encoding="utf-8")
     assert "# mine" in text
@@ -125,9 +150,15 @@ def decided(policy: Policy, command: str) -> tuple[Action, str, str]:
         ("mytool --strange", (Action.ASK, "", "")),
     ],
 )
-def test_a_decision_names_the_reading_and_the_entries(command: str, decision: tuple[Action, str, str]) -> None:
+def test_a_decision_names_the_reading_and_the_entries(
+    command: str, decision: tuple[Action, str, str]
+) -> None:
     rules = ("shell(git log:*)", "shell(head:*)", "shell(sort $X)", "shell(mytool:*)", "shell(other:*)")
-    policy = Policy(allow=rules, deny=("shell(rm:*)",), programs={"mytool": {"flags": "-v", "operands": "read", "harmless": True}})
+    policy = Policy(
+        allow=rules,
+        deny=("shell(rm:*)",),
+        programs={"mytool": {"flags": "-v", "operands": "read", "harmless": True}},
+    )
     assert decided(policy, command) == decision
 
 
@@ -147,7 +178,15 @@ def test_a_question_names_the_program_that_is_in_no_table(command: str, name: st
     assert f"; {name} is not in the table of programs: a rule for it would allow whatever it does" in reason
 
 
-@pytest.mark.parametrize("command", ["git push", "a=1", "f() { ls; }; f", "$X y", "for f in a b; do wc -l $f; done"])
+@pytest.mark.parametrize(
+    "command", ["git push", "a=1", "f() { ls; }; f", "$X y", "for f in a b; do wc -l $f; done"]
+)
 def test_other_questions_do_not(command: str) -> None:
-    assert "not in the table" not in PolicyEngine(Policy()).decide(SHELL, SHELL.build({"command": command})).reason
-    assert "not in the table" not in PolicyEngine(Policy("dont_ask")).decide(SHELL, SHELL.build({"command": "frobnicate"})).reason
+    assert (
+        "not in the table"
+        not in PolicyEngine(Policy()).decide(SHELL, SHELL.build({"command": command})).reason
+    )
+    assert (
+        "not in the table"
+        not in PolicyEngine(Policy("dont_ask")).decide(SHELL, SHELL.build({"command": "frobnicate"})).reason
+    )

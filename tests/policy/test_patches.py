@@ -80,7 +80,16 @@ def test_a_deny_rule_about_files_holds_for_what_a_patch_changes(root: Path, line
 
 LINES = st.sampled_from(
     [
-        *("diff --git a/x b/x", "--- a/x", "+++ b/x", "--- /dev/null", "+++ b/.envrc", "+++ .envrc\t2026", "+++ b/y\r", "rename from x"),
+        *(
+            "diff --git a/x b/x",
+            "--- a/x",
+            "+++ b/x",
+            "--- /dev/null",
+            "+++ b/.envrc",
+            "+++ .envrc\t2026",
+            "+++ b/y\r",
+            "rename from x",
+        ),
         *(
             "rename to .envrc",
             "new file mode 100644",
@@ -110,7 +119,12 @@ LINES = st.sampled_from(
 def test_git_finds_no_file_in_a_patch_that_is_not_found_here(root: Path, lines: list[str]) -> None:
     text = "\n".join(lines) + "\n"
     done = subprocess.run(
-        ["git", "apply", "--numstat", "-z", "-"], cwd=root, input=text.encode(), capture_output=True, check=False, timeout=60
+        ["git", "apply", "--numstat", "-z", "-"],
+        cwd=root,
+        input=text.encode(),
+        capture_output=True,
+        check=False,
+        timeout=60,
     )
     names = patched_names(text)
     if done.returncode == 0 and b".envrc" in done.stdout and names is not None:

@@ -13,7 +13,11 @@ from tests.policy.some_tools import EDIT, GREP, SHELL, AnyTool
 
 GROUNDS = PathContext("/home/me/work", ("/home/me",))
 READ, DELETE, MOVE = (AnyTool(kind.value, kind) for kind in (Kind.READ, Kind.DELETE, Kind.MOVE))
-PATCH, MINE, FETCH = AnyTool("patch", Kind.EDIT), AnyTool("mine", Kind.OTHER), AnyTool("fetch", Kind.FETCH, asks=True)
+PATCH, MINE, FETCH = (
+    AnyTool("patch", Kind.EDIT),
+    AnyTool("mine", Kind.OTHER),
+    AnyTool("fetch", Kind.FETCH, asks=True),
+)
 SECRETS = Policy("yolo", deny=("read(secrets/**)",))
 
 
@@ -24,15 +28,33 @@ def action(policy: Policy, tool: AnyTool, *paths: str, command: str = "") -> str
 
 @pytest.mark.parametrize("tool", [READ, GREP, EDIT, PATCH, DELETE, MOVE, MINE], ids=lambda tool: tool.name)
 def test_a_file_that_may_not_be_read_is_closed_to_every_tool(tool: AnyTool) -> None:
-    for path in ("secrets/key", "secrets", "/home/me/work/secrets/key", "~/work/secrets/key", "src/../secrets/key"):
+    for path in (
+        "secrets/key",
+        "secrets",
+        "/home/me/work/secrets/key",
+        "~/work/secrets/key",
+        "src/../secrets/key",
+    ):
         assert action(SECRETS, tool, "a", path) == "deny"
     assert action(SECRETS, tool, "src/a") == "allow"
 
 
 def test_a_file_that_may_not_be_written_may_be_read() -> None:
     policy = Policy("yolo", deny=("edit(*.lock)",), ask=("edit(/src/**)",))
-    assert [action(policy, tool, "a/b.lock") for tool in (READ, GREP, EDIT, PATCH, DELETE)] == ["allow", "allow", "deny", "deny", "deny"]
-    assert [action(policy, tool, "src/b") for tool in (READ, GREP, EDIT, PATCH, DELETE)] == ["allow", "allow", "ask", "ask", "ask"]
+    assert [action(policy, tool, "a/b.lock") for tool in (READ, GREP, EDIT, PATCH, DELETE)] == [
+        "allow",
+        "allow",
+        "deny",
+        "deny",
+        "deny",
+    ]
+    assert [action(policy, tool, "src/b") for tool in (READ, GREP, EDIT, PATCH, DELETE)] == [
+        "allow",
+        "allow",
+        "ask",
+        "ask",
+        "ask",
+    ]
 
 
 def test_a_rule_about_writing_allows_edits_and_reading_but_no_removal() -> None:
@@ -75,7 +97,13 @@ def test_a_search_needs_approval_where_reading_a_part_of_the_folder_does() -> No
 
 def test_a_search_needs_approval_where_a_protected_file_may_be_in_the_folder() -> None:
     policy = Policy("yolo", ask=("read(*.pem)",))
-    assert [action(policy, GREP, path) for path in (".", "src", "a.pem", "src/", "src/a.py")] == ["ask", "ask", "ask", "ask", "allow"]
+    assert [action(policy, GREP, path) for path in (".", "src", "a.pem", "src/", "src/a.py")] == [
+        "ask",
+        "ask",
+        "ask",
+        "ask",
+        "allow",
+    ]
     decision = PolicyEngine(policy).decide(GREP, GREP.build({"paths": ["src"]}))
     assert (decision.rule, decision.part) == ("read(*.pem)", "src")
     assert action(policy, READ, "src") == "allow"
@@ -163,7 +191,9 @@ def test_commands_keep_to_rules_about_paths(command: str, expected: str) -> None
         (("edit(out/**)",), "> out/a", "ask"),
     ],
 )
-def test_a_write_of_a_command_needs_a_rule_of_its_own(allow: tuple[str, ...], command: str, expected: str) -> None:
+def test_a_write_of_a_command_needs_a_rule_of_its_own(
+    allow: tuple[str, ...], command: str, expected: str
+) -> None:
     assert action(Policy(allow=allow), SHELL, command=command) == expected
 
 
@@ -175,12 +205,19 @@ def test_rules_about_commands_forbid_them_to_every_tool_that_runs_some() -> None
 
 def test_hosts() -> None:
     policy = Policy(allow=("fetch(domain:*.example.org)",), deny=("fetch(domain:bad.example.org)",))
-    assert [action(policy, FETCH, host) for host in ("a.example.org", "example.org", "BAD.example.org.")] == ["allow", "ask", "deny"]
+    assert [action(policy, FETCH, host) for host in ("a.example.org", "example.org", "BAD.example.org.")] == [
+        "allow",
+        "ask",
+        "deny",
+    ]
     assert action(policy, FETCH, "a.example.org", "other.net") == "ask"
 
 
 def test_files_that_may_not_be_read_are_hidden() -> None:
-    policy = Policy(deny=("read(secrets/**)", "read(./.env)", "edit(*.lock)", "grep(x)", "read(~/.ssh/**)", "shell"), ask=("read(asked)",))
+    policy = Policy(
+        deny=("read(secrets/**)", "read(./.env)", "edit(*.lock)", "grep(x)", "read(~/.ssh/**)", "shell"),
+        ask=("read(asked)",),
+    )
     assert PolicyEngine(policy).hidden_patterns == ("secrets/**", ".env", "~/.ssh/**")
 
 

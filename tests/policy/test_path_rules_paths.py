@@ -99,7 +99,9 @@ PATHS = st.lists(st.sampled_from(["a", "b", "ab", "x.a", ".a", "c"]), min_size=1
 
 
 @given(patterns=st.lists(PATTERNS, min_size=1, max_size=4), path=PATHS, folder=st.booleans())
-def test_finding_rules_by_how_they_begin_changes_nothing(patterns: list[str], path: str, folder: bool) -> None:
+def test_finding_rules_by_how_they_begin_changes_nothing(
+    patterns: list[str], path: str, folder: bool
+) -> None:
     text = f"{path}/" if folder else path
     expected = any(GitIgnoreSpec.from_lines([pattern]).match_file(text) for pattern in patterns)
     assume(not any("//" in pattern for pattern in patterns))

@@ -14,14 +14,28 @@ from nbtools.policy.patterns import TextTooLong, expression, matches_pieces
 
 
 @pytest.mark.parametrize(
-    "text", ["(a+)+", "(a*)*b", "(?:a|a)*", "(x{2,})+", "((a+)b)*", r"(a)\1", "(?P<n>a)(?P=n)", "(a|b){2,}", "(?:a+)*?"]
+    "text",
+    [
+        "(a+)+",
+        "(a*)*b",
+        "(?:a|a)*",
+        "(x{2,})+",
+        "((a+)b)*",
+        r"(a)\1",
+        "(?P<n>a)(?P=n)",
+        "(a|b){2,}",
+        "(?:a+)*?",
+    ],
 )
 def test_nested_repetition_in_a_pattern_is_refused(text: str) -> None:
     with pytest.raises(PolicyError, match="endless"):
         expression(text)
 
 
-@pytest.mark.parametrize("text", [r"git (log|status)( .*)?$", r"rm\s+-[rf]+", r"[)(*+]+x", r"\(a\+\)+", "(?:abc)+", r"(a|b)?c*", "a{3}"])
+@pytest.mark.parametrize(
+    "text",
+    [r"git (log|status)( .*)?$", r"rm\s+-[rf]+", r"[)(*+]+x", r"\(a\+\)+", "(?:abc)+", r"(a|b)?c*", "a{3}"],
+)
 def test_plain_ones_are_taken(text: str) -> None:
     assert expression(text).pattern.pattern == text
 
@@ -38,6 +52,9 @@ def test_none_takes_long(text: str) -> None:
     assert time.process_time() - started < 60
 
 
-@given(pieces=st.lists(st.text("ab", max_size=3), min_size=1, max_size=4).map(tuple), word=st.text("ab", max_size=8))
+@given(
+    pieces=st.lists(st.text("ab", max_size=3), min_size=1, max_size=4).map(tuple),
+    word=st.text("ab", max_size=8),
+)
 def test_stars_stand_for_anything(pieces: tuple[str, ...], word: str) -> None:
     assert matches_pieces(pieces, word) == bool(re.fullmatch(".*".join(pieces), word))

@@ -16,7 +16,9 @@ from nbtools.policy.path_rules import PathContext
 from tests.policy.some_tools import EDIT, SHELL, AnyTool
 
 GROUNDS = PathContext("/home/me/work", ("/home/me",), ("/var/nbtools", "/var/settings"))
-DELETE, MOVE, WRITE, READ = (AnyTool(kind.value, kind) for kind in (Kind.DELETE, Kind.MOVE, Kind.EDIT, Kind.READ))
+DELETE, MOVE, WRITE, READ = (
+    AnyTool(kind.value, kind) for kind in (Kind.DELETE, Kind.MOVE, Kind.EDIT, Kind.READ)
+)
 MINE = AnyTool("mine", Kind.OTHER)
 
 PROTECTED = [
@@ -43,11 +45,50 @@ PROTECTED = [
     "/var/settings/policy.toml",
     "venv/lib/python3.11/site-packages/x.pth",
     "site/sitecustomize.py",
-    *(".devcontainer.json", "rust-toolchain", "rust-toolchain.toml", ".tool-versions", "mise.toml", ".mise.toml", ".zed/tasks.json"),
-    *(".windsurf/mcp.json", ".roo/mcp.json", ".kiro/hooks/a", "opencode.json", ".opencode/plugin/a.js", ".aider.conf.yml", "lefthook.yml"),
-    *(".nvim.lua", ".dir-locals.el", ".lintstagedrc.json", ".gitpod.yml", "bunfig.toml", ".pnp.cjs", "pyvenv.cfg", ".lessfilter"),
-    *(".bundle/config", ".m2/settings.xml", "sub/.Rprofile", "~/.config/environment.d/a.conf", "gradle/wrapper/gradle-wrapper.properties"),
-    *(".qwen/settings.json", ".crush.json", ".overcommit.yml", "a.sublime-project", ".irbrc", ".sqliterc", ".mailcap"),
+    *(
+        ".devcontainer.json",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        ".tool-versions",
+        "mise.toml",
+        ".mise.toml",
+        ".zed/tasks.json",
+    ),
+    *(
+        ".windsurf/mcp.json",
+        ".roo/mcp.json",
+        ".kiro/hooks/a",
+        "opencode.json",
+        ".opencode/plugin/a.js",
+        ".aider.conf.yml",
+        "lefthook.yml",
+    ),
+    *(
+        ".nvim.lua",
+        ".dir-locals.el",
+        ".lintstagedrc.json",
+        ".gitpod.yml",
+        "bunfig.toml",
+        ".pnp.cjs",
+        "pyvenv.cfg",
+        ".lessfilter",
+    ),
+    *(
+        ".bundle/config",
+        ".m2/settings.xml",
+        "sub/.Rprofile",
+        "~/.config/environment.d/a.conf",
+        "gradle/wrapper/gradle-wrapper.properties",
+    ),
+    *(
+        ".qwen/settings.json",
+        ".crush.json",
+        ".overcommit.yml",
+        "a.sublime-project",
+        ".irbrc",
+        ".sqliterc",
+        ".mailcap",
+    ),
 ]
 OPEN = [
     ".gitignore",
@@ -80,7 +121,9 @@ def test_protected_paths_need_approval_whatever_the_rules_allow(path: str, tool:
 
 
 def test_the_list_of_protected_files_is_data_with_each_name_once_and_in_lower_case() -> None:
-    tables = tomllib.loads(Path(nbtools.core.protected_files.__file__).with_suffix(".toml").read_text("utf-8"))
+    tables = tomllib.loads(
+        Path(nbtools.core.protected_files.__file__).with_suffix(".toml").read_text("utf-8")
+    )
     for key, groups in tables.items():
         names = [name for text in groups.values() for name in text.split()]
         assert len(names) == len(set(names)), key
@@ -116,7 +159,10 @@ def test_commands_that_write_protected_paths_need_approval_in_every_mode(command
     assert action(Policy("dont_ask", allow=("*",)), SHELL, command=command) == "deny"
 
 
-@pytest.mark.parametrize("command", ["rm -rf /", "rm -rf ~", "rm -rf .", "echo $(rm -rf /)", "bash -c 'rm -rf /'", "sudo rm -rf /etc"])
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf /", "rm -rf ~", "rm -rf .", "echo $(rm -rf /)", "bash -c 'rm -rf /'", "sudo rm -rf /etc"],
+)
 def test_critical_removals_need_approval_in_every_mode(command: str) -> None:
     for policy in (Policy("yolo"), Policy(allow=("*",)), Policy(allow=(f"shell({command})",))):
         assert action(policy, SHELL, command=command) == "ask"
@@ -129,7 +175,15 @@ def test_the_removal_of_essential_folders_needs_approval_in_every_mode(path: str
 
 
 @pytest.mark.parametrize(
-    "command", ["rm -r 'open", "ls; rm x; if", "[[ -d x ]] && rm -r x", "x=(); $'r\\x6d' x", "echo a\u202eb", "ls \x1b[2K"]
+    "command",
+    [
+        "rm -r 'open",
+        "ls; rm x; if",
+        "[[ -d x ]] && rm -r x",
+        "x=(); $'r\\x6d' x",
+        "echo a\u202eb",
+        "ls \x1b[2K",
+    ],
 )
 def test_lines_that_are_not_understood_need_approval_in_every_mode(command: str) -> None:
     """In ``yolo``, where it may remove something; where it asks at all, in any case."""

@@ -53,5 +53,8 @@ def test_an_object_says_what_it_is() -> None:
 
 
 def test_arguments_are_json_with_sorted_keys_and_marked_pairs() -> None:
-    assert arguments_text({"path": "ä", "all": {"b": 1, "a": [True]}}) == '{\0"all":{"a":[true],"b":1}\0,\0"path":"ä"\0}'
+    assert (
+        arguments_text({"path": "ä", "all": {"b": 1, "a": [True]}})
+        == '{\0"all":{"a":[true],"b":1}\0,\0"path":"ä"\0}'
+    )
     assert arguments_text({}) == "{}"

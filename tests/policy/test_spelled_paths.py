@@ -29,8 +29,22 @@ STARTS = st.sampled_from(
             "/proc/$$/cwd/",
             "/proc/./self//cwd/",
         ),
-        *("/proc/self/cwd/../{name}/", "/proc/self/root{root}/", "/proc/self/root/proc/self/cwd/", "{up}proc/self/cwd/", "/proc/*/cwd/"),
-        *("/proc/self/cwd/src/../", "/dev/fd/3/", "//dev/fd/3/", "/proc/self/fd/3/", "/proc/self/fd/../cwd/", "cwd/", "cwd/src/../"),
+        *(
+            "/proc/self/cwd/../{name}/",
+            "/proc/self/root{root}/",
+            "/proc/self/root/proc/self/cwd/",
+            "{up}proc/self/cwd/",
+            "/proc/*/cwd/",
+        ),
+        *(
+            "/proc/self/cwd/src/../",
+            "/dev/fd/3/",
+            "//dev/fd/3/",
+            "/proc/self/fd/3/",
+            "/proc/self/fd/../cwd/",
+            "cwd/",
+            "cwd/src/../",
+        ),
     ]
 )
 FORMS = st.sampled_from(
@@ -70,7 +84,9 @@ def test_no_spelling_of_a_hidden_file_is_read(session: Session, start: str, slas
     line = form.format(start=start, slashes=slashes)
     action = session.decide("shell", {"command": line}).action
     if action == "allow":
-        done = subprocess.run(["bash", "-c", line], cwd=root, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=root, capture_output=True, text=True, check=False, timeout=60
+        )
         subprocess.run(["rm", "-f", "l", "./~/secrets"], cwd=root, check=True, timeout=60)
         assert KEY not in done.stdout, line
 
@@ -95,7 +111,12 @@ def test_no_spelling_of_a_hidden_file_is_read(session: Session, start: str, slas
 def test_paths_are_compared_as_the_system_reads_them(session: Session, line: str, action: str) -> None:
     root = session.workspace.root
     policy = Policy(allow=ALLOWED, deny=("read(secrets/**)", "read(~/.ssh/**)", "read(./~/**)"))
-    assert Session(root, policy=policy).decide("shell", {"command": line.format(root=root, name=root.name)}).action == action
+    assert (
+        Session(root, policy=policy)
+        .decide("shell", {"command": line.format(root=root, name=root.name)})
+        .action
+        == action
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,7 +133,9 @@ def test_paths_are_compared_as_the_system_reads_them(session: Session, line: str
         "cd /proc/self/cwd && rm -rf *",
     ],
 )
-def test_essential_and_protected_paths_need_approval_in_yolo_in_every_spelling(session: Session, line: str) -> None:
+def test_essential_and_protected_paths_need_approval_in_yolo_in_every_spelling(
+    session: Session, line: str
+) -> None:
     root = session.workspace.root
     line = line.format(root=root, name=root.name, up="../" * 12)
     assert Session(root, policy=Policy("yolo")).decide("shell", {"command": line}).action == "ask"
@@ -125,7 +148,9 @@ def test_essential_and_protected_paths_need_approval_in_yolo_in_every_spelling(s
 def test_files_that_a_list_names_are_unknown(tmp_path: Path, line: str) -> None:
     """The list names the hidden file; ``strings`` even prints it."""
     rules = [f"shell({line.partition(' ')[0]}:*)"]
-    hidden = Session(tmp_path, policy=Policy(allow=rules, deny=("read(secrets/**)",))).decide("shell", {"command": line})
+    hidden = Session(tmp_path, policy=Policy(allow=rules, deny=("read(secrets/**)",))).decide(
+        "shell", {"command": line}
+    )
     assert hidden.action == "ask"
     expected = "ask" if "@" in line else "allow"  # strings takes options from such a file, too
     assert Session(tmp_path, policy=Policy(allow=rules)).decide("shell", {"command": line}).action == expected

@@ -37,7 +37,9 @@ def put(path: Path, text: str) -> None:
 
 
 def test_a_policy_is_read_as_a_person_writes_it() -> None:
-    assert read_policy(WRITTEN, "policy.toml") == Policy("auto_edit", ("shell(git status)",), (), ("read(.env*)",))
+    assert read_policy(WRITTEN, "policy.toml") == Policy(
+        "auto_edit", ("shell(git status)",), (), ("read(.env*)",)
+    )
     assert read_policy("", "policy.toml") == Policy()
 
 
@@ -66,7 +68,9 @@ def test_adding_keeps_what_the_person_wrote() -> None:
     assert "# mine" in text
     assert "# I trust edits" in text
     assert "# harmless" in text
-    assert read_policy(text, "x") == Policy("auto_edit", ("shell(git status)", "edit(src/**)"), ("fetch",), ("read(.env*)",))
+    assert read_policy(text, "x") == Policy(
+        "auto_edit", ("shell(git status)", "edit(src/**)"), ("fetch",), ("read(.env*)",)
+    )
     assert add_policy(text, Policy(allow=("edit(src/**)",))) == text
 
 
@@ -133,7 +137,10 @@ def test_adding_to_a_trusted_project_s_file_keeps_the_trust(store: PolicyStore) 
 
 
 def test_grants_are_saved_and_taken_back(store: PolicyStore) -> None:
-    first, second = Grant("edit", True, 1_700_000_000.0, "edit cart.py"), Grant("shell(git log:*)", True, 1_700_000_060.0)
+    first, second = (
+        Grant("edit", True, 1_700_000_000.0, "edit cart.py"),
+        Grant("shell(git log:*)", True, 1_700_000_060.0),
+    )
     store.save(first)
     store.save(second)
     assert store.grants() == (first, second)
@@ -151,7 +158,9 @@ def test_broken_rules_ask_everything(store: PolicyStore) -> None:
     assert all("every call needs approval" in problem for problem in told)
 
 
-@pytest.mark.parametrize("text", ["a = " + "[" * 5000 + "]" * 5000, "a = " + "{a=" * 3000 + "1" + "}" * 3000, "a = " + "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 5000 + "]" * 5000, "a = " + "{a=" * 3000 + "1" + "}" * 3000, "a = " + "9" * 5000]
+)
 def test_a_file_made_to_overwhelm_asks_everything(store: PolicyStore, text: str) -> None:
     put(store.project_path, text)
     assert [layer.policy for layer in store.layers()] == [Policy(ask=("*",))]
@@ -173,7 +182,9 @@ def test_rules_are_not_added_to_a_file_that_cannot_be_read(store: PolicyStore) -
     assert store.user_path.read_text(encoding="utf-8") == "deny = ["
 
 
-@pytest.mark.parametrize("broken", ["[[grant", "[[grant]]\nrule = 'edit('\nat = 2026-01-01T00:00:00Z", "grant = 1"])
+@pytest.mark.parametrize(
+    "broken", ["[[grant", "[[grant]]\nrule = 'edit('\nat = 2026-01-01T00:00:00Z", "grant = 1"]
+)
 def test_broken_grants_allow_nothing_and_are_reported_and_backed_up(store: PolicyStore, broken: str) -> None:
     store.save(Grant("edit", True, 1.0))
     path = next((store.user_path.parent.parent / "state").glob("*/grants.toml"))
@@ -200,7 +211,10 @@ def test_broken_trust_trusts_nobody(tmp_path: Path, store: PolicyStore) -> None:
 def test_sessions_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
     rules = [f"shell(make {n})" for n in range(24)]
     stores = [PolicyStore(tmp_path, tmp_path / "config", tmp_path / "state", "key") for _ in rules]
-    threads = [threading.Thread(target=one.save, args=(Grant(rule, True, 1.0),)) for one, rule in zip(stores, rules, strict=True)]
+    threads = [
+        threading.Thread(target=one.save, args=(Grant(rule, True, 1.0),))
+        for one, rule in zip(stores, rules, strict=True)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,4 +1,6 @@
-"""Whatever a recorded call does, and however its repository is made, the original stays as it is and nothing is left of the copy."""
+"""Whatever a recorded call does, and however its repository is made,
+the original stays as it is and nothing is left of the copy.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "echo changed > inside/price.py; echo changed > file",
     ],
 )
-async def test_commands_that_name_the_original(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+async def test_commands_that_name_the_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     folder = shop(tmp_path / "shop")
     monkeypatch.setenv("HOME", str(tmp_path))
     (folder / "inside").symlink_to(folder)
@@ -66,7 +70,9 @@ async def test_a_folder_of_a_repository_and_a_command_at_its_top(tmp_path: Path)
     (folder / "inner" / "a.txt").write_text("a\n")
     printed = f"price = 5\ntax = 2\n{CWD}/inner\nmain"
     call = log(
-        tmp_path / "log.jsonl", bash(f"cat {CWD}/price.py; pwd; git branch --format='%(refname:short)'", printed), cwd=f"{CWD}/inner"
+        tmp_path / "log.jsonl",
+        bash(f"cat {CWD}/price.py; pwd; git branch --format='%(refname:short)'", printed),
+        cwd=f"{CWD}/inner",
     ).calls[0]
     git(folder, "branch", "-M", "main")
     replayed = await replay(call, folder / "inner", policy=FREE)
@@ -91,14 +97,19 @@ async def test_a_linked_worktree_and_submodules(tmp_path: Path) -> None:
     git(folder, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "lib")
     git(folder, "commit", "-q", "-m", "with lib")
     git(folder, "worktree", "add", "-q", str(tmp_path / "tree"))
-    call = log(tmp_path / "log.jsonl", bash("git checkout -qb own; git commit -qam x; echo x > lib/price.py; true", "")).calls[0]
+    call = log(
+        tmp_path / "log.jsonl",
+        bash("git checkout -qb own; git commit -qam x; echo x > lib/price.py; true", ""),
+    ).calls[0]
     for one in (folder, tmp_path / "tree"):
         before = state(folder), state(other)
         assert (await replay(call, one, policy=FREE)).ran
         assert (state(folder), state(other)) == before
 
 
-async def test_variables_that_name_another_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_variables_that_name_another_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, other = shop(tmp_path / "shop"), shop(tmp_path / "other")
     before = state(other)
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
@@ -110,7 +121,9 @@ async def test_variables_that_name_another_repository(tmp_path: Path, monkeypatc
     assert state(other) == before
 
 
-async def test_a_folder_that_is_too_large_is_reported_before_anything_is_copied(tmp_path: Path, rooms: Path) -> None:
+async def test_a_folder_that_is_too_large_is_reported_before_anything_is_copied(
+    tmp_path: Path, rooms: Path
+) -> None:
     folder = shop(tmp_path / "shop")
     with (folder / "huge.bin").open("wb") as file:
         file.truncate(3_000_000_000)
@@ -132,7 +145,9 @@ async def test_a_copy_is_for_its_owner_only(tmp_path: Path) -> None:
 async def test_two_at_once(tmp_path: Path, rooms: Path) -> None:
     folder = shop(tmp_path / "shop")
     calls = log(
-        tmp_path / "log.jsonl", bash("echo a > a; sleep 0.3; ls", "a\nnew.txt\nprice.py"), bash("echo b > b; sleep 0.3; ls", "")
+        tmp_path / "log.jsonl",
+        bash("echo a > a; sleep 0.3; ls", "a\nnew.txt\nprice.py"),
+        bash("echo b > b; sleep 0.3; ls", ""),
     ).calls
     one, other = await asyncio.gather(*(replay(call, folder, policy=FREE) for call in calls))
     assert one.same, str(one)

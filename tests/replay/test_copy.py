@@ -24,7 +24,13 @@ async def test_a_folder_is_copied_as_it_is_without_what_git_ignores(tmp_path: Pa
     (folder / "link").symlink_to("price.py")
     before = state(folder)
     async with temporary_copy(folder) as copy:
-        assert sorted(path.name for path in copy.root.iterdir()) == [".git", ".gitignore", "link", "new.txt", "price.py"]
+        assert sorted(path.name for path in copy.root.iterdir()) == [
+            ".git",
+            ".gitignore",
+            "link",
+            "new.txt",
+            "price.py",
+        ]
         assert (copy.root / "link").is_symlink()
         assert git(copy.root, "status", "--short").split("\n") == ["M price.py", "?? link", "?? new.txt"]
         assert copy.basis == "the folder as it is"
@@ -58,7 +64,9 @@ async def test_hooks_of_the_repository_do_not_run(tmp_path: Path) -> None:
         assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("url", ["ssh://example.invalid/x", "example.invalid:x", "ext::{mark} %S", "git://example.invalid/x"])
+@pytest.mark.parametrize(
+    "url", ["ssh://example.invalid/x", "example.invalid:x", "ext::{mark} %S", "git://example.invalid/x"]
+)
 @pytest.mark.parametrize("commit", ["", "HEAD"])
 async def test_nothing_is_fetched_into_a_partial_clone(tmp_path: Path, url: str, commit: str) -> None:
     """The repository's settings name the programs that would fetch what is missing."""
@@ -98,7 +106,11 @@ async def test_links_among_the_objects_are_not_followed(in_tmp: Path) -> None:
     (objects / "loop").symlink_to(".")
     async with temporary_copy(folder) as copy:
         assert not (copy.root / ".git" / "objects").resolve().is_relative_to(objects)
-        copied = [path for path in (copy.root / ".git" / "objects").rglob("*") if path.is_file() and not path.is_symlink()]
+        copied = [
+            path
+            for path in (copy.root / ".git" / "objects").rglob("*")
+            if path.is_file() and not path.is_symlink()
+        ]
         assert copied
         assert all(path.read_bytes() != b"private" for path in copied)
     os.mkfifo(objects / "pipe")

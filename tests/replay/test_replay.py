@@ -38,9 +38,10 @@ async def test_an_edit_at_a_commit(tmp_path: Path) -> None:
 
 async def test_a_command_asks_and_is_compared_with_what_it_printed(tmp_path: Path) -> None:
     folder = shop(tmp_path / "shop")
-    call = log(tmp_path / "log.jsonl", bash(f"cat {CWD}/price.py; pwd; echo 'took 0.25s'", f"price = 5\ntax = 2\n{CWD}\ntook 0.31s")).calls[
-        0
-    ]
+    call = log(
+        tmp_path / "log.jsonl",
+        bash(f"cat {CWD}/price.py; pwd; echo 'took 0.25s'", f"price = 5\ntax = 2\n{CWD}\ntook 0.31s"),
+    ).calls[0]
     refused = await replay(call, folder)
     assert not refused.ran
     assert not refused.same
@@ -55,7 +56,10 @@ async def test_a_command_asks_and_is_compared_with_what_it_printed(tmp_path: Pat
 async def test_calls_of_codex(tmp_path: Path) -> None:
     folder = shop(tmp_path / "shop")
     patch = f"*** Begin Patch\n*** Update File: {CWD}/price.py\n@@\n-price = 5\n+price = 6\n*** End Patch"
-    told = {"output": f"Success. Updated the following files:\nM {CWD}/price.py\n", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}
+    told = {
+        "output": f"Success. Updated the following files:\nM {CWD}/price.py\n",
+        "metadata": {"exit_code": 0, "duration_seconds": 0.1},
+    }
     listed = {"cmd": f"cd {CWD} && cat price.py; pwd; exit 3", "yield_time_ms": 250}
     trace = codex_log(
         tmp_path / "rollout.jsonl",
@@ -135,10 +139,17 @@ async def test_a_range_steps_to_where_results_part_and_goes_on_by_hand(tmp_path:
     ],
 )
 async def test_recorded_edits_do_the_same_to_the_recorded_file(tmp_path: Path, name: str, count: int) -> None:
-    edits = [one for one in sample(name).calls if one.name == "Edit" and one.status == "ok" and one.detail.changes[0].original_content]
+    edits = [
+        one
+        for one in sample(name).calls
+        if one.name == "Edit" and one.status == "ok" and one.detail.changes[0].original_content
+    ]
     for number, call in enumerate(edits[:count]):
         folder = tmp_path / str(number)
-        file = folder / call.paths[0].partition("/Projects/external-agents/" if "external" in name else "/cctrace/")[2]
+        file = (
+            folder
+            / call.paths[0].partition("/Projects/external-agents/" if "external" in name else "/cctrace/")[2]
+        )
         file.parent.mkdir(parents=True)
         before = call.detail.changes[0].original_content or ""
         file.write_text(before)
@@ -174,7 +185,9 @@ def test_an_interrupt_ends_a_replay_and_its_copy(tmp_path: Path, monkeypatch: py
         assert comes_true(lambda: list(copies.glob("nbtools-replay-*/shop/begun")))
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # pytest-asyncio may have left the one of its runner
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # pytest-asyncio may have left the one of its runner
     try:
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):

@@ -11,7 +11,8 @@ import pytest
 
 SCRIPT = Path(__file__).parents[2] / "bench" / "replay_fidelity.py"
 LEAST = {
-    # agent: calls with a counterpart, with the recorded text (but for what versions word otherwise), with the recorded files
+    # agent: calls with a counterpart, with the recorded text (but for what versions word otherwise),
+    # with the recorded files
     "codex": (130, 45, 6),
     "qwen-code": (5, 2, 1),
     "opencode": (6, 3, 2),
@@ -23,7 +24,9 @@ LEAST = {
 @pytest.fixture(scope="module")
 def printed() -> str:
     """The table of all of them."""
-    return subprocess.run([sys.executable, SCRIPT, *LEAST], capture_output=True, text=True, check=True, timeout=300).stdout
+    return subprocess.run(
+        [sys.executable, SCRIPT, *LEAST], capture_output=True, text=True, check=True, timeout=300
+    ).stdout
 
 
 @pytest.mark.parametrize("agent", LEAST)

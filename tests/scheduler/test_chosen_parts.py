@@ -1,4 +1,6 @@
-"""A person takes some of the files and hunks of a change: exactly these are applied, and the model learns what was left out."""
+"""A person takes some of the files and hunks of a change:
+exactly these are applied, and the model learns what was left out.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,11 @@ Choose = Callable[[ToolEditConfirmationDetails], tuple[FileChoice, ...]]
 class Chooser:
     """Answers each question with the next choice, and records the questions."""
 
-    def __init__(self, *choices: Choose | Answer, outcome: ToolConfirmationOutcome = ToolConfirmationOutcome.PROCEED_ONCE) -> None:
+    def __init__(
+        self,
+        *choices: Choose | Answer,
+        outcome: ToolConfirmationOutcome = ToolConfirmationOutcome.PROCEED_ONCE,
+    ) -> None:
         self.choices = list(choices)
         self.outcome = outcome
         self.asked: list[ToolEditConfirmationDetails] = []
@@ -67,12 +73,18 @@ class Chooser:
         if isinstance(choice, Answer):
             return choice
         files = choice(details)
-        outcome = ToolConfirmationOutcome.MODIFY_WITH_EDITOR if any(isinstance(one, str) for one in files) else self.outcome
+        outcome = (
+            ToolConfirmationOutcome.MODIFY_WITH_EDITOR
+            if any(isinstance(one, str) for one in files)
+            else self.outcome
+        )
         return Answer(outcome, ToolConfirmationPayload(files=files), by="the script")
 
 
 def contents(root: Path) -> dict[str, str]:
-    return {str(path.relative_to(root)): path.read_bytes().decode() for path in root.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(root)): path.read_bytes().decode() for path in root.rglob("*") if path.is_file()
+    }
 
 
 async def patched(
@@ -97,7 +109,9 @@ async def test_the_question_names_the_parts_of_each_file() -> None:
 
 @pytest.mark.parametrize("dialect", ["nbtools", "codex"])
 async def test_only_the_chosen_parts_are_applied_and_the_model_learns_which(dialect: str) -> None:
-    result, after, _ = await patched(FILES, PATCH, Chooser(lambda _: ((False, True), False, True, True)), dialect)
+    result, after, _ = await patched(
+        FILES, PATCH, Chooser(lambda _: ((False, True), False, True, True)), dialect
+    )
     assert after == {"a.txt": take_hunks(OLD, NEW, [False, True]), "moved.txt": MOVED}
     assert "left out the new file new/b.txt" in str(result.llm_content)
     assert "took 1 of 2 changes in a.txt" in str(result.llm_content)
@@ -116,7 +130,10 @@ async def test_nothing_chosen_denies_the_call_and_writes_nothing(files: tuple[Fi
     assert result.error.code is ErrorCode.CONFIRMATION_DENIED
 
 
-@pytest.mark.parametrize("files", [(), (True,), ((True,), True, True, True), (True, (True,), True, True), (True, True, "text", True)])
+@pytest.mark.parametrize(
+    "files",
+    [(), (True,), ((True,), True, True, True), (True, (True,), True, True), (True, True, "text", True)],
+)
 async def test_choices_that_do_not_fit_run_nothing(files: tuple[FileChoice, ...]) -> None:
     result, after, _ = await patched(FILES, PATCH, Chooser(lambda _: files))
     assert after == FILES
@@ -166,7 +183,9 @@ async def test_a_change_that_needs_one_that_was_left_out_is_refused() -> None:
 
 async def test_line_ends_and_encoding_of_a_file_stay_in_a_typed_text() -> None:
     with temporary_workspace({"a.txt": "ä\r\nb\r\n".encode("utf-16"), "b.txt": "b\n"}) as root:
-        blocks = "".join(f"{name}\n<<<<<<< SEARCH\nb\n=======\nB\n>>>>>>> REPLACE\n" for name in ("a.txt", "b.txt"))
+        blocks = "".join(
+            f"{name}\n<<<<<<< SEARCH\nb\n=======\nB\n>>>>>>> REPLACE\n" for name in ("a.txt", "b.txt")
+        )
         person = Chooser(lambda _: ("ä\nmine\n", False), ONCE)
         async with Session(root, confirmer=person) as session:
             await session.call("patch", {"patch": blocks})
@@ -184,7 +203,9 @@ async def test_the_choice_reaches_a_wrapped_tool() -> None:
 
 async def test_undo_takes_back_the_chosen_part() -> None:
     with temporary_workspace(FILES) as root:
-        async with Session(root, confirmer=Chooser(lambda _: ((True, False), True, False, True), ONCE)) as session:
+        async with Session(
+            root, confirmer=Chooser(lambda _: ((True, False), True, False, True), ONCE)
+        ) as session:
             await session.call("patch", {"patch": PATCH})
             assert contents(root) != FILES
             await session.undo()
@@ -218,7 +239,9 @@ async def test_each_file_has_exactly_the_chosen_hunks(drawn: list[tuple[str, str
         for (name, (old, new)), part in zip(pairs.items(), details.parts, strict=True):
             hunks = tuple(drawn[0][2].draw(st.lists(st.booleans(), min_size=part.hunks, max_size=part.hunks)))
             choice = drawn[0][2].draw(st.sampled_from((True, False, hunks)))
-            expected[name] = take_hunks(old, new, choice if isinstance(choice, tuple) else [choice] * part.hunks)
+            expected[name] = take_hunks(
+                old, new, choice if isinstance(choice, tuple) else [choice] * part.hunks
+            )
             assert takes_nothing(choice, part) is (expected[name] == old)
             chosen.append(choice)
         return tuple(chosen)

@@ -1,4 +1,6 @@
-"""Room: reads share, a change is exclusive, nobody jumps the queue, nobody is forgotten, and no call waits for itself."""
+"""Room: reads share, a change is exclusive, nobody jumps the queue, nobody is forgotten,
+and no call waits for itself.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,10 @@ async def _run(jobs: list[tuple[bool, int, bool]], limit: int) -> None:
             inside.discard(number)
             slot.leave()
 
-    tasks = [asyncio.create_task(job(number, exclusive, turns)) for number, (exclusive, turns, _) in enumerate(jobs)]
+    tasks = [
+        asyncio.create_task(job(number, exclusive, turns))
+        for number, (exclusive, turns, _) in enumerate(jobs)
+    ]
     await asyncio.sleep(0)
     for task, (_, _, cancelled) in zip(tasks, jobs, strict=True):
         if cancelled:
@@ -63,7 +68,8 @@ async def _run(jobs: list[tuple[bool, int, bool]], limit: int) -> None:
     await _is_empty(limiter)
 
 
-# --- calls that make calls ----------------------------------------------------------------------------------------------------------
+# --- calls that make calls
+# ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -90,7 +96,9 @@ async def test_cancelling_a_change_that_waits_lets_in_the_reads_behind_it() -> N
 
 def _jobs(parts: st.SearchStrategy[list[Job]]) -> st.SearchStrategy[Job]:
     how = st.sampled_from(["in turn", "side by side", "left behind"])
-    return st.builds(Job, st.booleans(), st.integers(0, 2), st.integers(0, 4).map(lambda n: n == 0), how, parts)
+    return st.builds(
+        Job, st.booleans(), st.integers(0, 2), st.integers(0, 4).map(lambda n: n == 0), how, parts
+    )
 
 
 JOBS = st.recursive(_jobs(st.just([])), lambda job: _jobs(st.lists(job, max_size=3)), max_leaves=12)
@@ -126,7 +134,9 @@ class Storm:
             slot.leave()
 
     async def parts(self, job: Job, line: tuple[Job, ...]) -> None:
-        tasks = [asyncio.create_task(self.run(part, line)) for part in job.parts] if job.how != "in turn" else []
+        tasks = (
+            [asyncio.create_task(self.run(part, line)) for part in job.parts] if job.how != "in turn" else []
+        )
         if job.how == "left behind":
             self.left += tasks
         elif job.how == "side by side":
@@ -221,7 +231,8 @@ async def test_a_task_that_outlives_its_call_queues_like_anybody() -> None:
     await asyncio.wait_for(task, 60)
 
 
-# --- the same through sessions ------------------------------------------------------------------------------------------------------
+# --- the same through sessions
+# ------------------------------------------------------------------------------------------------------
 
 
 async def test_a_tool_calls_another_of_its_session(tmp_path) -> None:

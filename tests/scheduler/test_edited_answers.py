@@ -1,4 +1,6 @@
-"""A person's edit at the prompt counts with every approving outcome; the edited call is built and decided again."""
+"""A person's edit at the prompt counts with every approving outcome;
+the edited call is built and decided again.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,26 @@ def edited(outcome: ToolConfirmationOutcome, **payload: object) -> Answer:
     return Answer(outcome, ToolConfirmationPayload(**payload), by="the script")  # type: ignore[arg-type]
 
 
-async def written(root: Path, *answers: Answer, dialect: str = "gemini", policy: Policy | None = None) -> tuple[Session, ScriptedConfirmer]:
+async def written(
+    root: Path, *answers: Answer, dialect: str = "gemini", policy: Policy | None = None
+) -> tuple[Session, ScriptedConfirmer]:
     person = ScriptedConfirmer(*answers)
     async with Session(root, dialect=dialect, confirmer=person, policy=policy) as session:
         await session.call("write_file" if dialect == "gemini" else "write", CALL[dialect])
     return session, person
 
 
-CALL = {"gemini": {"file_path": "a.txt", "content": "the model's\n"}, "nbtools": {"path": "a.txt", "content": "the model's\n"}}
+CALL = {
+    "gemini": {"file_path": "a.txt", "content": "the model's\n"},
+    "nbtools": {"path": "a.txt", "content": "the model's\n"},
+}
 
 
 @pytest.mark.parametrize("dialect", CALL)
 @pytest.mark.parametrize("outcome", APPROVALS)
-async def test_an_edit_counts_with_every_approval_and_needs_one(outcome: ToolConfirmationOutcome, dialect: str) -> None:
+async def test_an_edit_counts_with_every_approval_and_needs_one(
+    outcome: ToolConfirmationOutcome, dialect: str
+) -> None:
     with temporary_workspace() as root:
         session, person = await written(root, edited(outcome, new_content="mine\n"), dialect=dialect)
         assert (root / "a.txt").read_text() == "mine\n"
@@ -53,7 +62,9 @@ async def test_changed_arguments_count_with_every_approval(outcome: ToolConfirma
     assert len(person.asked) == 1
 
 
-@pytest.mark.parametrize("payload", [{"new_content": "mine\n"}, {"arguments": {"path": "b.txt", "content": "x"}}])
+@pytest.mark.parametrize(
+    "payload", [{"new_content": "mine\n"}, {"arguments": {"path": "b.txt", "content": "x"}}]
+)
 async def test_a_cancel_never_runs_whatever_it_comes_with(payload: dict[str, object]) -> None:
     with temporary_workspace() as root:
         session, _ = await written(root, edited(ToolConfirmationOutcome.CANCEL, **payload))
@@ -85,7 +96,9 @@ async def test_an_invalid_edit_runs_nothing() -> None:
 
 async def test_text_that_equals_the_proposal_is_no_edit() -> None:
     with temporary_workspace() as root:
-        session, _ = await written(root, edited(ToolConfirmationOutcome.PROCEED_ALWAYS, new_content="the model's\n"))
+        session, _ = await written(
+            root, edited(ToolConfirmationOutcome.PROCEED_ALWAYS, new_content="the model's\n")
+        )
         assert (root / "a.txt").read_text() == "the model's\n"
     assert session.grants == ("write",)
 
@@ -107,7 +120,9 @@ async def test_a_hook_that_changes_the_edited_call_is_put_to_the_person() -> Non
 async def test_a_line_that_the_person_changed_counts_once() -> None:
     with temporary_workspace() as root:
         (root / "a.txt").write_text("one\ntwo\nthree\n")
-        person = ScriptedConfirmer(edited(ToolConfirmationOutcome.PROCEED_ONCE, new_content="one\nmine\nthree\n"))
+        person = ScriptedConfirmer(
+            edited(ToolConfirmationOutcome.PROCEED_ONCE, new_content="one\nmine\nthree\n")
+        )
         async with Session(root, confirmer=person) as session:
             await session.call("read", {"path": "a.txt"})
             result = await session.call("write", {"path": "a.txt", "content": "one\nthe model's\nthree\n"})

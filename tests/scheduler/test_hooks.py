@@ -1,4 +1,6 @@
-"""Hooks written in Python: what they may do to a call and to its result, and what becomes of those that go wrong."""
+"""Hooks written in Python: what they may do to a call and to its result,
+and what becomes of those that go wrong.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,9 @@ async def test_changed_input_is_built_and_judged_again(tmp_path: Path) -> None:
         assert '[the hook guard changed the arguments; it ran with path="b.txt"]' in result.llm_content
         assert "the hook guard changed the arguments" in s.history[-1].last.plan.decision.reason
         assert s.history[-1].last.plan.arguments == {"path": "b.txt"}
-    async with session(tmp_path, saying(Change({"path": "b.txt"})), policy=Policy(deny=("read(b.txt)",))) as s:
+    async with session(
+        tmp_path, saying(Change({"path": "b.txt"})), policy=Policy(deny=("read(b.txt)",))
+    ) as s:
         assert (await s.call("read", {"path": "a.txt"})).error.code is ErrorCode.POLICY_VIOLATION
     async with session(tmp_path, saying(Change({"no": 1}))) as s:
         refused = await s.call("read", {"path": "a.txt"})
@@ -212,7 +216,9 @@ async def test_a_failing_hook_is_reported_and_skipped(tmp_path: Path, run: Any, 
 
 
 @pytest.mark.parametrize(("run", "problem"), FAULTS)
-async def test_a_closed_hook_that_goes_wrong_lets_nothing_past(tmp_path: Path, run: Any, problem: str) -> None:
+async def test_a_closed_hook_that_goes_wrong_lets_nothing_past(
+    tmp_path: Path, run: Any, problem: str
+) -> None:
     async with session(tmp_path, before(name="bad", timeout=limit_of(run), closed=True)(run)) as s:
         result = await s.call("read", {"path": "a.txt"})
         assert result.error.code is ErrorCode.POLICY_VIOLATION
@@ -220,7 +226,9 @@ async def test_a_closed_hook_that_goes_wrong_lets_nothing_past(tmp_path: Path, r
 
 
 @pytest.mark.parametrize(("run", "problem"), FAULTS)
-async def test_a_closed_hook_withholds_what_it_could_not_look_at(tmp_path: Path, run: Any, problem: str) -> None:
+async def test_a_closed_hook_withholds_what_it_could_not_look_at(
+    tmp_path: Path, run: Any, problem: str
+) -> None:
     async with session(tmp_path, after(name="bad", timeout=limit_of(run), closed=True)(run)) as s:
         result = await s.call("read", {"path": "a.txt"})
     assert result.error.code is ErrorCode.POLICY_VIOLATION
@@ -257,7 +265,16 @@ async def test_cancelling_a_call_reaches_its_hook(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("matcher", "seen"),
-    [("read", True), ("Read", True), ("read_file", True), ("Re.*|Edit", True), ("*", True), ("", True), ("rea", False), ("Edit", False)],
+    [
+        ("read", True),
+        ("Read", True),
+        ("read_file", True),
+        ("Re.*|Edit", True),
+        ("*", True),
+        ("", True),
+        ("rea", False),
+        ("Edit", False),
+    ],
 )
 async def test_matchers_know_a_tool_by_any_name(tmp_path: Path, matcher: str, seen: bool) -> None:
     async with session(tmp_path, saying(Block("seen"), matcher=matcher)) as s:
@@ -269,14 +286,22 @@ def test_a_matcher_that_is_no_pattern_is_refused_at_once() -> None:
         saying(Note("x"), matcher="(")
 
 
-VERDICTS = st.lists(st.sampled_from([Allow(), Ask(), Block("no"), Note("n"), Change(dict(WRITE[1]))]), max_size=3)
-POLICIES = [Policy(mode=mode, **rules) for mode in ("plan", "default", "auto_edit", "dont_ask") for rules in ({}, {"ask": ("write",)})]
+VERDICTS = st.lists(
+    st.sampled_from([Allow(), Ask(), Block("no"), Note("n"), Change(dict(WRITE[1]))]), max_size=3
+)
+POLICIES = [
+    Policy(mode=mode, **rules)
+    for mode in ("plan", "default", "auto_edit", "dont_ask")
+    for rules in ({}, {"ask": ("write",)})
+]
 STRENGTH = {Action.ALLOW: 0, Action.ASK: 1, Action.DENY: 2}
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(spoken=st.lists(VERDICTS, max_size=4), policy=st.sampled_from(POLICIES))
-def test_hooks_never_weaken_more_than_a_default_question(tmp_path_factory: Any, spoken: list[Any], policy: Policy) -> None:
+def test_hooks_never_weaken_more_than_a_default_question(
+    tmp_path_factory: Any, spoken: list[Any], policy: Policy
+) -> None:
     root = tmp_path_factory.mktemp("law")
 
     async def decide() -> tuple[Any, Any]:

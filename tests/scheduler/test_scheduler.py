@@ -15,7 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nbtools
-from nbtools import BaseDeclarativeTool, BaseToolInvocation, ErrorCode, Kind, Policy, Session, ToolFailure, ToolResult, tool
+from nbtools import (
+    BaseDeclarativeTool,
+    BaseToolInvocation,
+    ErrorCode,
+    Kind,
+    Policy,
+    Session,
+    ToolFailure,
+    ToolResult,
+    tool,
+)
 from nbtools.core.call import (
     AwaitingApprovalCall,
     CallEvent,
@@ -73,9 +83,13 @@ class Play(BaseDeclarativeTool[Mapping[str, Any]]):
         return Invocation(params)
 
 
-def session(policy: Policy | None = None, confirmer: Any = None, observer: RecordingObserver | None = None) -> Session:
+def session(
+    policy: Policy | None = None, confirmer: Any = None, observer: RecordingObserver | None = None
+) -> Session:
     tools = [Play("look", Kind.READ), Play("change", Kind.EDIT)]
-    return Session(".", tools=tools, policy=policy, confirmer=confirmer, observers=[observer] if observer else [])
+    return Session(
+        ".", tools=tools, policy=policy, confirmer=confirmer, observers=[observer] if observer else []
+    )
 
 
 async def test_an_allowed_call_passes_through_four_states() -> None:
@@ -110,7 +124,9 @@ async def test_always_asks_once() -> None:
 
 
 async def test_a_denial_is_reported_and_runs_nothing() -> None:
-    async with session(confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.CANCEL, reason="not today"))) as s:
+    async with session(
+        confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.CANCEL, reason="not today"))
+    ) as s:
         result = await s.call("change", {})
     assert result.error is not None
     assert result.error.code == ErrorCode.CONFIRMATION_DENIED
@@ -136,14 +152,18 @@ async def test_policy_denies_without_a_question() -> None:
 
 
 async def test_modified_arguments_are_validated_and_asked_again() -> None:
-    changed = Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"turns": 3}))
+    changed = Answer(
+        ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"turns": 3})
+    )
     person, seen = ScriptedConfirmer(changed, ONCE), RecordingObserver()
     async with session(confirmer=person, observer=seen) as s:
         result = await s.call("change", {"turns": 1}, id="a")
     assert result.data == {"turns": 3}
     assert result.llm_content.endswith("[The person changed the call before it ran; it ran with turns=3]")
     assert seen.states("a")[1:3] == ["awaiting_approval", "awaiting_approval"]
-    wrong = Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"turns": "many"}))
+    wrong = Answer(
+        ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"turns": "many"})
+    )
     async with session(confirmer=ScriptedConfirmer(wrong)) as s:
         result = await s.call("change", {})
     assert result.error is not None
@@ -218,7 +238,9 @@ def raises() -> None:
 
 def test_a_package_whose_name_begins_like_ours_is_not_left_out_of_a_traceback() -> None:
     space: dict[str, Any] = {"raises": raises}
-    exec(compile("def calls():\n    raises()", f"{Path(nbtools.__file__).parent}_more/tools.py", "exec"), space)
+    exec(
+        compile("def calls():\n    raises()", f"{Path(nbtools.__file__).parent}_more/tools.py", "exec"), space
+    )
     with pytest.raises(ValueError, match="no") as caught:
         space["calls"]()
     entry = caught.value.__traceback__
@@ -282,20 +304,30 @@ async def test_cancel_takes_a_question_back() -> None:
     assert result.error.code == ErrorCode.CANCELLED
 
 
-async def test_no_observer_and_no_result_gets_a_secret_of_a_running_a_finished_a_failed_and_a_cancelled_call() -> None:
+async def test_no_observer_and_no_result_gets_a_secret_of_a_running_a_finished_a_failed_and_a_cancelled_call() -> (
+    None
+):
     call, seen = {"turns": 1, "text": f"a ghp_{'a1B2c3' * 6}"}, RecordingObserver()
     async with session(observer=seen) as s:
         results = [await s.call("look", call), await s.call("look", {**call, "end": "failure"})]
         running = asyncio.create_task(s.call("look", {**call, "forever": True}, id="a"))
-        while not any(isinstance(event, OutputEvent) and event.call.request.id == "a" for event in seen.events):
+        while not any(
+            isinstance(event, OutputEvent) and event.call.request.id == "a" for event in seen.events
+        ):
             await asyncio.sleep(0)
         s.cancel("a")
         results.append(await running)
     clean = "a [redacted: GitHub token]"
     assert [event.display for event in seen.events if isinstance(event, OutputEvent)] == [clean] * 3
-    assert (results[0].llm_content, results[0].return_display, results[1].error.message) == (clean, clean, clean)
+    assert (results[0].llm_content, results[0].return_display, results[1].error.message) == (
+        clean,
+        clean,
+        clean,
+    )
     assert clean in str(results[2].llm_content)
-    assert "ghp_" not in str([(result.llm_content, result.return_display, result.error) for result in results])
+    assert "ghp_" not in str(
+        [(result.llm_content, result.return_display, result.error) for result in results]
+    )
 
 
 async def test_cancel_ends_a_running_and_a_queued_call_and_lets_the_others_in() -> None:
@@ -382,7 +414,9 @@ async def test_closing_ends_running_calls() -> None:
     calls=st.lists(
         st.tuples(
             st.sampled_from(["look", "change", "nothing"]),
-            st.fixed_dictionaries({"turns": st.integers(0, 4), "end": st.sampled_from(["", "failure", "bug", "broken build"])}),
+            st.fixed_dictionaries(
+                {"turns": st.integers(0, 4), "end": st.sampled_from(["", "failure", "bug", "broken build"])}
+            ),
             st.sampled_from([ONCE, ALWAYS, CANCEL]),
             st.integers(-1, 6),
         ),
@@ -419,8 +453,13 @@ FOLLOWS: dict[type[ToolCall], tuple[type[ToolCall], ...]] = {
 
 async def _storm(calls: list[tuple[str, dict[str, Any], Answer, int]]) -> None:
     seen = RecordingObserver()
-    async with session(confirmer=ByCall({str(n): call[2] for n, call in enumerate(calls)}), observer=seen) as s:
-        tasks = [asyncio.create_task(s.call(name, params, id=str(n))) for n, (name, params, _, _) in enumerate(calls)]
+    async with session(
+        confirmer=ByCall({str(n): call[2] for n, call in enumerate(calls)}), observer=seen
+    ) as s:
+        tasks = [
+            asyncio.create_task(s.call(name, params, id=str(n)))
+            for n, (name, params, _, _) in enumerate(calls)
+        ]
         for turn in range(8):
             await asyncio.sleep(0)
             for n, call in enumerate(calls):
@@ -468,14 +507,24 @@ class Collecting:
 
 
 @settings(max_examples=examples(50))
-@given(st.lists(st.sampled_from(["change", "alter", "ruled", "hooked"]), min_size=1, max_size=6), st.booleans())
-async def test_always_answers_the_open_questions_that_it_covers_and_no_others(names: list[str], by_person: bool) -> None:
+@given(
+    st.lists(st.sampled_from(["change", "alter", "ruled", "hooked"]), min_size=1, max_size=6), st.booleans()
+)
+async def test_always_answers_the_open_questions_that_it_covers_and_no_others(
+    names: list[str], by_person: bool
+) -> None:
     """A question that a rule or a hook asks is open after it, as it would be asked again by the next call."""
     person = Collecting()
     tools = [Play(name, Kind.EDIT) for name in ("change", "alter", "ruled", "hooked")]
     hook = before("hooked", name="careful")(lambda _: [Ask("look at it")])
-    async with asyncio.timeout(30), Session(".", tools=tools, policy=Policy(ask=["ruled"]), confirmer=person, hooks=[hook]) as s:
-        calls = {f"{number}": asyncio.create_task(s.call(name, {}, id=f"{number}")) for number, name in enumerate(["change", *names])}
+    async with (
+        asyncio.timeout(30),
+        Session(".", tools=tools, policy=Policy(ask=["ruled"]), confirmer=person, hooks=[hook]) as s,
+    ):
+        calls = {
+            f"{number}": asyncio.create_task(s.call(name, {}, id=f"{number}"))
+            for number, name in enumerate(["change", *names])
+        }
         await person.wait_for(*calls)
         covered = {number for number, name in enumerate(["change", *names]) if name == "change"}
         if by_person:
@@ -494,13 +543,17 @@ async def test_always_answers_the_open_questions_that_it_covers_and_no_others(na
         for call_id in rest:
             person.open[call_id].set_result(CANCEL)
             assert not (await calls[call_id]).ok
-        by_grant = [call for call in s.history if isinstance(call, SuccessfulCall) and call.last.approval is None]
+        by_grant = [
+            call for call in s.history if isinstance(call, SuccessfulCall) and call.last.approval is None
+        ]
         assert {call.last.plan.decision.source for call in by_grant} <= {"grant"}
         assert len(by_grant) == len(person.withdrawn)
 
 
 @pytest.mark.parametrize(("policy", "asks"), [(Policy(), False), (Policy(ask=["write(a.txt)"]), True)])
-async def test_writing_the_same_content_asks_nothing_unless_a_rule_does(tmp_path: Path, policy: Policy, asks: bool) -> None:
+async def test_writing_the_same_content_asks_nothing_unless_a_rule_does(
+    tmp_path: Path, policy: Policy, asks: bool
+) -> None:
     (tmp_path / "a.txt").write_text("the same\n")
     person = ScriptedConfirmer(CANCEL)
     async with Session(tmp_path, policy=policy, confirmer=person) as s:

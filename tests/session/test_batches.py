@@ -1,4 +1,6 @@
-"""The calls of one message: waiting for earlier ones, and the end of the batch after a denial or a hook's stop."""
+"""The calls of one message: waiting for earlier ones,
+and the end of the batch after a denial or a hook's stop.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,20 @@ READ = ("list_directory", {"dir_path": "."})
 async def test_after_a_denial_the_rest_of_the_message_is_cancelled(tmp_path: Path) -> None:
     person, seen = ScriptedConfirmer(ONCE, CANCEL), RecordingObserver()
     async with Session(tmp_path, dialect="gemini", confirmer=person, observers=[seen]) as session:
-        results = await session.call_many([write("a"), write("b"), READ, write("c"), ("run_shell_command", {"command": "touch d"})])
+        results = await session.call_many(
+            [write("a"), write("b"), READ, write("c"), ("run_shell_command", {"command": "touch d"})]
+        )
         assert codes(results) == ["", ErrorCode.CONFIRMATION_DENIED, *[ErrorCode.CANCELLED] * 3]
         assert results[1].llm_content == "User denied execution."
         assert all("User cancelled operation" in str(result.llm_content) for result in results[2:])
         assert [path.name for path in tmp_path.iterdir()] == ["a"]
-        assert [isinstance(call, CancelledCall) for call in session.history] == [False, True, True, True, True]
+        assert [isinstance(call, CancelledCall) for call in session.history] == [
+            False,
+            True,
+            True,
+            True,
+            True,
+        ]
         assert len(person.asked) == 2
         assert codes(await session.call_many([READ])) == [""]
 
@@ -81,7 +91,9 @@ async def test_every_tool_of_gemini_declares_that_it_can_wait(tmp_path: Path) ->
         result = await session.call("mcp_content_look", {"id": 3, "wait_for_previous": True})
         assert result.ok
         assert "wait_for_previous" not in str(result.llm_content)
-        assert session.tools["mcp_content_look"].build({"id": 3, "wait_for_previous": False}).params == {"id": 3}
+        assert session.tools["mcp_content_look"].build({"id": 3, "wait_for_previous": False}).params == {
+            "id": 3
+        }
 
 
 @pytest.mark.parametrize("name", ["mcp_content_everything", "mcp__content__everything", "mcp_content_broken"])
@@ -90,9 +102,18 @@ async def test_results_of_a_server_are_marked_as_untrusted(tmp_path: Path, name:
         session.mcp.add([parse_server("content", SERVER, {})])
         await session.mcp.connect()
         result = await session.call(name, {})
-        texts = [result.llm_content] if isinstance(result.llm_content, str) else [p["text"] for p in result.llm_content if "text" in p]
+        texts = (
+            [result.llm_content]
+            if isinstance(result.llm_content, str)
+            else [p["text"] for p in result.llm_content if "text" in p]
+        )
         assert texts
-        assert all(text.startswith("<untrusted_context>\n") and text.endswith("\n</untrusted_context>") for text in texts)
+        assert all(
+            text.startswith("<untrusted_context>\n") and text.endswith("\n</untrusted_context>")
+            for text in texts
+        )
         assert "untrusted_context" not in str(result.return_display)
         session.dialect = "nbtools"
-        assert "untrusted_context" not in str((await session.call("mcp__content__everything", {})).llm_content)
+        assert "untrusted_context" not in str(
+            (await session.call("mcp__content__everything", {})).llm_content
+        )

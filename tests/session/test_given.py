@@ -76,8 +76,13 @@ def always(*rules: str) -> Answer:
     return Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, ToolConfirmationPayload(rules=rules))
 
 
-@pytest.mark.parametrize("answer", [always("edit(x/**)"), always("*"), always("edit", "shell"), None, True, "cancel", RuntimeError("no")])
-async def test_an_answer_that_the_question_did_not_offer_grants_nothing_and_runs_nothing(tmp_path: Path, answer: Any) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [always("edit(x/**)"), always("*"), always("edit", "shell"), None, True, "cancel", RuntimeError("no")],
+)
+async def test_an_answer_that_the_question_did_not_offer_grants_nothing_and_runs_nothing(
+    tmp_path: Path, answer: Any
+) -> None:
     async with Session(tmp_path, confirmer=Answers(answer)) as session:
         result = await session.call("write", {"path": "a.txt", "content": "x"})
         assert result.error is not None
@@ -126,7 +131,9 @@ def test_a_tool_replaces_another_only_on_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", [name for name in dialect_names() if name != "nbtools"])
-async def test_every_name_in_the_tools_of_a_model_is_unique_and_can_be_called(tmp_path: Path, agent: str) -> None:
+async def test_every_name_in_the_tools_of_a_model_is_unique_and_can_be_called(
+    tmp_path: Path, agent: str
+) -> None:
     session = Session(tmp_path, dialect=agent)
     names = session.tools.names()
     for name in set(names) - set(CANONICAL_NAMES):
@@ -160,7 +167,10 @@ async def test_functions_documented_never_to_raise_never_raise(tmp_path: Path, f
 def test_a_rule_that_is_misspelt_is_named(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"Raed\(secrets.*Did you mean read"):
         Session(tmp_path, policy=Policy(deny=["Raed(secrets/**)"]))
-    session = Session(tmp_path, policy=Policy(deny=["Read(secrets/**)", "mcp__x__y", "mcp_x_y", "Task", "not_yet_there", "sh*"]))
+    session = Session(
+        tmp_path,
+        policy=Policy(deny=["Read(secrets/**)", "mcp__x__y", "mcp_x_y", "Task", "not_yet_there", "sh*"]),
+    )
     for rule in ("shel", "Raed(src/**)", "edti"):
         with pytest.raises(PolicyError, match="Did you mean"):
             session.allow(rule)
@@ -193,7 +203,9 @@ def test_a_function_of_a_cell_does_not_replace_a_built_in_tool() -> None:
         Session(".").tools.register(read)
 
 
-async def test_an_editing_tool_of_ones_own_has_the_diff_and_the_undo_of_the_tool_that_it_calls(tmp_path: Path) -> None:
+async def test_an_editing_tool_of_ones_own_has_the_diff_and_the_undo_of_the_tool_that_it_calls(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "a.txt"
     file.write_text("old\n")
     async with Session(tmp_path, policy=Policy(allow=["shout"], deny=["edit(secret*)"])) as session:

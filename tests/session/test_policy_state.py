@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from nbtools import Answer, Layer, Policy, PolicyError, Session, ToolConfirmationOutcome, ToolFailure, policy_layers
+from nbtools import (
+    Answer,
+    Layer,
+    Policy,
+    PolicyError,
+    Session,
+    ToolConfirmationOutcome,
+    ToolFailure,
+    policy_layers,
+)
 from nbtools.policy.importers.claude import read_claude_settings
 from nbtools.policy.importers.gemini_policies import read_gemini_policies
 from nbtools.policy.store import Trust
@@ -53,7 +62,10 @@ async def test_code_has_no_layers_unless_it_asks(tmp_path: Path, root: Path) -> 
 
 
 async def test_a_project_only_tightens_until_it_is_trusted(root: Path) -> None:
-    put(root / ".nbtools" / "policy.toml", "mode = 'auto_edit'\nallow = ['shell(make:*)']\ndeny = ['shell(curl:*)']")
+    put(
+        root / ".nbtools" / "policy.toml",
+        "mode = 'auto_edit'\nallow = ['shell(make:*)']\ndeny = ['shell(curl:*)']",
+    )
     store = policy_store(root)
     async with Session(root, layers=policy_layers(root)) as session:
         assert decided(session, "make test") == ("ask", "")
@@ -85,7 +97,9 @@ async def test_a_broken_file_is_reported_and_every_call_needs_approval(tmp_path:
         assert decided(session, "ls")[0] == "ask"
 
 
-async def test_a_saved_grant_holds_in_later_sessions_here_and_nowhere_else(tmp_path: Path, root: Path) -> None:
+async def test_a_saved_grant_holds_in_later_sessions_here_and_nowhere_else(
+    tmp_path: Path, root: Path
+) -> None:
     async with Session(root) as session:
         session.allow("shell(make:*)", save=True, by="shell make test")
         assert decided(session, "make test") == ("allow", "saved")
@@ -105,7 +119,9 @@ async def test_a_grant_is_for_the_session_and_can_be_saved_later(root: Path) -> 
         at = session.granted[0].at
         assert policy_layers(root) == ()
         session.allow("shell(make:*)", save=True)
-        assert [(grant.by, grant.saved, int(grant.at)) for grant in session.granted] == [("shell make", True, int(at))]
+        assert [(grant.by, grant.saved, int(grant.at)) for grant in session.granted] == [
+            ("shell make", True, int(at))
+        ]
         assert session.grants == ()
 
 
@@ -135,7 +151,11 @@ async def test_a_second_saved_grant_keeps_the_first(root: Path) -> None:
         for rule in ("shell(make:*)", "shell(tox:*)", "shell(make:*)"):
             session.allow(rule, save=True)
         assert decided(session, "make test") == decided(session, "tox") == ("allow", "saved")
-        assert sorted(session.saved_grants) == sorted(grant.rule for grant in session.granted) == ["shell(make:*)", "shell(tox:*)"]
+        assert (
+            sorted(session.saved_grants)
+            == sorted(grant.rule for grant in session.granted)
+            == ["shell(make:*)", "shell(tox:*)"]
+        )
 
 
 async def test_saving_one_grant_brings_no_others_into_a_session(root: Path) -> None:
@@ -206,7 +226,9 @@ CLAUDE = {
         ("fetch", {"urls": ["https://python.org/"]}, "ask"),
     ],
 )
-async def test_permissions_of_claude_decide_here(root: Path, name: str, arguments: dict[str, object], action: str) -> None:
+async def test_permissions_of_claude_decide_here(
+    root: Path, name: str, arguments: dict[str, object], action: str
+) -> None:
     (root / ".env").write_text("KEY=1\n", encoding="utf-8")
     async with Session(root) as session:
         imported = read_claude_settings(json.dumps({"permissions": CLAUDE}), session.tool_named)

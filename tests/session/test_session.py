@@ -92,9 +92,13 @@ async def test_an_unknown_name_and_bad_arguments_are_results() -> None:
 
 async def test_an_edit_is_shown_modified_and_applied() -> None:
     with temporary_workspace(FILES) as root:
-        person = ScriptedConfirmer(modify("def total(items):\n    total = Decimal(0)\n    return total\n"), ONCE)
+        person = ScriptedConfirmer(
+            modify("def total(items):\n    total = Decimal(0)\n    return total\n"), ONCE
+        )
         async with Session(root, confirmer=person) as session:
-            result = await session.call("edit", {"path": "src/cart.py", "old": "total = 0", "new": "total = 1"})
+            result = await session.call(
+                "edit", {"path": "src/cart.py", "old": "total = 0", "new": "total = 1"}
+            )
         assert result.ok, result.error
         assert "Decimal(0)" in (root / "src/cart.py").read_text()
         first, second = (asked.details for asked in person.asked)
@@ -130,7 +134,9 @@ def test_the_tools_are_a_mapping(dialect: str, blocking: bool) -> None:
     with temporary_workspace() as root, Session(root, dialect=dialect).sync() as sync:
         tools = sync.tools if blocking else sync.session.tools
         assert isinstance(tools, Mapping)
-        assert tuple(tools) == tuple(tools.keys()) == tools.names() == tuple(one.name for one in tools.values())
+        assert (
+            tuple(tools) == tuple(tools.keys()) == tools.names() == tuple(one.name for one in tools.values())
+        )
         assert dict(tools.items()) == dict(tools) == {name: tools[name] for name in tools}
         assert len(tools) == len(tools.names())
         assert tools == dict(tools)
@@ -187,7 +193,10 @@ def test_the_blocking_twin_works_in_any_thread(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello\n")
     with Session(tmp_path).sync() as session:
         results = []
-        threads = [threading.Thread(target=lambda: results.append(session.call("read", {"path": "a.txt"}))) for _ in range(8)]
+        threads = [
+            threading.Thread(target=lambda: results.append(session.call("read", {"path": "a.txt"})))
+            for _ in range(8)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -213,7 +222,9 @@ async def test_a_long_answer_of_any_tool_is_cut_and_kept_in_a_file_that_can_be_r
         return "".join(f"line {number}\n" for number in range(lines))
 
     with temporary_workspace(FILES) as root:
-        async with Session(root, tools=[*builtin_tools(Workspace(root)), tool(tell)], policy=Policy(allow=("tell",))) as session:
+        async with Session(
+            root, tools=[*builtin_tools(Workspace(root)), tool(tell)], policy=Policy(allow=("tell",))
+        ) as session:
             said = str((await session.call("tell", {"lines": 20_000})).llm_content)
             assert len(said) < 41_000
             path = re.findall(r"full text in (\S+)\]", said)[0]
@@ -239,7 +250,9 @@ YES, NO = ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationOutcome.CANCEL
 
 
 @pytest.mark.parametrize(("second", "content"), [(YES, "mine\n"), (NO, "theirs\nb\n")])
-async def test_a_conflict_needs_approval_with_the_diff_to_the_current_file(second: ToolConfirmationOutcome, content: str) -> None:
+async def test_a_conflict_needs_approval_with_the_diff_to_the_current_file(
+    second: ToolConfirmationOutcome, content: str
+) -> None:
     with temporary_workspace({"f": "a\nb\n"}) as root:
         meddler, observer = Meddler(root / "f", YES, second), RecordingObserver()
         async with Session(root, confirmer=meddler, observers=[observer]) as session:
@@ -250,7 +263,11 @@ async def test_a_conflict_needs_approval_with_the_diff_to_the_current_file(secon
         assert isinstance(again.details, ToolEditConfirmationDetails)
         assert again.details.original_content == "theirs\nb\n"
         assert again.details.note.startswith("Another program changed the file")
-        assert (bool(first.offers), again.offers, again.decision.rule) == (True, (), "a conflict needs approval")
+        assert (bool(first.offers), again.offers, again.decision.rule) == (
+            True,
+            (),
+            "a conflict needs approval",
+        )
         assert observer.states().count("executing") == (2 if second is YES else 1)
 
 
@@ -297,19 +314,30 @@ async def test_a_call_cancelled_at_the_moment_of_its_approval_starts_nothing() -
 
 
 def test_a_new_session_loads_only_what_every_session_needs(tmp_path: Path) -> None:
-    late = ("processes.terminal", "processes.background", "processes.sandbox", "history.snapshots", "discovered_tools", "scheduler.hooks")
+    late = (
+        "processes.terminal",
+        "processes.background",
+        "processes.sandbox",
+        "history.snapshots",
+        "discovered_tools",
+        "scheduler.hooks",
+    )
     code = f"""
 import sys
 from nbtools import Session
 Session({str(tmp_path)!r})
 print([name for name in sys.modules if name.startswith("nbtools.") and name.endswith({late!r})])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
 async def test_a_guarded_call_takes_few_function_calls(tmp_path: Path) -> None:
-    """The cost of a call is the Python code that it executes, and this measure of it does not depend on the machine."""
+    """The cost of a call is the Python code that it executes,
+    and this measure of it does not depend on the machine.
+    """
     session = Session(tmp_path, tools=[NoOpTool()])
     await session.call("noop", {"word": "x"})
     calls: list[str] = []
@@ -338,7 +366,11 @@ async def test_a_call_that_touches_no_file_asks_the_file_system_for_nothing(tmp_
     asked: list[str] = []
 
     def notice(_: FrameType, event: str, function: Any) -> None:
-        if event == "c_call" and function.__module__ == "posix" and function.__name__ not in ("getpid", "fspath"):
+        if (
+            event == "c_call"
+            and function.__module__ == "posix"
+            and function.__name__ not in ("getpid", "fspath")
+        ):
             asked.append(function.__name__)
 
     async with Session(folder, tools=[noop], settings=Settings(record=False)) as session:
@@ -358,5 +390,10 @@ async def test_services_of_a_workspace_are_created_once_by_any_thread(tmp_path: 
     names = ("terminals", "jobs", "sandbox", "command_snapshots")
     with ThreadPoolExecutor(8) as threads:
         for name in names:
-            assert len({id(one) for one in threads.map(lambda _, name=name: getattr(workspace, name), range(64))}) == 1
+            assert (
+                len(
+                    {id(one) for one in threads.map(lambda _, name=name: getattr(workspace, name), range(64))}
+                )
+                == 1
+            )
     await workspace.close()

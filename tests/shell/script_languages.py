@@ -1,4 +1,6 @@
-"""Random scripts of sed, awk, jq and SQLite, and a run of those that count as plain with the programs themselves."""
+"""Random scripts of sed, awk, jq and SQLite,
+and a run of those that count as plain with the programs themselves.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from nbtools.shell.scripts import awk_program_is_plain, jq_filter_is_plain, sed_script_is_plain, sql_only_queries
+from nbtools.shell.scripts import (
+    awk_program_is_plain,
+    jq_filter_is_plain,
+    sed_script_is_plain,
+    sql_only_queries,
+)
 
 _DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _PIECES = {name: tuple(text.strip("\n").split("\n")) for name, text in _DATA.items()}
@@ -20,7 +27,9 @@ _GLUE = ("", "", " ", " ", "\n", ";")
 
 
 class Language(NamedTuple):
-    """A language with the pieces of its random scripts, and the commands that run a script with the programs of this machine."""
+    """A language with the pieces of its random scripts,
+    and the commands that run a script with the programs of this machine.
+    """
 
     name: str
     pieces: tuple[str, ...]
@@ -33,7 +42,12 @@ class Language(NamedTuple):
 
 
 LANGUAGES = (
-    Language("sed", _PIECES["sed"], sed_script_is_plain, (("sed", "%", "a"), ("sed", "-nE", "%", "a"), ("sed", "--posix", "%", "a"))),
+    Language(
+        "sed",
+        _PIECES["sed"],
+        sed_script_is_plain,
+        (("sed", "%", "a"), ("sed", "-nE", "%", "a"), ("sed", "--posix", "%", "a")),
+    ),
     Language(
         "awk",
         _PIECES["awk"],
@@ -48,7 +62,12 @@ LANGUAGES = (
         ),
     ),
     Language("jq", _PIECES["jq"], jq_filter_is_plain, (("jq", "-n", "%"), ("jq", "%", "j"))),
-    Language("sql", _PIECES["sql"], sql_only_queries, (("sqlite3", "-safe", ":memory:", "%"), ("sqlite3", "-safe", "t.db", "%"))),
+    Language(
+        "sql",
+        _PIECES["sql"],
+        sql_only_queries,
+        (("sqlite3", "-safe", ":memory:", "%"), ("sqlite3", "-safe", "t.db", "%")),
+    ),
 )
 SECRET = "known-only-to-the-file"
 
@@ -64,7 +83,9 @@ def make_ground(folder: Path) -> Path:
 
 
 def scripts(language: Language, chance: random.Random) -> Iterator[str]:
-    """Makes scripts at random without end; some consist of several ``-e`` parts, joined by a newline as sed does."""
+    """Makes scripts at random without end;
+    some consist of several ``-e`` parts, joined by a newline as sed does.
+    """
     while True:
         count = chance.randint(1, 7)
         yield "".join(f"{chance.choice(language.pieces)}{chance.choice(_GLUE)}" for _ in range(count))
@@ -96,11 +117,21 @@ def violations(command: Sequence[str], plain: Sequence[str], folder: Path) -> li
     (folder / "mark").touch()
     (folder / "found").unlink(missing_ok=True)
     words = " ".join('"$script"' if word == "%" else f"'{word}'" for word in command)
-    text = _RUNNER.replace("@COMMAND@", words).replace("@SECRET@", SECRET).replace("@COUNT@", str(len(list(ground.iterdir()))))
+    text = (
+        _RUNNER.replace("@COMMAND@", words)
+        .replace("@SECRET@", SECRET)
+        .replace("@COUNT@", str(len(list(ground.iterdir()))))
+    )
     data = b"".join(script.encode() + b"\0" for script in plain)
-    subprocess.run(["bash", "-c", text], input=data, cwd=ground, check=False, capture_output=True, timeout=3600)
+    subprocess.run(
+        ["bash", "-c", text], input=data, cwd=ground, check=False, capture_output=True, timeout=3600
+    )
     found = folder / "found"
-    return [script for script in found.read_text(encoding="utf-8").split("\0") if script] if found.exists() else []
+    return (
+        [script for script in found.read_text(encoding="utf-8").split("\0") if script]
+        if found.exists()
+        else []
+    )
 
 
 @cache
@@ -108,4 +139,6 @@ def plain_scripts(language: Language, seed: str, count: int) -> list[str]:
     """Returns the different plain scripts among ``count`` random ones."""
     chance = random.Random(seed)
     made = (script for script, _ in zip(scripts(language, chance), range(count), strict=False))
-    return list(dict.fromkeys(script for script in made if not script.startswith("-") and language.is_plain(script)))
+    return list(
+        dict.fromkeys(script for script in made if not script.startswith("-") and language.is_plain(script))
+    )

@@ -65,11 +65,23 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def started_by(place: Path, line: str) -> list[tuple[str, ...]]:
     log = place / "log"
     log.write_bytes(b"")
-    environment = {"PATH": str(place / "bin"), "LOG": str(log), "LC_ALL": "C.UTF-8", "HOME": str(place / "work")}
+    environment = {
+        "PATH": str(place / "bin"),
+        "LOG": str(log),
+        "LC_ALL": "C.UTF-8",
+        "HOME": str(place / "work"),
+    }
     bash = shutil.which("bash")
     assert bash
     subprocess.run(
-        [bash, "--norc", "-c", line], env=environment, cwd=place / "work", stdin=-3, stdout=-3, stderr=-3, timeout=30, check=False
+        [bash, "--norc", "-c", line],
+        env=environment,
+        cwd=place / "work",
+        stdin=-3,
+        stdout=-3,
+        stderr=-3,
+        timeout=30,
+        check=False,
     )
     records = log.read_bytes().decode("utf-8", "replace").split("\0\1\0")[:-1]
     return [tuple(record.split("\0")) for record in records]
@@ -227,7 +239,9 @@ _MORE = st.sampled_from(["", "; two", " | two", " && one y", " > out", " 2>&1", 
 
 @settings(max_examples=examples(200), deadline=None)
 @given(outer=st.lists(_OUTER, min_size=1, max_size=3), inner=_INNER, more=_MORE)
-def test_every_program_that_a_random_line_starts_was_predicted(place: Path, outer: list[str], inner: str, more: str) -> None:
+def test_every_program_that_a_random_line_starts_was_predicted(
+    place: Path, outer: list[str], inner: str, more: str
+) -> None:
     assert_foreseen(place, " ".join([*outer, inner]) + more)
 
 

@@ -1,6 +1,8 @@
-"""The programs themselves as judge of the table: lines that nothing asks about run under strace, and do no more than ``understand`` says.
+"""The programs themselves as judge of the table:
+lines that nothing asks about run under strace, and do no more than ``understand`` says.
 
-A line for each program and sub-command, two for each program in ``make fuzz``; ``NBTOOLS_DIFFERENTIAL=n`` runs n times as many.
+A line for each program and sub-command, two for each program in ``make fuzz``;
+``NBTOOLS_DIFFERENTIAL=n`` runs n times as many.
 """
 
 from __future__ import annotations
@@ -28,11 +30,15 @@ pytestmark = [pytest.mark.skipif(bool(why_not()), reason=why_not() or "-"), pyte
 
 TIMES = int(os.environ.get("NBTOOLS_DIFFERENTIAL", "1"))
 
-_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").with_stem("differential").read_text(encoding="utf-8"))
+_DATA = tomllib.loads(
+    Path(__file__).with_suffix(".toml").with_stem("differential").read_text(encoding="utf-8")
+)
 OPERANDS: dict[str, str] = _DATA["operands"]
 OPERANDS |= {other: OPERANDS[one] for one, others in _DATA["like"].items() for other in others.split(", ")}
 ANY = "a; a b; d; ; n1; -; a n1; ."
-NEEDS_NO_NETWORK = frozenset("curl wget ip ss netstat ifconfig arp hostname sysctl dmesg lsof getent findmnt lsblk chattr".split())  # noqa: SIM905
+NEEDS_NO_NETWORK = frozenset(
+    "curl wget ip ss netstat ifconfig arp hostname sysctl dmesg lsof getent findmnt lsblk chattr".split()  # noqa: SIM905
+)
 ENDLESS = frozenset("-f -F --follow --retry --pid --repeat -r --watch --loop".split())  # noqa: SIM905
 """Options of tail and shuf with which they do not end."""
 
@@ -74,7 +80,11 @@ def _leaves() -> Iterator[tuple[str, Entry]]:
     table = included_table()
     for program in _DATA["programs"].split():
         entry = table.find(program)
-        if entry is None or not (shutil.which(program) or program == "time") or (program in NEEDS_NO_NETWORK and not without_network()):
+        if (
+            entry is None
+            or not (shutil.which(program) or program == "time")
+            or (program in NEEDS_NO_NETWORK and not without_network())
+        ):
             continue
         yield from _below(program, entry)
 
@@ -91,22 +101,38 @@ LEAVES = dict(_leaves()) if not why_not() else {}
 
 @cache
 def _of_help(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Options that the program's own help names, and of these those that write files, judged by their names."""
+    """Options that the program's own help names, and of these those that write files,
+    judged by their names.
+    """
     words = name.split()
     asked = [*words, "-h" if words[0] == "git" and len(words) > 1 else "--help"]
     try:
         done = subprocess.run(
-            asked, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=20, cwd="/", env={"PATH": os.environ["PATH"]}
+            asked,
+            check=False,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=20,
+            cwd="/",
+            env={"PATH": os.environ["PATH"]},
         )
     except (OSError, subprocess.TimeoutExpired):
         return (), ()
-    found = re.findall(r"(?<![\w-])(--[a-z][\w-]+|-[A-Za-z0-9])\b", (done.stdout + done.stderr).decode(errors="replace"))
+    found = re.findall(
+        r"(?<![\w-])(--[a-z][\w-]+|-[A-Za-z0-9])\b", (done.stdout + done.stderr).decode(errors="replace")
+    )
     options = tuple(sorted(set(found)))
-    return options, tuple(option for option in options if re.search(r"out|file|save|log|dump|exec|prog|command|suffix|backup|temp", option))
+    return options, tuple(
+        option
+        for option in options
+        if re.search(r"out|file|save|log|dump|exec|prog|command|suffix|backup|temp", option)
+    )
 
 
 class Lines:
-    """Lines of one program, at random and always the same ones; ``extra`` of a line are names of files that its ``*`` finds."""
+    """Lines of one program, at random and always the same ones;
+    ``extra`` of a line are names of files that its ``*`` finds.
+    """
 
     def __init__(self, name: str, entry: Entry) -> None:
         self.name = name
@@ -117,7 +143,10 @@ class Lines:
         self.flags = sorted(flags - ENDLESS if name in ("tail", "shuf", "jq") else flags)
         self.values = sorted(entry.values - {"-S", "--split-string"} if name == "env" else entry.values)
         self.optional = sorted(entry.optional - ENDLESS)
-        self.cores = [[word.replace("&", " ") for word in core.split()] for core in re.split(r";\s+", OPERANDS.get(name, ANY))]
+        self.cores = [
+            [word.replace("&", " ") for word in core.split()]
+            for core in re.split(r";\s+", OPERANDS.get(name, ANY))
+        ]
 
     @property
     def helped(self) -> tuple[str, ...]:
@@ -142,7 +171,13 @@ class Lines:
         if kind is self.optional:
             return [
                 self.random.choice(
-                    [option, option, f"{option}={value}" if option.startswith("--") or self.style == "words" else f"{option}{value}"]
+                    [
+                        option,
+                        option,
+                        f"{option}={value}"
+                        if option.startswith("--") or self.style == "words"
+                        else f"{option}{value}",
+                    ]
                 )
             ]
         if self.random.random() < 0.5:
@@ -150,7 +185,9 @@ class Lines:
         return [f"{option}={value}" if option.startswith("--") else self.cluster(option) + value]
 
     def cluster(self, option: str) -> str:
-        """The short option behind others in one word, flags or ones with a value that is then the rest of the word."""
+        """The short option behind others in one word,
+        flags or ones with a value that is then the rest of the word.
+        """
         letters = [flag for flag in (*self.flags, *self.optional) if re.fullmatch("-[A-Za-z0-9]", flag)]
         if not re.fullmatch("-[A-Za-z0-9]", option) or self.style == "words" or not letters:
             return option
@@ -186,7 +223,10 @@ class Lines:
 
     def line(self, at: int) -> tuple[str, tuple[str, ...]]:
         core = list(self.random.choice(self.cores))
-        core = [self.random.choice(["-e", "--", "-o"]) if word and self.random.random() < 0.02 else word for word in core]
+        core = [
+            self.random.choice(["-e", "--", "-o"]) if word and self.random.random() < 0.02 else word
+            for word in core
+        ]
         options = [self.option() for _ in range(self.random.choice([0, 1, 1, 2, 2, 3]) if at else 0)]
         singles = [[flag] for flag in self.flags]
         if TIMES > 4 and at % 3 == 1 and at // 3 < len(singles):
@@ -196,15 +236,30 @@ class Lines:
         stop = 0 if self.style == "first" or self.name.split()[0] in ("find", "xargs") else len(core)
         words = core
         for option in options:
-            place = self.random.randint(0, stop) if self.name != "find" else self.random.randint(min(1, len(core)), len(core))
+            place = (
+                self.random.randint(0, stop)
+                if self.name != "find"
+                else self.random.randint(min(1, len(core)), len(core))
+            )
             words = [*words[:place], *option, *words[place:]]
         extra: tuple[str, ...] = ()
         tail = ""
         if "<" in words:
-            words, tail = words[: words.index("<")], " < " + words[words.index("<") + 1] if words[-1] != "<" else ""
+            words, tail = (
+                words[: words.index("<")],
+                " < " + words[words.index("<") + 1] if words[-1] != "<" else "",
+            )
         if self.random.random() < 0.08 and self.name not in ("rm", "shred", "chmod", "chown"):
             tail = self.random.choice([" *", " ./*", " a*", ' "$HOME"/*'])
-            hostile = [*self.risky, *(f"{risky}=n1" for risky in self.risky), "-o", "-on1", "-i", *self.flags, *self.helped]
+            hostile = [
+                *self.risky,
+                *(f"{risky}=n1" for risky in self.risky),
+                "-o",
+                "-on1",
+                "-i",
+                *self.flags,
+                *self.helped,
+            ]
             extra = tuple(sorted({option for option in self.random.sample(hostile, 3) if "/" not in option}))
         head = "printf 'a\\nb\\n' | " if self.name == "xargs" or self.random.random() < 0.03 else ""
         return head + " ".join([self.name, *map(shlex.quote, words)]) + tail, extra
@@ -223,7 +278,9 @@ class Lines:
 
 def is_asked(acts: CommandAnalysis, extra: tuple[str, ...]) -> bool:
     odd_names = acts.uses_file_names and any(name.startswith("-") for name in extra)
-    return bool(acts.doubt or acts.unverified or odd_names) or any(act.risk or act.critical for act in acts.commands)
+    return bool(acts.doubt or acts.unverified or odd_names) or any(
+        act.risk or act.critical for act in acts.commands
+    )
 
 
 class Judge:
@@ -234,7 +291,9 @@ class Judge:
         self.acts = analyse(line)
         self.writes = [self._path(path) for act in self.acts.commands for path in act.writes]
         self.names = [posixpath.basename(act.words[0]) for act in self.acts.commands if act.words]
-        self.changes_repository = any(act.words[:1] == ("git",) and not act.harmless for act in self.acts.commands)
+        self.changes_repository = any(
+            act.words[:1] == ("git",) and not act.harmless for act in self.acts.commands
+        )
 
     def _path(self, path: str) -> str:
         home = posixpath.join(posixpath.dirname(self.run.folder), "home")
@@ -260,13 +319,20 @@ class Judge:
             return True
         if program == "started-editor" and not self.changes_repository:
             return False
-        return any(re.fullmatch(helper, program) for name in self.names for own, helper in HELPERS.items() if re.fullmatch(own, name))
+        return any(
+            re.fullmatch(helper, program)
+            for name in self.names
+            for own, helper in HELPERS.items()
+            if re.fullmatch(own, name)
+        )
 
     def _may_write(self, path: str, kind: str) -> bool:
         return self._is_own(path) or any(self._covers(known, path, kind) for known in self.writes)
 
     def _is_own(self, path: str) -> bool:
-        """A file of its own: a temporary one, what git keeps of the files it looked at, or what its ``note`` speaks of."""
+        """A file of its own: a temporary one, what git keeps of the files it looked at,
+        or what its ``note`` speaks of.
+        """
         folder, temporary = self.run.folder, self.run.temporary
         if path.startswith(temporary + "/"):
             return not os.path.lexists(path) or self.names[:1] == ["mktemp"]
@@ -275,16 +341,23 @@ class Judge:
             return True
         if self.changes_repository and (path + "/").startswith(folder + "/"):
             return True
-        implied = (file for own, file in IMPLIED.items() if any(re.fullmatch(own, name) for name in self.names))
+        implied = (
+            file for own, file in IMPLIED.items() if any(re.fullmatch(own, name) for name in self.names)
+        )
         return not self.acts.harmless and any(re.fullmatch(file, inside) for file in implied)
 
     def _covers(self, known: str, path: str, kind: str) -> bool:
-        """Whether the path is one that an act says, in a folder that it says, above one that is made, or a passing file beside it."""
+        """Whether the path is one that an act says, in a folder that it says, above one that is made,
+        or a passing file beside it.
+        """
         if path == known or path.startswith(known.rstrip("/") + "/"):
             return True
         if "*" in known and path.startswith(known[: known.index("*")]):
             return True
-        if kind == "write" and (known.startswith(path + "/") or (path.startswith(known.rstrip("X")) and PREFIXES & set(self.names))):
+        if kind == "write" and (
+            known.startswith(path + "/")
+            or (path.startswith(known.rstrip("X")) and PREFIXES & set(self.names))
+        ):
             return True
         inside = posixpath.relpath(path, self.run.folder)
         passing = inside not in self.run.before | self.run.after
@@ -298,7 +371,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make_folder(folder: Path) -> Path:
     """Files to work on, and packed ones as far as the packers are there."""
-    for name, text in {"a": "1 x\n2 y\n", "b": "1 x\n3 z\n", "c.json": '{"a": 1}\n', "d/e": "x\n", "names": "a\nb\n"}.items():
+    for name, text in {
+        "a": "1 x\n2 y\n",
+        "b": "1 x\n3 z\n",
+        "c.json": '{"a": 1}\n',
+        "d/e": "x\n",
+        "names": "a\nb\n",
+    }.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     (folder / "d/empty").mkdir()
@@ -327,7 +406,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_repository(folder: Path) -> Path:
-    """Makes a git repository with a changed file, a new one, two branches, a stash, a tag and a signed commit."""
+    """Makes a git repository with a changed file, a new one, two branches, a stash,
+    a tag and a signed commit.
+    """
     make_folder(folder)
     block = "-----BEGIN PGP SIGNATURE-----\\n{0}\\n{0}x\\n{0}-----END PGP SIGNATURE-----"
     script = f"""
@@ -341,18 +422,26 @@ def make_repository(folder: Path) -> Path:
     """
     identity = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), **identity}
-    subprocess.run(["sh", "-c", script], cwd=folder, check=True, capture_output=True, timeout=60, env=environment)
+    subprocess.run(
+        ["sh", "-c", script], cwd=folder, check=True, capture_output=True, timeout=60, env=environment
+    )
     return folder
 
 
 @pytest.mark.parametrize("name", LEAVES)
-def test_no_line_does_more_than_is_understood(name: str, template: Path, repository: Path, tmp_path: Path, all_rounds: bool) -> None:
+def test_no_line_does_more_than_is_understood(
+    name: str, template: Path, repository: Path, tmp_path: Path, all_rounds: bool
+) -> None:
     of_git = name.startswith("git")
     lines = list(Lines(name, LEAVES[name]).unasked(2 * TIMES if all_rounds and " " not in name else TIMES))
 
     def surprises(line: tuple[str, tuple[str, ...]]) -> list[str]:
         run = run_traced(line[0], repository if of_git else template, tmp_path, line[1])
-        return [f"{line[0]}   {line[1] or ''}: {', '.join(found)}"] if (found := Judge(line[0], run).surprises()) else []
+        return (
+            [f"{line[0]}   {line[1] or ''}: {', '.join(found)}"]
+            if (found := Judge(line[0], run).surprises())
+            else []
+        )
 
     with ThreadPoolExecutor(2) as pool:
         found = [text for texts in pool.map(surprises, lines) for text in texts]

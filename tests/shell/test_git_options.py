@@ -11,7 +11,18 @@ import pytest
 
 from nbtools.shell import analyse
 
-COMMANDS = ("log", "show", "diff HEAD", "stash show", "stash list", "reflog", "reflog show", "whatchanged", "blame f", "shortlog")
+COMMANDS = (
+    "log",
+    "show",
+    "diff HEAD",
+    "stash show",
+    "stash list",
+    "reflog",
+    "reflog show",
+    "whatchanged",
+    "blame f",
+    "shortlog",
+)
 PIECES = ("-n", "-pn", "-zn", "-L", "-pL", "-S", "-pS", "-m", "--", "--author", "--grep", "--message")
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
@@ -22,7 +33,13 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("repository")
     (folder / "f").write_text("a\n")
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    for words in (("init", "-q"), ("add", "f"), (*identity, "commit", "-qm", "x"), None, (*identity, "stash", "-q")):
+    for words in (
+        ("init", "-q"),
+        ("add", "f"),
+        (*identity, "commit", "-qm", "x"),
+        None,
+        (*identity, "stash", "-q"),
+    ):
         if words is None:
             (folder / "f").write_text("b\n")
         else:
@@ -42,6 +59,8 @@ def test_no_option_that_writes_is_overlooked(repository: Path, command: str) -> 
 
 
 def test_git_writes_what_such_options_name(repository: Path) -> None:
-    subprocess.run(["git", "log", "-pn", "--output=out"], cwd=repository, check=False, capture_output=True, timeout=60)
+    subprocess.run(
+        ["git", "log", "-pn", "--output=out"], cwd=repository, check=False, capture_output=True, timeout=60
+    )
     assert (repository / "out").exists()
     (repository / "out").unlink()

@@ -183,13 +183,17 @@ def test_text_that_is_not_parsed_is_reported(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["", " ", "\n", "# nothing"])
 def test_nothing_is_understood_as_nothing(command: str) -> None:
-    assert parse_shell(command) == ShellCommand(command, (), has_substitution=False, has_redirection=False, parse_error="")
+    assert parse_shell(command) == ShellCommand(
+        command, (), has_substitution=False, has_redirection=False, parse_error=""
+    )
 
 
 _N = 20_000
 
 
-@pytest.mark.parametrize("command", ["$(" * _N + "a" + ")" * _N, "(" * _N, "echo " + "${" * _N, "a;" * _N, "{ " * _N])
+@pytest.mark.parametrize(
+    "command", ["$(" * _N + "a" + ")" * _N, "(" * _N, "echo " + "${" * _N, "a;" * _N, "{ " * _N]
+)
 def test_depth_costs_little(command: str) -> None:
     started = time.process_time()
     parse_shell(command)

@@ -22,9 +22,22 @@ TABLE = ProgramTable(
             "harmless": True,
         },
         "file": {"writes": "-o", "operands": "read"},
-        "letters": {"style": "letters", "flags": "-ab", "values": "-LI", "operands": "read", "harmless": True},
+        "letters": {
+            "style": "letters",
+            "flags": "-ab",
+            "values": "-LI",
+            "operands": "read",
+            "harmless": True,
+        },
         "first": {"flags": "-ab", "values": "-n", "style": "first", "operands": "read"},
-        "words": {"flags": "-ab -name", "values": "-n -type", "optional": "-U", "writes": "-out", "style": "words", "operands": "read"},
+        "words": {
+            "flags": "-ab -name",
+            "values": "-n -type",
+            "optional": "-U",
+            "writes": "-out",
+            "style": "words",
+            "operands": "read",
+        },
         "text": {"style": "text", "harmless": True},
         "free": {"flags": "-a", "operands": "read", "harmless": True, "free": True},
         "only": {"values": "-p --plugin", "only": {"-p": "no:.*", "--plugin": r'no:.*|"\$\w+"'}},
@@ -213,7 +226,16 @@ def test_a_started_program_is_an_action_of_its_own(line: str, words: tuple[str, 
 
 
 @pytest.mark.parametrize(
-    "line", ["starts $A getopt a", "starts x $A", "starts -z x getopt", "runs", "runs $A", "runs -", "runs /dev/stdin"]
+    "line",
+    [
+        "starts $A getopt a",
+        "starts x $A",
+        "starts -z x getopt",
+        "runs",
+        "runs $A",
+        "runs -",
+        "runs /dev/stdin",
+    ],
 )
 def test_an_unknown_started_program_is_a_risk(line: str) -> None:
     assert any(act.risk for act in analyse(line, TABLE).commands)
@@ -232,7 +254,14 @@ def test_an_idle_program_does_nothing_by_itself() -> None:
 
 def _listing() -> dict[str, dict[str, Any]]:
     return {
-        "lister": {"flags": "-l", "values": "--say", "lists": "-l", "prints": "--say", "operands": "read", "harmless": True},
+        "lister": {
+            "flags": "-l",
+            "values": "--say",
+            "lists": "-l",
+            "prints": "--say",
+            "operands": "read",
+            "harmless": True,
+        },
         "xargs": {"special": "xargs", "style": "first", "operands": "program"},
         "user": {"flags": "-x", "operands": "read", "harmless": True},
         "echo": {"style": "text", "harmless": True},
@@ -285,7 +314,14 @@ def test_options_that_another_parser_reads_otherwise_are_a_risk(line: str) -> No
 
 
 @pytest.mark.parametrize(
-    "line", ["rg --engine=pcre2 x", "tree -aLI 2 x src", "git blame -L 1,5 -- a", "git log --oneline -- a b", "wget -O - http://h/x"]
+    "line",
+    [
+        "rg --engine=pcre2 x",
+        "tree -aLI 2 x src",
+        "git blame -L 1,5 -- a",
+        "git log --oneline -- a b",
+        "wget -O - http://h/x",
+    ],
 )
 def test_the_usual_forms_of_these_are_no_risk(line: str) -> None:
     assert not any(act.risk for act in analyse(line).commands)

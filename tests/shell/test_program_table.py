@@ -1,4 +1,6 @@
-"""The table of programs: its format, how tables are laid over one another, and what the tables that nbtools brings must hold to."""
+"""The table of programs: its format, how tables are laid over one another,
+and what the tables that nbtools brings must hold to.
+"""
 
 from __future__ import annotations
 
@@ -58,13 +60,30 @@ def test_options_are_clusters_or_words() -> None:
 
 def test_options_that_name_something_have_a_value() -> None:
     found = entry(
-        ProgramTable({"a": {"values": "-v", "reads": "-r", "writes": "-w", "folder": "-C", "removes": "-x", "shell_options": "-c"}}), "a"
+        ProgramTable(
+            {
+                "a": {
+                    "values": "-v",
+                    "reads": "-r",
+                    "writes": "-w",
+                    "folder": "-C",
+                    "removes": "-x",
+                    "shell_options": "-c",
+                }
+            }
+        ),
+        "a",
     )
     assert found.values == {"-v", "-r", "-w", "-C", "-x", "-c"}
 
 
 def test_options_that_change_the_style_need_not_be_in_flags() -> None:
-    found = entry(ProgramTable({"a": {"rewrites": "-iw", "optional": "-i", "shows": "-n", "empties": "-e", "takes": "-t"}}), "a")
+    found = entry(
+        ProgramTable(
+            {"a": {"rewrites": "-iw", "optional": "-i", "shows": "-n", "empties": "-e", "takes": "-t"}}
+        ),
+        "a",
+    )
     assert found.flags == {"-w", "-n", "-e", "-t"}
 
 
@@ -77,7 +96,9 @@ def test_roles_of_operands() -> None:
 
 
 def test_other_names() -> None:
-    table = ProgramTable({"a": {"also": "b c", "flags": "-x"}, "a d": {"also": "a e, a d g", "harmless": True}})
+    table = ProgramTable(
+        {"a": {"also": "b c", "flags": "-x"}, "a d": {"also": "a e, a d g", "harmless": True}}
+    )
     assert entry(table, "b").flags == entry(table, "c").flags == {"-x"}
     assert entry(table, "a").commands.keys() == {"d", "e"}
     assert entry(table, "b").commands.keys() == {"d", "e"}
@@ -88,9 +109,20 @@ def test_other_names() -> None:
 
 
 def test_a_program_like_another_one_adds_to_its_lists() -> None:
-    base = {"flags": "-x", "values": "-v", "only": {"-v": "1"}, "operands": "read", "harmless": True, "note": "reads"}
+    base = {
+        "flags": "-x",
+        "values": "-v",
+        "only": {"-v": "1"},
+        "operands": "read",
+        "harmless": True,
+        "note": "reads",
+    }
     table = ProgramTable(
-        {"a": base, "b": {"like": "a", "flags": "-y", "only": {"-w": "2"}, "harmless": False, "values": "-w"}, "c": {"like": "b"}}
+        {
+            "a": base,
+            "b": {"like": "a", "flags": "-y", "only": {"-w": "2"}, "harmless": False, "values": "-w"},
+            "c": {"like": "b"},
+        }
     )
     found = entry(table, "c")
     assert found.flags == {"-x", "-y"}
@@ -102,16 +134,28 @@ def test_a_program_like_another_one_adds_to_its_lists() -> None:
 
 
 def test_a_program_like_another_one_does_always_what_that_does_always() -> None:
-    table = ProgramTable({"a": {"links": "always"}, "b": {"like": "a", "flags": "-x"}, "c": {"like": "a", "links": "-s", "flags": "-s"}})
+    table = ProgramTable(
+        {
+            "a": {"links": "always"},
+            "b": {"like": "a", "flags": "-x"},
+            "c": {"like": "a", "links": "-s", "flags": "-s"},
+        }
+    )
     assert entry(table, "b").links == entry(table, "c").links == {"always"}
 
 
 def test_entries_that_refer_to_each_other_cause_no_endless_loop() -> None:
-    assert entry(ProgramTable({"a": {"like": "b", "flags": "-x"}, "b": {"like": "a", "flags": "-y"}}), "a").flags == {"-x", "-y"}
+    assert entry(
+        ProgramTable({"a": {"like": "b", "flags": "-x"}, "b": {"like": "a", "flags": "-y"}}), "a"
+    ).flags == {"-x", "-y"}
 
 
 def test_a_later_table_replaces_the_whole_program() -> None:
-    first: dict[str, Any] = {"a": {"flags": "-x", "harmless": True}, "a b": {"harmless": True}, "c": {"harmless": True}}
+    first: dict[str, Any] = {
+        "a": {"flags": "-x", "harmless": True},
+        "a b": {"harmless": True},
+        "c": {"harmless": True},
+    }
     table = ProgramTable(first, {"a": {"flags": "-y"}})
     assert entry(table, "a").flags == {"-y"}
     assert not entry(table, "a").harmless
@@ -129,13 +173,20 @@ def test_a_later_table_adds_to_an_entry_like_itself() -> None:
 
 def test_a_later_table_replaces_or_adds_one_sub_command() -> None:
     first: dict[str, Any] = {"a": {"harmless": True}, "a b": {"flags": "-q"}, "a c": {"flags": "-r"}}
-    table = ProgramTable(first, {"a b": {"flags": "-s"}, "a c": {"like": "a c", "flags": "-t"}, "a d": {"flags": "-u"}})
-    assert {name: found.flags for name, found in entry(table, "a").commands.items()} == {"b": {"-s"}, "c": {"-r", "-t"}, "d": {"-u"}}
+    table = ProgramTable(
+        first, {"a b": {"flags": "-s"}, "a c": {"like": "a c", "flags": "-t"}, "a d": {"flags": "-u"}}
+    )
+    assert {name: found.flags for name, found in entry(table, "a").commands.items()} == {
+        "b": {"-s"},
+        "c": {"-r", "-t"},
+        "d": {"-u"},
+    }
     assert entry(table, "a").harmless
 
 
 @pytest.mark.parametrize(
-    ("program", "known"), [("ls", True), ("/bin/ls", True), ("/usr/bin/ls", True), ("./ls", False), ("/tmp/ls", False)]
+    ("program", "known"),
+    [("ls", True), ("/bin/ls", True), ("/usr/bin/ls", True), ("./ls", False), ("/tmp/ls", False)],
 )
 def test_a_program_in_a_folder_of_the_system_is_the_same(program: str, known: bool) -> None:
     assert (included_table().find(program) is not None) is known
@@ -156,23 +207,40 @@ def test_every_name_occurs_once() -> None:
 
 def _all_names(name: str, raw: dict[str, Any]) -> list[str]:
     others = raw.get("also", "")
-    return [name, *filter(None, (other.strip() for other in (others.split(",") if " " in name else others.split())))]
+    return [
+        name,
+        *filter(None, (other.strip() for other in (others.split(",") if " " in name else others.split()))),
+    ]
 
 
 def _words(raw: dict[str, Any], key: str) -> list[str]:
     words: list[str] = raw.get(key, "").split()
     if raw.get("style", "").startswith("words") or raw.get(key) == "always":
         return words
-    return [option for word in words for option in ([word] if word[:2] == "--" else [f"-{letter}" for letter in word[1:]])]
+    return [
+        option
+        for word in words
+        for option in ([word] if word[:2] == "--" else [f"-{letter}" for letter in word[1:]])
+    ]
 
 
 def _problems(raw: dict[str, Any]) -> Iterator[str]:
     whole = [key for key in (*OPTIONS, *OTHERS, *MEANINGS) if key in raw]
-    yield from (f"{key}: {option} twice" for key in whole for option, count in Counter(_words(raw, key)).items() if count > 1)
+    yield from (
+        f"{key}: {option} twice"
+        for key in whole
+        for option, count in Counter(_words(raw, key)).items()
+        if count > 1
+    )
     where = Counter(option for key in OPTIONS for option in set(_words(raw, key)))
     yield from (f"{option} in two lists" for option, count in where.items() if count > 1)
     if not raw.get("style", "").startswith("words"):
-        yield from (f"{key}: {word} is no option" for key in whole for word in raw[key].split() if word[0] != "-" and word != "always")
+        yield from (
+            f"{key}: {word} is no option"
+            for key in whole
+            for word in raw[key].split()
+            if word[0] != "-" and word != "always"
+        )
 
 
 @pytest.mark.parametrize(("name", "raw"), PROGRAMS, ids=[name for name, _ in PROGRAMS])
@@ -181,7 +249,10 @@ def test_each_option_is_in_one_list(name: str, raw: dict[str, Any]) -> None:
 
 
 def _entries() -> Iterator[Entry]:
-    waiting = [entry(included_table(), name) for name in dict.fromkeys(name.partition(" ")[0] for name in included_table().names())]
+    waiting = [
+        entry(included_table(), name)
+        for name in dict.fromkeys(name.partition(" ")[0] for name in included_table().names())
+    ]
     while waiting:
         found = waiting.pop()
         yield found
@@ -199,7 +270,9 @@ def test_each_entry_can_be_used() -> None:
         assert found.only.keys() <= listed, found.name
         for key in MEANINGS:
             assert getattr(found, key) <= listed | {"always"}, (found.name, key)
-        assert not (found.free and (found.writes or found.rewrites or found.removes or found.shell_options)), found.name
+        assert not (
+            found.free and (found.writes or found.rewrites or found.removes or found.shell_options)
+        ), found.name
 
 
 def test_each_program_that_is_like_another_one_has_it() -> None:

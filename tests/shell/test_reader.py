@@ -16,7 +16,13 @@ from nbtools.shell.reader import parse_strictly
 from tests.examples import examples
 from tests.fuzz.run_allowed import HARMLESS, MARK, lines
 
-SHELLS = {"bash": ["bash", "--norc"], "dash": ["dash"], "busybox": ["busybox", "ash"], "zsh": ["zsh", "-f"], "ksh": ["ksh"]}
+SHELLS = {
+    "bash": ["bash", "--norc"],
+    "dash": ["dash"],
+    "busybox": ["busybox", "ash"],
+    "zsh": ["zsh", "-f"],
+    "ksh": ["ksh"],
+}
 
 
 def argvs(line: str) -> list[list[str]]:
@@ -30,7 +36,10 @@ def argvs(line: str) -> list[list[str]]:
     [
         ("a b; c && d || e | f & g", [["a", "b"], ["c"], ["d"], ["e"], ["f"], ["g"]]),
         ("a 'b c' \"d e\" f\\ g h'i'\"j\"", [["a", "b c", "d e", "f g", "hij"]]),
-        ("a 'it'\\''s' \"x$\" {} HEAD@{1} x~y a#b -- --x=y", [["a", "it's", "x$", "{}", "HEAD@{1}", "x~y", "a#b", "--", "--x=y"]]),
+        (
+            "a 'it'\\''s' \"x$\" {} HEAD@{1} x~y a#b -- --x=y",
+            [["a", "it's", "x$", "{}", "HEAD@{1}", "x~y", "a#b", "--", "--x=y"]],
+        ),
         ("A=1 B='x y' a b", [["a", "b"]]),
         ('for i in a b; do c "$i"; done', [["c", '"$i"']]),
         ("if a; then b; elif c; then d; else e; fi", [["a"], ["b"], ["c"], ["d"], ["e"]]),
@@ -54,7 +63,13 @@ def test_redirects_and_assignments() -> None:
     (command,) = parse_strictly("A=1 a >f 2>>g <h 2>&1 3<&- <<E b\ntext\nE").commands
     assert command.assignments == ("A=1",)
     assert command.argv == ("a", "b")
-    assert [(one.operator, one.target) for one in command.redirects[:5]] == [(">", "f"), (">>", "g"), ("<", "h"), (">&", "1"), ("<&-", "")]
+    assert [(one.operator, one.target) for one in command.redirects[:5]] == [
+        (">", "f"),
+        (">>", "g"),
+        ("<", "h"),
+        (">&", "1"),
+        ("<&-", ""),
+    ]
     assert command.redirects[5].body == "text\n"
 
 
@@ -115,7 +130,8 @@ def test_its_depth_is_limited() -> None:
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Stubs that write down how they were started."""
     folder = tmp_path_factory.mktemp("programs")
-    stub = """#!/bin/sh\nprintf '%s\\0' "${0##*/}" "$@" '\1' >> "$LOG"\n"""  # one write, so that records do not mix
+    # one write, so that records do not mix
+    stub = """#!/bin/sh\nprintf '%s\\0' "${0##*/}" "$@" '\1' >> "$LOG"\n"""
     for name in (*HARMLESS, MARK):
         (folder / name).write_text(stub)
         (folder / name).chmod(0o755)
@@ -123,18 +139,24 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(shell: str, line: str, programs: Path, work: Path) -> list[list[str]]:
-    log = work / f"log-{len(list(work.iterdir()))}"  # one for each line: what runs in the background may be late
+    log = (
+        work / f"log-{len(list(work.iterdir()))}"
+    )  # one for each line: what runs in the background may be late
     log.touch()
     environment = {"PATH": str(programs), "HOME": str(work), "LOG": str(log), "LC_ALL": "C.UTF-8"}
     argv = [shutil.which(SHELLS[shell][0]) or "", *SHELLS[shell][1:], "-c", line]
     subprocess.run(argv, cwd=work, env=environment, stdin=-3, stdout=-3, stderr=-3, timeout=30, check=False)
-    return [record.split("\0")[:-1] for record in log.read_bytes().decode("utf-8", "replace").split("\1\0")[:-1]]
+    return [
+        record.split("\0")[:-1] for record in log.read_bytes().decode("utf-8", "replace").split("\1\0")[:-1]
+    ]
 
 
 def foreseen(words: list[str], commands: tuple[SimpleCommand, ...]) -> bool:
     """Whether a program was started as the reader said, up to the first word that only the shell knows."""
     return any(
-        list(command.argv) == words if not command.dynamic else list(command.argv[: command.dynamic[0]]) == words[: command.dynamic[0]]
+        list(command.argv) == words
+        if not command.dynamic
+        else list(command.argv[: command.dynamic[0]]) == words[: command.dynamic[0]]
         for command in commands
     )
 
@@ -162,7 +184,9 @@ _STARTERS = (
 
 @pytest.mark.parametrize("shell", [name for name, argv in SHELLS.items() if shutil.which(argv[0])])
 def test_the_shells_start_what_it_read(shell: str, programs: Path, tmp_path: Path) -> None:
-    """Random tokens in everyday lines: of those that it takes, each shell starts nothing else, with no other words."""
+    """Random tokens in everyday lines: of those that it takes, each shell starts nothing else,
+    with no other words.
+    """
     (tmp_path / "a").write_text("$(mark)\n")
     chance, taken = lines(random.Random(7)), 0
     while taken < 150:

@@ -1,4 +1,6 @@
-"""The programs themselves as judge of their scripts: what counts as plain leaves no file, starts nothing, and shows no other file."""
+"""The programs themselves as judge of their scripts:
+what counts as plain leaves no file, starts nothing, and shows no other file.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from tests.shell.script_languages import LANGUAGES, Language, plain_scripts, vio
 COMMANDS = [(language, command) for language in LANGUAGES for command in language.installed()]
 ESCAPES = {
     "sed": ["1e >m", "1w m", "a\\\\\n1e >m", ":a#;1e >m"],
-    "awk": ['BEGIN{system(">m")} # function system', 'BEGIN{print > "m"}', 'BEGIN{">m" | getline}', '/function system/; END{system(">m")}'],
+    "awk": [
+        'BEGIN{system(">m")} # function system',
+        'BEGIN{print > "m"}',
+        'BEGIN{">m" | getline}',
+        '/function system/; END{system(">m")}',
+    ],
     "jq": ['import "./k" as $k; $k', '[1] | "a\\(.[0])" | import "k" as $k; $k'],
     "sql": ["select * from fsdir('k')", ".trace m", "select data from fsdir where path='k'"],
 }
@@ -23,7 +30,9 @@ def test_known_escapes_are_not_plain(language: Language) -> None:
     assert not any(language.is_plain(script) for script in ESCAPES[language.name])
 
 
-@pytest.mark.parametrize(("language", "command"), COMMANDS, ids=[" ".join(command[:2]) for _, command in COMMANDS])
+@pytest.mark.parametrize(
+    ("language", "command"), COMMANDS, ids=[" ".join(command[:2]) for _, command in COMMANDS]
+)
 def test_plain_scripts_do_nothing_else(language: Language, command: tuple[str, ...], tmp_path: Path) -> None:
     plain = plain_scripts(language, "short", 6000)[:60]
     assert len(plain) > 20

@@ -55,7 +55,9 @@ def act_of(command: str, program: str) -> AnalysedCommand:
         ("bash -c \"bash -c 'git x'\"", ("git", "x"), ("bash", "bash")),
     ],
 )
-def test_programs_that_other_programs_start_are_found(command: str, words: tuple[str, ...], via: tuple[str, ...]) -> None:
+def test_programs_that_other_programs_start_are_found(
+    command: str, words: tuple[str, ...], via: tuple[str, ...]
+) -> None:
     assert (words, via) in [(act.words, act.via) for act in analyse(command).commands]
 
 
@@ -118,13 +120,29 @@ def test_paths_behind_cd(command: str, read: tuple[str, ...]) -> None:
     assert act_of(command, "cat").reads == read
 
 
-@pytest.mark.parametrize("command", ["cd $X && make", "cd - && make", "popd && make", "cd $(ls) && ls", "env -C a cat x"])
+@pytest.mark.parametrize(
+    "command", ["cd $X && make", "cd - && make", "popd && make", "cd $(ls) && ls", "env -C a cat x"]
+)
 def test_a_place_that_is_not_clear_is_a_doubt(command: str) -> None:
     assert analyse(command).doubt
 
 
 @pytest.mark.parametrize(
-    "letter", ["\u200b", "\u202e", "\u2066", "\u00a0", "\u3000", "\U000e0041", "\u00ad", "\ufeff", "\x1b", "\x7f", "\u3164", "\u2028"]
+    "letter",
+    [
+        "\u200b",
+        "\u202e",
+        "\u2066",
+        "\u00a0",
+        "\u3000",
+        "\U000e0041",
+        "\u00ad",
+        "\ufeff",
+        "\x1b",
+        "\x7f",
+        "\u3164",
+        "\u2028",
+    ],
 )
 def test_hidden_characters_are_named(letter: str) -> None:
     doubt = analyse(f"ls a{letter}b").doubt
@@ -176,7 +194,9 @@ _BLANKS = st.sampled_from([" ", "  ", "\t"])
 
 @settings(max_examples=examples(1000), deadline=None)
 @given(
-    _PLAIN | st.lists(_WORDS | st.text("a-=", min_size=1, max_size=3), min_size=1, max_size=4), _BLANKS, st.sampled_from(["", " ", "\t "])
+    _PLAIN | st.lists(_WORDS | st.text("a-=", min_size=1, max_size=3), min_size=1, max_size=4),
+    _BLANKS,
+    st.sampled_from(["", " ", "\t "]),
 )
 def test_plain_words_stay_what_they_are(words: list[str], blank: str, edge: str) -> None:
     line = edge + blank.join(words) + edge
@@ -213,7 +233,18 @@ def test_a_line_does_all_that_its_parts_do(first: str, second: str, between: str
 
 @settings(max_examples=examples(300), deadline=None)
 @given(
-    st.sampled_from(["ls a b", "git log -1", "rm x y", "env A=1 make all", "find . -name x", "sed p f", "tar cf a b", "rg x src"]),
+    st.sampled_from(
+        [
+            "ls a b",
+            "git log -1",
+            "rm x y",
+            "env A=1 make all",
+            "find . -name x",
+            "sed p f",
+            "tar cf a b",
+            "rg x src",
+        ]
+    ),
     st.data(),
 )
 def test_quoting_a_word_changes_nothing(command: str, data: st.DataObject) -> None:

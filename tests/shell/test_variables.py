@@ -28,7 +28,15 @@ OF_THE_SHELL = [
     "trap {}=x EXIT",
     "bash -c '{}=x; ls'",
 ]
-EXPORTED = ["{}=x ls", "LANG=C {}=x ls", "env {}=x ls", "env -i LANG=C {}=x ls", "nice env {}=x ls", "export {}=x", "export LANG=C {}=x"]
+EXPORTED = [
+    "{}=x ls",
+    "LANG=C {}=x ls",
+    "env {}=x ls",
+    "env -i LANG=C {}=x ls",
+    "nice env {}=x ls",
+    "export {}=x",
+    "export LANG=C {}=x",
+]
 ALWAYS_ASKED = [
     "printf -v {} x",
     "read -a {}",
@@ -57,7 +65,19 @@ NOT_READ_STRICTLY = [
     "cat <<E\n${{{}:=x}}\nE",
     "exec {{{}}}>a",
 ]
-HARMFUL = ["PATH", "LD_PRELOAD", "BASH_ENV", "ENV", "IFS", "PAGER", "GIT_SSH_COMMAND", "http_proxy", "SOMETHING_ELSE", "path", "Aa"]
+HARMFUL = [
+    "PATH",
+    "LD_PRELOAD",
+    "BASH_ENV",
+    "ENV",
+    "IFS",
+    "PAGER",
+    "GIT_SSH_COMMAND",
+    "http_proxy",
+    "SOMETHING_ELSE",
+    "path",
+    "Aa",
+]
 
 
 def risky(line: str) -> bool:
@@ -123,7 +143,10 @@ def test_folders_of_the_project_are_for_programs_that_run_it(line: str, risk: bo
     assert risky(line) is risk
 
 
-@pytest.mark.parametrize("line", ["env LANG=$X ls", "env TZ=1 LANG=$X ls", "env TZ=1 $X ls", "env TZ=$(cat a) ls", "env TZ=1 $X=1 ls"])
+@pytest.mark.parametrize(
+    "line",
+    ["env LANG=$X ls", "env TZ=1 LANG=$X ls", "env TZ=1 $X ls", "env TZ=$(cat a) ls", "env TZ=1 $X=1 ls"],
+)
 def test_a_value_that_may_be_several_words_is_a_risk_to_env(line: str) -> None:
     assert risky(line)
 
@@ -139,13 +162,23 @@ def test_a_locale_that_may_be_multi_byte_is_a_risk_however_it_is_set(name: str, 
     if name == "LANGUAGE" and value == "zh_TW":
         return  # it only names the language of messages
     assert all(
-        risky(line) for line in (f"{name}={value} ls", f"{name}={value}; ls", f"export {name}={value}; ls", f"env {name}={value} ls")
+        risky(line)
+        for line in (
+            f"{name}={value} ls",
+            f"{name}={value}; ls",
+            f"export {name}={value}; ls",
+            f"env {name}={value} ls",
+        )
     )
 
 
 @pytest.mark.parametrize("name", ["LANG", "LC_ALL", "LC_CTYPE"])
 def test_a_locale_that_is_set_without_an_assignment_is_a_risk(name: str) -> None:
-    lines = (f"for {name} in zh_CN.GBK; do ls; done", f"read {name} <<< zh_CN.GBK; ls", f"printf -v {name} zh_CN.GBK; ls")
+    lines = (
+        f"for {name} in zh_CN.GBK; do ls; done",
+        f"read {name} <<< zh_CN.GBK; ls",
+        f"printf -v {name} zh_CN.GBK; ls",
+    )
     assert [line for line in lines if not risky(line)] == []
 
 
@@ -155,11 +188,19 @@ def test_a_locale_with_utf_8_is_no_risk(value: str) -> None:
     assert not risky(f"export LANG={value}; ls")
 
 
-@pytest.mark.parametrize("value", ["'1; touch pwned'", "'$(shell touch pwned)'", "'`id`'", "$X", '"$(id)"', "../../x"])
+@pytest.mark.parametrize(
+    "value", ["'1; touch pwned'", "'$(shell touch pwned)'", "'`id`'", "$X", '"$(id)"', "../../x"]
+)
 @pytest.mark.parametrize("name", ["PORT", "CI", "DEBUG", "NODE_ENV"])
 def test_a_value_that_another_program_may_evaluate_is_a_risk(name: str, value: str) -> None:
     assert all(
-        risky(line) for line in (f"{name}={value} ls", f"{name}={value}; ls", f"export {name}={value}; ls", f"env {name}={value} ls")
+        risky(line)
+        for line in (
+            f"{name}={value} ls",
+            f"{name}={value}; ls",
+            f"export {name}={value}; ls",
+            f"env {name}={value} ls",
+        )
     )
     assert not risky(f"{name}=8080 ls")
 

@@ -39,12 +39,17 @@ def test_a_folder_that_only_shows_when_it_runs_is_a_risk(line: str) -> None:
     assert last(line).risk
 
 
-@pytest.mark.parametrize(("line", "read"), [("git -C a grep -f x y", {"a/x", "a/y"}), ("git -C a grep y b", {"a/b"}), ("fd -C a x", {"a"})])
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [("git -C a grep -f x y", {"a/x", "a/y"}), ("git -C a grep y b", {"a/b"}), ("fd -C a x", {"a"})],
+)
 def test_paths_in_the_folder_that_it_goes_to(line: str, read: set[str]) -> None:
     assert read <= {path.rstrip("/") for path in last(line).reads}
 
 
-@pytest.mark.parametrize("line", ["cd a && ./run", "cd a && git status", "git -C a status", "cd a && src/tool"])
+@pytest.mark.parametrize(
+    "line", ["cd a && ./run", "cd a && git status", "git -C a status", "cd a && src/tool"]
+)
 def test_a_program_that_is_another_one_elsewhere(line: str) -> None:
     assert last(line).folder_risk
 
@@ -86,7 +91,14 @@ def test_a_path_through_a_link_of_the_line_may_be_any_path(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["cp a x && cat x", "ln -s /etc x && cat y", "cat x/a; ln -s /etc x", "mkdir x && cat x/a", "git log && cat x"]
+    "line",
+    [
+        "cp a x && cat x",
+        "ln -s /etc x && cat y",
+        "cat x/a; ln -s /etc x",
+        "mkdir x && cat x/a",
+        "git log && cat x",
+    ],
 )
 def test_other_paths_are_clear(line: str) -> None:
     assert last(line).unclear == ()

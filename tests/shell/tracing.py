@@ -1,4 +1,6 @@
-"""Runs a command line under strace in a throwaway copy of a folder, and returns what it wrote, removed, executed and connected to."""
+"""Runs a command line under strace in a throwaway copy of a folder, and returns what it wrote, removed,
+executed and connected to.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,16 @@ _STRACE = (
     f"trace={','.join(f'?{call}' for call in _CALLS)}",
 )
 _NO_NETWORK = ("unshare", "--user", "--map-root-user", "--net")
-_DEVICES = re.compile(r"/dev/(?:null|zero|full|tty|ptmx|console|stdin|stdout|stderr|fd/.*|pts/.*)|/proc/(?:self|thread-self|\d+)/.*")
+_DEVICES = re.compile(
+    r"/dev/(?:null|zero|full|tty|ptmx|console|stdin|stdout|stderr|fd/.*|pts/.*)|/proc/(?:self|thread-self|\d+)/.*"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """``kind`` is ``write`` (also: created, linked, renamed to, changed), ``remove`` (also: renamed from), ``execute`` or ``connect``."""
+    """``kind`` is ``write`` (also: created, linked, renamed to, changed), ``remove`` (also:
+    renamed from), ``execute`` or ``connect``.
+    """
 
     kind: str
     path: str
@@ -67,11 +73,17 @@ def without_network() -> bool:
     """Whether lines can run without a network, and without rights over the system."""
     if shutil.which("unshare") is None:
         return False
-    return subprocess.run([*_NO_NETWORK, "true"], check=False, capture_output=True, timeout=60).returncode == 0
+    return (
+        subprocess.run([*_NO_NETWORK, "true"], check=False, capture_output=True, timeout=60).returncode == 0
+    )
 
 
-def run_traced(line: str, template: Path, parent: Path, extra: tuple[str, ...] = (), seconds: float = 5) -> Run:
-    """Runs the line in a copy of ``template`` in which empty files named ``extra`` lie, too; the copy is deleted afterwards."""
+def run_traced(
+    line: str, template: Path, parent: Path, extra: tuple[str, ...] = (), seconds: float = 5
+) -> Run:
+    """Runs the line in a copy of ``template`` in which empty files named ``extra`` lie, too;
+    the copy is deleted afterwards.
+    """
     base = Path(tempfile.mkdtemp(dir=parent))
     try:
         folder, temporary, home = base / "folder", base / "temporary", base / "home"
@@ -102,21 +114,39 @@ def _run(line: str, base: Path, folder: Path, seconds: float) -> Run:
         "TMPDIR": str(base / "temporary"),
     }
     environment |= {"LC_ALL": "C", "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1", "GIT_CONFIG_NOSYSTEM": "1"}
-    argv = (*(_NO_NETWORK if without_network() else ()), *_STRACE, "-o", str(log), "sh", "-c", f"ulimit -f 20000; ulimit -t 3; {line}")
+    argv = (
+        *(_NO_NETWORK if without_network() else ()),
+        *_STRACE,
+        "-o",
+        str(log),
+        "sh",
+        "-c",
+        f"ulimit -f 20000; ulimit -t 3; {line}",
+    )
     argv = ("timeout", "-s", "KILL", str(seconds), *argv)  # waits without polling
     with out.open("wb") as sink:
         code = subprocess.call(
-            argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
+            argv,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
         )
     text = log.read_text(errors="replace") if log.exists() else ""
     with out.open(errors="replace") as shown:
         output = shown.read(2000)
     events = tuple(dict.fromkeys(_events(text, str(folder))))
-    return Run(str(folder), str(base / "temporary"), events, before, _listing(folder), code in (137, -9), output)
+    return Run(
+        str(folder), str(base / "temporary"), events, before, _listing(folder), code in (137, -9), output
+    )
 
 
 def _listing(folder: Path) -> frozenset[str]:
-    found = (posixpath.join(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files))
+    found = (
+        posixpath.join(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files)
+    )
     return frozenset(posixpath.relpath(path, folder) for path in found)
 
 
@@ -165,7 +195,10 @@ def _of_call(name: str, arguments: str, error: str, place: str) -> Iterator[Even
         return
     if name == "execve":
         arguments = arguments.partition("[")[0]
-    paths = [posixpath.normpath(posixpath.join(place, _unescaped(at), _unescaped(path))) for at, path in _AT.findall(arguments)]
+    paths = [
+        posixpath.normpath(posixpath.join(place, _unescaped(at), _unescaped(path)))
+        for at, path in _AT.findall(arguments)
+    ]
     if name == "execve":
         yield Event("execute", paths[0])
         return
@@ -176,12 +209,17 @@ def _of_call(name: str, arguments: str, error: str, place: str) -> Iterator[Even
     if name in _REMOVING or name in _SOURCES:
         yield Event("remove", paths[0])
     if name not in _REMOVING:
-        # of two paths, the second one is made; the text of a symbolic link is a path only to those who follow it
+        # of two paths, the second one is made;
+        # the text of a symbolic link is a path only to those who follow it
         yield Event("write", paths[-1])
 
 
 def _unescaped(text: str) -> str:
-    return text.encode().decode("unicode_escape").encode("latin-1").decode(errors="replace") if "\\" in text else text
+    return (
+        text.encode().decode("unicode_escape").encode("latin-1").decode(errors="replace")
+        if "\\" in text
+        else text
+    )
 
 
 def is_device(path: str) -> bool:

@@ -5,13 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools import Policy, Session
-from nbtools.core.confirmation import Answer, Choice, Question, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.confirmation import (
+    Answer,
+    Choice,
+    Question,
+    ToolConfirmationOutcome,
+    ToolConfirmationPayload,
+)
 from nbtools.core.errors import ErrorCode
 from nbtools.testing import ALWAYS, CANCEL, ONCE, ScriptedConfirmer, answers, modify
 from nbtools.tools.ask import Answers, AskTool, normalize_answer
 from nbtools.workspace.workspace import Workspace
 
-COLOUR = {"text": "Which colour?", "header": "Colour", "choices": [{"label": "Red"}, {"label": "Blue, dark"}, {"label": "Blue"}]}
+COLOUR = {
+    "text": "Which colour?",
+    "header": "Colour",
+    "choices": [{"label": "Red"}, {"label": "Blue, dark"}, {"label": "Blue"}],
+}
 SURE = {"text": "Sure?", "kind": "yesno"}
 NAME = {"text": "What is its\nname?", "placeholder": "a short one"}
 
@@ -36,7 +46,9 @@ async def test_the_result_has_the_questions_and_the_answers(tmp_path):
     assert result.summary == "Red, yes, two lines"
     details = person.asked[0].details
     assert (details.type, details.title, person.asked[0].offers) == ("ask", "3 questions", ())
-    assert details.questions[0] == Question("Which colour?", "Colour", "choice", (Choice("Red"), Choice("Blue, dark"), Choice("Blue")))
+    assert details.questions[0] == Question(
+        "Which colour?", "Colour", "choice", (Choice("Red"), Choice("Blue, dark"), Choice("Blue"))
+    )
     assert [question.kind for question in details.questions] == ["choice", "yesno", "text"]
 
 
@@ -61,9 +73,13 @@ async def test_answers_are_understood(tmp_path, question, typed, meant):
 
 @given(st.lists(st.sampled_from(["a", "b, c", "b", "d e"]), unique=True, min_size=1), st.booleans())
 def test_chosen_labels_come_back_as_they_are(chosen, shout):
-    question = Question("?", kind="choice", choices=tuple(map(Choice, ("b", "a", "b, c", "d e"))), several=True)
+    question = Question(
+        "?", kind="choice", choices=tuple(map(Choice, ("b", "a", "b, c", "d e"))), several=True
+    )
     typed = ", ".join(chosen)
-    assert normalize_answer(question, typed.upper() if shout else typed) == typed or {"b", "b, c"} <= set(chosen)
+    assert normalize_answer(question, typed.upper() if shout else typed) == typed or {"b", "b, c"} <= set(
+        chosen
+    )
 
 
 @given(st.text(max_size=30))
@@ -75,7 +91,14 @@ def test_understanding_again_changes_nothing(typed):
 
 
 @pytest.mark.parametrize(
-    "policy", [Policy("yolo"), Policy(allow=("ask",)), Policy("yolo", allow=("*",)), Policy("plan"), Policy("auto_edit")]
+    "policy",
+    [
+        Policy("yolo"),
+        Policy(allow=("ask",)),
+        Policy("yolo", allow=("*",)),
+        Policy("plan"),
+        Policy("auto_edit"),
+    ],
 )
 async def test_no_mode_and_no_rule_answers_for_the_person(tmp_path, policy):
     assert (await ask(tmp_path, answers("Red"), policy=policy)).data.answers == ("Red",)
@@ -117,7 +140,11 @@ async def test_a_question_left_open_says_so(tmp_path):
 
 
 async def test_always_grants_nothing_and_the_next_question_needs_an_answer(tmp_path):
-    always = [Answer(outcome, ToolConfirmationPayload(answers=("Red",))) for outcome in ToolConfirmationOutcome if "always" in outcome]
+    always = [
+        Answer(outcome, ToolConfirmationPayload(answers=("Red",)))
+        for outcome in ToolConfirmationOutcome
+        if "always" in outcome
+    ]
     async with session(tmp_path, *always, answers("Blue")) as s:
         for _ in always:
             assert (await s.call("ask", {"questions": [COLOUR]})).data.answers == ("Red",)
@@ -126,7 +153,9 @@ async def test_always_grants_nothing_and_the_next_question_needs_an_answer(tmp_p
     assert ALWAYS.outcome in {one.outcome for one in always}
 
 
-@pytest.mark.parametrize("payload", [modify("x").payload, ToolConfirmationPayload(arguments={"questions": [SURE]})])
+@pytest.mark.parametrize(
+    "payload", [modify("x").payload, ToolConfirmationPayload(arguments={"questions": [SURE]})]
+)
 async def test_there_is_nothing_to_modify(tmp_path, payload):
     result = await ask(tmp_path, Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, payload))
     assert result.error.code is ErrorCode.INVALID_TOOL_PARAMS

@@ -1,4 +1,6 @@
-"""No text tool leaves a notebook file that is no notebook, or text in two encodings, whatever the tool and the dialect."""
+"""No text tool leaves a notebook file that is no notebook, or text in two encodings,
+whatever the tool and the dialect.
+"""
 
 import json
 
@@ -7,7 +9,14 @@ import pytest
 from nbtools import Policy, Session
 from nbtools.core.errors import ErrorCode
 
-CELL = {"cell_type": "code", "id": "a", "metadata": {}, "source": ["x = 1"], "outputs": [], "execution_count": None}
+CELL = {
+    "cell_type": "code",
+    "id": "a",
+    "metadata": {},
+    "source": ["x = 1"],
+    "outputs": [],
+    "execution_count": None,
+}
 NOTEBOOK = json.dumps({"cells": [CELL], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
 LINE = ' "cells": ['
 BROKEN = ' "cells" ['
@@ -28,14 +37,32 @@ CHANGES = [
     ("nbtools", "edit", {"path": "new.ipynb", "old": "", "new": "import os\n"}),
     ("nbtools", "write", {"path": "n.ipynb", "content": "import os\n"}),
     ("nbtools", "write", {"path": "new.IPYNB", "content": "import os\n"}),
-    ("nbtools", "write", {"path": "new.ipynb", "content": '{"cells": [{"cell_type": "code", "source": ""}], "nbformat": 4}'}),
+    (
+        "nbtools",
+        "write",
+        {"path": "new.ipynb", "content": '{"cells": [{"cell_type": "code", "source": ""}], "nbformat": 4}'},
+    ),
     ("nbtools", "patch", {"patch": BLOCK, "path": "n.ipynb"}),
     ("nbtools", "patch", {"patch": update("n.ipynb", LINE, BROKEN)}),
     ("nbtools", "patch", {"patch": UNIFIED.format(path="n.ipynb", old=LINE, new=BROKEN)}),
     ("nbtools", "patch", {"patch": "*** Begin Patch\n*** Add File: new.ipynb\n+import os\n*** End Patch\n"}),
-    ("nbtools", "patch", {"patch": "*** Begin Patch\n*** Update File: t.txt\n*** Move to: new.ipynb\n@@\n-caf\n+x\n*** End Patch\n"}),
-    ("nbtools", "replace_in_files", {"pattern": '"cells":', "replacement": "", "fixed": True, "path": "n.ipynb", "apply": True}),
-    ("gemini", "replace", {"file_path": "n.ipynb", "instruction": "", "old_string": '"cells":', "new_string": '"cells"'}),
+    (
+        "nbtools",
+        "patch",
+        {
+            "patch": "*** Begin Patch\n*** Update File: t.txt\n*** Move to: new.ipynb\n@@\n-caf\n+x\n*** End Patch\n"
+        },
+    ),
+    (
+        "nbtools",
+        "replace_in_files",
+        {"pattern": '"cells":', "replacement": "", "fixed": True, "path": "n.ipynb", "apply": True},
+    ),
+    (
+        "gemini",
+        "replace",
+        {"file_path": "n.ipynb", "instruction": "", "old_string": '"cells":', "new_string": '"cells"'},
+    ),
     ("gemini", "write_file", {"file_path": "n.ipynb", "content": "import os"}),
     ("claude", "Write", {"file_path": "new.ipynb", "content": "import os"}),
     ("codex", "apply_patch", {"input": update("n.ipynb", LINE, BROKEN)}),
@@ -76,8 +103,12 @@ async def test_an_edit_of_a_notebooks_text_that_keeps_it_valid_is_made(folder):
 async def test_a_notebook_with_conflict_marks_is_repaired_in_several_steps(folder):
     (folder / "n.ipynb").write_text(NOTEBOOK.replace(LINE, f"<<<<<<< ours\n{LINE}\n=======\n"))
     async with Session(folder, policy=Policy(mode="yolo")) as session:
-        assert (await session.call("edit", {"path": "n.ipynb", "old": "<<<<<<< ours\n", "new": ""})).error is None
-        assert (await session.call("edit", {"path": "n.ipynb", "old": "=======\n\n", "new": ""})).error is None
+        assert (
+            await session.call("edit", {"path": "n.ipynb", "old": "<<<<<<< ours\n", "new": ""})
+        ).error is None
+        assert (
+            await session.call("edit", {"path": "n.ipynb", "old": "=======\n\n", "new": ""})
+        ).error is None
     assert json.loads((folder / "n.ipynb").read_text())["nbformat"] == 4
 
 
@@ -93,7 +124,9 @@ TEXTS = [
 
 @pytest.mark.parametrize(("encoding", "text", "added"), TEXTS)
 @pytest.mark.parametrize("dialect", ["nbtools", "gemini", "claude", "codex", "void"])
-async def test_text_that_does_not_fit_the_encoding_of_a_file_is_refused(tmp_path, encoding, text, added, dialect):
+async def test_text_that_does_not_fit_the_encoding_of_a_file_is_refused(
+    tmp_path, encoding, text, added, dialect
+):
     data = text.encode(encoding)
     (tmp_path / "f").write_bytes(data)
     new = f"new {added}"

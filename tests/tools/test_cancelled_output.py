@@ -1,4 +1,6 @@
-"""A cancelled call keeps the output that it had streamed: in its result, for the model, in the history and in the log."""
+"""A cancelled call keeps the output that it had streamed:
+in its result, for the model, in the history and in the log.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ async def by_its_caller(session: Session, task: asyncio.Task[ToolResult]) -> Too
     return session.history[-1].result
 
 
-async def cancelled(session: Session, name: str, arguments: dict[str, Any], awaited: str, cancel: Cancel = by_id) -> ToolResult:
+async def cancelled(
+    session: Session, name: str, arguments: dict[str, Any], awaited: str, cancel: Cancel = by_id
+) -> ToolResult:
     watcher = Watcher(awaited)
     stop = session.observe(watcher)
     task = asyncio.create_task(session.call(name, arguments, id="it"))
@@ -73,7 +77,9 @@ async def test_a_command(tmp_path: Path, cancel: Cancel) -> None:
     assert isinstance(result.return_display, CommandOutput)
     assert result.return_display.lines == 25
     assert isinstance(result.llm_content, str)
-    assert [line for line in result.llm_content.splitlines() if line.startswith("line ")] == [f"line {n}" for n in range(1, 26)]
+    assert [line for line in result.llm_content.splitlines() if line.startswith("line ")] == [
+        f"line {n}" for n in range(1, 26)
+    ]
     assert [block.type for block in card.blocks] == ["text", "output"]
     assert card.status == "Cancelled"
     (call,) = traces.load(recorder.path).calls
@@ -128,12 +134,16 @@ async def test_secrets_stay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("codex", "shell", {"command": ["bash", "-lc", LINES]}),
     ],
 )
-async def test_every_dialect_gives_it(tmp_path: Path, dialect: str, name: str, arguments: dict[str, Any]) -> None:
+async def test_every_dialect_gives_it(
+    tmp_path: Path, dialect: str, name: str, arguments: dict[str, Any]
+) -> None:
     async with Session(tmp_path, policy=Policy(mode="yolo"), dialect=dialect) as session:
         result = await cancelled(session, name, arguments, LAST)
     assert isinstance(result.llm_content, str)
     assert not result.llm_content.startswith("line")
-    assert [line for line in result.llm_content.splitlines() if line.startswith("line ")] == [f"line {n}" for n in range(1, 26)]
+    assert [line for line in result.llm_content.splitlines() if line.startswith("line ")] == [
+        f"line {n}" for n in range(1, 26)
+    ]
     assert isinstance(result.return_display, CommandOutput)
 
 
@@ -152,10 +162,14 @@ async def test_a_streaming_function(tmp_path: Path) -> None:
 
 
 async def test_a_discovered_command(tmp_path: Path) -> None:
-    (tmp_path / "call.py").write_text("import time\nprint('one', flush=True)\nprint('two', flush=True)\ntime.sleep(300)\n")
+    (tmp_path / "call.py").write_text(
+        "import time\nprint('one', flush=True)\nprint('two', flush=True)\ntime.sleep(300)\n"
+    )
     command = [sys.executable, str(tmp_path / "call.py")]
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
-        session.tools.register(DiscoveredTool(Workspace(tmp_path), "count", "count", "", {"type": "object"}, command))
+        session.tools.register(
+            DiscoveredTool(Workspace(tmp_path), "count", "count", "", {"type": "object"}, command)
+        )
         result = await cancelled(session, "count", {}, "two")
     assert result.return_display == "one\ntwo\n"
 
@@ -163,7 +177,9 @@ async def test_a_discovered_command(tmp_path: Path) -> None:
 async def test_a_cell_in_its_kernel(tmp_path: Path) -> None:
     content = nbformat.v4.new_notebook()
     content.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    content.cells = [nbformat.v4.new_code_cell("import time\nprint('begun', flush=True)\ntime.sleep(300)", id="a")]
+    content.cells = [
+        nbformat.v4.new_code_cell("import time\nprint('begun', flush=True)\ntime.sleep(300)", id="a")
+    ]
     (tmp_path / "nb.ipynb").write_text(nbformat.writes(content))
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
         result = await cancelled(session, "cells", {"path": "nb.ipynb", "action": "run", "id": "a"}, "begun")
@@ -184,7 +200,9 @@ async def test_a_command_in_a_terminal_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("turns", range(5))
 async def test_cancelled_in_the_moment_of_its_output(tmp_path: Path, turns: int) -> None:
-    """The wait for output must not lose a cancellation that comes so many turns of the loop after the output."""
+    """The wait for output must not lose a cancellation that comes so many turns of the loop after
+    the output.
+    """
 
     def cancel(left: int) -> None:
         if left:
@@ -201,6 +219,8 @@ async def test_cancelled_in_the_moment_of_its_output(tmp_path: Path, turns: int)
         await session.call("terminal_open", {})
         session.observe(Canceller())
         async with asyncio.timeout(30):
-            result = await session.call("terminal_run", {"id": "1", "command": "echo $((20 + 22)); sleep 300", "wait": 300}, id="it")
+            result = await session.call(
+                "terminal_run", {"id": "1", "command": "echo $((20 + 22)); sleep 300", "wait": 300}, id="it"
+            )
     assert result.error is not None
     assert result.error.code is ErrorCode.CANCELLED

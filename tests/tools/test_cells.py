@@ -27,7 +27,9 @@ def made(*sources):
     """A notebook of code cells a, b, …; the first has an output."""
     content = nbformat.v4.new_notebook()
     content.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    content.cells = [nbformat.v4.new_code_cell(source, id=name) for name, source in zip("abcdef", sources, strict=False)]
+    content.cells = [
+        nbformat.v4.new_code_cell(source, id=name) for name, source in zip("abcdef", sources, strict=False)
+    ]
     content.cells[0].outputs = [nbformat.v4.new_output("stream", text="old\n")]
     return nbformat.writes(content) + "\n"
 
@@ -61,7 +63,9 @@ def sources(tool):
 
 async def test_reading(tool):
     result = await call(tool)
-    assert result.llm_content.startswith("nb.ipynb: 3 cells\n\n=== #1 · code · id a\nx = 1\n--- output\nold\n\n=== #2 · code · id b\n")
+    assert result.llm_content.startswith(
+        "nb.ipynb: 3 cells\n\n=== #1 · code · id a\nx = 1\n--- output\nold\n\n=== #2 · code · id b\n"
+    )
     assert (result.data.path, result.data.live, result.summary) == ("nb.ipynb", False, "3 cells")
     one = await call(tool, id="#3")
     assert [cell.id for cell in one.data.cells] == ["c"]
@@ -70,7 +74,9 @@ async def test_reading(tool):
 
 async def test_replacing_clears_outputs_and_says_so(tool):
     result = await call(tool, "replace", id="a", source="x = 2\ny = 3")
-    told = "Replaced the source of cell a (#1) in nb.ipynb. Its outputs were cleared.\n@@ -1 +1,2 @@\n-x = 1\n"
+    told = (
+        "Replaced the source of cell a (#1) in nb.ipynb. Its outputs were cleared.\n@@ -1 +1,2 @@\n-x = 1\n"
+    )
     assert result.llm_content.startswith(told)
     assert isinstance(result.return_display, FileDiff)
     assert result.return_display.file_name == "nb.ipynb · cell a"
@@ -89,14 +95,17 @@ async def test_the_same_source_is_a_success_that_touches_nothing(tool, tmp_path)
 
 @pytest.mark.parametrize(("after", "order"), [(None, "abc."), ("", ".abc"), ("a", "a.bc"), ("#2", "ab.c")])
 async def test_inserting(tool, after, order):
-    result = await call(tool, "insert", source="# new", type="markdown", **({} if after is None else {"after": after}))
+    result = await call(
+        tool, "insert", source="# new", type="markdown", **({} if after is None else {"after": after})
+    )
     assert [key if key in "abc" else "." for key in sources(tool)] == list(order)
     assert sources(tool)[result.data.id] == "# new"
     assert result.llm_content == f"Inserted cell {result.data.id} (#{order.index('.') + 1}) into nb.ipynb."
 
 
 @pytest.mark.parametrize(
-    ("cell", "after", "order"), [("a", None, "bca"), ("c", "", "cab"), ("a", "b", "bac"), ("c", "a", "acb"), ("b", "a", "abc")]
+    ("cell", "after", "order"),
+    [("a", None, "bca"), ("c", "", "cab"), ("a", "b", "bac"), ("c", "a", "acb"), ("b", "a", "abc")],
 )
 async def test_moving(tool, cell, after, order):
     result = await call(tool, "move", id=cell, **({} if after is None else {"after": after}))
@@ -131,13 +140,21 @@ async def test_a_notebook_without_ids_is_addressed_by_number_and_stays_as_it_is(
         ({"action": "delete"}, ErrorCode.INVALID_TOOL_PARAMS, "delete needs id"),
         ({"action": "read", "source": "x"}, ErrorCode.INVALID_TOOL_PARAMS, "read does not use source"),
         ({"action": "run", "id": "a", "timeout": 9999}, ErrorCode.INVALID_TOOL_PARAMS, "at most 3600"),
-        ({"action": "delete", "id": "z"}, ErrorCode.INVALID_TOOL_PARAMS, "Cells: a (code: x = 1), b (code: print(x)), c"),
+        (
+            {"action": "delete", "id": "z"},
+            ErrorCode.INVALID_TOOL_PARAMS,
+            "Cells: a (code: x = 1), b (code: print(x)), c",
+        ),
         ({"action": "insert", "source": "", "after": "z"}, ErrorCode.INVALID_TOOL_PARAMS, "has no cell 'z'"),
         ({"action": "move", "id": "a", "after": "#1"}, ErrorCode.INVALID_TOOL_PARAMS, "after itself"),
         ({"path": "nn.ipynb"}, ErrorCode.FILE_NOT_FOUND, "nb.ipynb"),
         ({"path": "../x.ipynb"}, ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
         ({"path": "notes.txt"}, ErrorCode.READ_CONTENT_FAILURE, "not valid JSON"),
-        ({"path": "notes.txt", "action": "delete", "id": "#1"}, ErrorCode.READ_CONTENT_FAILURE, "not valid JSON"),
+        (
+            {"path": "notes.txt", "action": "delete", "id": "#1"},
+            ErrorCode.READ_CONTENT_FAILURE,
+            "not valid JSON",
+        ),
         ({"path": None}, ErrorCode.INVALID_TOOL_PARAMS, "Name the notebook file with path"),
     ],
 )
@@ -159,12 +176,20 @@ def test_the_parameters_decide_the_kind_of_a_call(tool):
 
 
 async def test_the_question_shows_the_source_and_not_the_file(tool):
-    details = await tool.build({"path": "nb.ipynb", "action": "replace", "id": "b", "source": "y"}).should_confirm_execute()
+    details = await tool.build(
+        {"path": "nb.ipynb", "action": "replace", "id": "b", "source": "y"}
+    ).should_confirm_execute()
     assert isinstance(details, ToolEditConfirmationDetails)
-    assert (details.file_name, details.original_content, details.new_content) == ("nb.ipynb · cell b", "print(x)", "y")
+    assert (details.file_name, details.original_content, details.new_content) == (
+        "nb.ipynb · cell b",
+        "print(x)",
+        "y",
+    )
     run = await tool.build({"path": "nb.ipynb", "action": "run", "id": "b"}).should_confirm_execute()
     assert run == ToolInfoConfirmationDetails("Run cell b (#2) of nb.ipynb?", "print(x)")
-    move = await tool.build({"path": "nb.ipynb", "action": "move", "id": "b", "after": ""}).should_confirm_execute()
+    move = await tool.build(
+        {"path": "nb.ipynb", "action": "move", "id": "b", "after": ""}
+    ).should_confirm_execute()
     assert move.title == "Move cell b of nb.ipynb to the top?"
     with pytest.raises(ToolFailure, match="has no cell"):
         await tool.build({"path": "nb.ipynb", "action": "run", "id": "z"}).should_confirm_execute()
@@ -174,10 +199,14 @@ async def test_a_person_can_change_the_source(tool, tmp_path):
     assert isinstance(tool, ModifiableTool)
     confirmer = ScriptedConfirmer(modify("y = 7"), ONCE, modify("# kept"), ONCE)
     async with Session(tmp_path, confirmer=confirmer) as session:
-        result = await session.call("cells", {"path": "nb.ipynb", "action": "insert", "source": "y = 6", "after": "a"})
+        result = await session.call(
+            "cells", {"path": "nb.ipynb", "action": "insert", "source": "y = 6", "after": "a"}
+        )
         assert "The person changed the proposed text" in result.llm_content
         assert list(sources(tool).values()) == ["x = 1", "y = 7", "print(x)", "x + 1"]
-        assert (await session.call("cells", {"path": "nb.ipynb", "action": "delete", "id": "b"})).data.action == "replace"
+        assert (
+            await session.call("cells", {"path": "nb.ipynb", "action": "delete", "id": "b"})
+        ).data.action == "replace"
     assert sources(tool)["b"] == "# kept"
 
 
@@ -254,7 +283,9 @@ async def test_a_cell_that_takes_too_long_is_interrupted_and_its_kernel_stays(en
 async def test_cancelling_interrupts_the_cell(ending):
     await call(ending, "replace", id="b", source="print('on', flush=True)\nimport time\ntime.sleep(60)")
     on = asyncio.Event()
-    running = asyncio.create_task(ending.build({"path": "nb.ipynb", "action": "run", "id": "b"}).execute(lambda _: on.set()))
+    running = asyncio.create_task(
+        ending.build({"path": "nb.ipynb", "action": "run", "id": "b"}).execute(lambda _: on.set())
+    )
     await on.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -1,4 +1,6 @@
-"""Edits whose old text is not in the file, corrected by the session's model: told to everybody, never in silence."""
+"""Edits whose old text is not in the file, corrected by the session's model:
+told to everybody, never in silence.
+"""
 
 from __future__ import annotations
 
@@ -65,37 +67,58 @@ async def test_the_question_says_so(file):
 @pytest.mark.parametrize(
     ("dialect", "name", "arguments"),
     [
-        ("gemini", "replace", {"file_path": "f.py", "old_string": GIVEN["old"], "new_string": "    return 0", "instruction": "x"}),
+        (
+            "gemini",
+            "replace",
+            {
+                "file_path": "f.py",
+                "old_string": GIVEN["old"],
+                "new_string": "    return 0",
+                "instruction": "x",
+            },
+        ),
         ("claude", "Edit", {"file_path": "f.py", "old_string": GIVEN["old"], "new_string": "    return 0"}),
     ],
 )
 async def test_every_dialect_tells(file, dialect, name, arguments):
     settings = Settings(correct_edits=True, read_first=False)
-    async with Session(file.parent, policy=Policy(mode="yolo"), settings=settings, dialect=dialect) as session:
+    async with Session(
+        file.parent, policy=Policy(mode="yolo"), settings=settings, dialect=dialect
+    ) as session:
         session.model = Scripted(ANSWER)
         result = await session.call(name, arguments)
     assert NOTE in result.llm_content
     assert "return 0" in file.read_text()
 
 
-@pytest.mark.parametrize("answer", ["NONE", "", "<<<<<<< OLD\n    return nothing\n>>>>>>> OLD", "<<<<<<< OLD\nitem\n>>>>>>> OLD", THERE])
+@pytest.mark.parametrize(
+    "answer",
+    ["NONE", "", "<<<<<<< OLD\n    return nothing\n>>>>>>> OLD", "<<<<<<< OLD\nitem\n>>>>>>> OLD", THERE],
+)
 async def test_text_that_does_not_occur_once_is_not_a_correction(file, answer):
     result = await edit(file, Scripted(answer))
     assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
-    assert result.error.message.endswith("The model scripted-1 was asked for the intended text and did not find it.")
+    assert result.error.message.endswith(
+        "The model scripted-1 was asked for the intended text and did not find it."
+    )
     assert file.read_text() == FILE
 
 
 async def test_a_change_that_is_made_already(file):
     result = await edit(file, Scripted("DONE: it returns the sum."))
     assert result.error.code is ErrorCode.EDIT_NO_CHANGE_LLM_JUDGEMENT
-    assert "The model scripted-1 says that the file already contains the change: it returns the sum." in result.error.message
+    assert (
+        "The model scripted-1 says that the file already contains the change: it returns the sum."
+        in result.error.message
+    )
 
 
 async def test_no_model(file):
     result = await edit(file, None)
     assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
-    assert "The setting correct_edits is on, but no model is set. Set one: agent.model" in result.error.message
+    assert (
+        "The setting correct_edits is on, but no model is set. Set one: agent.model" in result.error.message
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +126,11 @@ async def test_no_model(file):
     [
         ({"settings": Settings()}, "f.py", GIVEN),
         ({}, "f.py", {**GIVEN, "old": "item"}),
-        ({}, "f.py", {"path": "f.py", "edits": [{"old": "nowhere at all", "new": "x"}, {"old": "sum", "new": "max"}]}),
+        (
+            {},
+            "f.py",
+            {"path": "f.py", "edits": [{"old": "nowhere at all", "new": "x"}, {"old": "sum", "new": "max"}]},
+        ),
         ({}, "f.json", {**GIVEN, "path": "f.json"}),
         ({"policy": Policy(mode="yolo", deny=["read(f.py)"])}, "f.py", GIVEN),
     ],
@@ -124,7 +151,13 @@ async def test_the_model_reads_only_the_near_part_of_a_long_file(file):
     file.write_text("".join(lines))
     model = Scripted(ANSWER)
     result = await edit(
-        file, model, {**GIVEN, "old": "def total(items):\n    return sum_of(item.cost for item in items)", "match": "exact"}
+        file,
+        model,
+        {
+            **GIVEN,
+            "old": "def total(items):\n    return sum_of(item.cost for item in items)",
+            "match": "exact",
+        },
     )
     assert result.ok
     task = model.wanted[0].turns[0].content
@@ -141,7 +174,10 @@ async def test_a_model_that_does_not_answer_is_not_waited_for(file):
     workspace.model = Silent()
     failure = ToolFailure(ErrorCode.EDIT_NO_OCCURRENCE_FOUND, "It is not there.")
     with pytest.raises(
-        ToolFailure, match=r"It is not there\. It was not corrected: The model scripted did not answer within 0\.01 seconds\."
+        ToolFailure,
+        match=r"It is not there\. It was not corrected: The model scripted did not answer within 0\.01 seconds\.",
     ):
-        await correct_edit(workspace, file.resolve(), FILE.encode(), Replacement("x", "y"), failure, seconds=0.01)
+        await correct_edit(
+            workspace, file.resolve(), FILE.encode(), Replacement("x", "y"), failure, seconds=0.01
+        )
     await workspace.close()

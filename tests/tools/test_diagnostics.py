@@ -29,8 +29,18 @@ async def check(root: Path, name: str, content: str | bytes) -> Diagnostics:
 
 
 def notebook(*sources: str, language: str = "python") -> str:
-    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source} for source in sources]
-    return json.dumps({"cells": cells, "metadata": {"kernelspec": {"language": language}}, "nbformat": 4, "nbformat_minor": 4})
+    cells = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+        for source in sources
+    ]
+    return json.dumps(
+        {
+            "cells": cells,
+            "metadata": {"kernelspec": {"language": language}},
+            "nbformat": 4,
+            "nbformat_minor": 4,
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +71,9 @@ def notebook(*sources: str, language: str = "python") -> str:
         ("a.ipynb", "[]", [("error", 1, None)]),
     ],
 )
-async def test_problems(tmp_path: Path, name: str, content: str | bytes, places: list[tuple[str, int, int | None]]) -> None:
+async def test_problems(
+    tmp_path: Path, name: str, content: str | bytes, places: list[tuple[str, int, int | None]]
+) -> None:
     found = await check(tmp_path, name, content)
     assert found.checked
     assert [(problem.severity, problem.line, problem.cell) for problem in found.problems] == places
@@ -69,7 +81,14 @@ async def test_problems(tmp_path: Path, name: str, content: str | bytes, places:
 
 @pytest.mark.parametrize(
     ("name", "programs"),
-    [("a.js", "eslint"), ("a.sh", "shellcheck"), ("a.rs", "cargo"), ("tsconfig.json", ""), (".vscode/settings.json", ""), ("a", "")],
+    [
+        ("a.js", "eslint"),
+        ("a.sh", "shellcheck"),
+        ("a.rs", "cargo"),
+        ("tsconfig.json", ""),
+        (".vscode/settings.json", ""),
+        ("a", ""),
+    ],
 )
 async def test_other_files_are_reported_as_not_checked(tmp_path: Path, name: str, programs: str) -> None:
     found = await check(tmp_path, name, "// {")
@@ -101,7 +120,9 @@ async def test_it_is_a_read_for_the_policy(tmp_path: Path) -> None:
     (tmp_path / "secret.py").write_text("x\n")
     async with Session(tmp_path, policy=Policy(deny=["read(secret.py)"])) as session:
         assert session.decide("diagnostics", {"path": "a.py"}).action is Action.ALLOW
-        assert (await session.call("diagnostics", {"path": "../a.py"})).error.code is ErrorCode.PATH_NOT_IN_WORKSPACE
+        assert (
+            await session.call("diagnostics", {"path": "../a.py"})
+        ).error.code is ErrorCode.PATH_NOT_IN_WORKSPACE
         assert (await session.call("diagnostics", {"path": "b.py"})).error.code is ErrorCode.FILE_NOT_FOUND
 
 
@@ -114,7 +135,9 @@ def test_python_is_valid_where_the_parser_says_so(source: str) -> None:
         assert problems_of("python", source.encode())[0]["severity"] == "error"
     else:
         # The compiler finds more errors than the parser, such as an assignment to a keyword.
-        assert all(problem["line"] <= source.count("\n") + 1 for problem in problems_of("python", source.encode()))
+        assert all(
+            problem["line"] <= source.count("\n") + 1 for problem in problems_of("python", source.encode())
+        )
 
 
 @settings(max_examples=examples(200), deadline=None, database=None)

@@ -65,7 +65,11 @@ async def test_all_occurrences(tool, tmp_path):
     ("arguments", "code", "words"),
     [
         ({"old": "c"}, ErrorCode.EDIT_NO_OCCURRENCE_FOUND, "Nothing was changed."),
-        ({"old": "    a = 1", "match": "exact"}, ErrorCode.EDIT_NO_OCCURRENCE_FOUND, 'indentation: line 1 is "\\ta = 1"'),
+        (
+            {"old": "    a = 1", "match": "exact"},
+            ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
+            'indentation: line 1 is "\\ta = 1"',
+        ),
         ({"old": "1"}, ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH, "lines 1, 2"),
         ({"old": "1", "count": 3}, ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH, "not 3"),
         ({"old": "a", "new": "a"}, ErrorCode.EDIT_NO_CHANGE, "Nothing was changed."),
@@ -176,7 +180,10 @@ async def test_several_edits_at_once_or_in_turn(tool, tmp_path):
         ({"edits": [{"old": "a", "new": "b"}], "old": "a"}, "not both"),
         ({"edits": [{"old": "", "new": "b"}]}, "old of edit 1 is empty"),
         ({"old": "a"}, "new is required"),
-        ({"old": "a", "new": "def f():\n    # ... existing code ...\n"}, 'the line "# ... existing code ..." is a placeholder for'),
+        (
+            {"old": "a", "new": "def f():\n    # ... existing code ...\n"},
+            'the line "# ... existing code ..." is a placeholder for',
+        ),
         ({"edits": [{"old": "a", "new": "(rest of methods ...)"}]}, "is a placeholder for"),
     ],
 )
@@ -213,7 +220,10 @@ async def test_a_loose_edit_says_so(tool, tmp_path):
     (tmp_path / "f").write_text("\tif a:\n\t\tb()\n")
     result = await edit(tool, "if a:\n    b()", "if a:\n    c()")
     assert (tmp_path / "f").read_text() == "\tif a:\n\t\tc()\n"
-    assert "not in the file exactly as given: at line 1, text that differs in indentation was replaced" in result.llm_content
+    assert (
+        "not in the file exactly as given: at line 1, text that differs in indentation was replaced"
+        in result.llm_content
+    )
     assert result.summary == "+1 −1 · indentation differed"
     assert result.data.loose == (LooseMatch(1, "indentation", 1.0),)
     (tmp_path / "f").write_text("result = self.offset + value\n")
@@ -246,7 +256,9 @@ async def test_a_large_file_changes_in_a_few_places(tmp_path):
     line = "line {0} of many, which are all as long as this one, more or less\n"
     (tmp_path / "f").write_text("".join(map(line.format, range(100_000))))
     tool = EditTool(Workspace(tmp_path))
-    first = tool.build({"path": "f", "edits": [{"old": line.format(n), "new": f"changed {n}\n"} for n in (10, 90_000)]})
+    first = tool.build(
+        {"path": "f", "edits": [{"old": line.format(n), "new": f"changed {n}\n"} for n in (10, 90_000)]}
+    )
     details = await first.should_confirm_execute()
     assert len(details.new_content) < 2_000
     assert first.tool_locations()[0].line == 11
@@ -256,7 +268,9 @@ async def test_a_large_file_changes_in_a_few_places(tmp_path):
     second = context.remember_proposal(tool.build(params), details.new_content)
     result = await second.execute()
     text = (tmp_path / "f").read_text()
-    assert text == "".join({10: "changed 10\n", 90_000: "mine\n"}.get(n, line.format(n)) for n in range(100_000))
+    assert text == "".join(
+        {10: "changed 10\n", 90_000: "mine\n"}.get(n, line.format(n)) for n in range(100_000)
+    )
     assert "The person changed the proposed text" in result.llm_content
     with pytest.raises(ToolFailure):
         context.create_updated_params(details.original_content, "all of it is gone", first.params)
@@ -265,7 +279,9 @@ async def test_a_large_file_changes_in_a_few_places(tmp_path):
 async def test_a_large_edit_that_is_cancelled_changes_nothing(tmp_path):
     (tmp_path / "f").write_bytes(b"some line of text\n" * 500_000 + b"here\n")
     before = (tmp_path / "f").read_bytes()
-    call = asyncio.create_task(EditTool(Workspace(tmp_path)).build({"path": "f", "old": "here", "new": "there"}).execute())
+    call = asyncio.create_task(
+        EditTool(Workspace(tmp_path)).build({"path": "f", "old": "here", "new": "there"}).execute()
+    )
     await asyncio.sleep(0)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -32,16 +32,31 @@ def text(path: Path) -> str:
 
 EFFECTS: dict[str, tuple[Check, Check]] = {
     "read": (lambda r, _: r.total == 6, lambda r, _: len(r.lines) == 3),
-    "read_many": (lambda r, _: "src/cart.py" in str(r.llm_content), lambda r, _: "# Shop" in str(r.llm_content)),
+    "read_many": (
+        lambda r, _: "src/cart.py" in str(r.llm_content),
+        lambda r, _: "# Shop" in str(r.llm_content),
+    ),
     "diagnostics": (lambda r, _: r.summary == "no errors", lambda r, _: r.summary == "no errors"),
-    "ls": (lambda r, _: [entry.path for entry in r.entries] == ["src/cart.py"], lambda r, _: "README.md" not in str(r.llm_content)),
+    "ls": (
+        lambda r, _: [entry.path for entry in r.entries] == ["src/cart.py"],
+        lambda r, _: "README.md" not in str(r.llm_content),
+    ),
     "tree": (lambda r, _: "cart.py" in str(r.llm_content), lambda r, _: "cart.py" in str(r.llm_content)),
     "glob": (lambda r, _: r.paths == ("src/cart.py",), lambda r, _: r.paths == ("analysis.ipynb",)),
     "grep": (lambda r, _: r.total == 1, lambda r, _: len(r.matches) == 3),
-    "edit": (lambda _, w: "total = Decimal(0)" in text(w / "src/cart.py"), lambda _, w: text(w / "src/cart.py").count("article") == 4),
+    "edit": (
+        lambda _, w: "total = Decimal(0)" in text(w / "src/cart.py"),
+        lambda _, w: text(w / "src/cart.py").count("article") == 4,
+    ),
     "write": (lambda _, w: text(w / "notes.txt") == "Buy milk", lambda _, w: text(w / "ideas.txt") == "One"),
-    "patch": (lambda _, w: "total = 1" in text(w / "src/cart.py"), lambda _, w: text(w / "hello.txt") == "Hello\n"),
-    "replace_in_files": (lambda _, w: text(w / "src/cart.py") == CART, lambda _, w: "article" in text(w / "src/cart.py")),
+    "patch": (
+        lambda _, w: "total = 1" in text(w / "src/cart.py"),
+        lambda _, w: text(w / "hello.txt") == "Hello\n",
+    ),
+    "replace_in_files": (
+        lambda _, w: text(w / "src/cart.py") == CART,
+        lambda _, w: "article" in text(w / "src/cart.py"),
+    ),
     "move": (lambda _, w: text(w / "src/basket.py") == CART, lambda _, w: "pear" in text(w / "README.md")),
     "delete": (lambda _, w: not (w / "notes.txt").exists(), lambda _, w: not (w / "src").exists()),
     "cells": (lambda r, _: "x = 1" in str(r.llm_content), lambda _, w: "x = 2" in text(w / "analysis.ipynb")),
@@ -52,9 +67,15 @@ EFFECTS: dict[str, tuple[Check, Check]] = {
     "terminal_run": (lambda r, w: str(w) in r.data.screen, lambda r, _: "ls" in r.data.screen),
     "terminal_output": (lambda r, _: r.data.running, lambda r, _: r.data.running),
     "terminal_kill": (lambda r, _: not r.data.running, lambda r, _: not r.data.running),
-    "todo": (lambda r, _: [item.text for item in r.items] == ["Write tests", "Fix the bug"], lambda r, _: r.ok),
+    "todo": (
+        lambda r, _: [item.text for item in r.items] == ["Write tests", "Fix the bug"],
+        lambda r, _: r.ok,
+    ),
     "memory": (lambda _, w: "make test" in text(w / ".nbtools/memory.md"), lambda r, _: r.ok),
-    "undo": (lambda _, w: text(w / "notes.txt").startswith("pear"), lambda _, w: text(w / "notes.txt").startswith("pear")),
+    "undo": (
+        lambda _, w: text(w / "notes.txt").startswith("pear"),
+        lambda _, w: text(w / "notes.txt").startswith("pear"),
+    ),
 }
 
 
@@ -97,7 +118,11 @@ async def test_an_example_has_its_effect(tmp_path, monkeypatch, name, at):
     async with Session(root, policy=Policy(mode="yolo"), confirmer=Yes()) as session:
         await first_calls(session, name)
         example = examples_of(build_tool(name, session.workspace))[at]
-        result = await (session.undo(None, **example.arguments) if name == "undo" else session.call(name, example.arguments))
+        result = await (
+            session.undo(None, **example.arguments)
+            if name == "undo"
+            else session.call(name, example.arguments)
+        )
         assert result.error is None, result.llm_content
         assert EFFECTS[name][at](result, root), result.llm_content
 
@@ -125,7 +150,11 @@ def test_every_tool_has_two_examples_with_the_described_effect(tmp_path, name):
 def test_examples_are_built_for_a_tool_without_any():
     schema = {
         "required": ["path", "kind"],
-        "properties": {"path": {"type": "string"}, "kind": {"enum": ["a", "b"]}, "top": {"type": "integer", "default": 5}},
+        "properties": {
+            "path": {"type": "string"},
+            "kind": {"enum": ["a", "b"]},
+            "top": {"type": "integer", "default": 5},
+        },
     }
     grammar = grammar_from("count", schema)
 

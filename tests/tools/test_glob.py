@@ -14,7 +14,18 @@ from nbtools.core.result import Listing, ToolResult
 from nbtools.tools.glob import GlobData, GlobTool
 from nbtools.workspace.workspace import Workspace
 
-NAMES = ["a.py", "b.js", "src/c.py", "src/deep/d.py", "src/deep/e.ts", "src/f.tsx", ".github/g.yml", ".env", "out/h.py", "src/[x]/i.py"]
+NAMES = [
+    "a.py",
+    "b.js",
+    "src/c.py",
+    "src/deep/d.py",
+    "src/deep/e.ts",
+    "src/f.tsx",
+    ".github/g.yml",
+    ".env",
+    "out/h.py",
+    "src/[x]/i.py",
+]
 
 
 @pytest.fixture
@@ -60,7 +71,9 @@ async def glob(tool: GlobTool, pattern: str, **params: object) -> ToolResult:
         ("*/i.py", "src", ["src/[x]/i.py"]),
     ],
 )
-async def test_patterns_match_the_expected_files(tool: GlobTool, pattern: str, path: str, found: list[str]) -> None:
+async def test_patterns_match_the_expected_files(
+    tool: GlobTool, pattern: str, path: str, found: list[str]
+) -> None:
     result = await glob(tool, pattern, path=path)
     assert isinstance(result.return_display, Listing)
     assert [entry.path for entry in result.return_display.entries] == found
@@ -86,7 +99,9 @@ async def test_a_pattern_for_one_folder_that_finds_nothing_names_the_one_for_all
     tool: GlobTool, pattern: str, path: str, deeper: str | None
 ) -> None:
     result = await glob(tool, pattern, path=path)
-    assert [f"with pattern={json.dumps(deeper)}" in note for note in result.notes] == ([True] if deeper else [])
+    assert [f"with pattern={json.dumps(deeper)}" in note for note in result.notes] == (
+        [True] if deeper else []
+    )
     if deeper:
         assert (await glob(tool, deeper, path=path)).data.total
 
@@ -118,7 +133,9 @@ async def test_pages_go_by_time_then_path(tool: GlobTool) -> None:
         ({"pattern": "*", "path": "/"}, ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
     ],
 )
-async def test_mistakes_are_one_clear_line(tool: GlobTool, params: dict[str, object], code: ErrorCode, words: str) -> None:
+async def test_mistakes_are_one_clear_line(
+    tool: GlobTool, params: dict[str, object], code: ErrorCode, words: str
+) -> None:
     with pytest.raises(ToolFailure, match=words) as caught:
         await tool.build(params).execute()
     assert caught.value.code == code
@@ -150,8 +167,18 @@ async def test_small_and_capital_letters(tool: GlobTool, pattern: str, found: li
 
 
 async def test_ignored_and_hidden_files_when_asked(tool: GlobTool) -> None:
-    assert await names(tool, "**/*.py", ignored=True) == ["a.py", "out/h.py", "src/[x]/i.py", "src/c.py", "src/deep/d.py"]
-    assert await names(tool, "**/*", hidden=True, path=".", limit=3) == [".env", ".github/g.yml", ".gitignore"]
+    assert await names(tool, "**/*.py", ignored=True) == [
+        "a.py",
+        "out/h.py",
+        "src/[x]/i.py",
+        "src/c.py",
+        "src/deep/d.py",
+    ]
+    assert await names(tool, "**/*", hidden=True, path=".", limit=3) == [
+        ".env",
+        ".github/g.yml",
+        ".gitignore",
+    ]
     assert await names(tool, "**/*.yml", hidden=True) == [".github/g.yml"]
 
 
@@ -169,14 +196,18 @@ async def test_a_file_is_found_by_its_own_name(tool: GlobTool, name: str) -> Non
         assert f"{folder}{name}" in await names(tool, f"{folder}{name}")
 
 
-async def test_links_out_of_the_workspace_are_not_followed(tool: GlobTool, tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_links_out_of_the_workspace_are_not_followed(
+    tool: GlobTool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "secret.py").touch()
     (tool.workspace.root / "link").symlink_to(outside)
     (tool.workspace.root / "lone.py").symlink_to(outside / "secret.py")
     (tool.workspace.root / "[out]").symlink_to(outside)
     for pattern in ("**/*.py", "*/*.py", "[out]/*.py", "l*"):
-        assert not [name for name in await names(tool, pattern, ignored=True) if "secret" in name or "lone" in name]
+        assert not [
+            name for name in await names(tool, pattern, ignored=True) if "secret" in name or "lone" in name
+        ]
     with pytest.raises(ToolFailure, match="link is outside the workspace"):
         await glob(tool, "link/*.py")
 

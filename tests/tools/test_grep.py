@@ -62,9 +62,19 @@ async def test_lines_are_grouped_by_file_in_order(tool: GrepTool) -> None:
     )
     assert result.summary == "6 matches in 5 files"
     assert isinstance(result.return_display, Matches)
-    assert (result.return_display.total, result.return_display.files, result.return_display.more) == (6, 5, "")
+    assert (result.return_display.total, result.return_display.files, result.return_display.more) == (
+        6,
+        5,
+        "",
+    )
     assert isinstance(result.data, GrepData)
-    assert result.data.counts == {"README.md": 1, "name with space:1.txt": 1, "src/a.py": 2, "src/b.js": 1, "src/sub/b.py": 1}
+    assert result.data.counts == {
+        "README.md": 1,
+        "name with space:1.txt": 1,
+        "src/a.py": 2,
+        "src/b.js": 1,
+        "src/sub/b.py": 1,
+    }
 
 
 async def test_hits_are_marked_by_characters(tool: GrepTool) -> None:
@@ -96,10 +106,15 @@ async def test_hits_are_marked_by_characters(tool: GrepTool) -> None:
         ({"exclude": "*.{js,md}", "type": "py"}, ["src/a.py", "src/sub/b.py"]),
         ({"exclude": "a.py", "path": "src/a.py"}, []),
         ({"ignored": True, "glob": "*.{py,log}"}, ["e.log", "ignored/d.py", "src/a.py", "src/sub/b.py"]),
-        ({"ignored": True, "hidden": True, "type": "py"}, [".hidden/c.py", "ignored/d.py", "src/a.py", "src/sub/b.py"]),
+        (
+            {"ignored": True, "hidden": True, "type": "py"},
+            [".hidden/c.py", "ignored/d.py", "src/a.py", "src/sub/b.py"],
+        ),
     ],
 )
-async def test_the_filters_select_the_searched_files(tool: GrepTool, params: dict[str, object], found: list[str]) -> None:
+async def test_the_filters_select_the_searched_files(
+    tool: GrepTool, params: dict[str, object], found: list[str]
+) -> None:
     result = await grep(tool, "TODO", mode="files", **params)
     assert isinstance(result.return_display, Listing)
     assert [entry.path for entry in result.return_display.entries] == found
@@ -107,7 +122,11 @@ async def test_the_filters_select_the_searched_files(tool: GrepTool, params: dic
 
 
 async def test_options_decide_the_meaning_of_the_pattern(tool: GrepTool) -> None:
-    assert places(await grep(tool, "todo", path="src/a.py", ignore_case=True)) == [("src/a.py", 2), ("src/a.py", 4), ("src/a.py", 5)]
+    assert places(await grep(tool, "todo", path="src/a.py", ignore_case=True)) == [
+        ("src/a.py", 2),
+        ("src/a.py", 4),
+        ("src/a.py", 5),
+    ]
     assert places(await grep(tool, "TODO()", fixed=True)) == [("src/a.py", 5)]
     assert places(await grep(tool, r"^TODO\(\)$")) == [("src/a.py", 5)]
     (match,) = matches(await grep(tool, "TODO", word=True, path="src/sub"))
@@ -160,7 +179,10 @@ async def test_the_file_changed_last_comes_first(tool: GrepTool) -> None:
         os.utime(tool.workspace.root / name, (2_000_000_000 - age, 2_000_000_000 - age))
     result = await grep(tool, "TODO", mode="files", order="changed", limit=3)
     assert str(result.llm_content).splitlines()[:3] == ["src/b.js", "README.md", "src/a.py"]
-    assert places(await grep(tool, "TODO", order="changed", limit=2, offset=2)) == [("src/a.py", 2), ("src/a.py", 5)]
+    assert places(await grep(tool, "TODO", order="changed", limit=2, offset=2)) == [
+        ("src/a.py", 2),
+        ("src/a.py", 5),
+    ]
 
 
 async def test_some_lines_of_each_file(tmp_path: Path) -> None:
@@ -170,7 +192,9 @@ async def test_some_lines_of_each_file(tmp_path: Path) -> None:
     result = await grep(tool, "hit", per_file=2)
     assert places(result) == [("a", 1), ("a", 2), ("b", 1), ("c", 1), ("c", 2)]
     assert result.summary == "15 matches in 3 files"
-    assert str(result.llm_content).endswith("[1–5 of 5 lines (at most 2 per file; 15 matching lines in 3 files)]")
+    assert str(result.llm_content).endswith(
+        "[1–5 of 5 lines (at most 2 per file; 15 matching lines in 3 files)]"
+    )
     second = await grep(tool, "hit", per_file=2, limit=3, offset=3)
     assert places(second) == [("c", 1), ("c", 2)]
     assert isinstance(second.data, GrepData)
@@ -208,7 +232,9 @@ async def test_pages_follow_each_other_and_totals_are_true(tmp_path: Path) -> No
         paged += page
     assert paged == everything == sorted(everything)
     first = await grep(tool, "hit", limit=70, context=1)
-    assert "[1–70 of 465 matching lines in 30 files; the call with offset=70 returns the next page" in str(first.llm_content)
+    assert "[1–70 of 465 matching lines in 30 files; the call with offset=70 returns the next page" in str(
+        first.llm_content
+    )
     assert isinstance(first.return_display, Matches)
     assert (first.return_display.total, first.return_display.files) == (465, 30)
     assert sum(not match.context for match in matches(first)) == 70
@@ -224,7 +250,9 @@ async def test_long_lines_are_cut(tmp_path: Path) -> None:
     (match,) = matches(await grep(GrepTool(Workspace(tmp_path)), "hit"))
     assert match.text == f"…{'x' * 100}hit{'y' * 397}… [200,003 characters in all]"
     assert match.ranges == ((101, 104),)
-    (tmp_path / "min.js").write_bytes("ä".encode() * 300 + b"hit" + b"\xff" * 700 + b"hit\n" + b"hit" + b"z" * 600 + b"\nw" + b"v" * 600)
+    (tmp_path / "min.js").write_bytes(
+        "ä".encode() * 300 + b"hit" + b"\xff" * 700 + b"hit\n" + b"hit" + b"z" * 600 + b"\nw" + b"v" * 600
+    )
     first, second, third = matches(await grep(GrepTool(Workspace(tmp_path)), "hit", after=1))
     assert first.text == f"…{'ä' * 100}hit{'�' * 397}… [1,006 characters in all]"
     assert (second.text, second.ranges) == (f"hit{'z' * 497}… [603 characters in all]", ((0, 3),))
@@ -269,14 +297,18 @@ async def test_foreign_bytes_and_names(tmp_path: Path) -> None:
         ({"pattern": "a", "limit": 0}, ErrorCode.INVALID_TOOL_PARAMS, "limit"),
     ],
 )
-async def test_mistakes_are_one_clear_line(tool: GrepTool, params: dict[str, object], code: ErrorCode, words: str) -> None:
+async def test_mistakes_are_one_clear_line(
+    tool: GrepTool, params: dict[str, object], code: ErrorCode, words: str
+) -> None:
     with pytest.raises(ToolFailure, match=words) as caught:
         await tool.build(params).execute()
     assert caught.value.code == code
     assert "\n" not in caught.value.message
 
 
-async def test_a_link_out_of_the_workspace_is_not_followed(tool: GrepTool, tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_a_link_out_of_the_workspace_is_not_followed(
+    tool: GrepTool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "secret.txt").write_text("TODO secret\n")
     (tool.workspace.root / "link").symlink_to(outside)
@@ -308,7 +340,9 @@ esac
 
 
 @pytest.fixture
-def slow(tool: GrepTool, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> GrepTool:
+def slow(
+    tool: GrepTool, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> GrepTool:
     """A search that has found everything and does not end before there is a file ``go_on``."""
     script = tmp_path_factory.mktemp("bin") / "rg"
     script.write_text(SLOW_TO_END.format(rg=find_rg()))
@@ -364,5 +398,7 @@ async def test_few_matches_come_with_their_surroundings(tmp_path: Path, hits: in
         lines[200 * hit + 99] = "here"
     (tmp_path / "a").write_text("\n".join(lines))
     result = await GrepTool(Workspace(tmp_path)).build_and_execute({"pattern": "^here$", "context": "auto"})
-    assert [match.line for match in result.data.matches if match.line <= 180] == list(range(100 - context, 100 + context + 1))
+    assert [match.line for match in result.data.matches if match.line <= 180] == list(
+        range(100 - context, 100 + context + 1)
+    )
     assert result.data.total == hits

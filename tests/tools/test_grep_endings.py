@@ -1,4 +1,6 @@
-"""Searches find what is there: in files with CRLF, in files with strange names, in binary files; and a page always comes."""
+"""Searches find what is there: in files with CRLF, in files with strange names, in binary files;
+and a page always comes.
+"""
 
 import pytest
 from hypothesis import given
@@ -59,12 +61,23 @@ async def test_anchors_hold_in_every_dialect(tmp_path, dialect, tool, arguments)
 @pytest.mark.parametrize("fixed", [False, True])
 async def test_lines_are_replaced_across_crlf(tmp_path, fixed):
     (tmp_path / "f").write_bytes(b"one\r\ntwo\r\nthree\r\n")
-    arguments = {"pattern": "one\ntwo", "replacement": "1\n2", "multiline": True, "fixed": fixed, "apply": True}
+    arguments = {
+        "pattern": "one\ntwo",
+        "replacement": "1\n2",
+        "multiline": True,
+        "fixed": fixed,
+        "apply": True,
+    }
     assert (await ReplaceInFilesTool(Workspace(tmp_path)).validate_build_and_execute(arguments)).error is None
     assert (tmp_path / "f").read_bytes() == b"1\r\n2\r\nthree\r\n"
 
 
-@given(st.lists(st.sampled_from([r"\n", r"\\n", "\n", r"[\n]", r"[^\n]", "[]\n]", "a", r"\d", r"\[", "(?:", ")"]), max_size=8))
+@given(
+    st.lists(
+        st.sampled_from([r"\n", r"\\n", "\n", r"[\n]", r"[^\n]", "[]\n]", "a", r"\d", r"\[", "(?:", ")"]),
+        max_size=8,
+    )
+)
 def test_only_line_breaks_outside_classes_and_escapes_are_widened(pieces):
     pattern = with_any_ending(Query("".join(pieces), multiline=True)).pattern
     assert pattern == "".join(r"(?:\r?\n)" if piece in {r"\n", "\n"} else piece for piece in pieces)

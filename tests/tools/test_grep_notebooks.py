@@ -31,7 +31,12 @@ def notebook(*sources, output="TODO in an output", lists=True, indent=1, ids=Tru
         }
         for number, source in enumerate(sources)
     ]
-    return json.dumps({"cells": cells, "metadata": {"title": "TODO"}, "nbformat": 4, "nbformat_minor": 5}, indent=indent) + "\n"
+    return (
+        json.dumps(
+            {"cells": cells, "metadata": {"title": "TODO"}, "nbformat": 4, "nbformat_minor": 5}, indent=indent
+        )
+        + "\n"
+    )
 
 
 SOURCES = ("# TODO one\nx = 1\n# todo two", "y = 2", "z = 'TODO three'")
@@ -73,7 +78,10 @@ async def test_sources_of_cells_are_searched(tmp_path, params, lines):
     assert files.data.counts == {"nb.ipynb": 1}
 
 
-@pytest.mark.parametrize("params", [{"glob": "*.py"}, {"type": "py"}, {"exclude": "*.ipynb"}, {"path": "a.txt"}, {"glob": "src/**/*.txt"}])
+@pytest.mark.parametrize(
+    "params",
+    [{"glob": "*.py"}, {"type": "py"}, {"exclude": "*.ipynb"}, {"path": "a.txt"}, {"glob": "src/**/*.txt"}],
+)
 async def test_a_search_of_other_files_does_not_find_notebooks(tmp_path, params):
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "nb.ipynb").write_text(notebook(*SOURCES))
@@ -102,7 +110,9 @@ async def test_notebooks_are_the_last_files_and_hits_name_their_cells(tmp_path):
 
 async def test_outputs_are_named_as_such(tmp_path):
     (tmp_path / "nb.ipynb").write_text(notebook("x = 1"))
-    result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute({"pattern": "in an output", "outputs": True})
+    result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute(
+        {"pattern": "in an output", "outputs": True}
+    )
     assert places(result) == [(CellPlace("c0", 1, output=True), 1, "TODO in an output 0")]
     assert "nb.ipynb cell 1 output (id c0)\n1: TODO" in str(result.llm_content)
 
@@ -111,7 +121,10 @@ async def test_pages_and_context_stay_in_the_cell(tmp_path):
     (tmp_path / "nb.ipynb").write_text(notebook(*SOURCES))
     (tmp_path / "a.py").write_text("TODO\n")
     tool = GrepTool(Workspace(tmp_path))
-    pages = [await tool.validate_build_and_execute({"pattern": "TODO", "limit": 1, "offset": at, "context": 2}) for at in range(3)]
+    pages = [
+        await tool.validate_build_and_execute({"pattern": "TODO", "limit": 1, "offset": at, "context": 2})
+        for at in range(3)
+    ]
     assert [places(page) for page in pages] == [[(None, 1, "TODO")], FOUND[:1], FOUND[1:]]
     around = [[(match.line, match.context) for match in page.data.matches] for page in pages]
     assert around == [[(1, False)], [(1, False), (2, True), (3, True)], [(1, False)]]
@@ -125,7 +138,10 @@ async def test_a_match_over_several_lines_stays_in_the_cell(tmp_path):
     assert (await tool.validate_build_and_execute({"pattern": r"b\s*c", "multiline": True})).data.total == 0
 
 
-@pytest.mark.parametrize("text", [notebook("TODO", lists=False), notebook("TODO").replace("\n", "\r\n"), notebook("TODO", indent=None)])
+@pytest.mark.parametrize(
+    "text",
+    [notebook("TODO", lists=False), notebook("TODO").replace("\n", "\r\n"), notebook("TODO", indent=None)],
+)
 async def test_notebooks_however_they_are_written(tmp_path, text):
     (tmp_path / "nb.ipynb").write_bytes(text.encode())
     result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute({"pattern": "TODO"})
@@ -133,19 +149,30 @@ async def test_notebooks_however_they_are_written(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    "text", ["{TODO\nTODO\n", '{"nbformat": 3, "worksheets": [],\n"a": "TODO",\n"b": "TODO"}', "[" * 100_000 + "\nTODO\nTODO\n"]
+    "text",
+    [
+        "{TODO\nTODO\n",
+        '{"nbformat": 3, "worksheets": [],\n"a": "TODO",\n"b": "TODO"}',
+        "[" * 100_000 + "\nTODO\nTODO\n",
+    ],
 )
 async def test_a_file_that_is_no_notebook_is_searched_as_text(tmp_path, text):
     (tmp_path / "nb.ipynb").write_text(text)
     for pattern in ("TODO", "TO.O"):
-        result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute({"pattern": pattern, "context": 1})
+        result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute(
+            {"pattern": pattern, "context": 1}
+        )
         assert result.data.counts == {"nb.ipynb": 2}
-        assert [(match.cell, match.context) for match in result.data.matches if not match.context] == [(None, False)] * 2
+        assert [(match.cell, match.context) for match in result.data.matches if not match.context] == [
+            (None, False)
+        ] * 2
 
 
 async def test_a_long_line_is_cut_around_its_hit(tmp_path):
     (tmp_path / "nb.ipynb").write_text(notebook("x" * 3000 + "TODO" + "y" * 3000))
-    (match,) = (await GrepTool(Workspace(tmp_path)).validate_build_and_execute({"pattern": "TODO"})).data.matches
+    (match,) = (
+        await GrepTool(Workspace(tmp_path)).validate_build_and_execute({"pattern": "TODO"})
+    ).data.matches
     ((start, end),) = match.ranges
     assert match.text[start:end] == "TODO"
     assert match.text.endswith("[6,004 characters in all]")
@@ -170,7 +197,9 @@ async def test_hidden_ignored_and_linked_notebooks_are_left_out(tmp_path):
 
 async def test_an_invalid_pattern_is_refused_for_a_notebook_without_cells(tmp_path):
     (tmp_path / "nb.ipynb").write_text(notebook())
-    result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute({"pattern": "(", "path": "nb.ipynb"})
+    result = await GrepTool(Workspace(tmp_path)).validate_build_and_execute(
+        {"pattern": "(", "path": "nb.ipynb"}
+    )
     assert result.error is not None
 
 
@@ -186,12 +215,23 @@ def documents(draw):
         source: object = pieces if draw(st.booleans()) else "".join(pieces)
         sources.append("".join(pieces))
         shown = [{"output_type": "stream", "name": "stdout", "text": draw(LETTERS)}]
-        cells.append({"cell_type": "code", "id": f"c{number}", "metadata": {}, "execution_count": None, "outputs": shown, "source": source})
+        cells.append(
+            {
+                "cell_type": "code",
+                "id": f"c{number}",
+                "metadata": {},
+                "execution_count": None,
+                "outputs": shown,
+                "source": source,
+            }
+        )
     whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     text = json.dumps(whole, ensure_ascii=draw(st.booleans()), indent=draw(st.sampled_from([None, 1])))
     if draw(st.booleans()):
         escaped = draw(st.sampled_from("abks"))
-        text = re.sub(rf'(?<=[ "]){escaped}(?=[^"]*")(?!ell|ource|tdout|etadata)', f"\\\\u{ord(escaped):04x}", text)
+        text = re.sub(
+            rf'(?<=[ "]){escaped}(?=[^"]*")(?!ell|ource|tdout|etadata)', f"\\\\u{ord(escaped):04x}", text
+        )
     encoding = draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
     return text.encode(encoding), sources
 
@@ -210,7 +250,10 @@ async def test_hits_are_those_in_the_decoded_sources(document, pattern, ignore_c
     assert [cell.source for cell in parsed.cells] == sources
     wanted = re.compile(re.escape(pattern), re.IGNORECASE if ignore_case else 0)
     expected = [
-        (f"c{at}", number) for at, source in enumerate(sources) for number, line in enumerate(source.split("\n"), 1) if wanted.search(line)
+        (f"c{at}", number)
+        for at, source in enumerate(sources)
+        for number, line in enumerate(source.split("\n"), 1)
+        if wanted.search(line)
     ]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "nb.ipynb").write_bytes(data)
@@ -219,7 +262,9 @@ async def test_hits_are_those_in_the_decoded_sources(document, pattern, ignore_c
             {"fixed": True, "pattern": pattern},
             {"pattern": re.sub(r"[^a-zA-Z0-9_ ]", lambda one: f"\\x{{{ord(one[0]):x}}}", pattern)},
         ):
-            result = await tool.validate_build_and_execute({"ignore_case": ignore_case, "limit": 10_000, **params})
+            result = await tool.validate_build_and_execute(
+                {"ignore_case": ignore_case, "limit": 10_000, **params}
+            )
             assert result.error is None
             assert [(match.cell.id, match.line) for match in result.data.matches] == expected
 
@@ -227,11 +272,26 @@ async def test_hits_are_those_in_the_decoded_sources(document, pattern, ignore_c
 @pytest.mark.parametrize(
     ("dialect", "name", "arguments", "says"),
     [
-        ("gemini", "grep_search", {"pattern": "in an output"}, "File: nb.ipynb, cell 1 output\nL1: TODO in an output 0"),
-        ("claude", "Grep", {"pattern": "in an output", "output_mode": "content"}, "nb.ipynb:cell 1 output:1:TODO in an output 0"),
+        (
+            "gemini",
+            "grep_search",
+            {"pattern": "in an output"},
+            "File: nb.ipynb, cell 1 output\nL1: TODO in an output 0",
+        ),
+        (
+            "claude",
+            "Grep",
+            {"pattern": "in an output", "output_mode": "content"},
+            "nb.ipynb:cell 1 output:1:TODO in an output 0",
+        ),
         ("claude", "Grep", {"pattern": "in an output"}, "Found 1 file\nnb.ipynb"),
         ("void", "search_for_files", {"query": "in an output"}, "nb.ipynb"),
-        ("void", "search_in_file", {"uri": "nb.ipynb", "query": "x = 1"}, "Line 1 of cell 1:\n```\nx = 1\n```"),
+        (
+            "void",
+            "search_in_file",
+            {"uri": "nb.ipynb", "query": "x = 1"},
+            "Line 1 of cell 1:\n```\nx = 1\n```",
+        ),
         ("codex", "grep_files", {"pattern": "x = 1"}, "nb.ipynb"),
     ],
 )

@@ -9,7 +9,11 @@ SECRET = "hush-hush"
 
 @pytest.fixture
 def session(tmp_path):
-    for name, text in (("a.txt", "open needle"), ("secrets/key.txt", f"{SECRET} needle"), ("sub/x.pem", f"{SECRET} needle")):
+    for name, text in (
+        ("a.txt", "open needle"),
+        ("secrets/key.txt", f"{SECRET} needle"),
+        ("sub/x.pem", f"{SECRET} needle"),
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"{text}\n")
     (tmp_path / "way").symlink_to("secrets")

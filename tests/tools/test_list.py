@@ -23,7 +23,9 @@ async def ls(folder, limit=1000, **params):
 async def test_folders_first_with_sizes_and_hidden_names(folder):
     result = await ls(folder)
     assert result.llm_content == "src/\n.env (5 bytes)\nb.txt (5 bytes)"
-    assert result.return_display == Listing((Entry("src", folder=True), Entry(".env", size=5), Entry("b.txt", size=5)), 3)
+    assert result.return_display == Listing(
+        (Entry("src", folder=True), Entry(".env", size=5), Entry("b.txt", size=5)), 3
+    )
     assert result.summary == "1 folder, 2 files"
     assert result.data == LsData(".", 1, 2)
 
@@ -66,7 +68,11 @@ async def test_links_are_marked(folder):
     (folder / "to_file").symlink_to("b.txt")
     (folder / "nowhere").symlink_to("gone")
     lines = (await ls(folder)).llm_content.splitlines()
-    assert lines[1:2] + lines[4:] == ["to_src/ (symbolic link)", "nowhere (symbolic link)", "to_file (symbolic link, 5 bytes)"]
+    assert lines[1:2] + lines[4:] == [
+        "to_src/ (symbolic link)",
+        "nowhere (symbolic link)",
+        "to_file (symbolic link, 5 bytes)",
+    ]
 
 
 async def test_an_empty_folder(tmp_path):

@@ -38,7 +38,9 @@ async def test_the_file_keeps_the_persons_own_text(tool, project):
     (project / ".nbtools").mkdir()
     (project / ".nbtools/memory.md").write_bytes(b"\xef\xbb\xbf# Mine\r\n\r\n## Remembered\r\n- a\r\n")
     await memory(tool, text="b")
-    assert (project / ".nbtools/memory.md").read_bytes() == b"\xef\xbb\xbf# Mine\r\n\r\n## Remembered\r\n- a\r\n- b\r\n"
+    assert (
+        project / ".nbtools/memory.md"
+    ).read_bytes() == b"\xef\xbb\xbf# Mine\r\n\r\n## Remembered\r\n- a\r\n- b\r\n"
     again = await memory(tool, text="b")
     assert (again.ok, again.summary) == (True, "already stored")
 

@@ -74,7 +74,10 @@ async def test_the_question_says_what_would_go(tool):
     details = await tool.build({"path": "dir", "recursive": True}).should_confirm_execute()
     assert details.title == "Delete the folder dir with 3 files and 1 folder, 9 bytes?"
     assert details.prompt.splitlines() == ["deep/", "link  4 bytes", "x  2 bytes", "deep/y  3 bytes"]
-    assert "link to dir, which is not deleted" in (await tool.build({"path": "link"}).should_confirm_execute()).prompt
+    assert (
+        "link to dir, which is not deleted"
+        in (await tool.build({"path": "link"}).should_confirm_execute()).prompt
+    )
 
 
 async def test_a_folder_that_grew_since_the_question_stays(tool):

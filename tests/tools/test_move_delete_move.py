@@ -28,7 +28,10 @@ def tree(tool):
     root = tool.workspace.root
     found = sorted(path for path in root.rglob("*") if "/out/" not in str(path))
     return {
-        str(path.relative_to(root)): str(path.readlink()) if path.is_symlink() else path.is_file() and path.read_text() for path in found
+        str(path.relative_to(root)): str(path.readlink())
+        if path.is_symlink()
+        else path.is_file() and path.read_text()
+        for path in found
     }
 
 
@@ -65,7 +68,11 @@ async def test_moved(tool, path, to, ended):
     [
         ({"path": "f", "to": "g"}, "attempt_to_create_existing_file", "g exists already"),
         ({"path": "f", "to": "sub"}, "attempt_to_create_existing_file", "sub/f exists already"),
-        ({"path": "sub", "to": "f", "overwrite": True}, "attempt_to_create_existing_file", "f exists already"),
+        (
+            {"path": "sub", "to": "f", "overwrite": True},
+            "attempt_to_create_existing_file",
+            "f exists already",
+        ),
         ({"path": "f", "to": "f"}, "invalid_tool_params", "already has this path"),
         ({"path": "sub", "to": "sub"}, "invalid_tool_params", "already has this path"),
         ({"path": "sub", "to": "sub/deep/er"}, "invalid_tool_params", "into itself"),

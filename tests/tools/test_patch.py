@@ -152,7 +152,14 @@ async def test_refused_and_nothing_changed(tool, tmp_path, what):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-MARKERS = ("*** End Patch", "*** Begin Patch", "*** End of File", "*** Delete File: abc", "*** Add File: abc", "*** Move to: x")
+MARKERS = (
+    "*** End Patch",
+    "*** Begin Patch",
+    "*** End of File",
+    "*** Delete File: abc",
+    "*** Add File: abc",
+    "*** Move to: x",
+)
 
 
 @pytest.mark.parametrize("marker", MARKERS)
@@ -161,7 +168,9 @@ async def test_markers_in_lines_that_stay(tool, tmp_path, marker):
     for after in ("A", "a"):
         before = {"A": "a", "a": "A"}[after]
         lines = f"-{before}\n+{after}\n {marker}\n-b\n+b\n"
-        result = await patch(tool, envelope(f"*** Update File: doc\n@@\n{lines}*** Update File: abc\n-{before}\n+{after}\n"))
+        result = await patch(
+            tool, envelope(f"*** Update File: doc\n@@\n{lines}*** Update File: abc\n-{before}\n+{after}\n")
+        )
         assert result.ok, result.error
         assert (tmp_path / "doc").read_text() == f"{after}\n{marker}\nb\n"
         assert (tmp_path / "abc").read_text() == f"{after}\nb\nc\n"
@@ -244,14 +253,22 @@ async def test_a_name_with_an_escape_that_is_none(tool, tmp_path):
 
 
 async def test_headers_narrow(tool, tmp_path):
-    await patch(tool, envelope("*** Update File: twins.py\n@@ def f():\n-    x = 1\n+    x = 2\n@@ def g():\n-    x = 1\n+    x = 3\n"))
+    await patch(
+        tool,
+        envelope(
+            "*** Update File: twins.py\n@@ def f():\n-    x = 1\n+    x = 2\n@@ def g():\n-    x = 1\n+    x = 3\n"
+        ),
+    )
     assert (tmp_path / "twins.py").read_text() == TWINS.replace("x = 1", "x = 2", 1).replace("x = 1", "x = 3")
 
 
 async def test_stacked_headers_narrow(tool, tmp_path):
     text = "".join(f"class {name}:\n    def run(self):\n        pass\n\n" for name in "AB")
     (tmp_path / "two.py").write_text(text)
-    result = await patch(tool, envelope("*** Update File: two.py\n@@ class B:\n@@ def run(self):\n-        pass\n+        go()\n"))
+    result = await patch(
+        tool,
+        envelope("*** Update File: two.py\n@@ class B:\n@@ def run(self):\n-        pass\n+        go()\n"),
+    )
     assert result.ok, result.error
     assert (tmp_path / "two.py").read_text() == text[: text.rindex("pass")] + "go()\n\n"
 
@@ -277,10 +294,26 @@ async def test_loose_steps_are_reported_and_may_be_forbidden(tool, tmp_path, the
 
 
 RUNGS = {
-    "whitespace": ("    value = call(first,  second)", "    value = call(first, second)", "differs in whitespace"),
-    "indentation": ("    value = call(first, second)", "  value = call(first, second)", "differs in indentation"),
-    "look-alikes": ("    value = call(\u201cfirst\u201d, second)", '    value = call("first", second)', "look alike"),
-    "close": ("    value = call(first, secund)", "    value = call(first, second)", "the most similar text was replaced (96% similar)"),
+    "whitespace": (
+        "    value = call(first,  second)",
+        "    value = call(first, second)",
+        "differs in whitespace",
+    ),
+    "indentation": (
+        "    value = call(first, second)",
+        "  value = call(first, second)",
+        "differs in indentation",
+    ),
+    "look-alikes": (
+        "    value = call(\u201cfirst\u201d, second)",
+        '    value = call("first", second)',
+        "look alike",
+    ),
+    "close": (
+        "    value = call(first, secund)",
+        "    value = call(first, second)",
+        "the most similar text was replaced (96% similar)",
+    ),
 }
 
 
@@ -293,9 +326,15 @@ async def test_every_kind_of_change_climbs_the_same_ladder_and_reports_it_alike(
     calls = {
         "edit": lambda: edit.validate_build_and_execute({"path": "f", "old": f"{lines}\n", "new": new}),
         "block": lambda: patch(tool, block(f"{lines}\n", new), path="f"),
-        "hunk": lambda: patch(tool, f"@@ ... @@\n-{lines}\n" + "".join(f"+{line}\n" for line in new.splitlines()), path="f"),
+        "hunk": lambda: patch(
+            tool, f"@@ ... @@\n-{lines}\n" + "".join(f"+{line}\n" for line in new.splitlines()), path="f"
+        ),
         "hunk with a header": lambda: patch(
-            tool, envelope(f"*** Update File: f\n@@ def f():\n-{lines}\n" + "".join(f"+{line}\n" for line in new.splitlines()))
+            tool,
+            envelope(
+                f"*** Update File: f\n@@ def f():\n-{lines}\n"
+                + "".join(f"+{line}\n" for line in new.splitlines())
+            ),
         ),
     }
     for name, call in calls.items():
@@ -309,14 +348,18 @@ async def test_every_kind_of_change_climbs_the_same_ladder_and_reports_it_alike(
 
 async def test_a_hunk_that_is_applied_already_is_not_applied_to_similar_lines(tool, tmp_path):
     (tmp_path / "f").write_text("value = call(first, third)\n")
-    result = await patch(tool, "@@ ... @@\n-value = call(first, thirt)\n+value = call(first, third)\n", path="f")
+    result = await patch(
+        tool, "@@ ... @@\n-value = call(first, thirt)\n+value = call(first, third)\n", path="f"
+    )
     assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
     assert "already there, at line 1" in result.error.message
 
 
 async def test_a_header_is_not_found_by_similarity(tool, tmp_path):
     (tmp_path / "f").write_text("def load_the_settings(path):\n    x = 1\n")
-    result = await patch(tool, envelope("*** Update File: f\n@@ def load_the_setting(path):\n-    x = 1\n+    x = 2\n"))
+    result = await patch(
+        tool, envelope("*** Update File: f\n@@ def load_the_setting(path):\n-    x = 1\n+    x = 2\n")
+    )
     assert result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
     assert "most similar text differs: line 1" in result.error.message
 
@@ -344,12 +387,18 @@ async def test_a_divider_in_the_text_is_recognized_by_the_file(tool, tmp_path, f
 
 
 async def test_several_files_at_once(tool, tmp_path):
-    text = envelope("*** Update File: abc\n*** Move to: sub/abc\n@@\n-b\n+B\n*** Add File: new/n\n+n\n*** Delete File: twins.py\n")
+    text = envelope(
+        "*** Update File: abc\n*** Move to: sub/abc\n@@\n-b\n+B\n*** Add File: new/n\n+n\n*** Delete File: twins.py\n"
+    )
     invocation = tool.build({"patch": text})
     assert invocation.target() == PathTarget(("abc", "sub/abc", "new/n", "twins.py"))
     details = await invocation.should_confirm_execute()
     assert details.title == "Move abc to sub/abc with changes, create new/n, delete twins.py?"
-    assert [details.file_name, *(diff.file_name for diff in details.others)] == ["sub/abc", "new/n", "twins.py"]
+    assert [details.file_name, *(diff.file_name for diff in details.others)] == [
+        "sub/abc",
+        "new/n",
+        "twins.py",
+    ]
     result = await invocation.execute()
     assert isinstance(result.return_display, FileDiffs)
     assert (result.data.deleted, result.data.moved) == (("twins.py",), (("abc", "sub/abc"),))
@@ -357,7 +406,10 @@ async def test_several_files_at_once(tool, tmp_path):
         ("sub/abc", False, ("sub",)),
         ("new/n", True, ("new",)),
     ]
-    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == ["new/n", "sub/abc"]
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == [
+        "new/n",
+        "sub/abc",
+    ]
     assert (tmp_path / "sub/abc").read_text() == "a\nB\nc\n"
 
 
@@ -452,7 +504,10 @@ def test_blocks_in_any_order_give_the_same_file(data, lines, tmp_path_factory):
 async def test_every_reported_change_is_in_the_file_after_concurrent_patches(tmp_path):
     (tmp_path / "f").write_text("".join(f"line {number}.\n" for number in range(60)))
     tools = [PatchTool(Workspace(tmp_path)) for _ in range(2)]
-    calls = [patch(tools[number % 2], block(f"line {number}.\n", f"done {number}.\n"), path="f") for number in range(60)]
+    calls = [
+        patch(tools[number % 2], block(f"line {number}.\n", f"done {number}.\n"), path="f")
+        for number in range(60)
+    ]
     results = await asyncio.gather(*calls)
     text = (tmp_path / "f").read_text()
     assert [f"done {number}.\n" in text for number in range(60)] == [result.ok for result in results]
@@ -465,15 +520,23 @@ async def test_a_hunk_of_context_alone_narrows_the_next(tool, tmp_path):
     other = envelope("*** Update File: twins.py\n@@\n def g():\n@@\n-    x = 1\n+    x = 2\n")
     result = await patch(tool, other)
     assert result.error is None
-    assert (tmp_path / "twins.py").read_text() == TWINS[: TWINS.rindex("x = 1")] + "x = 2" + TWINS[TWINS.rindex("x = 1") + 5 :]
+    assert (tmp_path / "twins.py").read_text() == TWINS[: TWINS.rindex("x = 1")] + "x = 2" + TWINS[
+        TWINS.rindex("x = 1") + 5 :
+    ]
 
 
 @pytest.mark.parametrize("style", ["codex", "diff"])
 async def test_only_the_removed_lines_were_given_with_another_indentation(tool, tmp_path, style):
-    """The case is recorded in a session of Codex: the context and the new lines are indented as the file is."""
+    """The case is recorded in a session of Codex:
+    the context and the new lines are indented as the file is.
+    """
     body = "-            return old(1)\n+    return new(1)\n }\n"
     (tmp_path / "a.go").write_text("func f() {\n    return old(1)\n}\n")
-    text = envelope(f"*** Update File: a.go\n@@\n{body}") if style == "codex" else f"--- a/a.go\n+++ b/a.go\n@@ -2,2 +2,2 @@\n{body}"
+    text = (
+        envelope(f"*** Update File: a.go\n@@\n{body}")
+        if style == "codex"
+        else f"--- a/a.go\n+++ b/a.go\n@@ -2,2 +2,2 @@\n{body}"
+    )
     result = await patch(tool, text)
     assert result.error is None, result.error
     assert (tmp_path / "a.go").read_text() == "func f() {\n    return new(1)\n}\n"
@@ -481,7 +544,9 @@ async def test_only_the_removed_lines_were_given_with_another_indentation(tool, 
 
 async def test_no_context_shows_how_the_file_is_indented(tool, tmp_path):
     (tmp_path / "a.go").write_text("func f() {\n    return old(1)\n}\n")
-    result = await patch(tool, envelope("*** Update File: a.go\n@@\n-            return old(1)\n+    return new(1)\n"))
+    result = await patch(
+        tool, envelope("*** Update File: a.go\n@@\n-            return old(1)\n+    return new(1)\n")
+    )
     assert result.error.code == "edit_preparation_failure"
     assert (tmp_path / "a.go").read_text() == "func f() {\n    return old(1)\n}\n"
 

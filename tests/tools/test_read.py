@@ -17,7 +17,9 @@ from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.workspace import Workspace
 from tests.workspace.files.documents import written_document
 
-PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 @pytest.fixture
@@ -43,7 +45,11 @@ async def test_a_long_file_says_how_to_go_on(tmp_path):
     result = await read(ReadTool(Workspace(tmp_path)))
     assert result.llm_content.endswith("\n2000\n[lines 1–2000 of 5312; continue with start=2001]")
     assert result.summary == "lines 1–2000 of 5312"
-    assert (result.return_display.start, result.return_display.total, result.return_display.more) == (1, 5312, "")
+    assert (result.return_display.start, result.return_display.total, result.return_display.more) == (
+        1,
+        5312,
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,9 @@ async def test_ranges(tmp_path, ranges, text, notice, whole):
 
 async def test_an_end_that_is_named_is_not_capped(tmp_path):
     (tmp_path / "f").write_text("x\n" * 9)
-    assert (await read(ReadTool(Workspace(tmp_path), limit=3), start=2, end=8)).data == LinesRead("f", 2, 8, 9)
+    assert (await read(ReadTool(Workspace(tmp_path), limit=3), start=2, end=8)).data == LinesRead(
+        "f", 2, 8, 9
+    )
 
 
 async def test_long_lines_are_cut_with_a_note(tmp_path):
@@ -105,7 +113,12 @@ async def test_bytes_that_are_no_text_are_shown_replaced(tool, tmp_path):
         ("three", {"pages": "1"}, ErrorCode.INVALID_TOOL_PARAMS, "not a PDF document"),
         ("three", {"pages": "x"}, ErrorCode.INVALID_TOOL_PARAMS, "is not a page range"),
         ("empty", {"start": 2}, ErrorCode.INVALID_TOOL_PARAMS, "has no lines"),
-        ("film.txt", {}, ErrorCode.READ_CONTENT_FAILURE, "an MP4 video, 12 bytes. Sound and video cannot be read"),
+        (
+            "film.txt",
+            {},
+            ErrorCode.READ_CONTENT_FAILURE,
+            "an MP4 video, 12 bytes. Sound and video cannot be read",
+        ),
         ("song.mp3", {}, ErrorCode.READ_CONTENT_FAILURE, "Sound and video cannot be read"),
         ("cut.png", {}, ErrorCode.READ_CONTENT_FAILURE, "damaged or incomplete"),
         ("broken.pdf", {}, ErrorCode.READ_CONTENT_FAILURE, "cannot be read"),
@@ -190,7 +203,9 @@ async def test_people_see_pictures_of_pages_and_models_do_not(tool, tmp_path):
     assert plain.return_display.pages == ()
     assert [part.keys() for part in drawn.llm_content] == [part.keys() for part in plain.llm_content]
     assert drawn.llm_content[1]["inline_data"]["mime_type"] == "application/pdf"
-    assert display_from_json(display_to_json(drawn.return_display)).pages == ()  # logs do not keep the pictures
+    assert (
+        display_from_json(display_to_json(drawn.return_display)).pages == ()
+    )  # logs do not keep the pictures
 
 
 async def test_pages_of_a_document(tool, tmp_path):
@@ -214,7 +229,14 @@ def notebook(*cells):
 
 
 def code(cell_id, source, *outputs):
-    return {"cell_type": "code", "id": cell_id, "metadata": {}, "execution_count": 1, "source": source, "outputs": list(outputs)}
+    return {
+        "cell_type": "code",
+        "id": cell_id,
+        "metadata": {},
+        "execution_count": 1,
+        "source": source,
+        "outputs": list(outputs),
+    }
 
 
 async def test_a_notebook_is_its_cells(tool, tmp_path):
@@ -222,7 +244,9 @@ async def test_a_notebook_is_its_cells(tool, tmp_path):
     markdown = {"cell_type": "markdown", "id": "m", "metadata": {}, "source": "# Title"}
     (tmp_path / "n.ipynb").write_text(notebook(markdown, code("c", "1 + 1", printed)))
     result = await read(tool, "n.ipynb")
-    assert result.llm_content.startswith("--- cell 1, markdown, id m\n# Title\n\n--- cell 2, code, id c\n1 + 1\n--- output of c\nxxx")
+    assert result.llm_content.startswith(
+        "--- cell 1, markdown, id m\n# Title\n\n--- cell 2, code, id c\n1 + 1\n--- output of c\nxxx"
+    )
     assert "[… 503 characters omitted …]" in result.llm_content
     assert result.llm_content.endswith("xend")
     assert isinstance(result.data, NotebookRead)

@@ -10,12 +10,21 @@ from nbtools.workspace.files.read import _USE_A_PROGRAM
 from nbtools.workspace.read_tracking import ReadExtent
 from nbtools.workspace.workspace import Workspace
 
-PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    files = {"a.py": "a\n", "src/b.py": "b", "src/c.txt": "c\n", "src/deep/d.py": "d\n", "out/e.py": "e\n", "src/[x].py": "x\n"}
+    files = {
+        "a.py": "a\n",
+        "src/b.py": "b",
+        "src/c.txt": "c\n",
+        "src/deep/d.py": "d\n",
+        "out/e.py": "e\n",
+        "src/[x].py": "x\n",
+    }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -26,7 +35,9 @@ def folder(tmp_path):
 
 
 async def read(folder, *paths, tool=None, **params):
-    return await (tool or ReadManyTool(Workspace(folder))).validate_build_and_execute({"paths": paths, **params})
+    return await (tool or ReadManyTool(Workspace(folder))).validate_build_and_execute(
+        {"paths": paths, **params}
+    )
 
 
 async def test_each_file_has_a_head(folder):
@@ -71,7 +82,9 @@ async def test_skipped_files_are_named(folder):
 async def test_a_picture_that_is_named_is_shown(folder, name):
     result = await read(folder, "a.py", name)
     assert result.llm_content[0] == {"text": "--- a.py ---\na\n"}
-    assert result.llm_content[-1] == {"inline_data": {"mime_type": "image/png", "data": base64.b64encode(PIXEL).decode()}}
+    assert result.llm_content[-1] == {
+        "inline_data": {"mime_type": "image/png", "data": base64.b64encode(PIXEL).decode()}
+    }
     assert result.data.files == ("a.py", "src/p.png")
 
 
@@ -84,7 +97,9 @@ async def test_long_files_and_the_end_of_the_room(tmp_path):
     assert "--- b ---\nb000000\n" in result.llm_content
     assert "of 100; continue with start=" in result.llm_content.partition("--- b ---")[2]
     assert result.data.files == ("a", "b")
-    assert result.data.skipped == (Skipped("c", "over the size limit of this call (100 lines); read it separately"),)
+    assert result.data.skipped == (
+        Skipped("c", "over the size limit of this call (100 lines); read it separately"),
+    )
     assert len(result.llm_content) < 1_400
     assert workspace.read_tracker._reads[tmp_path.resolve() / "a"].view is ReadExtent.PARTIAL
 
@@ -92,7 +107,9 @@ async def test_long_files_and_the_end_of_the_room(tmp_path):
 async def test_no_more_files_than_asked_for(folder):
     result = await read(folder, "src/**/*.py", limit=2)
     assert result.data.files == ("src/[x].py", "src/b.py")
-    assert result.data.skipped == (Skipped("1 file more", "over the limit of 2; name fewer files or raise limit"),)
+    assert result.data.skipped == (
+        Skipped("1 file more", "over the limit of 2; name fewer files or raise limit"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,11 @@ async def test_a_preview_changes_nothing_and_asks_nobody(tool, tmp_path):
     (tmp_path / "b").write_text("foo\nbar\n")
     result = await replace(tool, "foo", "baz")
     assert (tmp_path / "a").read_text() == "foo foo\n"
-    assert (result.data.files, result.data.places, result.data.applied) == ((FileCount("a", 2), FileCount("b", 1)), 3, False)
+    assert (result.data.files, result.data.places, result.data.applied) == (
+        (FileCount("a", 2), FileCount("b", 1)),
+        3,
+        False,
+    )
     assert isinstance(result.return_display, FileDiffs)
     assert result.summary == "3 places in 2 files, +2 −2, not applied"
     assert "+baz baz" in result.llm_content
@@ -52,7 +56,11 @@ async def test_applied(tool, tmp_path):
     assert details.title == "Replace 3 places in 2 files?"
     assert (details.file_name, [diff.file_name for diff in details.others]) == ("a", ["b"])
     result = await invocation.execute()
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "baz baz\n", "b": "baz\nbar\n", "c": "bar\n"}
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "a": "baz baz\n",
+        "b": "baz\nbar\n",
+        "c": "bar\n",
+    }
     assert result.data.applied
     assert not tool.workspace.read_tracker.has_changed(tmp_path / "a", b"baz baz\n")
 
@@ -76,7 +84,9 @@ async def test_applied(tool, tmp_path):
         ("a", "b", {}, b"a \xe9 a\n", b"b \xe9 b\n"),
     ],
 )
-async def test_the_replacement_is_inserted_as_documented(tool, tmp_path, pattern, replacement, options, before, after):
+async def test_the_replacement_is_inserted_as_documented(
+    tool, tmp_path, pattern, replacement, options, before, after
+):
     (tmp_path / "f").write_bytes(before)
     result = await replace(tool, pattern, replacement, apply=True, **options)
     assert result.ok, result.error
@@ -100,11 +110,16 @@ def test_it_is_what_ripgrep_makes(lines, pattern, new, tmp_path_factory):
     text = "\n".join(lines) + "\n"
     (folder / "f").write_text(text)
     ended = subprocess.run(
-        [find_rg(), "--no-config", "--passthru", "-N", "--replace", new, pattern, "f"], cwd=folder, capture_output=True, check=False
+        [find_rg(), "--no-config", "--passthru", "-N", "--replace", new, pattern, "f"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
     )
     result = asyncio.run(replace(ReplaceInFilesTool(Workspace(folder)), pattern, new, apply=True))
     after = (folder / "f").read_bytes().decode()
-    if ended.stdout.decode("utf-8", "ignore").encode() == ended.stdout:  # ripgrep cuts characters in two where a match is empty
+    if (
+        ended.stdout.decode("utf-8", "ignore").encode() == ended.stdout
+    ):  # ripgrep cuts characters in two where a match is empty
         assert after == (ended.stdout.decode() if result.ok else text)
     assert result.ok or result.error.code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
 
@@ -230,7 +245,9 @@ async def test_unreadable_characters_are_reported(tool, tmp_path):
     (tmp_path / "a").write_bytes(b"\xff\xfe" + "\ud800foo\n".encode("utf-16-le", "surrogatepass"))
     result = await replace(tool, "foo", "bar", apply=True)
     assert result.error.code == "conflict"
-    assert result.error.message.startswith("a has changed since the search, or has undecodable characters. Nothing was replaced.")
+    assert result.error.message.startswith(
+        "a has changed since the search, or has undecodable characters. Nothing was replaced."
+    )
 
 
 @pytest.mark.parametrize(("replacement", "advice"), [(r"<\1>", "$1"), (r"a\nb", "the character itself")])

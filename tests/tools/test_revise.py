@@ -106,7 +106,10 @@ async def test_three_tries_and_no_more(file):
     model = Scripted(MISSING, MISSING, MISSING)
     result = await revised(file, model)
     assert result.error.code is ErrorCode.EDIT_PREPARATION_FAILURE
-    assert "The model scripted-1 wrote no usable change to f.py in 3 attempts. Last error:" in result.error.message
+    assert (
+        "The model scripted-1 wrote no usable change to f.py in 3 attempts. Last error:"
+        in result.error.message
+    )
     assert file.read_text() == FILE
 
 
@@ -143,10 +146,14 @@ async def test_secrets_are_not_sent_to_the_model(file, redact):
 
 async def test_no_model(file):
     result = await revised(file, None)
-    assert result.error.message.startswith("revise needs a model to write it, and none is set. Set one: agent.model = ")
+    assert result.error.message.startswith(
+        "revise needs a model to write it, and none is set. Set one: agent.model = "
+    )
 
 
-@pytest.mark.parametrize(("path", "content", "words"), [("g.py", None, "There is no file g.py"), ("f.py", b"\0\1\2", "binary")])
+@pytest.mark.parametrize(
+    ("path", "content", "words"), [("g.py", None, "There is no file g.py"), ("f.py", b"\0\1\2", "binary")]
+)
 async def test_the_model_is_not_called_in_vain(file, path, content, words):
     model = Scripted()
     if content:
@@ -165,20 +172,29 @@ async def test_a_model_that_never_answers(file):
 
     workspace = Workspace(file.parent)
     workspace.model = Silent()
-    result = await ReviseTool(workspace, seconds=0.01).validate_build_and_execute({"path": "f.py", "description": "x"})
+    result = await ReviseTool(workspace, seconds=0.01).validate_build_and_execute(
+        {"path": "f.py", "description": "x"}
+    )
     assert result.error.code is ErrorCode.TIMEOUT
     await workspace.close()
 
 
 async def test_in_voids_words_by_a_model_of_pydantic_ai(file):
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        asked = [part.content for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+        asked = [
+            part.content
+            for message in messages
+            if isinstance(message, ModelRequest)
+            for part in message.parts
+        ]
         assert isinstance(messages[-1].parts[0], UserPromptPart)
         return ModelResponse([TextPart(GOOD if "is not in it" in str(asked[-1]) else MISSING)])
 
     async with Session(file.parent, policy=YOLO, dialect="void") as session:
         session.model = model_named(FunctionModel(answer, model_name="blocks-1"))
-        result = await session.call("create_search_replace_blocks", {"uri": str(file), "description": "Make two three."})
+        result = await session.call(
+            "create_search_replace_blocks", {"uri": str(file), "description": "Make two three."}
+        )
         assert "create_search_replace_blocks" in session.tools.names()
     assert file.read_text() == "one = 1\ntwo = 3\n"
     assert result.llm_content == (

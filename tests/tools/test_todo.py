@@ -23,10 +23,19 @@ async def todo(tool, *items, **more):
 
 async def test_a_list_and_what_changes_in_it(tool):
     first = await todo(tool, ("plan", "in_progress"), ("build", "pending"), ("sell", "pending"))
-    assert first.llm_content == ("Added: plan; build; sell.\n3 items: 2 pending, 1 in progress.\n1. [>] plan\n2. [ ] build\n3. [ ] sell")
-    assert first.return_display == TodoList((TodoItem("plan", "in_progress"), TodoItem("build"), TodoItem("sell")))
+    assert first.llm_content == (
+        "Added: plan; build; sell.\n3 items: 2 pending, 1 in progress.\n1. [>] plan\n2. [ ] build\n3. [ ] sell"
+    )
+    assert first.return_display == TodoList(
+        (TodoItem("plan", "in_progress"), TodoItem("build"), TodoItem("sell"))
+    )
     second = await todo(tool, ("plan", "completed"), ("build", "in_progress"), ("test", "blocked"))
-    assert second.llm_content.splitlines()[:4] == ["Completed: plan.", "Started: build.", "Added: test.", "Removed: sell."]
+    assert second.llm_content.splitlines()[:4] == [
+        "Completed: plan.",
+        "Started: build.",
+        "Added: test.",
+        "Removed: sell.",
+    ]
     assert second.summary == "1 of 3 done"
     assert second.data.before == first.data.after
     assert [item.status for item in second.data.after] == ["completed", "in_progress", "blocked"]
@@ -70,7 +79,10 @@ async def test_an_invalid_list_changes_nothing(tool, items, words):
     assert tool.items == (TodoItem("kept"),)
 
 
-ITEMS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["pending", "completed", "cancelled", "blocked"])), max_size=6)
+ITEMS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from(["pending", "completed", "cancelled", "blocked"])),
+    max_size=6,
+)
 
 
 @given(ITEMS, ITEMS)

@@ -12,7 +12,13 @@ from nbtools import ErrorCode, FileDiff, Policy, Session
 from nbtools.core.result_data import UndoData
 from nbtools.core.settings import Settings
 from nbtools.testing import temporary_workspace
-from nbtools.workspace.notebooks.open_notebooks import CellChange, NoOpenNotebooks, OpenCell, OpenNotebook, ReplaceCell
+from nbtools.workspace.notebooks.open_notebooks import (
+    CellChange,
+    NoOpenNotebooks,
+    OpenCell,
+    OpenNotebook,
+    ReplaceCell,
+)
 
 FILES = {
     "a.py": "one\ntwo\nthree\nfour\nfive\nsix\n",
@@ -38,7 +44,9 @@ def tree(root: Path) -> dict[str, tuple[object, int]]:
 def test_a_session_without_await_lists_and_undoes_changes() -> None:
     with temporary_workspace(FILES) as root, Session(root, policy=YOLO).sync() as session:
         assert session.call("write", {"path": "new.txt", "content": "new\n"}, id="w").ok
-        assert [(change.id, change.files, change.undone) for change in session.changes] == [("w", ("new.txt",), False)]
+        assert [(change.id, change.files, change.undone) for change in session.changes] == [
+            ("w", ("new.txt",), False)
+        ]
         assert session.undo().ok
         assert not (root / "new.txt").exists()
         assert [change.undone for change in session.changes if change.id == "w"] == [True]
@@ -69,7 +77,10 @@ CALLS = {
     "create": ("write", {"path": "new/deep/f.txt", "content": "new\n"}),
     "make a folder": ("write", {"path": "new/folder/", "content": ""}),
     "patch": ("patch", {"patch": PATCH}),
-    "replace": ("replace_in_files", {"pattern": "[xy]", "replacement": "Z", "glob": "*.{py,txt}", "apply": True}),
+    "replace": (
+        "replace_in_files",
+        {"pattern": "[xy]", "replacement": "Z", "glob": "*.{py,txt}", "apply": True},
+    ),
     "delete a file": ("delete", {"path": "b.txt"}),
     "delete a folder": ("delete", {"path": "dir", "recursive": True}),
     "delete a link": ("delete", {"path": "link"}),
@@ -129,7 +140,12 @@ async def test_a_later_session_undoes_what_an_earlier_one_did() -> None:
             await first.call(*CALLS["patch"], id="first-patch")
         async with Session(root, policy=YOLO) as second:
             (change,) = second.changes
-            assert (change.id, change.tool, change.undone, change.of_this_session) == ("first-patch", "patch", False, False)
+            assert (change.id, change.tool, change.undone, change.of_this_session) == (
+                "first-patch",
+                "patch",
+                False,
+                False,
+            )
             assert set(change.files) == {"a.py", "b.txt", "new/c.txt", "dir/x", "moved/x"}
             undone = await second.undo()
             assert undone.ok, undone.error
@@ -172,9 +188,12 @@ async def test_a_change_in_the_same_lines_is_never_overwritten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("merge", "expected"), [("keep", "one\nzwei\nthree\nfour\nfive\nSIX\n"), ("take_back", "one\ntwo\nthree\nfour\nfive\nSIX\n")]
+    ("merge", "expected"),
+    [("keep", "one\nzwei\nthree\nfour\nfive\nSIX\n"), ("take_back", "one\ntwo\nthree\nfour\nfive\nSIX\n")],
 )
-async def test_the_person_decides_whether_lines_changed_twice_are_undone(merge: Literal["keep", "take_back"], expected: str) -> None:
+async def test_the_person_decides_whether_lines_changed_twice_are_undone(
+    merge: Literal["keep", "take_back"], expected: str
+) -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
             await session.call(*CALLS["edit"], id="edit-1")
@@ -276,7 +295,9 @@ async def test_deny_rules_and_mode_plan_apply_without_approval() -> None:
             assert (await session.undo()).ok
 
 
-async def test_without_a_journal_nothing_is_stored_and_a_message_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_without_a_journal_nothing_is_stored_and_a_message_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO, settings=Settings(journal=False)) as session:

@@ -39,7 +39,11 @@ async def test_a_change_by_a_command_is_undone_and_redone(what: str) -> None:
             assert tree(root) == before
             again = await session.undo(session.history[-1].request.id)
             assert again.ok, again.error
-            assert tree(root) == {path: what for path, what in after.items() if what[0] is not None or path in before or _full(after, path)}
+            assert tree(root) == {
+                path: what
+                for path, what in after.items()
+                if what[0] is not None or path in before or _full(after, path)
+            }
 
 
 def _full(state: dict[str, tuple[object, int]], folder: str) -> bool:
@@ -53,7 +57,11 @@ async def test_each_command_has_its_own_changes() -> None:
             await session.call("write", {"path": "two", "content": "2\n"}, id="w")
             (root / "mine").write_text("a person's\n")
             await session.call("shell", {"command": "echo 3 > three; cat mine"}, id="c3")
-            assert {change.id: change.files for change in session.changes} == {"c1": ("one",), "w": ("two",), "c3": ("three",)}
+            assert {change.id: change.files for change in session.changes} == {
+                "c1": ("one",),
+                "w": ("two",),
+                "c3": ("three",),
+            }
             assert (await session.undo("c1")).ok
             assert not (root / "one").exists()
             assert (root / "mine").exists()
@@ -70,7 +78,9 @@ async def test_a_command_that_changes_nothing_leaves_no_entry() -> None:
 async def test_files_ignored_by_git_are_neither_stored_nor_changed() -> None:
     with temporary_workspace({**FILES, ".gitignore": "*.log\n", "old.log": "old\n"}) as root:
         async with Session(root, policy=YOLO) as session:
-            await session.call("shell", {"command": "echo new > old.log; echo x > new.log; echo '#' > .gitignore"})
+            await session.call(
+                "shell", {"command": "echo new > old.log; echo x > new.log; echo '#' > .gitignore"}
+            )
             (change,) = session.changes
             assert change.files == (".gitignore",)
             assert (await session.undo()).ok
@@ -91,7 +101,9 @@ async def test_a_command_in_a_large_workspace_says_that_it_cannot_be_undone() ->
                 result = await session.call("shell", {"command": "echo x > b.txt"})
                 assert result.ok
                 assert f"its changes cannot be undone: {why}" in str(result.llm_content)
-                assert "cannot be undone" not in str((await session.call("shell", {"command": "ls"})).llm_content)
+                assert "cannot be undone" not in str(
+                    (await session.call("shell", {"command": "ls"})).llm_content
+                )
                 assert session.changes == ()
 
 
@@ -115,7 +127,9 @@ async def test_a_command_that_cannot_be_started_in_the_background_leaves_no_entr
             assert before.ok
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("LONG", "x" * 3_000_000)  # more than the system starts a program with
-                failed = await session.call("shell", {"command": "echo y > b.txt", "background": True}, id="bg")
+                failed = await session.call(
+                    "shell", {"command": "echo y > b.txt", "background": True}, id="bg"
+                )
             assert failed.error is not None
             assert session.workspace.journal.running_commands() == ()
             assert "bg" not in {change.id for change in session.changes}
@@ -125,7 +139,9 @@ async def test_a_background_commands_changes_are_recorded_when_it_ends_or_is_und
     with temporary_workspace(FILES) as root:
         before = tree(root)
         async with Session(root, policy=YOLO) as session:
-            started = await session.call("shell", {"command": "echo x > b.txt; echo ready; sleep 60", "background": True}, id="bg")
+            started = await session.call(
+                "shell", {"command": "echo x > b.txt; echo ready; sleep 60", "background": True}, id="bg"
+            )
             assert started.ok, started.error
             await session.call("shell_output", {"id": "1", "wait": 5})
             undone = await session.undo("bg")
@@ -157,7 +173,11 @@ asyncio.run(main())
         await session.call("shell", {"command": "echo more > c.txt"}, id="more")
         undone = await session.undo("killed")
         assert undone.ok, undone.error
-        assert {path: what for path, (what, _) in tree(tmp_path).items()} == {"a.txt": b"a\n", "b.txt": b"b\n", "c.txt": b"more\n"}
+        assert {path: what for path, (what, _) in tree(tmp_path).items()} == {
+            "a.txt": b"a\n",
+            "b.txt": b"b\n",
+            "c.txt": b"more\n",
+        }
 
 
 async def test_an_edit_while_a_command_runs_stays_the_edits() -> None:
@@ -165,7 +185,9 @@ async def test_an_edit_while_a_command_runs_stays_the_edits() -> None:
         async with Session(root, policy=YOLO) as session:
             await session.call("shell", {"command": "echo ready; sleep 60", "background": True}, id="bg")
             await session.call("edit", {"path": "a.py", "old": "two", "new": "TWO"}, id="edit")
-            assert {change.id: change.files for change in session.changes if change.files} == {"edit": ("a.py",)}
+            assert {change.id: change.files for change in session.changes if change.files} == {
+                "edit": ("a.py",)
+            }
             nothing = await session.undo("bg")
             assert nothing.error is not None
             assert nothing.error.code in (ErrorCode.INVALID_TOOL_PARAMS, ErrorCode.EDIT_NO_CHANGE)

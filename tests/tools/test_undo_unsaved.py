@@ -64,7 +64,9 @@ async def _undone(command: str, outside: Path) -> UndoData:
 
 
 @pytest.mark.parametrize("command", ALL_SAVED)
-async def test_undo_adds_no_note_when_all_files_of_the_command_were_saved(command: str, outside: Path) -> None:
+async def test_undo_adds_no_note_when_all_files_of_the_command_were_saved(
+    command: str, outside: Path
+) -> None:
     assert (await _undone(command, outside)).unsaved == ""
 
 
@@ -73,9 +75,15 @@ async def test_undo_notes_that_any_other_command_may_have_changed_more(command: 
     assert (await _undone(command, outside)).unsaved
 
 
-@pytest.mark.parametrize("command", ["echo x > {outside}/f", "echo x > build.log", "mkdir empty", "true && ./run"])
-async def test_undo_does_not_claim_that_an_unsaved_command_changed_nothing(command: str, outside: Path) -> None:
-    with temporary_workspace({**FILES, ".gitignore": "*.log\n", "build.log": "old\n", "run": "echo x > build.log\n"}) as root:
+@pytest.mark.parametrize(
+    "command", ["echo x > {outside}/f", "echo x > build.log", "mkdir empty", "true && ./run"]
+)
+async def test_undo_does_not_claim_that_an_unsaved_command_changed_nothing(
+    command: str, outside: Path
+) -> None:
+    with temporary_workspace(
+        {**FILES, ".gitignore": "*.log\n", "build.log": "old\n", "run": "echo x > build.log\n"}
+    ) as root:
         (root / "run").chmod(0o755)
         async with Session(root, policy=YOLO) as session:
             await session.call("shell", {"command": command.format(outside=outside)}, id="cmd")
@@ -105,7 +113,9 @@ async def test_a_command_in_a_large_workspace_may_have_changed_more() -> None:
 async def test_undo_notes_that_the_command_is_still_writing() -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
-            command = "echo x > b.txt; echo ready; while test ! -e stop; do sleep 0.05; done; echo later > b.txt"
+            command = (
+                "echo x > b.txt; echo ready; while test ! -e stop; do sleep 0.05; done; echo later > b.txt"
+            )
             await session.call("shell", {"command": command, "background": True}, id="bg")
             await session.call("shell_output", {"id": "1", "wait": 5})
             undone = await session.undo("bg")
@@ -122,7 +132,11 @@ async def test_undo_notes_that_the_command_is_still_writing() -> None:
 async def test_an_interrupted_command_may_have_changed_more(outside: Path) -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, policy=YOLO) as session:
-            await session.call("shell", {"command": f"echo x > b.txt; {outside}/none; echo ready; sleep 60", "background": True}, id="bg")
+            await session.call(
+                "shell",
+                {"command": f"echo x > b.txt; {outside}/none; echo ready; sleep 60", "background": True},
+                id="bg",
+            )
             await session.call("shell_output", {"id": "1", "wait": 5})
             async with Session(root, policy=YOLO) as other:
                 await other.call("shell", {"command": "echo y > a.py"}, id="other")
@@ -134,5 +148,14 @@ def test_only_known_writes_are_listed(tmp_path: Path) -> None:
     assert written_paths("cat a | sort", tmp_path, tmp_path) == ()
     assert written_paths("echo x > a 2>/dev/null", tmp_path, tmp_path) == (tmp_path / "a",)
     assert written_paths("tee a", tmp_path / "sub", tmp_path) == (tmp_path / "sub/a",)
-    for unknown in ("make", "xargs tee", "tee $F", "env A=1 tee a", "git commit -m x", "?", "echo 'x", "timeout 5 tee a"):
+    for unknown in (
+        "make",
+        "xargs tee",
+        "tee $F",
+        "env A=1 tee a",
+        "git commit -m x",
+        "?",
+        "echo 'x",
+        "timeout 5 tee a",
+    ):
         assert written_paths(unknown, tmp_path, tmp_path) is None

@@ -61,7 +61,10 @@ async def test_the_same_content_is_a_success_that_touches_nothing(tool, tmp_path
 
 @settings(max_examples=examples(100), deadline=None)
 @given(
-    lines=st.lists(st.tuples(st.sampled_from([b"a", b"b", b"caf\xe9", b""]), st.sampled_from([b"\n", b"\r\n"])), max_size=8),
+    lines=st.lists(
+        st.tuples(st.sampled_from([b"a", b"b", b"caf\xe9", b""]), st.sampled_from([b"\n", b"\r\n"])),
+        max_size=8,
+    ),
     place=st.integers(0, 8),
 )
 def test_lines_that_stay_the_same_stay_byte_for_byte(lines, place, tmp_path_factory):
@@ -120,7 +123,12 @@ def test_rules_know_a_file_by_its_link_too(tool, tmp_path):
 async def test_the_question_shows_the_change(tool, tmp_path):
     (tmp_path / "f").write_text("a\n")
     details = await tool.build({"path": "f", "content": "b\n"}).should_confirm_execute()
-    assert (details.title, details.file_name, details.original_content, details.new_content) == ("Overwrite f?", "f", "a\n", "b\n")
+    assert (details.title, details.file_name, details.original_content, details.new_content) == (
+        "Overwrite f?",
+        "f",
+        "a\n",
+        "b\n",
+    )
     assert details.file_diff == "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"
     assert details.diff_stat == DiffStat(1, 1, 1, 1)
     assert (await tool.build({"path": "new", "content": ""}).should_confirm_execute()).title == "Create new?"
@@ -178,7 +186,9 @@ async def test_new_takes_nothing_s_place(tool, tmp_path):
     (tmp_path / "f").write_text("a\n")
     (tmp_path / "binary").write_bytes(b"\0")
     for name in ("f", "binary"):
-        assert (await write(tool, name, "b", new=True)).error.code is ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE
+        assert (
+            await write(tool, name, "b", new=True)
+        ).error.code is ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE
     assert (await write(tool, "g", "b", new=True)).ok
     assert (tmp_path / "f").read_text() == "a\n"
 
@@ -186,7 +196,11 @@ async def test_new_takes_nothing_s_place(tool, tmp_path):
 async def test_folders(tool, tmp_path):
     result = await write(tool, "a/b/", "")
     assert (tmp_path / "a" / "b").is_dir()
-    assert (result.llm_content, result.data.created, result.data.folders) == ("Created the folder a/b/.", True, ("a", "a/b"))
+    assert (result.llm_content, result.data.created, result.data.folders) == (
+        "Created the folder a/b/.",
+        True,
+        ("a", "a/b"),
+    )
     again = await write(tool, "a/b/", "")
     assert (again.ok, again.data.created, again.summary) == (True, False, "nothing changed")
     assert (await write(tool, "a/b/", "", new=True)).error.code is ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE
@@ -199,7 +213,9 @@ async def test_folders(tool, tmp_path):
     assert invocation.target() == PathTarget(("c",))
 
 
-@pytest.mark.parametrize("line", ["// rest of code ...", "# ... existing code ...", "<!-- ... rest of file ... -->", "% ..."])
+@pytest.mark.parametrize(
+    "line", ["// rest of code ...", "# ... existing code ...", "<!-- ... rest of file ... -->", "% ..."]
+)
 async def test_a_placeholder_takes_no_text_s_place(tool, tmp_path, line):
     (tmp_path / "f").write_text("a\nb\n")
     result = await write(tool, "f", f"a\n  {line}\n")

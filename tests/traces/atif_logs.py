@@ -21,7 +21,12 @@ class Called:
 def write(path: Path, *steps: str | Called, session: str = "one", agent: str = "maker") -> Path:
     """A log: a text is what the agent says, a call is a step of its own."""
     made = [_step(number, step) for number, step in enumerate(steps, 1)]
-    document = {"schema_version": "ATIF-v1.8", "session_id": session, "agent": {"name": agent, "version": "1"}, "steps": made}
+    document = {
+        "schema_version": "ATIF-v1.8",
+        "session_id": session,
+        "agent": {"name": agent, "version": "1"},
+        "steps": made,
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document))
     return path
@@ -30,7 +35,10 @@ def write(path: Path, *steps: str | Called, session: str = "one", agent: str = "
 def many(calls: int, size: int = 200) -> Sequence[str | Called]:
     """Steps with as many calls, each of whose results is about ``size`` characters."""
     words = "alpha beta gamma delta " * (size // 23 + 1)
-    return [Called("Bash", {"command": f"run number{n} --fast"}, f"{words[:size]} result{n}") for n in range(calls)]
+    return [
+        Called("Bash", {"command": f"run number{n} --fast"}, f"{words[:size]} result{n}")
+        for n in range(calls)
+    ]
 
 
 def _step(number: int, step: str | Called) -> dict[str, Any]:

@@ -74,6 +74,20 @@ def test_the_reader_that_it_shows_reads(tmp_path: Path) -> None:
     )
     (tmp_path / "my_package.py").write_text(code)
     (tmp_path / "log").write_text(f"{line}\nno JSON\n{line.replace('false', 'true')}\n")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
-    printed = subprocess.run([sys.executable, "-c", READ, tmp_path / "log"], env=environment, capture_output=True, text=True, check=True)
-    assert printed.stdout.splitlines() == ["run make ok done", "run make error done", "line 2", "2 calls, 2 found"]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+    }
+    printed = subprocess.run(
+        [sys.executable, "-c", READ, tmp_path / "log"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert printed.stdout.splitlines() == [
+        "run make ok done",
+        "run make error done",
+        "line 2",
+        "2 calls, 2 found",
+    ]

@@ -30,8 +30,24 @@ _STEP = {
     "extra",
 }
 _OF_AGENTS = ("model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics")
-_ROOT = {"schema_version", "session_id", "trajectory_id", "agent", "steps", "notes", "final_metrics", "extra", "subagent_trajectories"}
-_METRICS = {"total_prompt_tokens", "total_completion_tokens", "total_cached_tokens", "total_cost_usd", "total_steps"}
+_ROOT = {
+    "schema_version",
+    "session_id",
+    "trajectory_id",
+    "agent",
+    "steps",
+    "notes",
+    "final_metrics",
+    "extra",
+    "subagent_trajectories",
+}
+_METRICS = {
+    "total_prompt_tokens",
+    "total_completion_tokens",
+    "total_cached_tokens",
+    "total_cost_usd",
+    "total_steps",
+}
 
 
 def check(document: dict[str, Any]) -> None:
@@ -108,9 +124,18 @@ def same(before: traces.Trace, after: traces.Trace, sessions: set[str]) -> None:
             assert restored.result == detail.result
             assert restored.display == detail.display
     for session in sessions:
-        changed = [(change.path, change.kind, change.added) for change in before.file_changes if change.session == session]
+        changed = [
+            (change.path, change.kind, change.added)
+            for change in before.file_changes
+            if change.session == session
+        ]
         assert sorted(changed, key=str) == sorted(
-            ((change.path, change.kind, change.added) for change in after.file_changes if change.session == session), key=str
+            (
+                (change.path, change.kind, change.added)
+                for change in after.file_changes
+                if change.session == session
+            ),
+            key=str,
         )
 
 
@@ -121,7 +146,10 @@ def test_any_log_goes_there_and_back(log: str, tmp_path: Path) -> None:
         path = write_atif(trace, tmp_path / "out.json", session=session.id)
         document = json.loads(path.read_text())
         check(document)
-        sessions = {document["session_id"], *(one["session_id"] for one in document.get("subagent_trajectories", []))}
+        sessions = {
+            document["session_id"],
+            *(one["session_id"] for one in document.get("subagent_trajectories", [])),
+        }
         same(trace, traces.load(path), sessions)
 
 
@@ -133,7 +161,9 @@ def root() -> Iterator[Path]:
 
 async def test_a_session_of_ours_goes_there_and_back(root: Path, tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "log.jsonl", workspace=root)
-    async with Session(root, policy=Policy(mode="yolo", deny=["shell(rm *)"]), observers=[recorder]) as session:
+    async with Session(
+        root, policy=Policy(mode="yolo", deny=["shell(rm *)"]), observers=[recorder]
+    ) as session:
         await session.call("read", {"path": "a.py"})
         await session.call("edit", {"path": "a.py", "old": "1", "new": "2"})
         await session.call("shell", {"command": "exit 4"})
@@ -161,17 +191,27 @@ def test_one_session_has_to_be_chosen(tmp_path: Path) -> None:
     trace = traces.load_many(str(tmp_path / "*.json"))
     with pytest.raises(TraceError, match="There are: a, b"):
         write_atif(trace, tmp_path / "out.json")
-    assert json.loads(write_atif(trace, tmp_path / "out.json", session="b").read_text())["steps"][0]["message"] == "b"
+    assert (
+        json.loads(write_atif(trace, tmp_path / "out.json", session="b").read_text())["steps"][0]["message"]
+        == "b"
+    )
     with pytest.raises(TraceError):
         write_atif(trace, tmp_path / "out.json", session="c")
 
 
 @pytest.mark.parametrize(
-    "steps", ['[1, null, "x"]', '[{"tool_calls":[{"name":5}],"observation":[],"metrics":7}]', '[{"message":{"a":1},"extra":[]}]']
+    "steps",
+    [
+        '[1, null, "x"]',
+        '[{"tool_calls":[{"name":5}],"observation":[],"metrics":7}]',
+        '[{"message":{"a":1},"extra":[]}]',
+    ],
 )
 def test_steps_of_another_shape_stop_no_reader(steps: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.json"
-    path.write_text(f'{{"schema_version":"ATIF-v1.8","session_id":4,"agent":null,"steps":{steps},"final_metrics":[]}}')
+    path.write_text(
+        f'{{"schema_version":"ATIF-v1.8","session_id":4,"agent":null,"steps":{steps},"final_metrics":[]}}'
+    )
     trace = traces.load(path)
     assert trace.sessions[0].id == "4"
     for call in trace.calls:

@@ -43,7 +43,15 @@ async def test_a_session_of_ours_is_one_of_claude_code(root: Path, tmp_path: Pat
     assert trace.readings[0].format.name == "claude-code"
     assert not trace.problems
     facts = trace.facts()
-    assert facts["by_name"] == {"Bash": 1, "Edit": 1, "Grep": 1, "Read": 2, "TodoWrite": 1, "Write": 1, "delete": 1}
+    assert facts["by_name"] == {
+        "Bash": 1,
+        "Edit": 1,
+        "Grep": 1,
+        "Read": 2,
+        "TodoWrite": 1,
+        "Write": 1,
+        "delete": 1,
+    }
     assert (facts["answered"], facts["tool_errors"], facts["file_edits"]) == (8, 2, 2)
     assert facts["edited_paths"] == sorted((str(root / "a.py"), str(root / "new.txt")))
     read, edit, write, grep, bash, todo, nowhere, _ = trace.calls
@@ -57,7 +65,11 @@ async def test_a_session_of_ours_is_one_of_claude_code(root: Path, tmp_path: Pat
     assert isinstance(grep.detail.display, Matches)
     assert [match.text for match in grep.detail.display.matches] == ["two = 2"]
     assert isinstance(bash.detail.display, CommandOutput)
-    assert (bash.detail.display.text.strip(), bash.exit_code, bash.detail.args["timeout"]) == ("out", 4, 9_000)
+    assert (bash.detail.display.text.strip(), bash.exit_code, bash.detail.args["timeout"]) == (
+        "out",
+        4,
+        9_000,
+    )
     assert isinstance(todo.detail.display, TodoList)
     assert (nowhere.status, trace.sessions[0].cwd) == ("error", str(root))
 
@@ -65,7 +77,10 @@ async def test_a_session_of_ours_is_one_of_claude_code(root: Path, tmp_path: Pat
 def check_layout(path: Path) -> None:
     """A chain of records with ids of their own; each result follows its call."""
     records = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [record["parentUuid"] for record in records] == [None, *(record["uuid"] for record in records[:-1])]
+    assert [record["parentUuid"] for record in records] == [
+        None,
+        *(record["uuid"] for record in records[:-1]),
+    ]
     assert len({record["uuid"] for record in records}) == len(records)
     assert len({record["sessionId"] for record in records}) <= 1
     asked: list[str] = []
@@ -134,12 +149,27 @@ def test_sub_agents_are_files_beside_it(tmp_path: Path) -> None:
         "extra": {"nbtools": {"parent": "main", "parent_call": "2.0"}},
     }
     call = {"tool_call_id": "c1", "function_name": "Task", "arguments": {"prompt": "look"}}
-    result = {"source_call_id": "c1", "content": "seen", "subagent_trajectory_ref": [{"trajectory_id": "child"}]}
+    result = {
+        "source_call_id": "c1",
+        "content": "seen",
+        "subagent_trajectory_ref": [{"trajectory_id": "child"}],
+    }
     steps = [
         {"step_id": 1, "source": "user", "message": "go", "timestamp": "2026-01-01T00:00:00Z"},
-        {"step_id": 2, "source": "agent", "message": "on it", "tool_calls": [call], "observation": {"results": [result]}},
+        {
+            "step_id": 2,
+            "source": "agent",
+            "message": "on it",
+            "tool_calls": [call],
+            "observation": {"results": [result]},
+        },
     ]
-    document = {"schema_version": "ATIF-v1.8", "session_id": "main", "agent": {"name": "x", "version": "1"}, "steps": steps}
+    document = {
+        "schema_version": "ATIF-v1.8",
+        "session_id": "main",
+        "agent": {"name": "x", "version": "1"},
+        "steps": steps,
+    }
     (tmp_path / "in.json").write_text(json.dumps({**document, "subagent_trajectories": [sub]}))
     before = traces.load(tmp_path / "in.json")
     assert [(one.id, one.parent) for one in before.sessions] == [("main", ""), ("child", "main")]

@@ -29,17 +29,35 @@ print(facts["format"], facts["tool_calls"], facts["tool_errors"], facts["malform
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target, source = tmp_path_factory.mktemp("target"), tmp_path_factory.mktemp("source") / "example"
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__"))
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(target)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "--target",
+        str(target),
+    ]
     subprocess.run([*pip, str(source)], check=True, capture_output=True, text=True, timeout=100)
     return target
 
 
 def run(code: str, *folders: Path) -> str:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*folders, Path(nbtools.__file__).parents[1])))}
-    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60, check=True).stdout
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, (*folders, Path(nbtools.__file__).parents[1]))),
+    }
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
 
 
-def test_the_log_of_another_agent_is_read_by_the_package_that_knows_it(installed: Path, tmp_path: Path) -> None:
+def test_the_log_of_another_agent_is_read_by_the_package_that_knows_it(
+    installed: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "walk.txt"
     path.write_text(LOG)
     told = run(READ.format(path=str(path)), installed).splitlines()

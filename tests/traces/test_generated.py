@@ -37,7 +37,9 @@ def call(number: int, parent: bytes, output: bytes = b"done") -> tuple[bytes, by
     asked = b'{"id":"m%d","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Bash","input":{"command":"ls"}}]}'
     answered = b'{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}'
     here = b"a%d" % number
-    return record(b"assistant", here, parent, asked % (number, number)), record(b"user", b"r%d" % number, here, answered % (number, output))
+    return record(b"assistant", here, parent, asked % (number, number)), record(
+        b"user", b"r%d" % number, here, answered % (number, output)
+    )
 
 
 def chain(output: bytes = b"done") -> Iterator[bytes]:
@@ -120,7 +122,11 @@ def test_a_thousand_rewinds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("parents", ["themselves", "each other", "the next"])
 def test_parents_in_cycles(tmp_path: Path, parents: str) -> None:
     count = 20_000
-    follows = {"themselves": lambda n: n, "each other": lambda n: n ^ 1, "the next": lambda n: (n + 1) % count}[parents]
+    follows = {
+        "themselves": lambda n: n,
+        "each other": lambda n: n ^ 1,
+        "the next": lambda n: (n + 1) % count,
+    }[parents]
     lines = (prompt(b"u%d" % n, b"u%d" % follows(n)) for n in range(count))
     assert len(traces.load(write(tmp_path / "cycles.jsonl", lines)).events) == count
 
@@ -131,7 +137,10 @@ def test_sub_agents_ten_deep_and_ten_wide(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for level in range(10):
         deeper = [
-            line for n in range(10) if level < 9 for line in _agent_call(f"n{level + 1}" if n == 0 else f"w{level}-{n}", b"p", str(n))
+            line
+            for n in range(10)
+            if level < 9
+            for line in _agent_call(f"n{level + 1}" if n == 0 else f"w{level}-{n}", b"p", str(n))
         ]
         write(folder / f"agent-n{level}.jsonl", [prompt(b"p", b""), *deeper])
         for n in range(1, 10):
@@ -149,13 +158,22 @@ def test_sub_agents_ten_deep_and_ten_wide(tmp_path: Path) -> None:
 def _agent_call(child: str, parent: bytes, place: str = "0") -> Iterator[bytes]:
     name = f"{child}{place}"
     block = {"type": "tool_use", "id": f"t{name}", "name": "Agent", "input": {"prompt": "…"}}
-    yield record(b"assistant", f"a{name}".encode(), parent, json.dumps({"id": f"m{name}", "content": [block]}).encode())
-    answer = json.dumps({"content": [{"type": "tool_result", "tool_use_id": f"t{name}", "content": "ok"}]}).encode()
+    yield record(
+        b"assistant", f"a{name}".encode(), parent, json.dumps({"id": f"m{name}", "content": [block]}).encode()
+    )
+    answer = json.dumps(
+        {"content": [{"type": "tool_result", "tool_use_id": f"t{name}", "content": "ok"}]}
+    ).encode()
     yield record(b"user", f"r{name}".encode(), f"a{name}".encode(), answer)[:-1] + json.dumps(
         {"toolUseResult": {"agentId": child}}
     ).encode().replace(b"{", b",", 1)
 
 
 def test_a_log_of_which_every_line_is_cut(tmp_path: Path) -> None:
-    rows = traces.stream(write(tmp_path / "cut.jsonl", (line if n == 0 else line[:-9] for n, line in enumerate(islice(chain(), 50_000)))))
+    rows = traces.stream(
+        write(
+            tmp_path / "cut.jsonl",
+            (line if n == 0 else line[:-9] for n, line in enumerate(islice(chain(), 50_000))),
+        )
+    )
     assert sum(type(row) is Problem for row in rows) == 49_999

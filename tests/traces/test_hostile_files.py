@@ -1,4 +1,6 @@
-"""A log and its files may be of somebody else: no name in it leads elsewhere, and nothing in it or beside it stops the reader."""
+"""A log and its files may be of somebody else:
+no name in it leads elsewhere, and nothing in it or beside it stops the reader.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,17 @@ def claude_log(path: Path, session: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     message = {"role": "user", "content": "hi"}
     path.write_text(
-        json.dumps({"type": "user", "uuid": "u", "parentUuid": None, "sessionId": session, "timestamp": AT, "message": message}) + "\n"
+        json.dumps(
+            {
+                "type": "user",
+                "uuid": "u",
+                "parentUuid": None,
+                "sessionId": session,
+                "timestamp": AT,
+                "message": message,
+            }
+        )
+        + "\n"
     )
     return path
 
@@ -36,13 +48,29 @@ def claude_log(path: Path, session: str) -> Path:
 def gemini_log(path: Path, session: str, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     message = {"id": "1", "timestamp": AT, "type": "user", "content": text}
-    path.write_text(json.dumps({"sessionId": session, "projectHash": "p", "startTime": AT, "lastUpdated": AT, "messages": [message]}))
+    path.write_text(
+        json.dumps(
+            {
+                "sessionId": session,
+                "projectHash": "p",
+                "startTime": AT,
+                "lastUpdated": AT,
+                "messages": [message],
+            }
+        )
+    )
     return path
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"])
-@pytest.mark.parametrize("name", ["s/subagents/agent-1.jsonl", "s/subagents/agent-1.meta.json", "agent-1.jsonl", "s.jsonl"])
-def test_a_pipe_or_a_device_beside_a_log_is_not_read(name: str, make: Callable[[Path], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"]
+)
+@pytest.mark.parametrize(
+    "name", ["s/subagents/agent-1.jsonl", "s/subagents/agent-1.meta.json", "agent-1.jsonl", "s.jsonl"]
+)
+def test_a_pipe_or_a_device_beside_a_log_is_not_read(
+    name: str, make: Callable[[Path], None], tmp_path: Path
+) -> None:
     log = claude_log(tmp_path / "s.jsonl", "s")
     claude_log(tmp_path / "s" / "subagents" / "agent-1.jsonl", "s")
     (tmp_path / name).unlink(missing_ok=True)
@@ -84,12 +112,16 @@ def in_seconds(work: Callable[[], object], seconds: float = 30) -> None:
     assert time.process_time() - began < seconds
 
 
-@pytest.mark.parametrize("text", ["<command-name>" + " " * 100_000, "<local-command-caveat>" * 10_000, "<command-name>" * 10_000])
+@pytest.mark.parametrize(
+    "text", ["<command-name>" + " " * 100_000, "<local-command-caveat>" * 10_000, "<command-name>" * 10_000]
+)
 def test_elements_that_do_not_end_are_searched_once(text: str) -> None:
     in_seconds(lambda: typed_text(text))
 
 
-@pytest.mark.parametrize("unit", ["<<<<<<< SEARCH\n", "<<<<<<< SEARCH\n=======\n", "<<<<<<< SEARCH\n=======\n=======\n"])
+@pytest.mark.parametrize(
+    "unit", ["<<<<<<< SEARCH\n", "<<<<<<< SEARCH\n=======\n", "<<<<<<< SEARCH\n=======\n=======\n"]
+)
 def test_blocks_of_an_edit_that_do_not_end_are_searched_once(unit: str) -> None:
     complete = "<<<<<<< SEARCH\n:start_line: 3\n-------\nold\n=======\nnew\n>>>>>>> REPLACE\n"
     edits: list[Edit] = []
@@ -100,7 +132,11 @@ def test_blocks_of_an_edit_that_do_not_end_are_searched_once(unit: str) -> None:
 @pytest.mark.parametrize("head", ["*** Add File: ", "+++ b/"])
 def test_names_of_files_in_a_patch_are_found_in_linear_time(head: str) -> None:
     edits: list[Edit] = []
-    in_seconds(lambda: edits.extend(edits_of("apply_patch", {"input": f"*** Begin Patch\n{head}{' ' * 100_000}x \n+a\n"})))
+    in_seconds(
+        lambda: edits.extend(
+            edits_of("apply_patch", {"input": f"*** Begin Patch\n{head}{' ' * 100_000}x \n+a\n"})
+        )
+    )
     assert [(edit.path.strip(), edit.new) for edit in edits] == ([("x", "a\n")] if "File" in head else [])
 
 
@@ -109,7 +145,10 @@ def test_a_command_is_split_in_linear_time(command: str) -> None:
     in_seconds(lambda: commands_of(command))
 
 
-MINI_SWE_AGENT = [{"role": "assistant", "content": "```bash\nls\n```"}, {"role": "user", "content": "<output>\n" * 60_000}]
+MINI_SWE_AGENT = [
+    {"role": "assistant", "content": "```bash\nls\n```"},
+    {"role": "user", "content": "<output>\n" * 60_000},
+]
 READ = {"status": "completed", "input": {"filePath": "a"}, "output": "<file>\n" * 60_000}
 OPENCODE = {"type": "tool", "callID": "c", "tool": "read", "state": READ}
 
@@ -137,7 +176,9 @@ def test_thoughts_of_cline_that_do_not_end_are_read_in_linear_time(tmp_path: Pat
     log = tmp_path / "api_conversation_history.json"
     thought = f"<thinking>{' ' * 20_000}x"
     messages = [("user", "<task>\nhi\n</task>"), ("assistant", thought)]
-    log.write_text(json.dumps([{"role": role, "content": [{"type": "text", "text": text}]} for role, text in messages]))
+    log.write_text(
+        json.dumps([{"role": role, "content": [{"type": "text", "text": text}]} for role, text in messages])
+    )
     found: list[str] = []
     in_seconds(lambda: found.extend(event.text for event in traces.load(log).events))
     assert found[0] == "hi"

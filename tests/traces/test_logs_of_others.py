@@ -1,4 +1,6 @@
-"""Logs of agents that are not read are refused by name; events of OpenHands are read in all the ways in which they are kept."""
+"""Logs of agents that are not read are refused by name;
+events of OpenHands are read in all the ways in which they are kept.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,12 @@ def as_lines(*records: Any) -> str:
 
 def qwen(number: int, kind: str, **fields: Any) -> dict[str, Any]:
     parent = str(number - 1) if number else None
-    shared = {"sessionId": "s", "timestamp": f"2026-08-01T10:00:0{number}.000Z", "cwd": "/work/shop", "version": "0.9.0"}
+    shared = {
+        "sessionId": "s",
+        "timestamp": f"2026-08-01T10:00:0{number}.000Z",
+        "cwd": "/work/shop",
+        "version": "0.9.0",
+    }
     return {"uuid": str(number), "parentUuid": parent, **shared, "type": kind, **fields}
 
 
@@ -36,8 +43,18 @@ CALL = {"functionCall": {"id": "c1", "name": "run_shell_command", "args": {"comm
 ANSWER = {"functionResponse": {"id": "c1", "name": "run_shell_command", "response": {"output": "1 passed"}}}
 QWEN = (
     qwen(0, "user", message={"role": "user", "parts": [{"text": "Run the tests"}]}),
-    qwen(1, "assistant", model="qwen3-coder-plus", message={"role": "model", "parts": [{"text": "I run them."}, CALL]}),
-    qwen(2, "tool_result", message={"role": "user", "parts": [ANSWER]}, toolCallResult={"callId": "c1", "status": "success"}),
+    qwen(
+        1,
+        "assistant",
+        model="qwen3-coder-plus",
+        message={"role": "model", "parts": [{"text": "I run them."}, CALL]},
+    ),
+    qwen(
+        2,
+        "tool_result",
+        message={"role": "user", "parts": [ANSWER]},
+        toolCallResult={"callId": "c1", "status": "success"},
+    ),
 )
 QWEN_SYSTEM = qwen(0, "system", subtype="ui_telemetry", systemPayload={"uiEvent": {}})
 QWEN_LONG = qwen(0, "user", message={"role": "user", "parts": [{"text": LONG}]})
@@ -52,7 +69,13 @@ QWEN_SESSION = {
             "type": "qwen",
             "content": "I run them.",
             "toolCalls": [
-                {"id": "c1", "name": "run_shell_command", "args": CALL["functionCall"]["args"], "status": "success", "result": [ANSWER]}
+                {
+                    "id": "c1",
+                    "name": "run_shell_command",
+                    "args": CALL["functionCall"]["args"],
+                    "status": "success",
+                    "result": [ANSWER],
+                }
             ],
         },
     ],
@@ -67,14 +90,39 @@ TOOL = {
     "type": "tool",
     "callID": "c1",
     "tool": "bash",
-    "state": {"status": "completed", "input": {"command": "pytest -q"}, "output": "1 passed", "metadata": {"output": "1 passed"}},
+    "state": {
+        "status": "completed",
+        "input": {"command": "pytest -q"},
+        "output": "1 passed",
+        "metadata": {"output": "1 passed"},
+    },
 }
 TEXT = {"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "Run the tests"}
 ASKED = {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1}}
-ANSWERED = {"id": "msg_2", "sessionID": "ses_1", "role": "assistant", "time": {"created": 2}, "cost": 0.01, "modelID": "m"}
-SESSION = {"id": "ses_1", "projectID": "p", "directory": "/work/shop", "title": "Tests", "version": "1.1.0", "time": {"created": 1}}
-EXPORT = {"info": SESSION, "messages": [{"info": ASKED, "parts": [TEXT]}, {"info": ANSWERED, "parts": [TOOL]}]}
-LONG_EXPORT = {**EXPORT, "messages": [{"info": ASKED, "parts": [{**TEXT, "text": LONG}]}, *EXPORT["messages"]]}
+ANSWERED = {
+    "id": "msg_2",
+    "sessionID": "ses_1",
+    "role": "assistant",
+    "time": {"created": 2},
+    "cost": 0.01,
+    "modelID": "m",
+}
+SESSION = {
+    "id": "ses_1",
+    "projectID": "p",
+    "directory": "/work/shop",
+    "title": "Tests",
+    "version": "1.1.0",
+    "time": {"created": 1},
+}
+EXPORT = {
+    "info": SESSION,
+    "messages": [{"info": ASKED, "parts": [TEXT]}, {"info": ANSWERED, "parts": [TOOL]}],
+}
+LONG_EXPORT = {
+    **EXPORT,
+    "messages": [{"info": ASKED, "parts": [{**TEXT, "text": LONG}]}, *EXPORT["messages"]],
+}
 
 KEPT = {
     "qwen": ("qwen-code", as_lines(*QWEN)),
@@ -87,37 +135,84 @@ KEPT = {
     "opencode's long export": ("opencode", json.dumps(LONG_EXPORT, indent=2)),
     "opencode's long export on a line": ("opencode", json.dumps(LONG_EXPORT)),
     "opencode's messages": ("opencode", json.dumps(EXPORT["messages"])),
-    "opencode's output": ("opencode", as_lines({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": TOOL})),
+    "opencode's output": (
+        "opencode",
+        as_lines({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": TOOL}),
+    ),
 }
 REFUSED = {
-    "aider's history": ("Aider", "\n# aider chat started at 2026-01-01 10:00:00\n\n> aider\n\n#### Run the tests\n"),
-    "a transcript of Cursor": ("Cursor", as_lines({"role": "user", "message": {"content": [{"type": "text", "text": "Run"}]}})),
+    "aider's history": (
+        "Aider",
+        "\n# aider chat started at 2026-01-01 10:00:00\n\n> aider\n\n#### Run the tests\n",
+    ),
+    "a transcript of Cursor": (
+        "Cursor",
+        as_lines({"role": "user", "message": {"content": [{"type": "text", "text": "Run"}]}}),
+    ),
     "a result of Claude Code": (
         "Claude Code",
-        json.dumps({"type": "result", "subtype": "success", "num_turns": 3, "result": "Done", "session_id": "s"}),
+        json.dumps(
+            {"type": "result", "subtype": "success", "num_turns": 3, "result": "Done", "session_id": "s"}
+        ),
     ),
-    "messages that Cline displayed": ("Cline", json.dumps([{"ts": 1, "type": "say", "say": "text", "text": "Run"}])),
-    "questions that Cline displayed": ("Cline", json.dumps([{"ts": 1, "type": "ask", "ask": "tool", "text": "{}"}])),
-    "a session of Continue": ("Continue", json.dumps({"sessionId": "s", "title": "t", "workspaceDirectory": "/w", "history": []})),
+    "messages that Cline displayed": (
+        "Cline",
+        json.dumps([{"ts": 1, "type": "say", "say": "text", "text": "Run"}]),
+    ),
+    "questions that Cline displayed": (
+        "Cline",
+        json.dumps([{"ts": 1, "type": "ask", "ask": "tool", "text": "{}"}]),
+    ),
+    "a session of Continue": (
+        "Continue",
+        json.dumps({"sessionId": "s", "title": "t", "workspaceDirectory": "/w", "history": []}),
+    ),
     "a long session of Continue": (
         "Continue",
-        json.dumps({"sessionId": "s", "workspaceDirectory": "/w", "history": [{"message": {"role": "user", "content": LONG}}]}, indent=2),
+        json.dumps(
+            {
+                "sessionId": "s",
+                "workspaceDirectory": "/w",
+                "history": [{"message": {"role": "user", "content": LONG}}],
+            },
+            indent=2,
+        ),
     ),
     "a session of Goose": (
         "Goose",
-        as_lines({"working_dir": "/w", "description": "d", "message_count": 2}, {"role": "user", "content": []}),
+        as_lines(
+            {"working_dir": "/w", "description": "d", "message_count": 2}, {"role": "user", "content": []}
+        ),
     ),
     "a thread of Amp": (
         "Amp",
         json.dumps(
-            {"v": 3, "id": "T-1", "created": 1, "env": {}, "messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}
+            {
+                "v": 3,
+                "id": "T-1",
+                "created": 1,
+                "env": {},
+                "messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
+            }
         ),
     ),
-    "a session of Droid": ("Droid", as_lines({"type": "session_start", "id": "d", "title": "t", "owner": "me"})),
-    "a session of Kimi Code": ("Kimi Code", as_lines({"type": "metadata", "protocol_version": "1.4", "created_at": 1})),
-    "a session of Antigravity": ("Antigravity", as_lines({"step_index": 0, "source": "MODEL", "type": "USER_INPUT", "status": "DONE"})),
+    "a session of Droid": (
+        "Droid",
+        as_lines({"type": "session_start", "id": "d", "title": "t", "owner": "me"}),
+    ),
+    "a session of Kimi Code": (
+        "Kimi Code",
+        as_lines({"type": "metadata", "protocol_version": "1.4", "created_at": 1}),
+    ),
+    "a session of Antigravity": (
+        "Antigravity",
+        as_lines({"step_index": 0, "source": "MODEL", "type": "USER_INPUT", "status": "DONE"}),
+    ),
     "a session of Kiro": ("Kiro", json.dumps({"conversation_id": "c", "history": [], "transcript": []})),
-    "a first session of Copilot CLI": ("Copilot CLI", json.dumps({"sessionId": "s", "chatMessages": [], "timeline": []})),
+    "a first session of Copilot CLI": (
+        "Copilot CLI",
+        json.dumps({"sessionId": "s", "chatMessages": [], "timeline": []}),
+    ),
     "opencode's message": ("opencode", json.dumps(ANSWERED, indent=2)),
     "opencode's part": ("opencode", json.dumps(TOOL, indent=2)),
 }
@@ -195,7 +290,10 @@ def test_other_documents_are_of_no_agent(record: dict[str, Any], tmp_path: Path)
 def test_a_log_of_claude_code_may_speak_of_qwen_code(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     message = {"role": "user", "content": as_lines(*QWEN, QWEN_SESSION)}
-    record = {**qwen(0, "user", message=message), "toolUseResult": {"structuredContent": {"message": {"role": "user", "parts": []}}}}
+    record = {
+        **qwen(0, "user", message=message),
+        "toolUseResult": {"structuredContent": {"message": {"role": "user", "parts": []}}},
+    }
     path.write_text(as_lines(record))
     trace = load(path)
     assert trace.readings[0].format.name == "claude-code"
@@ -206,7 +304,13 @@ def test_a_log_of_claude_code_may_speak_of_qwen_code(tmp_path: Path) -> None:
 
 
 def event(number: int, source: str, kind: str, **fields: Any) -> dict[str, Any]:
-    return {"id": f"e{number}", "timestamp": f"2026-04-02T15:25:4{number}.706887", "source": source, **fields, "kind": kind}
+    return {
+        "id": f"e{number}",
+        "timestamp": f"2026-04-02T15:25:4{number}.706887",
+        "source": source,
+        **fields,
+        "kind": kind,
+    }
 
 
 def text(words: str) -> list[dict[str, str]]:
@@ -238,7 +342,13 @@ STEPS = (
     ),
 )
 OLD_STEPS = (
-    {"id": 0, "timestamp": "2025-04-02T15:25:40", "source": "user", "action": "message", "args": {"content": "Run the tests"}},
+    {
+        "id": 0,
+        "timestamp": "2025-04-02T15:25:40",
+        "source": "user",
+        "action": "message",
+        "args": {"content": "Run the tests"},
+    },
     {
         "id": 1,
         "timestamp": "2025-04-02T15:25:41",
@@ -247,7 +357,15 @@ OLD_STEPS = (
         "args": {"command": "pytest -q"},
         "tool_call_metadata": {"function_name": "execute_bash", "tool_call_id": "c1"},
     },
-    {"id": 2, "timestamp": "2025-04-02T15:25:42", "source": "agent", "cause": 1, "observation": "run", "content": "1 passed", "extras": {}},
+    {
+        "id": 2,
+        "timestamp": "2025-04-02T15:25:42",
+        "source": "agent",
+        "cause": 1,
+        "observation": "run",
+        "content": "1 passed",
+        "extras": {},
+    },
 )
 RUN = {"instance_id": "a", "history": list(STEPS), "metrics": {}}
 READ = {
@@ -287,14 +405,19 @@ def test_one_event_over_many_lines(tmp_path: Path) -> None:
 def test_answers_of_openhands_server_are_refused_by_name(wrapped: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps(wrapped))
-    with pytest.raises(TraceError, match=r"not recognised as a session log|log of OpenHands in an unknown variant"):
+    with pytest.raises(
+        TraceError, match=r"not recognised as a session log|log of OpenHands in an unknown variant"
+    ):
         load(path)
 
 
 # --- a reader that knows nothing of a log
 
 
-@pytest.mark.parametrize("log", [json.dumps({"messages": [{"role": "user", "content": []}]}), '{"sessionId": "s", "projectHash": "h"}\n'])
+@pytest.mark.parametrize(
+    "log",
+    [json.dumps({"messages": [{"role": "user", "content": []}]}), '{"sessionId": "s", "projectHash": "h"}\n'],
+)
 def test_a_reader_that_knows_nothing_of_a_log_says_so(log: str, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(log)
@@ -305,7 +428,11 @@ def test_a_reader_that_knows_nothing_of_a_log_says_so(log: str, tmp_path: Path) 
 
 def test_a_session_that_has_just_begun_is_one_without_messages(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    record = {"type": "session_meta", "payload": {"id": "s", "cwd": "/work", "cli_version": "1"}, "timestamp": "2026-01-01T00:00:00Z"}
+    record = {
+        "type": "session_meta",
+        "payload": {"id": "s", "cwd": "/work", "cli_version": "1"},
+        "timestamp": "2026-01-01T00:00:00Z",
+    }
     path.write_text(as_lines(record))
     trace = load(path)
     assert [session.records for session in trace.sessions] == [1]
@@ -321,7 +448,18 @@ def test_a_session_that_has_just_begun_is_one_without_messages(tmp_path: Path) -
         ("opencode", json.dumps({"info": SESSION, "messages": [{"info": ASKED, "parts": []}]})),
         ("openhands", as_lines(STATE)),
         ("pi", as_lines({"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w"})),
-        ("copilot-cli", as_lines({"type": "session.start", "data": {}, "id": "1", "parentId": None, "timestamp": "2026-01-01T00:00:00Z"})),
+        (
+            "copilot-cli",
+            as_lines(
+                {
+                    "type": "session.start",
+                    "data": {},
+                    "id": "1",
+                    "parentId": None,
+                    "timestamp": "2026-01-01T00:00:00Z",
+                }
+            ),
+        ),
         ("claude-stream-json", json.dumps([{"type": "system", "subtype": "init", "session_id": "s"}])),
     ],
 )

@@ -24,10 +24,19 @@ NO_LOGS = {
     "blank": "\n\n",
     "csv": 'role,content\nuser,"{""role"": ""user""}"\n',
     "notebook": json.dumps(
-        {"cells": [{"cell_type": "code", "source": [TALK], "outputs": [], "metadata": {}}], "metadata": {}, "nbformat": 4}, indent=1
+        {
+            "cells": [{"cell_type": "code", "source": [TALK], "outputs": [], "metadata": {}}],
+            "metadata": {},
+            "nbformat": 4,
+        },
+        indent=1,
     ),
-    "package.json": json.dumps({"name": "x", "version": "1.0.0", "files": ["lib"], "scripts": {"build": "tsc"}, "jupyterlab": {}}),
-    "a schema": json.dumps({"type": "object", "properties": {"role": {"type": "string"}, "content": {"type": "string"}}}),
+    "package.json": json.dumps(
+        {"name": "x", "version": "1.0.0", "files": ["lib"], "scripts": {"build": "tsc"}, "jupyterlab": {}}
+    ),
+    "a schema": json.dumps(
+        {"type": "object", "properties": {"role": {"type": "string"}, "content": {"type": "string"}}}
+    ),
     "toml": f"[project]\nname = 'x'\nreadme = '''\n{TALK}\n'''\n",
     "pytest": f"=== test session starts ===\ncollected 2 items\nE   assert {TALK} == 3\n=== 1 failed ===\n",
     "a readme": f"[![badge](x)](y)\n\n```json\n[\n  {TALK}\n]\n```\n",
@@ -117,5 +126,7 @@ def test_a_folder_with_an_agents_database_is_named(name: str, table: str, agent:
     with closing(sqlite3.connect(tmp_path / name)) as database:
         database.execute(f"CREATE TABLE {table or 'other'} (a)")
         database.commit()
-    with pytest.raises(TraceError, match=rf"contains {name}, which looks like a log of {agent}.*not supported yet"):
+    with pytest.raises(
+        TraceError, match=rf"contains {name}, which looks like a log of {agent}.*not supported yet"
+    ):
         open_log(tmp_path)

@@ -26,7 +26,9 @@ Record = dict[str, Any]
 
 @dataclass
 class Session:
-    """A session of Claude Code as its records. ``fork`` copies them under another session's id, as ``--fork-session`` does."""
+    """A session of Claude Code as its records.
+    ``fork`` copies them under another session's id, as ``--fork-session`` does.
+    """
 
     clock: list[float]
     random: Random
@@ -47,7 +49,9 @@ class Session:
 
     def fork(self, records: int | None = None) -> Session:
         other = Session(self.clock, self.random)
-        copied = [one for one in self.records[: len(self.records) if records is None else records] if "uuid" in one]
+        copied = [
+            one for one in self.records[: len(self.records) if records is None else records] if "uuid" in one
+        ]
         other.records += [{**one, "sessionId": other.id} for one in copied]
         return other
 
@@ -60,12 +64,29 @@ class Session:
     def _call(self) -> None:
         name = f"toolu_{self.random.getrandbits(96):024x}"
         self._answer([{"type": "tool_use", "id": name, "name": "Bash", "input": {"command": "make"}}])
-        self._add("user", message={"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "done"}]})
+        self._add(
+            "user",
+            message={
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": name, "content": "done"}],
+            },
+        )
 
     def _answer(self, content: list[Record]) -> None:
-        usage = {"input_tokens": 7, "output_tokens": self.random.randrange(1, 99), "cache_read_input_tokens": 100}
+        usage = {
+            "input_tokens": 7,
+            "output_tokens": self.random.randrange(1, 99),
+            "cache_read_input_tokens": 100,
+        }
         name = f"msg_{self.random.getrandbits(96):024x}"
-        message = {"id": name, "role": "assistant", "model": "m", "stop_reason": "end_turn", "content": content, "usage": usage}
+        message = {
+            "id": name,
+            "role": "assistant",
+            "model": "m",
+            "stop_reason": "end_turn",
+            "content": content,
+            "usage": usage,
+        }
         self._add("assistant", message=message)
 
     def _add(self, kind: str, **fields: Any) -> None:
@@ -96,7 +117,11 @@ def facts_of(sessions: Sequence[Session]) -> dict[str, int]:
     """Returns the totals of the records, each counted once."""
     records = {one["uuid"]: one for session in sessions for one in session.records if "uuid" in one}
     answers = {one["message"]["id"]: one["message"] for one in records.values() if one["type"] == "assistant"}
-    prompts = [one for one in records.values() if one["type"] == "user" and isinstance(one["message"]["content"], str)]
+    prompts = [
+        one
+        for one in records.values()
+        if one["type"] == "user" and isinstance(one["message"]["content"], str)
+    ]
     return {
         "calls": sum(part["type"] == "tool_use" for one in answers.values() for part in one["content"]),
         "turns": len(prompts),
@@ -139,7 +164,11 @@ def test_a_session_says_how_many_of_its_records_repeat_anothers(tmp_path: Path) 
     logs = family()
     trace = load_many([one.write(tmp_path) for one in logs])
     own = [{one.get("uuid") for one in session.records} for session in logs]
-    assert [session.counts.get("repeats", 0) for session in trace.sessions] == [0, len(own[1] & own[0]) - 1, len(own[2] & own[1]) - 1]
+    assert [session.counts.get("repeats", 0) for session in trace.sessions] == [
+        0,
+        len(own[1] & own[0]) - 1,
+        len(own[2] & own[1]) - 1,
+    ]
     assert ["repeats" in session.flags for session in trace.sessions] == [False, True, True]
 
 
@@ -148,7 +177,9 @@ def test_the_explorer_says_how_many_records_are_repeated(tmp_path: Path) -> None
     repeated = sum(session.counts.get("repeats", 0) for session in trace.sessions)
     facts = {fact.text: fact for fact in summary_of(trace).facts}
     assert facts[f"{repeated:,} repeated"].title.startswith("Records that")
-    assert not any("repeated" in fact.text for fact in summary_of(load(tmp_path / f"{trace.sessions[0].id}.jsonl")).facts)
+    assert not any(
+        "repeated" in fact.text for fact in summary_of(load(tmp_path / f"{trace.sessions[0].id}.jsonl")).facts
+    )
 
 
 def test_a_fork_by_itself_is_read_as_a_whole(tmp_path: Path) -> None:
@@ -157,9 +188,16 @@ def test_a_fork_by_itself_is_read_as_a_whole(tmp_path: Path) -> None:
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40), st.booleans()), max_size=6), st.randoms(use_true_random=False))
-def test_the_records_of_any_family_count_once_in_any_order(forks: list[tuple[int, int, bool]], random: Any) -> None:
-    """Law: the numbers of a set are those of its different records, whichever logs are forks of which, wherever they were forked."""
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 40), st.booleans()), max_size=6),
+    st.randoms(use_true_random=False),
+)
+def test_the_records_of_any_family_count_once_in_any_order(
+    forks: list[tuple[int, int, bool]], random: Any
+) -> None:
+    """Law: the numbers of a set are those of its different records, whichever logs are forks of which,
+    wherever they were forked.
+    """
     logs = [Session([0.0], Random(1)).work(2)]
     for origin, length, goes_on in forks:
         fork = logs[origin % len(logs)].fork(max(length, 4))
@@ -182,7 +220,9 @@ def test_runs_with_counted_ids_at_the_same_time_are_no_forks(tmp_path: Path) -> 
     logs = family()[:2]
     for log in logs:
         text = log.write(tmp_path).read_text()
-        for number, name in enumerate({one["message"]["id"] for one in log.records if one["type"] == "assistant"}):
+        for number, name in enumerate(
+            {one["message"]["id"] for one in log.records if one["type"] == "assistant"}
+        ):
             text = text.replace(name, f"msg_{number}")
         (tmp_path / f"{log.id}.jsonl").write_text(_short_calls(text))
     trace = load_many(sorted(tmp_path.glob("*.jsonl")))
@@ -192,7 +232,9 @@ def test_runs_with_counted_ids_at_the_same_time_are_no_forks(tmp_path: Path) -> 
 def _short_calls(text: str) -> str:
     found: dict[str, str] = {}
     parts = text.split('"toolu_')
-    return parts[0] + "".join(f'"{found.setdefault(part[:24], f"call_{len(found)}")}{part[24:]}' for part in parts[1:])
+    return parts[0] + "".join(
+        f'"{found.setdefault(part[:24], f"call_{len(found)}")}{part[24:]}' for part in parts[1:]
+    )
 
 
 def test_signals_count_once(tmp_path: Path) -> None:
@@ -245,7 +287,9 @@ def test_a_corpus_counts_each_record_once(tmp_path: Path, corpus: traces.Corpus)
         count = f"select count(*) from {table}"
         assert corpus.sql(count).fetchall() == trace.sql(count).fetchall(), table
     repeats = "select id, cast(counts->>'repeats' as integer) from sessions order by id"
-    assert corpus.sql(repeats).fetchall() == sorted((one.id, one.counts.get("repeats")) for one in trace.sessions)
+    assert corpus.sql(repeats).fetchall() == sorted(
+        (one.id, one.counts.get("repeats")) for one in trace.sessions
+    )
 
 
 def test_records_that_left_the_parent_count_where_they_stay(tmp_path: Path, corpus: traces.Corpus) -> None:
@@ -262,7 +306,9 @@ def test_records_that_left_the_parent_count_where_they_stay(tmp_path: Path, corp
     assert counted_in_sql(corpus.sql) == facts_of([fork])
 
 
-def test_the_list_of_sessions_counts_each_record_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_of_sessions_counts_each_record_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     logs = family()
@@ -277,9 +323,15 @@ def test_the_list_of_sessions_counts_each_record_once(tmp_path: Path, monkeypatc
 
 
 def _listed(folder: Path) -> tuple[int, int, int]:
-    found = [one for one in traces.sessions(folders=[folder], complete=True) if one.path.is_relative_to(folder)]
+    found = [
+        one for one in traces.sessions(folders=[folder], complete=True) if one.path.is_relative_to(folder)
+    ]
     assert all(one.read for one in found)
-    return sum(one.calls or 0 for one in found), sum(one.tokens_out or 0 for one in found), sum((one.repeats or 0) > 0 for one in found)
+    return (
+        sum(one.calls or 0 for one in found),
+        sum(one.tokens_out or 0 for one in found),
+        sum((one.repeats or 0) > 0 for one in found),
+    )
 
 
 def _expected(logs: Sequence[Session]) -> tuple[int, int, int]:
@@ -315,10 +367,24 @@ def _codex_turn(name: str, before: int, *, recorded: bool) -> list[tuple[str, Re
     total = {"input_tokens": before + 9, "output_tokens": before // 10 + 1, "total_tokens": before + 10}
     own = {"response_id": f"resp_{name}", "usage": usage, "thread_token_usage": total}
     return [
-        ("response_item", {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"Do {name}"}]}),
-        ("response_item", {"type": "function_call", "name": "exec_command", "call_id": f"call_{name}", "arguments": '{"cmd": "ls"}'}),
+        (
+            "response_item",
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"Do {name}"}]},
+        ),
+        (
+            "response_item",
+            {
+                "type": "function_call",
+                "name": "exec_command",
+                "call_id": f"call_{name}",
+                "arguments": '{"cmd": "ls"}',
+            },
+        ),
         *([("token_usage_record", own)] if recorded else []),
-        ("event_msg", {"type": "token_count", "info": {"total_token_usage": total, "last_token_usage": usage}}),
+        (
+            "event_msg",
+            {"type": "token_count", "info": {"total_token_usage": total, "last_token_usage": usage}},
+        ),
         ("response_item", {"type": "function_call_output", "call_id": f"call_{name}", "output": "a.py"}),
     ]
 
@@ -331,7 +397,10 @@ def test_a_codex_fork_that_refers_to_its_parent_counts_its_own_tokens(tmp_path: 
     trace = load_many([_codex(tmp_path / "1.jsonl", parent, 1), _codex(tmp_path / "2.jsonl", fork, 2)])
     assert [(session.tokens.input, session.tokens.output) for session in trace.sessions] == [(9, 1), (9, 1)]
     assert [request.id for request in trace.usage] == [f"resp_{letter * 16}" for letter in "ab"]
-    assert all("unknown_records" not in session.flags and "tokens_differ" not in session.flags for session in trace.sessions)
+    assert all(
+        "unknown_records" not in session.flags and "tokens_differ" not in session.flags
+        for session in trace.sessions
+    )
     assert len(trace.calls) == 2
 
 
@@ -340,7 +409,10 @@ def test_the_copies_in_a_codex_fork_count_with_their_own_session(tmp_path: Path)
         ("session_meta", {"id": PARENT, "timestamp": "2026-11-28T09:01:00Z", **CODEX_HEAD}),
         *_codex_turn("a" * 16, 0, recorded=False),
     ]
-    head = ("session_meta", {"id": FORK, "timestamp": "2026-11-28T09:02:00Z", "forked_from_id": PARENT, **CODEX_HEAD})
+    head = (
+        "session_meta",
+        {"id": FORK, "timestamp": "2026-11-28T09:02:00Z", "forked_from_id": PARENT, **CODEX_HEAD},
+    )
     turn = ("turn_context", {"turn_id": "01a22183-0000-7000-8000-000000000000", "model": "m"})
     fork = [head, *parent, turn, *_codex_turn("b" * 16, 10, recorded=False)]
     paths = [_codex(tmp_path / "1.jsonl", parent, 1), _codex(tmp_path / "2.jsonl", fork, 2)]
@@ -348,4 +420,6 @@ def test_the_copies_in_a_codex_fork_count_with_their_own_session(tmp_path: Path)
     trace = load_many(paths)
     assert [(session.id, session.tokens.output) for session in trace.sessions] == [(PARENT, 1), (FORK, 1)]
     assert [call.native_id for call in trace.calls] == [f"call_{letter * 16}" for letter in "ab"]
-    assert [event.text for event in trace.events if event.kind == "user"] == [f"Do {letter * 16}" for letter in "ab"]
+    assert [event.text for event in trace.events if event.kind == "user"] == [
+        f"Do {letter * 16}" for letter in "ab"
+    ]

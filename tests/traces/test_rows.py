@@ -19,14 +19,23 @@ LONG = "It begins here. " + "word " * 200 + "and ends there."
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     return write(
-        tmp_path / "log.json", LONG, Called("Bash", {"command": "ls"}, "a\nb"), Called("Write", {"file_path": "x.py"}), session="s"
+        tmp_path / "log.json",
+        LONG,
+        Called("Bash", {"command": "ls"}, "a\nb"),
+        Called("Write", {"file_path": "x.py"}),
+        session="s",
     )
 
 
 def test_calls_have_the_texts_that_stay_in_the_log(log: Path) -> None:
     table = traces.load(log).calls.to_arrow()
     first, second = table.to_pylist()
-    assert (first["name"], first["op"], first["args"], first["result"]) == ("Bash", "shell", '{"command": "ls"}', "a\nb")
+    assert (first["name"], first["op"], first["args"], first["result"]) == (
+        "Bash",
+        "shell",
+        '{"command": "ls"}',
+        "a\nb",
+    )
     assert second["paths"] == ["x.py"]
     assert first["time"] == datetime(2026, 1, 2, 3, 4, 2, tzinfo=UTC)
     assert first["source"] == str(log)
@@ -54,7 +63,13 @@ def test_a_table_without_rows_has_all_columns(name: str) -> None:
 
 
 def test_every_field_of_a_row_is_a_column() -> None:
-    told = {"at": {"time"}, "origin": set(), "source": set(), "sample": set(), "seqs": {"seqs", "seq", "last_seq"}}
+    told = {
+        "at": {"time"},
+        "origin": set(),
+        "source": set(),
+        "sample": set(),
+        "seqs": {"seqs", "seq", "last_seq"},
+    }
     told["tokens"] = {f"{name}_tokens" for name in traces.Tokens.__struct_fields__}
     for kind, columns in COLUMNS.items():
         fields = kind.__struct_fields__  # type: ignore[attr-defined]
@@ -85,7 +100,13 @@ def test_values_that_a_column_cannot_hold_are_null_and_half_characters_are_repla
     trace = traces.load(log)
     odd = traces.Event(session="\ud800", seq=10**30, kind="user", at=1e300, text="fine", live="no")  # type: ignore[arg-type]
     row = arrow_table([trace.events[0], odd], traces.Event).to_pylist()[1]
-    assert (row["session"], row["seq"], row["time"], row["text"], row["live"]) == ("?", None, None, "fine", None)
+    assert (row["session"], row["seq"], row["time"], row["text"], row["live"]) == (
+        "?",
+        None,
+        None,
+        "fine",
+        None,
+    )
 
 
 def test_a_log_that_became_shorter_is_reported(log: Path) -> None:

@@ -40,17 +40,28 @@ def test_numbers_continue_over_the_sessions_of_a_log(session: SessionBuilder) ->
     session.wait(session.call("1", "bash", NOWHERE, {"command": "ls"}))
     session.end()
     found = rows(session)
-    assert [(row.session, row.seq, row.turn) for row in found if isinstance(row, Event | Call)] == [("s", 0, 1), ("s#2", 1, 1), ("s", 2, 1)]
+    assert [(row.session, row.seq, row.turn) for row in found if isinstance(row, Event | Call)] == [
+        ("s", 0, 1),
+        ("s#2", 1, 1),
+        ("s", 2, 1),
+    ]
 
 
 def test_results_find_their_calls_by_id_and_without_ids_by_name_and_order(session: SessionBuilder) -> None:
     for id_, native, name in (("1", "x", "bash"), ("2", "", "bash"), ("3", "", "grep"), ("4", "", "bash")):
         session.part(CallPart(native, name, {}), id_, NOWHERE, 1.0)
-    for piece in (ResultPart("", "g", "grep"), ResultPart("", "one"), ResultPart("x", "by id", status="error"), ResultPart("no", "lost")):
+    for piece in (
+        ResultPart("", "g", "grep"),
+        ResultPart("", "one"),
+        ResultPart("x", "by id", status="error"),
+        ResultPart("no", "lost"),
+    ):
         session.part(piece, "", Ref(1, 2), 3.0)
     session.end()
     *done, lost, waiting, _ = rows(session)
-    assert [(call.id, call.status, call.duration, call.result_size) for call in done if isinstance(call, Call)] == [
+    assert [
+        (call.id, call.status, call.duration, call.result_size) for call in done if isinstance(call, Call)
+    ] == [
         ("3", "unknown", 2.0, 1),
         ("2", "unknown", 2.0, 3),
         ("1", "error", 2.0, 5),
@@ -66,7 +77,13 @@ def test_a_result_adds_what_the_arguments_of_a_known_tool_changed(session: Sessi
         session.part(CallPart(id_, "Edit", EDIT), id_, NOWHERE)
         session.part(ResultPart(id_, "done", status=status), "", NOWHERE)  # type: ignore[arg-type]
     (change,) = (row for row in rows(session) if isinstance(row, FileChange))
-    assert (change.call, change.path, change.kind, change.added, change.removed) == ("1", "a.py", "modify", 1, 1)
+    assert (change.call, change.path, change.kind, change.added, change.removed) == (
+        "1",
+        "a.py",
+        "modify",
+        1,
+        1,
+    )
 
 
 def test_the_session_has_the_times_and_models_of_its_records(session: SessionBuilder) -> None:
@@ -76,7 +93,13 @@ def test_the_session_has_the_times_and_models_of_its_records(session: SessionBui
     session.end(title="t")
     found = rows(session)[-1]
     assert isinstance(found, Session)
-    assert (found.started, found.ended, found.models, found.flags, found.title) == (1.0, 3.0, ("b", "a"), ("malformed",), "t")
+    assert (found.started, found.ended, found.models, found.flags, found.title) == (
+        1.0,
+        3.0,
+        ("b", "a"),
+        ("malformed",),
+        "t",
+    )
 
 
 def test_problems_are_rows_in_the_place_of_their_records(session: SessionBuilder) -> None:
@@ -90,7 +113,12 @@ def test_ids_of_calls_are_unique(session: SessionBuilder) -> None:
 
 
 def test_a_duration_needs_an_end_that_is_not_before_its_start() -> None:
-    assert [duration_of(*pair) for pair in ((1.0, 3.0), (None, 3.0), (1.0, None), (3.0, 1.0))] == [2.0, None, None, None]
+    assert [duration_of(*pair) for pair in ((1.0, 3.0), (None, 3.0), (1.0, None), (3.0, 1.0))] == [
+        2.0,
+        None,
+        None,
+        None,
+    ]
 
 
 def test_the_reader_in_the_documentation_reads(tmp_path: Path) -> None:
@@ -108,4 +136,11 @@ def test_the_reader_in_the_documentation_reads(tmp_path: Path) -> None:
     assert isinstance(call, Call)
     assert isinstance(problem, Problem)
     assert isinstance(end, Session)
-    assert (message.kind, message.turn, call.status, call.op, call.subject, call.detail.result) == ("user", 1, "ok", "shell", "ls", "x")
+    assert (message.kind, message.turn, call.status, call.op, call.subject, call.detail.result) == (
+        "user",
+        1,
+        "ok",
+        "shell",
+        "ls",
+        "x",
+    )

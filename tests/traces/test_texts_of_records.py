@@ -21,7 +21,9 @@ MIN_SPACES = 2
 """A shorter text, or one of two words, may be a name, a path or an id."""
 
 LEFT_OUT: dict[str, dict[str, str]] = {
-    "atif": {r"subagent_trajectory_ref\.\*\.extra\.summary": "a label that the sub-agent's own file has as its title"},
+    "atif": {
+        r"subagent_trajectory_ref\.\*\.extra\.summary": "a label that the sub-agent's own file has as its title"
+    },
     "claude-code": {
         r"hookInfos\.\*\.command|data\.command|attachment\.command": "the command of a hook, which the person has configured",
         r"lastPrompt": "repeats the last prompt",
@@ -32,7 +34,10 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         r"dynamic_tools\..*|environments\.subagents": "definitions of tools and agents",
         r"payload\.query": "the arguments of a search in words; the call has them",
     },
-    "copilot-cli": {r"data\.transformedContent": "the prompt with the time in front", r"intentionSummary": "describes a call in words"},
+    "copilot-cli": {
+        r"data\.transformedContent": "the prompt with the time in front",
+        r"intentionSummary": "describes a call in words",
+    },
     "openhands": {
         r"args\.tools\..*": "definitions of tools",
         r"\*\.message": "describes an action in words",
@@ -49,7 +54,9 @@ WORDING = {
     "cline": r"</?[\w-]+>|^\[\w+ for .*\] Result:",
     "swe-agent": r"^\((?:Open file|Current directory): .*\)$|^bash-\$$",
 }
-"""Words around a text, by format: tags of calls in the text, prefixes of results, the state of the shell after them."""
+"""Words around a text, by format: tags of calls in the text, prefixes of results,
+the state of the shell after them.
+"""
 
 
 def texts_in(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -79,7 +86,9 @@ def _decoded(text: str) -> Any:
 def records(path: Path) -> Iterator[Any]:
     if path.suffix == ".eval":
         with zipfile.ZipFile(path) as archive:
-            yield from (json.loads(archive.read(name)) for name in archive.namelist() if name.endswith(".json"))
+            yield from (
+                json.loads(archive.read(name)) for name in archive.namelist() if name.endswith(".json")
+            )
         return
     text = path.read_text(encoding="utf-8-sig")
     try:
@@ -90,11 +99,24 @@ def records(path: Path) -> Iterator[Any]:
 
 def texts_of_rows(trace: Trace) -> str:
     """Returns everything that the rows say, with the details of calls."""
-    found = [text_of_event(event, log) for event, log in zip(trace.events, trace.events.log_files, strict=True)]
+    found = [
+        text_of_event(event, log) for event, log in zip(trace.events, trace.events.log_files, strict=True)
+    ]
     for call in trace.calls:
         detail = call.detail
-        found += [call.subject, detail.result, detail.stdout, detail.stderr, detail.command, repr(detail.display)]
-        for value in (dict(detail.args), json.loads(json.dumps(dict(detail.extra), default=str)), _decoded(_payload(detail.result))):
+        found += [
+            call.subject,
+            detail.result,
+            detail.stdout,
+            detail.stderr,
+            detail.command,
+            repr(detail.display),
+        ]
+        for value in (
+            dict(detail.args),
+            json.loads(json.dumps(dict(detail.extra), default=str)),
+            _decoded(_payload(detail.result)),
+        ):
             found += (text for _, text in texts_in(value))
         for change in detail.changes:
             found += [change.original_content or "", change.new_content, change.file_diff]
@@ -108,9 +130,13 @@ def _payload(result: str) -> str:
 
 
 def is_said(text: str, recorded: str, wording: str) -> bool:
-    """Whether a text, or else each of its longer lines, is in the rows: readers take texts apart, into thoughts and calls for example."""
+    """Whether a text, or else each of its longer lines, is in the rows:
+    readers take texts apart, into thoughts and calls for example.
+    """
     text = re.sub(wording, "", text, flags=re.MULTILINE) if wording else text
-    return text.strip() in recorded or all(line.strip() in recorded for line in text.splitlines() if len(line.strip()) > MIN_TEXT)
+    return text.strip() in recorded or all(
+        line.strip() in recorded for line in text.splitlines() if len(line.strip()) > MIN_TEXT
+    )
 
 
 @pytest.mark.parametrize("sample", LOGS)
@@ -125,7 +151,9 @@ def test_each_text_of_a_log_is_in_a_row_or_named_as_left_out(sample: str) -> Non
         for file in log.source.files
         for record in records(file)
         for path, text in texts_in(record)
-        if len(text.strip()) > MIN_TEXT and text.count(" ") >= MIN_SPACES and not is_said(text, recorded, wording)
+        if len(text.strip()) > MIN_TEXT
+        and text.count(" ") >= MIN_SPACES
+        and not is_said(text, recorded, wording)
         if not any(pattern.fullmatch(path) for pattern in left_out)
     ]
     assert missing == []

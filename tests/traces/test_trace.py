@@ -57,7 +57,12 @@ def test_a_pattern_that_matches_other_files_reports_them(tmp_path: Path) -> None
 def test_two_processes_read_what_one_does(pattern: str) -> None:
     logs = sorted(path for path in SAMPLES.glob(pattern) if path.is_file())[:4]
     one, two = traces.load_many(logs), traces.load_many(logs, workers=2)
-    assert (two.sessions, two.events, two.file_changes, two.problems) == (one.sessions, one.events, one.file_changes, one.problems)
+    assert (two.sessions, two.events, two.file_changes, two.problems) == (
+        one.sessions,
+        one.events,
+        one.file_changes,
+        one.problems,
+    )
     assert [(call.id, call.status, call.result_ref) for call in two.calls] == [
         (call.id, call.status, call.result_ref) for call in one.calls
     ]
@@ -92,6 +97,8 @@ def test_a_script_without_main_guard_gets_an_error_that_says_so(tmp_path: Path) 
     script = tmp_path / "script.py"
     logs = [str(path) for path in sorted((SAMPLES / "claude-code").glob("*.jsonl"))[:2]]
     script.write_text(f"from nbtools import traces\ntraces.load_many({logs!r}, workers=2)\n")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 1
     assert "below `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]

@@ -33,11 +33,15 @@ class Yes:
 
 
 async def main() -> None:
-    async with Session("src", policy=Policy(mode="default", deny=("shell(rm:*)",)), confirmer=Yes()) as session:
+    async with Session(
+        "src", policy=Policy(mode="default", deny=("shell(rm:*)",)), confirmer=Yes()
+    ) as session:
         session.tools.register(double)
         result: ToolResult = await session.call("grep", {"pattern": "x"})
         decision: Decision = session.decide("shell", {"command": "ls"})
-        print(result.ok, result.error and result.error.code, decision.action, session.history[-1].result.summary)
+        print(
+            result.ok, result.error and result.error.code, decision.action, session.history[-1].result.summary
+        )
     with Session().sync() as blocking:
         print(blocking.call("ls").llm_content)
 
@@ -60,10 +64,17 @@ async def counted(call: AfterCall) -> tuple[Note, ...]:
 
 
 async def open_to_more() -> None:
-    hooks = [no_force, counted, command_hook("before", "./guard.sh", matcher="Bash"), *claude_hooks(".claude/settings.json")]
+    hooks = [
+        no_force,
+        counted,
+        command_hook("before", "./guard.sh", matcher="Bash"),
+        *claude_hooks(".claude/settings.json"),
+    ]
     tools: Toolset = logged(retrying(cached([double], seconds=60), attempts=3)).renamed({"double": "twice"})
     async with Session("src", hooks=hooks, tools=tools.values(), settings=Settings(plugins=True)) as session:
         found = await session.discover("./list-tools", ["./call-tool"])
         print([one.name for one in found.tools], found.problems)
         steps = [Step("twice", {"x": 1}), Step("twice", lambda so_far: {"x": so_far.results[0].data})]
-        session.tools.register(sequence("fourfold", "Twice twice.", steps, session.call, parameters={"type": "object"}))
+        session.tools.register(
+            sequence("fourfold", "Twice twice.", steps, session.call, parameters={"type": "object"})
+        )

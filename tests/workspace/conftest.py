@@ -47,7 +47,10 @@ def tiny_disk(tmp_path):
     place = tmp_path / "tiny"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=64k,mode=0777", "tmpfs", str(place)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+    if (
+        shutil.which("mount") is None
+        or subprocess.run(command, capture_output=True, check=False).returncode != 0
+    ):
         pytest.skip("no tmpfs can be mounted here: that needs root")
     yield place
     subprocess.run(["umount", str(place)], check=True)

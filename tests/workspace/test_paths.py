@@ -14,7 +14,10 @@ from tests.examples import examples
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "x", ".."])
 STEPS = st.lists(NAMES | st.just("."), min_size=1, max_size=6).map("/".join)
-FARM = st.lists(st.tuples(STEPS, STEPS | STEPS.map("/etc/".__add__), st.sampled_from(["link", "folder", "file"])), max_size=12)
+FARM = st.lists(
+    st.tuples(STEPS, STEPS | STEPS.map("/etc/".__add__), st.sampled_from(["link", "folder", "file"])),
+    max_size=12,
+)
 
 
 def plant(root: Path, farm: list[tuple[str, str, str]]) -> None:
@@ -35,7 +38,9 @@ def plant(root: Path, farm: list[tuple[str, str, str]]) -> None:
 
 
 def kernel(root: Path, path: str) -> str | int:
-    """Returns how the kernel resolves ``path`` seen from ``root``: the real path, or the number of its error."""
+    """Returns how the kernel resolves ``path`` seen from ``root``:
+    the real path, or the number of its error.
+    """
     try:
         descriptor = os.open(root / path if path.startswith("/") else f"{root}/{path}", os.O_PATH)
     except OSError as error:
@@ -75,7 +80,12 @@ def test_missing_paths_are_used_as_written(tmp_path):
 
 @pytest.mark.parametrize(
     ("path", "number"),
-    [("no/../x", errno.ENOENT), ("file/../x", errno.ENOTDIR), ("loop/x", errno.ELOOP), ("n" * 256, errno.ENAMETOOLONG)],
+    [
+        ("no/../x", errno.ENOENT),
+        ("file/../x", errno.ENOTDIR),
+        ("loop/x", errno.ELOOP),
+        ("n" * 256, errno.ENAMETOOLONG),
+    ],
 )
 def test_paths_that_lead_nowhere_are_errors(tmp_path, path, number):
     (tmp_path / "file").touch()

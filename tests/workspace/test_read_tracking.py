@@ -28,9 +28,15 @@ def test_a_view_allows_edits_of_the_lines_that_were_read(tmp_path, view, part, w
     seen.required = True
     assert refusal(seen, tmp_path, b"a", whole=False) is ErrorCode.EDIT_PREPARATION_FAILURE
     seen.record(tmp_path, b"a", view)
-    assert (refusal(seen, tmp_path, b"a", whole=False), refusal(seen, tmp_path, b"a", whole=True)) == (part, whole)
+    assert (refusal(seen, tmp_path, b"a", whole=False), refusal(seen, tmp_path, b"a", whole=True)) == (
+        part,
+        whole,
+    )
     seen.record(tmp_path, b"b")
-    assert (refusal(seen, tmp_path, b"b", whole=False), refusal(seen, tmp_path, b"b", whole=True)) == (part, whole)
+    assert (refusal(seen, tmp_path, b"b", whole=False), refusal(seen, tmp_path, b"b", whole=True)) == (
+        part,
+        whole,
+    )
     assert seen.has_changed(tmp_path, b"a")
 
 

@@ -12,7 +12,25 @@ from nbtools.workspace.workspace import Workspace
 from tests.examples import examples
 
 PIECES = st.sampled_from(
-    ["a", "b", "in", "out", "up", "abs", "loop", "..", ".", "", "etc", "passwd", "~", "\0", "root", "n" * 300, "\ud800"]
+    [
+        "a",
+        "b",
+        "in",
+        "out",
+        "up",
+        "abs",
+        "loop",
+        "..",
+        ".",
+        "",
+        "etc",
+        "passwd",
+        "~",
+        "\0",
+        "root",
+        "n" * 300,
+        "\ud800",
+    ]
 )
 
 
@@ -39,7 +57,9 @@ def farm(tmp_path_factory):
 
 
 @settings(max_examples=examples(500), deadline=None)
-@given(pieces=st.lists(PIECES, max_size=7), absolute=st.sampled_from(["", "/", "{root}/", "{root}", "{root}ed/"]))
+@given(
+    pieces=st.lists(PIECES, max_size=7), absolute=st.sampled_from(["", "/", "{root}/", "{root}", "{root}ed/"])
+)
 def test_resolved_paths_are_inside_and_real(farm, pieces, absolute):
     path = absolute.format(root=farm.root) + "/".join(pieces)
     try:
@@ -54,7 +74,19 @@ def test_resolved_paths_are_inside_and_real(farm, pieces, absolute):
 
 
 @pytest.mark.parametrize(
-    "path", ["..", "../rooted/x", "out", "out/x", "in/../../x", "a/up/rooted", "abs/passwd", "a/out", "/etc/passwd", "~"]
+    "path",
+    [
+        "..",
+        "../rooted/x",
+        "out",
+        "out/x",
+        "in/../../x",
+        "a/up/rooted",
+        "abs/passwd",
+        "a/out",
+        "/etc/passwd",
+        "~",
+    ],
 )
 def test_paths_that_lead_outside_are_refused(farm, path):
     with pytest.raises(ToolFailure) as caught:

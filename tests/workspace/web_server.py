@@ -10,7 +10,9 @@ from contextlib import asynccontextmanager
 Handler = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
-def reply(body: bytes = b"", content_type: str = "text/html", status: str = "200 OK", **headers: str) -> bytes:
+def reply(
+    body: bytes = b"", content_type: str = "text/html", status: str = "200 OK", **headers: str
+) -> bytes:
     """A whole answer; ``_`` in a header's name stands for ``-``."""
     more = {"content-type": content_type, "content-length": str(len(body)), "connection": "close", **headers}
     head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in more.items() if value)
@@ -18,7 +20,9 @@ def reply(body: bytes = b"", content_type: str = "text/html", status: str = "200
 
 
 class WebServer:
-    """``pages`` maps a path with its query to an answer or to what writes one; ``asked`` holds the requests, head by head."""
+    """``pages`` maps a path with its query to an answer or to what writes one;
+    ``asked`` holds the requests, head by head.
+    """
 
     def __init__(self) -> None:
         self.pages: dict[str, bytes | Handler] = {}
@@ -38,7 +42,9 @@ class WebServer:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             self.asked.append(head)
-            page = self.pages.get(head.split(" ", 2)[1], reply(b"nothing here", "text/plain", "404 Not Found"))
+            page = self.pages.get(
+                head.split(" ", 2)[1], reply(b"nothing here", "text/plain", "404 Not Found")
+            )
             if isinstance(page, bytes):
                 writer.write(page)
                 await writer.drain()

@@ -33,7 +33,17 @@ from nbtools.core.tool import UpdateOutput
 from nbtools.testing import ONCE, ScriptedConfirmer, modify
 from nbtools.tools import builtin_tools
 from nbtools.workspace.workspace import Workspace
-from nbtools.wrappers import Step, approval_required, cached, lazy, logged, rate_limited, retrying, sequence, time_limited
+from nbtools.wrappers import (
+    Step,
+    approval_required,
+    cached,
+    lazy,
+    logged,
+    rate_limited,
+    retrying,
+    sequence,
+    time_limited,
+)
 
 ALL = {
     "retrying": retrying,
@@ -73,7 +83,12 @@ async def test_a_wrapped_tool_is_the_tool_in_all_else(tmp_path: Path, wrap: Any)
             assert getattr(outer, attribute) == getattr(inner, attribute)
     call, same = (tools["read"].build({"path": "a.txt"}) for tools in (wrapped, plain))
     assert isinstance(call, ToolInvocation)
-    assert (call.params, call.kind, call.target(), call.tool_locations()) == (same.params, same.kind, same.target(), same.tool_locations())
+    assert (call.params, call.kind, call.target(), call.tool_locations()) == (
+        same.params,
+        same.kind,
+        same.target(),
+        same.tool_locations(),
+    )
     assert (await call.execute()).llm_content == (await same.execute()).llm_content
     with pytest.raises(ToolFailure):
         wrapped["read"].build({"nonsense": 1})
@@ -133,7 +148,10 @@ async def test_the_last_failure_says_how_often_it_was_tried() -> None:
         await Flaky(9, ConnectionResetError("reset")).run()
 
 
-@pytest.mark.parametrize(("how", "kind", "options"), [(NOT_FOUND, "fetch", {}), (ValueError("bug"), "fetch", {}), (SLOW, "edit", {})])
+@pytest.mark.parametrize(
+    ("how", "kind", "options"),
+    [(NOT_FOUND, "fetch", {}), (ValueError("bug"), "fetch", {}), (SLOW, "edit", {})],
+)
 async def test_permanent_failures_and_changes_are_not_retried(how: Any, kind: str, options: Any) -> None:
     flaky = Flaky(9, how, kind)
     with pytest.raises(type(how)):
@@ -150,7 +168,12 @@ async def test_a_call_that_changes_something_is_not_retried_though_its_tool_only
             raise SLOW
 
     class Looks(BaseDeclarativeTool[Mapping[str, Any]]):
-        name, description, kind, parameters = "looks", "Looks, or changes something.", Kind.READ, {"type": "object"}
+        name, description, kind, parameters = (
+            "looks",
+            "Looks, or changes something.",
+            Kind.READ,
+            {"type": "object"},
+        )
 
         def create_invocation(self, params: Mapping[str, Any]) -> Changing:
             return Changing(params)
@@ -325,7 +348,9 @@ async def test_approval_is_required_for_chosen_calls(tmp_path: Path) -> None:
         assert len(person.asked) == 1
         session.allow("look")
         assert (await session.call("look", {"text": "x"})).ok
-    async with Session(tmp_path, tools=approval_required(counting.tools).values(), policy=Policy(mode="dont_ask")) as session:
+    async with Session(
+        tmp_path, tools=approval_required(counting.tools).values(), policy=Policy(mode="dont_ask")
+    ) as session:
         assert (await session.call("look", {"text": "y"})).error.code is ErrorCode.POLICY_VIOLATION
 
 
@@ -338,7 +363,9 @@ async def test_a_lazy_tool_is_made_when_it_is_called(tmp_path: Path) -> None:
 
     known = builtin_tools(Workspace(tmp_path))
     write = next(one for one in known if one.name == "write")
-    late = lazy(make, name="write", description=write.description, parameters=write.schema["parameters"], kind="edit")
+    late = lazy(
+        make, name="write", description=write.description, parameters=write.schema["parameters"], kind="edit"
+    )
     assert late.schema == write.schema
     assert made == []
     person = ScriptedConfirmer(modify("mine\n"), ONCE)
@@ -350,7 +377,9 @@ async def test_a_lazy_tool_is_made_when_it_is_called(tmp_path: Path) -> None:
 
 async def test_a_lazy_tool_must_be_what_it_says() -> None:
     counting = Counting()
-    late = lazy(lambda: counting.tools[1], name="change", description="", parameters={"type": "object"}, kind="read")
+    late = lazy(
+        lambda: counting.tools[1], name="change", description="", parameters={"type": "object"}, kind="read"
+    )
     with pytest.raises(TypeError, match="declared as read"):
         late.build({})
 
@@ -358,7 +387,13 @@ async def test_a_lazy_tool_must_be_what_it_says() -> None:
 STEPS = [
     Step("write", lambda so_far: {"path": so_far.params["path"], "content": "made\n"}),
     Step("read", lambda so_far: {"path": so_far.params["path"]}),
-    Step("write", lambda so_far: {"path": "copy.txt", "content": f"{len(so_far.results)} {so_far.results[1].data.total}\n"}),
+    Step(
+        "write",
+        lambda so_far: {
+            "path": "copy.txt",
+            "content": f"{len(so_far.results)} {so_far.results[1].data.total}\n",
+        },
+    ),
 ]
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 
@@ -387,7 +422,9 @@ async def test_a_sequence_stops_at_the_first_failure_and_says_which(tmp_path: Pa
 
 async def test_a_sequence_that_says_it_changes_nothing_may_not(tmp_path: Path) -> None:
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
-        session.tools.register(sequence("sly", "Reads.", STEPS, session.call, parameters=PATH, kind=Kind.READ))
+        session.tools.register(
+            sequence("sly", "Reads.", STEPS, session.call, parameters=PATH, kind=Kind.READ)
+        )
         result = await session.call("sly", {"path": "a.txt"})
     assert result.error.code is ErrorCode.POLICY_VIOLATION
     assert not (tmp_path / "a.txt").exists()

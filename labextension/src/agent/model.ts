@@ -17,7 +17,7 @@ export const parseRunFile: parse.Parser<RunFile> = parse.record<RunFile>({
   removed: parse.otherwise(parse.nullable(parse.number), null),
 });
 
-/** The state of a run, kept up to date.  ``figures`` are in order of importance: those without room are left out. */
+/** The state of a run, kept up to date. ``figures`` are in order of importance: those without room are left out. */
 export interface RunHead {
   readonly type: 'head';
   readonly run: string;
@@ -37,7 +37,7 @@ export const parseRunHead: parse.Parser<RunHead> = parse.record<RunHead>({
   can_stop: parse.otherwise(parse.flag, false),
 });
 
-/** Why a run ended, what it used and changed, and how to continue.  ``undo`` takes back all changes; its id has those of the calls. */
+/** Why a run ended, what it used and changed, and how to continue. ``undo`` takes back all changes; its id has those of the calls. */
 export interface RunFoot {
   readonly type: 'foot';
   readonly state: 'validating' | 'scheduled' | 'awaiting_approval' | 'executing' | 'success' | 'error' | 'cancelled';
@@ -59,7 +59,7 @@ export const parseRunFoot: parse.Parser<RunFoot> = parse.record<RunFoot>({
   actions: parse.otherwise(parse.list(parse.oneOf('continue', 'play-on', 'open-trace')), []),
 });
 
-/** The text that the model has written so far.  ``thought`` is the label of a folded thinking block, empty for a message. */
+/** The text that the model has written so far. ``thought`` is the label of a folded thinking block, empty for a message. */
 export interface RunMessage {
   readonly type: 'said';
   readonly block: TextBlock;

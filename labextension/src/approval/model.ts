@@ -4,13 +4,13 @@ import * as parse from '../shared/parse.js';
 import { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';
 
 
-/** The part of a file's change that is applied: none of it, or its chosen hunks.  ``hunks`` is empty where it has no choice of them. */
+/** The part of a file's change that is applied: none of it, or its chosen hunks. ``hunks`` is empty where it has no choice of them. */
 export interface TakenFile {
   readonly taken: boolean;
   readonly hunks: readonly boolean[];
 }
 
-/** One button of a question.  ``rules`` are what an "always allow" adds, ``covers`` says what they cover, ``tip`` is all of it.
+/** One button of a question. ``rules`` are what an "always allow" adds, ``covers`` says what they cover, ``tip`` is all of it.
 
 ``scope`` is what the label names: ``edit``, ``in src/``; empty for a whole MCP tool or server, and for the other buttons. */
 export interface ButtonChoice {
@@ -30,7 +30,7 @@ export const parseButtonChoice: parse.Parser<ButtonChoice> = parse.record<Button
   rules: parse.otherwise(parse.list(parse.text), []),
 });
 
-/** The text that *Modify* edits: of ``path``, now ``original``, ``proposed`` by the call.  A command has one line and no original. */
+/** The text that *Modify* edits: of ``path``, now ``original``, ``proposed`` by the call. A command has one line and no original. */
 export interface EditableText {
   readonly label: string;
   readonly path: string;
@@ -66,7 +66,7 @@ export const parseSelectableFile: parse.Parser<SelectableFile> = parse.record<Se
   can_modify: parse.otherwise(parse.flag, false),
 });
 
-/** A page's answer to a question.  Unknown fields, wrong types and texts that are too long are errors.
+/** A page's answer to a question. Unknown fields, wrong types and texts that are too long are errors.
 
 ``files`` is what is taken of each file, with ``once`` and ``modify``; ``file`` is the number of the one that gets ``text``. */
 export interface AnswerMessage {
@@ -92,7 +92,7 @@ export const parseWidgetReply: parse.Parser<WidgetReply> = parse.record<WidgetRe
   problem: parse.otherwise(parse.text, ''),
 });
 
-/** One question of a form.  Without options it takes a text; ``other`` says that a choice can also be answered with free text. */
+/** One question of a form. Without options it takes a text; ``other`` says that a choice can also be answered with free text. */
 export interface FormField {
   readonly header: string;
   readonly text: string;

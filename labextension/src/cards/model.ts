@@ -206,7 +206,7 @@ export const parseListTask: parse.Parser<ListTask> = parse.record<ListTask>({
   type: parse.oneOf('list'),
 });
 
-/** A file or a folder.  In a tree, ``branch`` is what is drawn before its name, which then is the last part of the path. */
+/** A file or a folder. In a tree, ``branch`` is what is drawn before its name, which then is the last part of the path. */
 export interface ListingEntry {
   readonly path: string;
   readonly branch: string;
@@ -284,7 +284,7 @@ export const parseReplaceTask: parse.Parser<ReplaceTask> = parse.record<ReplaceT
   kind: parse.nullable(parse.oneOf('code', 'markdown', 'raw')),
 });
 
-/** Queues a cell.  The answer comes when it has run, or at once where it would run on the requesting kernel. */
+/** Queues a cell. The answer comes when it has run, or at once where it would run on the requesting kernel. */
 export interface RunTask {
   readonly type: 'run';
   readonly path: string;
@@ -325,7 +325,7 @@ export const parseTodoEntry: parse.Parser<TodoEntry> = parse.record<TodoEntry>({
   status: parse.oneOf('pending', 'in_progress', 'completed', 'cancelled', 'blocked'),
 });
 
-/** All simple commands of a command line.  A part with the operator ``↳`` is started by the part above it. */
+/** All simple commands of a command line. A part with the operator ``↳`` is started by the part above it. */
 export interface CommandBlock {
   readonly type: 'command';
   readonly parts: readonly CommandPart[];
@@ -337,7 +337,7 @@ export const parseCommandBlock: parse.Parser<CommandBlock> = parse.record<Comman
   sandbox: parse.otherwise(parse.text, ''),
 });
 
-/** One row of a side-by-side diff.  Both sides and not changed: context.  One side only: added or removed. */
+/** One row of a side-by-side diff. Both sides and not changed: context. One side only: added or removed. */
 export interface Row {
   readonly old: Line | null;
   readonly new: Line | null;
@@ -420,7 +420,7 @@ export const parseTodoBlock: parse.Parser<TodoBlock> = parse.record<TodoBlock>({
   more: parse.otherwise(parse.text, ''),
 });
 
-/** Adjacent rows.  ``folded`` hunks are unchanged and shown as one line; ``hidden`` counts rows that are not part of the card. */
+/** Adjacent rows. ``folded`` hunks are unchanged and shown as one line; ``hidden`` counts rows that are not part of the card. */
 export interface Hunk {
   readonly rows: readonly Row[];
   readonly folded: boolean;

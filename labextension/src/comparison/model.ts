@@ -28,7 +28,7 @@ export const parseComparedCall: parse.Parser<ComparedCall> = parse.record<Compar
   ending: parse.otherwise(parse.text, ''),
 });
 
-/** The finding of a check in a run.  ``step`` is the number of the step that says so, empty for none. */
+/** The finding of a check in a run. ``step`` is the number of the step that says so, empty for none. */
 export interface ComparedCell {
   readonly state: 'passed' | 'failed' | 'unknown' | '';
   readonly text: string;
@@ -40,7 +40,7 @@ export const parseComparedCell: parse.Parser<ComparedCell> = parse.record<Compar
   step: parse.otherwise(parse.text, ''),
 });
 
-/** A column of outcomes.  ``source`` is the check as it is written, ``states`` what it states, ``rate`` how many runs passed. */
+/** A column of outcomes. ``source`` is the check as it is written, ``states`` what it states, ``rate`` how many runs passed. */
 export interface ComparedCheck {
   readonly source: string;
   readonly states: string;
@@ -74,7 +74,7 @@ export const parseComparedGroup: parse.Parser<ComparedGroup> = parse.record<Comp
   rates: parse.list(parse.text),
 });
 
-/** A run.  ``name`` is its letter, ``about`` its agent, model and log; ``totals`` are the cells under the view's ``totals``.
+/** A run. ``name`` is its letter, ``about`` its agent, model and log; ``totals`` are the cells under the view's ``totals``.
 
 ``parts`` says where it parts from the baseline, empty for the baseline and for the same steps; ``step`` is its step number there. */
 export interface ComparedRun {
@@ -129,8 +129,7 @@ export interface OutcomesTask {
 
 /** A step, or ``count`` steps from ``index`` on that all runs have in common and that are folded.
 
-``numbers`` are the step numbers of the runs, empty where a run has no such step, and ``marks`` how each ended.  ``others`` are calls
-that are only similar to the one named; ``parts`` are the names of the runs that part here. */
+``numbers`` are the step numbers of the runs, empty where a run has no such step, and ``marks`` how each ended. ``others`` are calls that are only similar to the one named; ``parts`` are the names of the runs that part here. */
 export interface ComparedRow {
   readonly index: number;
   readonly count: number;
@@ -160,7 +159,7 @@ export const parseComparedRow: parse.Parser<ComparedRow> = parse.record<Compared
   differs: parse.otherwise(parse.flag, false),
 });
 
-/** The outcomes of each run, in the order of the runs.  ``tasks`` is empty where the runs are of one task, or of one each. */
+/** The outcomes of each run, in the order of the runs. ``tasks`` is empty where the runs are of one task, or of one each. */
 export interface ComparedOutcomes {
   readonly type: 'outcomes';
   readonly checks: readonly ComparedCheck[];
@@ -174,7 +173,7 @@ export const parseComparedOutcomes: parse.Parser<ComparedOutcomes> = parse.recor
   tasks: parse.otherwise(parse.list(parseComparedGroup), []),
 });
 
-/** Rows from ``first`` on, ``total`` of them.  ``partings`` are the rows at which runs part. */
+/** Rows from ``first`` on, ``total`` of them. ``partings`` are the rows at which runs part. */
 export interface ComparedPage {
   readonly type: 'compared';
   readonly first: number;
@@ -190,8 +189,7 @@ export const parseComparedPage: parse.Parser<ComparedPage> = parse.record<Compar
   partings: parse.otherwise(parse.list(parse.number), []),
 });
 
-/** The comparison against one baseline.  ``explorer`` is its id in the kernel, which requests name; ``facts`` summarise it.
-``forms`` are the forms of checks. */
+/** The comparison against one baseline. ``explorer`` is its id in the kernel, which requests name; ``facts`` summarise it. ``forms`` are the forms of checks. */
 export interface ComparisonView {
   readonly type: 'comparison';
   readonly explorer: string;

@@ -41,8 +41,7 @@ export interface FollowTask {
 
 /** Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
-A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session.  ``step`` is the number
-of the step at which a single log begins. */
+A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session. ``step`` is the number of the step at which a single log begins. */
 export interface LogRequest {
   readonly logs: readonly string[];
   readonly step: string;
@@ -56,8 +55,7 @@ export interface OpenTask {
 
 /** Selects the lines to list; empty fields select everything.
 
-``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive).  ``folded`` are lines whose nested
-lines are not listed.  ``order`` lists the lines with the most tokens, or the longest calls, first. */
+``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive). ``folded`` are lines whose nested lines are not listed. ``order`` lists the lines with the most tokens, or the longest calls, first. */
 export interface TraceFilter {
   readonly text: string;
   readonly chips: readonly string[];
@@ -99,8 +97,7 @@ export const parseReviewCode: parse.Parser<ReviewCode> = parse.record<ReviewCode
 
 /** Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
 
-``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None for the whole session.
-``value`` is a note's text, a code or a verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort. */
+``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None for the whole session. ``value`` is a note's text, a code or a verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort. */
 export interface ReviewTask {
   readonly type: 'review';
   readonly action: 'read' | 'note' | 'label' | 'verdict' | 'sort' | 'withdraw' | 'undo';
@@ -120,7 +117,7 @@ export interface SamplesTask {
   readonly type: 'samples';
 }
 
-/** A filter with a name.  The other fields are those of ``TraceFilter`` that mean the same in every log. */
+/** A filter with a name. The other fields are those of ``TraceFilter`` that mean the same in every log. */
 export interface SavedFilter {
   readonly name: string;
   readonly text: string;
@@ -136,8 +133,7 @@ export const parseSavedFilter: parse.Parser<SavedFilter> = parse.record<SavedFil
 
 /** Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
 
-``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``.
-``notes``: the review's notes, labels and verdicts are in the file. */
+``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file. */
 export interface ShareTask {
   readonly type: 'share';
   readonly patterns: readonly string[];
@@ -149,8 +145,7 @@ export interface ShareTask {
 
 /** One bar, for the lines ``first`` … ``last`` of the log.
 
-``start`` and ``end`` are positions on the axis in ten-thousandths.  ``parts`` are the heights of its sections from the bottom, in
-thousandths: new input, cached input, output; empty for a bar of full height.  ``label`` describes it. */
+``start`` and ``end`` are positions on the axis in ten-thousandths. ``parts`` are the heights of its sections from the bottom, in thousandths: new input, cached input, output; empty for a bar of full height. ``label`` describes it. */
 export interface StripBar {
   readonly first: number;
   readonly last: number;
@@ -253,7 +248,7 @@ export const parseTraceRaw: parse.Parser<TraceRaw> = parse.record<TraceRaw>({
   note: parse.otherwise(parse.text, ''),
 });
 
-/** One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage.  ``failed`` counts the lines that failed. */
+/** One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage. ``failed`` counts the lines that failed. */
 export interface TraceBar {
   readonly first: number;
   readonly last: number;
@@ -283,8 +278,7 @@ export const parseTraceLink: parse.Parser<TraceLink> = parse.record<TraceLink>({
 
 /** A value to filter by.
 
-``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title``
-explains it. */
+``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title`` explains it. */
 export interface TraceChoice {
   readonly key: string;
   readonly label: string;
@@ -326,8 +320,7 @@ export const parseTraceMove: parse.Parser<TraceMove> = parse.record<TraceMove>({
 
 /** A record in force.
 
-``step`` names its place: ``46``, ``46–52``, or empty for the session; ``line`` is its first line, None where it has none.  ``code`` is
-what a note was sorted under.  ``lost`` says why its place is not certain, empty if it is. */
+``step`` names its place: ``46``, ``46–52``, or empty for the session; ``line`` is its first line, None where it has none. ``code`` is what a note was sorted under. ``lost`` says why its place is not certain, empty if it is. */
 export interface TraceLabel {
   readonly id: string;
   readonly kind: 'note' | 'label' | 'verdict';
@@ -357,8 +350,7 @@ export const parseTraceLabel: parse.Parser<TraceLabel> = parse.record<TraceLabel
 
 /** One line of the list.
 
-``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed.  ``below`` is the
-number of lines nested under it.  ``call``: it is a tool call, not a message.  ``snippet`` is the excerpt that a search found. */
+``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed. ``below`` is the number of lines nested under it. ``call``: it is a tool call, not a message. ``snippet`` is the excerpt that a search found. */
 export interface TraceLine {
   readonly line: number;
   readonly number: string;
@@ -482,7 +474,7 @@ export interface SavedFiltersTask {
   readonly filter: SavedFilter | null;
 }
 
-/** An overview with ``lanes`` rows of bars, named ``names``.  ``note`` says why there are no bars, or what is left out. */
+/** An overview with ``lanes`` rows of bars, named ``names``. ``note`` says why there are no bars, or what is left out. */
 export interface TraceStrip {
   readonly type: 'strip';
   readonly mode: 'time' | 'tokens';
@@ -504,8 +496,7 @@ export const parseTraceStrip: parse.Parser<TraceStrip> = parse.record<TraceStrip
 
 /** A file that was changed.
 
-``path`` is its key, ``kind`` empty, or new, deleted or renamed.  ``added`` and ``removed`` are lines, None if the log does not tell;
-``complete``: they count all changes. */
+``path`` is its key, ``kind`` empty, or new, deleted or renamed. ``added`` and ``removed`` are lines, None if the log does not tell; ``complete``: they count all changes. */
 export interface TraceChangedFile {
   readonly path: string;
   readonly label: string;
@@ -527,7 +518,7 @@ export const parseTraceChangedFile: parse.Parser<TraceChangedFile> = parse.recor
   steps: parse.otherwise(parse.list(parseTraceLink), []),
 });
 
-/** One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line. */
+/** One entry of a step's context. ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line. */
 export interface TraceContext {
   readonly label: string;
   readonly parts: readonly TraceLink[];
@@ -537,7 +528,7 @@ export const parseTraceContext: parse.Parser<TraceContext> = parse.record<TraceC
   parts: parse.list(parseTraceLink),
 });
 
-/** Choices of one kind, of which a line must have one of those that are chosen.  ``menu``: they are a menu instead of chips. */
+/** Choices of one kind, of which a line must have one of those that are chosen. ``menu``: they are a menu instead of chips. */
 export interface TraceFacet {
   readonly name: string;
   readonly label: string;
@@ -551,11 +542,9 @@ export const parseTraceFacet: parse.Parser<TraceFacet> = parse.record<TraceFacet
   choices: parse.otherwise(parse.list(parseTraceChoice), []),
 });
 
-/** The review of the log.  ``labels`` are the latest of the ``records`` in force.
+/** The review of the log. ``labels`` are the latest of the ``records`` in force.
 
-``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if
-there is none.  ``message`` says what was done.  ``complete`` is False while signals are still looked for.  Lines are those of
-``version`` of the log. */
+``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if there is none. ``message`` says what was done. ``complete`` is False while signals are still looked for. Lines are those of ``version`` of the log. */
 export interface TraceReview {
   readonly type: 'review';
   readonly reviewer: string;
@@ -589,7 +578,7 @@ export const parseTraceReview: parse.Parser<TraceReview> = parse.record<TraceRev
   version: parse.otherwise(parse.number, 0),
 });
 
-/** The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written.
+/** The content of a shared file: its size in bytes, and what was removed. ``path`` is the file that was written.
 
 ``notes`` counts the notes, labels and verdicts that can be in it. */
 export interface TraceShare {
@@ -641,8 +630,7 @@ export const parseTraceChanges: parse.Parser<TraceChanges> = parse.record<TraceC
 
 /** Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
 
-``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later.
-``facets`` come with the first lines only; elsewhere they are empty. */
+``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later. ``facets`` come with the first lines only; elsewhere they are empty. */
 export interface TracePage {
   readonly type: 'page';
   readonly first: number;
@@ -662,7 +650,7 @@ export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
   facets: parse.otherwise(parse.list(parseTraceFacet), []),
 });
 
-/** The tables of tokens, money and time.  ``priced``: the costs are those of price lists. */
+/** The tables of tokens, money and time. ``priced``: the costs are those of price lists. */
 export interface TraceUsage {
   readonly type: 'usage';
   readonly tables: readonly UsageTable[];
@@ -674,11 +662,9 @@ export const parseTraceUsage: parse.Parser<TraceUsage> = parse.record<TraceUsage
   priced: parse.otherwise(parse.flag, false),
 });
 
-/** The initial view.  ``page`` has the first lines without a filter.
+/** The initial view. ``page`` has the first lines without a filter.
 
-``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of
-changed files, ``samples`` of samples of an evaluation.  ``actions`` are offered for the whole log.
-``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
+``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of changed files, ``samples`` of samples of an evaluation. ``actions`` are offered for the whole log. ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
 export interface TraceView {
   readonly explorer: string;
   readonly title: string;
@@ -734,11 +720,9 @@ export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs
   comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
 });
 
-/** Reply to ``FollowTask``.  ``view`` is None if nothing has changed; its page has no lines.
+/** Reply to ``FollowTask``. ``view`` is None if nothing has changed; its page has no lines.
 
-``moves`` say where the lines of the page's version are now; other lines are new, or gone.  ``changed`` are lines, as numbered now, that
-say something else, such as calls that have got their result.  ``restarted``: it is not known where the lines are.  ``fresh``: the log
-was written in the last minutes.  ``continuation`` is the name of the file in which the session goes on, empty if there is none. */
+``moves`` say where the lines of the page's version are now; other lines are new, or gone. ``changed`` are lines, as numbered now, that say something else, such as calls that have got their result. ``restarted``: it is not known where the lines are. ``fresh``: the log was written in the last minutes. ``continuation`` is the name of the file in which the session goes on, empty if there is none. */
 export interface TraceFollow {
   readonly type: 'follow';
   readonly version: number;
@@ -762,9 +746,7 @@ export const parseTraceFollow: parse.Parser<TraceFollow> = parse.record<TraceFol
 
 /** The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
-``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
-call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the
-kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log. */
+``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why. ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log. */
 export interface TraceOpened {
   readonly type: 'opened';
   readonly line: number;

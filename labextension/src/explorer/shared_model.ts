@@ -14,7 +14,7 @@ export const parseLinesOf: parse.Parser<LinesOf> = parse.record<LinesOf>({
   lines: parse.list(parse.number),
 });
 
-/** A whole log.  ``opened`` has the details of each line; ``note`` says what was removed and left out. */
+/** A whole log. ``opened`` has the details of each line; ``note`` says what was removed and left out. */
 export interface SharedLog {
   readonly view: TraceView;
   readonly lines: readonly TraceLine[];

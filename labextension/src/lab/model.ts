@@ -4,7 +4,7 @@ import * as parse from '../shared/parse.js';
 
 export const FORMS_TARGET = 'nbtools.forms';
 
-/** A tool in the list.  ``policy`` is what the policy does with its calls in general. */
+/** A tool in the list. ``policy`` is what the policy does with its calls in general. */
 export interface FormTool {
   readonly name: string;
   readonly icon: string;
@@ -32,8 +32,7 @@ export interface FormRequest {
 
 /** The answer to one request; fields that it does not concern are empty.
 
-``form`` is a JSON Schema of plain keywords (see ``form_schema``).  ``action`` and ``reason`` are the policy's decision; ``source`` is
-the cell.  ``problem`` says what is missing or invalid; then there is no cell. */
+``form`` is a JSON Schema of plain keywords (see ``form_schema``). ``action`` and ``reason`` are the policy's decision; ``source`` is the cell. ``problem`` says what is missing or invalid; then there is no cell. */
 export interface FormAnswer {
   readonly id: number;
   readonly tools: readonly FormTool[];

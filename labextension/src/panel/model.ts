@@ -6,7 +6,7 @@ import { parseCard, type Card } from '../cards/model.js';
 
 export const STATE_TARGET = 'nbtools.state';
 
-/** A file that a call changed, relative to the workspace.  The numbers of lines are null where they are not known. */
+/** A file that a call changed, relative to the workspace. The numbers of lines are null where they are not known. */
 export interface ChangedFile {
   readonly path: string;
   readonly added: number | null;
@@ -24,7 +24,7 @@ export interface ConfirmTask {
   readonly token: string;
 }
 
-/** The effect of a request, for the person to confirm.  The request is only carried out with its ``token``, once. */
+/** The effect of a request, for the person to confirm. The request is only carried out with its ``token``, once. */
 export interface Consequence {
   readonly token: string;
   readonly title: string;
@@ -77,7 +77,7 @@ export const parseGrantRow: parse.Parser<GrantRow> = parse.record<GrantRow>({
   granted_for: parse.text,
 });
 
-/** A call or an agent run in progress.  ``started`` is in seconds since the epoch, by the kernel's clock. */
+/** A call or an agent run in progress. ``started`` is in seconds since the epoch, by the kernel's clock. */
 export interface RunningCall {
   readonly id: string;
   readonly type: 'call' | 'background' | 'run';
@@ -121,7 +121,7 @@ export const parseServerRow: parse.Parser<ServerRow> = parse.record<ServerRow>({
   verbs: parse.list(parse.oneOf('connect', 'disconnect', 'trust', 'distrust', 'enable', 'disable')),
 });
 
-/** A permission mode.  ``looser``: it allows what the current mode does not. */
+/** A permission mode. ``looser``: it allows what the current mode does not. */
 export interface ModeChoice {
   readonly name: string;
   readonly meaning: string;
@@ -144,7 +144,7 @@ export interface RevokeTask {
   readonly rule: string;
 }
 
-/** A rule with its source: a file, or empty for the rules of this session.  ``off``: the project is not trusted. */
+/** A rule with its source: a file, or empty for the rules of this session. ``off``: the project is not trusted. */
 export interface RuleRow {
   readonly action: 'allow' | 'ask' | 'deny';
   readonly rule: string;
@@ -160,7 +160,7 @@ export const parseRuleRow: parse.Parser<RuleRow> = parse.record<RuleRow>({
   off: parse.flag,
 });
 
-/** The page has drawn the snapshot with this number (0: none yet) and is ready for the next one.  It gets no reply. */
+/** The page has drawn the snapshot with this number (0: none yet) and is ready for the next one. It gets no reply. */
 export interface SeenTask {
   readonly type: 'seen';
   readonly number: number;
@@ -183,14 +183,14 @@ export interface StopCallTask {
   readonly call: string;
 }
 
-/** Undoes a call; of an undo's id, redoes the call.  ``later``: also all later changes of this session. */
+/** Undoes a call; of an undo's id, redoes the call. ``later``: also all later changes of this session. */
 export interface UndoTask {
   readonly type: 'undo';
   readonly call: string;
   readonly later: boolean;
 }
 
-/** The changes of one call.  ``undone_by`` is the call that undoing it would redo; empty unless it is undone.
+/** The changes of one call. ``undone_by`` is the call that undoing it would redo; empty unless it is undone.
 
 ``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it did not. */
 export interface FileChange {
@@ -239,7 +239,7 @@ export interface StateRequest {
   readonly task: AnswerTask | ConfirmTask | DiffTask | ModeTask | RevokeTask | SeenTask | ServerTask | StartTask | StopCallTask | UndoTask;
 }
 
-/** The reply to a request: done unless there is a ``problem``, or a consequence to confirm first.  ``diff`` replies to ``DiffTask``. */
+/** The reply to a request: done unless there is a ``problem``, or a consequence to confirm first. ``diff`` replies to ``DiffTask``. */
 export interface StateReply {
   readonly id: number;
   readonly problem: string;
@@ -265,7 +265,7 @@ export const parseWaitingQuestion: parse.Parser<WaitingQuestion> = parse.record<
 
 /** The state of a kernel; a part that has not changed since the snapshot before is null.
 
-``number`` counts the snapshots for one page.  ``now`` is the kernel's clock. */
+``number`` counts the snapshots for one page. ``now`` is the kernel's clock. */
 export interface KernelState {
   readonly number: number;
   readonly now: number;

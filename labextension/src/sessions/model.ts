@@ -42,9 +42,7 @@ export const parseSessionFilter: parse.Parser<SessionFilter> = parse.record<Sess
 
 /** One session. Texts are as displayed; an empty one is not recorded, or not known yet.
 
-``folder`` is the project's path and ``project`` its name. ``age`` is the time since the log's last change, ``times`` says when that was
-and when the session began. ``unread``: the log has not been read as a whole in its current state. ``doubt`` says why a number is
-unreliable, ``problem`` why the log cannot be read. */
+``folder`` is the project's path and ``project`` its name. ``age`` is the time since the log's last change, ``times`` says when that was and when the session began. ``unread``: the log has not been read as a whole in its current state. ``doubt`` says why a number is unreliable, ``problem`` why the log cannot be read. */
 export interface SessionRow {
   readonly id: string;
   readonly title: string;
@@ -97,8 +95,7 @@ export interface SessionsTask {
 
 /** Sessions under a filter, ``total`` of them; ``all`` sessions are on this machine.
 
-``unread`` of those under the filter are not read as a whole yet, ``left`` logs were found and not listed yet. ``unreadable`` files in
-the agents' folders are in no known format. ``folders`` are those that were looked at, if there is no session at all. */
+``unread`` of those under the filter are not read as a whole yet, ``left`` logs were found and not listed yet. ``unreadable`` files in the agents' folders are in no known format. ``folders`` are those that were looked at, if there is no session at all. */
 export interface SessionsPage {
   readonly type: 'sessions';
   readonly first: number;

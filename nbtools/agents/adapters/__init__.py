@@ -1,7 +1,7 @@
 """Adapters: a session's tools for other frameworks and SDKs.
 
-The session validates, decides, approves and records each call.  A denial, with the person's reason, is the result that the model reads.
-Modules and their SDKs are loaded when their functions are first used.
+The session validates, decides, approves and records each call.  A denial, with the person's reason, is the
+result that the model reads.  Modules and their SDKs are loaded when their functions are first used.
 """
 
 from __future__ import annotations

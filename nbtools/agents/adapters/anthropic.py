@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, parts_of, placeholder_text
+from nbtools.agents.adapters.calling import (
+    AnySession,
+    call_all,
+    is_pdf,
+    is_picture,
+    parts_of,
+    placeholder_text,
+)
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.schema.json_schema import Json
 
@@ -19,7 +26,8 @@ def anthropic_tools(session: AnySession) -> list[ToolParam]:
 
 
 async def answer_anthropic(session: AnySession, message: Message | BetaMessage) -> list[ToolResultBlockParam]:
-    """Makes the calls of ``message`` and returns the content of the next user message; empty if there are no calls.
+    """Makes the calls of ``message`` and returns the content of the next user message;
+    empty if there are no calls.
 
     Read-only calls run concurrently.  A failed or denied call has ``is_error`` and the reason.
     """
@@ -30,7 +38,10 @@ async def answer_anthropic(session: AnySession, message: Message | BetaMessage) 
 
 def _block(id_: str, result: ToolResult) -> ToolResultBlockParam:
     content = [_part(part) for part in parts_of(result)]
-    return cast("ToolResultBlockParam", {"type": "tool_result", "tool_use_id": id_, "content": content, "is_error": not result.ok})
+    return cast(
+        "ToolResultBlockParam",
+        {"type": "tool_result", "tool_use_id": id_, "content": content, "is_error": not result.ok},
+    )
 
 
 def _part(part: Part) -> Json:

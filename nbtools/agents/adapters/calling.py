@@ -22,7 +22,11 @@ PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 def missing_package(package: str, error: ImportError) -> AgentError | ImportError:
     """Returns the exception to raise for an import error of an adapter that needs ``package``."""
     missing = (error.name or "").partition(".")[0]
-    return error if missing == "nbtools" else AgentError(f"This needs the package {package}: pip install {package}.")
+    return (
+        error
+        if missing == "nbtools"
+        else AgentError(f"This needs the package {package}: pip install {package}.")
+    )
 
 
 def parse_arguments(text: str) -> Mapping[str, Any] | ToolError:
@@ -31,11 +35,13 @@ def parse_arguments(text: str) -> Mapping[str, Any] | ToolError:
         arguments = json.loads(text) if text.strip() else {}
     except ValueError as error:
         return ToolError(
-            ErrorCode.INVALID_TOOL_PARAMS, f"The arguments are not valid JSON: {error}. The call was not made. Correct them and call again."
+            ErrorCode.INVALID_TOOL_PARAMS,
+            f"The arguments are not valid JSON: {error}. The call was not made. Correct them and call again.",
         )
     if not isinstance(arguments, dict):
         return ToolError(
-            ErrorCode.INVALID_TOOL_PARAMS, "The arguments are not a JSON object. The call was not made. Correct them and call again."
+            ErrorCode.INVALID_TOOL_PARAMS,
+            "The arguments are not a JSON object. The call was not made. Correct them and call again.",
         )
     return arguments
 
@@ -47,7 +53,9 @@ async def call_one(session: AnySession, name: str, arguments: Mapping[str, Any])
 
 
 async def call_all(session: AnySession, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
-    """Makes the calls of one message, concurrently where that is safe; returns the results in the same order."""
+    """Makes the calls of one message, concurrently where that is safe;
+    returns the results in the same order.
+    """
     if isinstance(session, BlockingSession):
         return await asyncio.wrap_future(session.submit(session.session.call_many(calls)))
     return await session.call_many(calls)
@@ -62,7 +70,11 @@ async def call_json(session: AnySession, name: str, text: str) -> ToolResult:
 async def call_all_json(session: AnySession, calls: Iterable[tuple[str, str]]) -> list[ToolResult]:
     """Makes the calls of one message, given as names and JSON texts."""
     parsed = [(name, parse_arguments(text)) for name, text in calls]
-    done = iter(await call_all(session, [(name, arguments) for name, arguments in parsed if not isinstance(arguments, ToolError)]))
+    done = iter(
+        await call_all(
+            session, [(name, arguments) for name, arguments in parsed if not isinstance(arguments, ToolError)]
+        )
+    )
     return [failed(arguments) if isinstance(arguments, ToolError) else next(done) for _, arguments in parsed]
 
 
@@ -72,7 +84,9 @@ def parts_of(result: ToolResult) -> tuple[Part, ...]:
 
 def text_of(result: ToolResult) -> str:
     """Returns the texts of a result, with a line in place of each other part."""
-    return "\n".join(str(part["text"]) if "text" in part else placeholder_text(part) for part in parts_of(result))
+    return "\n".join(
+        str(part["text"]) if "text" in part else placeholder_text(part) for part in parts_of(result)
+    )
 
 
 def placeholder_text(part: Part) -> str:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import base64
 
-from nbtools.agents.adapters.calling import AnySession, call_all, is_pdf, is_picture, missing_package, parts_of, placeholder_text
+from nbtools.agents.adapters.calling import (
+    AnySession,
+    call_all,
+    is_pdf,
+    is_picture,
+    missing_package,
+    parts_of,
+    placeholder_text,
+)
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.schema.json_schema import describe_media, is_recording, recording_parts
 
@@ -16,11 +24,18 @@ except ImportError as error:
 
 def google_tools(session: AnySession) -> list[types.Tool]:
     """Returns the value for ``GenerateContentConfig(tools=…)``, in the session's dialect."""
-    return [types.Tool(function_declarations=[types.FunctionDeclaration.model_validate(one) for one in session.declarations("gemini")])]
+    return [
+        types.Tool(
+            function_declarations=[
+                types.FunctionDeclaration.model_validate(one) for one in session.declarations("gemini")
+            ]
+        )
+    ]
 
 
 async def answer_google(session: AnySession, response: types.GenerateContentResponse) -> list[types.Content]:
-    """Makes the calls of ``response`` and returns the contents to append after it; empty if there are no calls.
+    """Makes the calls of ``response`` and returns the contents to append after it;
+    empty if there are no calls.
 
     Read-only calls run concurrently.  A failed or denied call has ``error`` with the reason.
     """
@@ -28,14 +43,21 @@ async def answer_google(session: AnySession, response: types.GenerateContentResp
     if not calls:
         return []
     results = await call_all(session, [(call.name or "", call.args or {}) for call in calls])
-    answers = [types.Part(function_response=_response(call, result)) for call, result in zip(calls, results, strict=True)]
+    answers = [
+        types.Part(function_response=_response(call, result))
+        for call, result in zip(calls, results, strict=True)
+    ]
     recordings = [types.Part.model_validate(part) for result in results for part in recording_parts(result)]
     return [types.Content(role="user", parts=[*answers, *recordings])]
 
 
 def _response(call: types.FunctionCall, result: ToolResult) -> types.FunctionResponse:
     media = [part for part in parts_of(result) if is_picture(part) or is_pdf(part)]
-    text = "\n".join(str(part["text"]) if "text" in part else _described(part) for part in parts_of(result) if part not in media)
+    text = "\n".join(
+        str(part["text"]) if "text" in part else _described(part)
+        for part in parts_of(result)
+        if part not in media
+    )
     return types.FunctionResponse(
         id=call.id,
         name=call.name,
@@ -52,5 +74,7 @@ def _described(part: Part) -> str:
 def _part(part: Part) -> types.FunctionResponsePart:
     data = part["inline_data"]
     return types.FunctionResponsePart(
-        inline_data=types.FunctionResponseBlob(mime_type=data["mime_type"], data=base64.b64decode(data["data"]))
+        inline_data=types.FunctionResponseBlob(
+            mime_type=data["mime_type"], data=base64.b64decode(data["data"])
+        )
     )

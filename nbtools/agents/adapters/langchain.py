@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from nbtools.agents.adapters.calling import AnySession, call_one, is_picture, missing_package, parts_of, placeholder_text, text_of
+from nbtools.agents.adapters.calling import (
+    AnySession,
+    call_one,
+    is_picture,
+    missing_package,
+    parts_of,
+    placeholder_text,
+    text_of,
+)
 from nbtools.core.result import Part, ToolResult
 from nbtools.session.sync import BlockingSession
 
@@ -20,10 +28,16 @@ def langchain_tools(session: AnySession) -> list[BaseTool]:
 
     With ``session.sync()`` they support ``invoke``, too.
 
-    A failed or denied call is a ``ToolMessage`` with status ``error`` and the reason; ``artifact`` is the ``ToolResult``.
+    A failed or denied call is a ``ToolMessage`` with status ``error`` and the reason;
+    ``artifact`` is the ``ToolResult``.
     """
     return [
-        SessionTool(session, name=one["function"]["name"], description=one["function"]["description"], schema=one["function"]["parameters"])
+        SessionTool(
+            session,
+            name=one["function"]["name"],
+            description=one["function"]["description"],
+            schema=one["function"]["parameters"],
+        )
         for one in session.declarations("openai")
     ]
 
@@ -44,7 +58,9 @@ class SessionTool(BaseTool):
 
     def _run(self, /, **arguments: Any) -> Any:
         if not isinstance(self._session, BlockingSession):
-            raise NotImplementedError(f"{self.name} is asynchronous. Use ainvoke, or pass session.sync() to langchain_tools.")
+            raise NotImplementedError(
+                f"{self.name} is asynchronous. Use ainvoke, or pass session.sync() to langchain_tools."
+            )
         return _answer(self._session.call(self.name, arguments))
 
     async def _arun(self, /, **arguments: Any) -> Any:
@@ -58,7 +74,11 @@ def _answer(result: ToolResult) -> tuple[str | list[dict[str, Any]], ToolResult]
 
 
 def _content(result: ToolResult) -> str | list[dict[str, Any]]:
-    return result.llm_content if isinstance(result.llm_content, str) else [_block(part) for part in parts_of(result)]
+    return (
+        result.llm_content
+        if isinstance(result.llm_content, str)
+        else [_block(part) for part in parts_of(result)]
+    )
 
 
 def _block(part: Part) -> dict[str, Any]:
@@ -66,5 +86,9 @@ def _block(part: Part) -> dict[str, Any]:
         return {"type": "text", "text": part["text"]}
     data = part["inline_data"]
     if is_picture(part) or data["mime_type"] == "application/pdf":
-        return {"type": "image" if is_picture(part) else "file", "base64": data["data"], "mime_type": data["mime_type"]}
+        return {
+            "type": "image" if is_picture(part) else "file",
+            "base64": data["data"],
+            "mime_type": data["mime_type"],
+        }
     return {"type": "text", "text": placeholder_text(part)}

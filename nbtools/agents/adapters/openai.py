@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from nbtools.agents.adapters.calling import AnySession, call_all_json, data_url, is_pdf, is_picture, parts_of, placeholder_text, text_of
+from nbtools.agents.adapters.calling import (
+    AnySession,
+    call_all_json,
+    data_url,
+    is_pdf,
+    is_picture,
+    parts_of,
+    placeholder_text,
+    text_of,
+)
 from nbtools.core.result import Part, ToolResult
 from nbtools.core.schema.json_schema import Json
 
@@ -21,23 +30,32 @@ def openai_tools(session: AnySession) -> list[ChatCompletionToolParam]:
     return cast("list[ChatCompletionToolParam]", session.declarations("openai"))
 
 
-async def answer_openai(session: AnySession, message: ChatCompletionMessage) -> list[ChatCompletionMessageParam]:
-    """Makes the calls of ``message`` and returns the messages to append after it; empty if there are no calls.
+async def answer_openai(
+    session: AnySession, message: ChatCompletionMessage
+) -> list[ChatCompletionMessageParam]:
+    """Makes the calls of ``message`` and returns the messages to append after it;
+    empty if there are no calls.
 
     Read-only calls run concurrently.  Images, which a tool message cannot contain, follow in a user message.
     """
     calls = [call for call in message.tool_calls or () if call.type == "function"]
     results = await call_all_json(session, [(call.function.name, call.function.arguments) for call in calls])
     answers: list[Json] = [
-        {"role": "tool", "tool_call_id": call.id, "content": _text(result)} for call, result in zip(calls, results, strict=True)
+        {"role": "tool", "tool_call_id": call.id, "content": _text(result)}
+        for call, result in zip(calls, results, strict=True)
     ]
     pictures = [{"type": "image_url", "image_url": {"url": data_url(part)}} for part in _pictures(results)]
-    return cast("list[ChatCompletionMessageParam]", [*answers, *([{"role": "user", "content": pictures}] if pictures else [])])
+    return cast(
+        "list[ChatCompletionMessageParam]",
+        [*answers, *([{"role": "user", "content": pictures}] if pictures else [])],
+    )
 
 
 def openai_responses_tools(session: AnySession) -> list[FunctionToolParam]:
     """Returns the value for ``responses.create(tools=…)``, in the session's dialect."""
-    tools = [{"type": "function", **one["function"], "strict": False} for one in session.declarations("openai")]
+    tools = [
+        {"type": "function", **one["function"], "strict": False} for one in session.declarations("openai")
+    ]
     return cast("list[FunctionToolParam]", tools)
 
 
@@ -54,7 +72,8 @@ async def answer_openai_responses(session: AnySession, response: Response) -> li
 
 def _text(result: ToolResult) -> str:
     return "\n".join(
-        str(part["text"]) if "text" in part else _IMAGE_BELOW if is_picture(part) else placeholder_text(part) for part in parts_of(result)
+        str(part["text"]) if "text" in part else _IMAGE_BELOW if is_picture(part) else placeholder_text(part)
+        for part in parts_of(result)
     )
 
 
@@ -63,7 +82,9 @@ def _pictures(results: list[ToolResult]) -> Iterator[Part]:
 
 
 def _output(result: ToolResult) -> str | list[Json]:
-    return text_of(result) if isinstance(result.llm_content, str) else [_item(part) for part in parts_of(result)]
+    return (
+        text_of(result) if isinstance(result.llm_content, str) else [_item(part) for part in parts_of(result)]
+    )
 
 
 def _item(part: Part) -> Json:

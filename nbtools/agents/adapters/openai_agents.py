@@ -5,7 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from nbtools.agents.adapters.calling import AnySession, call_json, data_url, is_pdf, is_picture, missing_package, parts_of, placeholder_text
+from nbtools.agents.adapters.calling import (
+    AnySession,
+    call_json,
+    data_url,
+    is_pdf,
+    is_picture,
+    missing_package,
+    parts_of,
+    placeholder_text,
+)
 from nbtools.core.result import Part
 
 try:
@@ -18,18 +27,25 @@ except ImportError as error:
 def openai_agents_tools(session: AnySession) -> list[FunctionTool]:
     """Returns the session's tools, in its dialect, for ``Agent(tools=…)``.
 
-    The session requests approvals itself, so ``needs_approval`` is not set.  A failed or denied call returns its reason as text.
+    The session requests approvals itself, so ``needs_approval`` is not set.
+    A failed or denied call returns its reason as text.
     """
     return [_tool(session, **one["function"]) for one in session.declarations("openai")]
 
 
 def _tool(session: AnySession, *, name: str, description: str, parameters: dict[str, Any]) -> FunctionTool:
-    return FunctionTool(name, description, parameters, partial(_invoke, session, name), strict_json_schema=False)
+    return FunctionTool(
+        name, description, parameters, partial(_invoke, session, name), strict_json_schema=False
+    )
 
 
 async def _invoke(session: AnySession, name: str, _: ToolContext[Any], arguments: str) -> Any:
     result = await call_json(session, name, arguments)
-    return result.llm_content if isinstance(result.llm_content, str) else [_output(part) for part in parts_of(result)]
+    return (
+        result.llm_content
+        if isinstance(result.llm_content, str)
+        else [_output(part) for part in parts_of(result)]
+    )
 
 
 def _output(part: Part) -> ToolOutputText | ToolOutputImage | ToolOutputFileContent:

@@ -1,7 +1,8 @@
 """Base class of models whose fields are described by the docstrings under them.
 
-pydantic's ``use_attribute_docstrings`` reads the source as soon as a class is created, and finds it through the frames of the caller, for
-which it resolves the paths of all loaded modules: 40 ms of a kernel's first call.  Here the source is read when a schema is made.
+pydantic's ``use_attribute_docstrings`` reads the source as soon as a class is created, and finds it through
+the frames of the caller, for which it resolves the paths of all loaded modules: 40 ms of a kernel's first
+call.  Here the source is read when a schema is made.
 """
 
 from __future__ import annotations
@@ -22,15 +23,21 @@ if TYPE_CHECKING:
 
 
 class DocumentedModel(BaseModel):
-    """A model in whose JSON Schema the docstring under a field is the field's description, unless ``Field`` gives one."""
+    """A model in whose JSON Schema the docstring under a field is the field's description,
+    unless ``Field`` gives one.
+    """
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> dict[str, Any]:
         schema = handler(core_schema)
         properties = handler.resolve_ref_schema(schema).get("properties", {})
         documented = field_docstrings(cls)
         for name, field in cls.model_fields.items():
-            declared = next((properties[one] for one in (*accepted_names(name, field), name) if one in properties), None)
+            declared = next(
+                (properties[one] for one in (*accepted_names(name, field), name) if one in properties), None
+            )
             if name in documented and declared is not None:
                 declared.setdefault("description", documented[name])
         return schema
@@ -68,5 +75,7 @@ def _under_fields(declared: ast.ClassDef) -> dict[str, str]:
         field.target.id: inspect.cleandoc(below.value.value)
         for field, below in zip(declared.body, declared.body[1:], strict=False)
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+        if isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
     }

@@ -1,6 +1,7 @@
 """Tells the drafts of JSON Schema apart, and whether a foreign schema can be used at all.
 
-Servers write schemas by hand, for any draft, mostly without ``$schema``: the same keyword has another form in another draft.
+Servers write schemas by hand, for any draft, mostly without ``$schema``:
+the same keyword has another form in another draft.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ NEWEST = "Draft202012Validator"
 ANY_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 """A schema that accepts every object."""
 DECLARED = "nbtools/declared"
-"""The keyword that holds the schema that an MCP server declares, where it is not one that the protocol allows."""
+"""The keyword that holds the schema that an MCP server declares,
+where it is not one that the protocol allows.
+"""
 
 
 def draft_of(schema: Mapping[str, Any]) -> str:
-    """Returns the validator class of ``jsonschema`` for the draft that the schema is written for: as it says, else by its keywords."""
+    """Returns the validator class of ``jsonschema`` for the draft that the schema is written for:
+    as it says, else by its keywords.
+    """
     said = schema.get("$schema")
     if isinstance(said, str):
         return next((validator for name, validator in _NAMES.items() if name in said), NEWEST)
@@ -39,7 +44,9 @@ def draft_of(schema: Mapping[str, Any]) -> str:
 
 
 def schema_problem(schema: object) -> str:
-    """Returns why a schema of arguments cannot be used, in one line; empty where it can.  An empty one accepts every object."""
+    """Returns why a schema of arguments cannot be used, in one line; empty where it can.
+    An empty one accepts every object.
+    """
     if not isinstance(schema, Mapping):
         return f"it is {schema!r:.60}, not a JSON Schema"
     if schema.get("type", "object") != "object":
@@ -61,7 +68,9 @@ def usable_schema(schema: object) -> dict[str, Any]:
 
 
 def _nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yields the schema and all schemas in it.  Not recursive: a server's schema may be nested deeper than Python allows."""
+    """Yields the schema and all schemas in it.
+    Not recursive: a server's schema may be nested deeper than Python allows.
+    """
     waiting: list[object] = [schema]
     while waiting:
         node = waiting.pop()
@@ -76,7 +85,18 @@ def _nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 _SCHEMAS = frozenset(
-    ("additionalProperties", "additionalItems", "unevaluatedItems", "contains", "propertyNames", "not", "if", "then", "else", "items")
+    (
+        "additionalProperties",
+        "additionalItems",
+        "unevaluatedItems",
+        "contains",
+        "propertyNames",
+        "not",
+        "if",
+        "then",
+        "else",
+        "items",
+    )
 )
 _LISTS = frozenset(("anyOf", "allOf", "oneOf", "prefixItems", "items"))
 _MAPS = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
@@ -130,11 +150,17 @@ _FORMS: dict[str, Callable[[object], bool]] = {
     "format": lambda value: isinstance(value, str),
     "uniqueItems": lambda value: isinstance(value, bool),
     "$ref": lambda value: isinstance(value, str),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), lambda value: isinstance(value, bool) or _is_number(value)),
+    **dict.fromkeys(
+        ("exclusiveMinimum", "exclusiveMaximum"), lambda value: isinstance(value, bool) or _is_number(value)
+    ),
     **dict.fromkeys(("minimum", "maximum"), _is_number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count
+    ),
     **dict.fromkeys(_SCHEMAS - {"items"}, _is_schema),
     **dict.fromkeys(_LISTS - {"items"}, _is_schemas),
     **dict.fromkeys(_MAPS, _is_map),
 }
-"""The form of each keyword in some draft.  Keywords that are not here are not checked by ``jsonschema``, or accept everything."""
+"""The form of each keyword in some draft.
+Keywords that are not here are not checked by ``jsonschema``, or accept everything.
+"""

@@ -1,4 +1,5 @@
-"""Checks of JSON Schema's ``format``, as Gemini CLI checks them (ajv-formats), each in time linear in the value.
+"""Checks of JSON Schema's ``format``, as Gemini CLI checks them (ajv-formats),
+each in time linear in the value.
 
 Not checked: ``regex`` (engines differ), ``uri-template``, and formats that no draft defines.
 """
@@ -15,7 +16,9 @@ from urllib.parse import urlsplit
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[zZ]|([+-])(\d\d):?(\d\d)?)?", re.ASCII)
-_DURATION = re.compile(r"P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)", re.ASCII)
+_DURATION = re.compile(
+    r"P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)", re.ASCII
+)
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII | re.IGNORECASE)
 _MAILBOX = re.compile(r"[\w!#$%&'*+/=?^`{|}~-]+", re.ASCII)
 _URI = re.compile(r"(?:%[0-9a-f]{2}|[\w.~:/?#\[\]@!$&'()*+,;=-])*", re.ASCII | re.IGNORECASE)
@@ -62,7 +65,12 @@ def _is_hostname(text: str) -> bool:
 
 def _is_email(text: str) -> bool:
     local, at, domain = text.rpartition("@")
-    return bool(at) and "." in domain and all(map(_MAILBOX.fullmatch, local.split("."))) and all(map(_LABEL.fullmatch, domain.split(".")))
+    return (
+        bool(at)
+        and "." in domain
+        and all(map(_MAILBOX.fullmatch, local.split(".")))
+        and all(map(_LABEL.fullmatch, domain.split(".")))
+    )
 
 
 def _is_uri_reference(text: str) -> bool:
@@ -79,7 +87,11 @@ def _is_uri(text: str) -> bool:
 
 
 def _is_url(text: str) -> bool:
-    return _is_uri(text) and text.partition(":")[0].casefold() in ("http", "https", "ftp") and bool(urlsplit(text).hostname)
+    return (
+        _is_uri(text)
+        and text.partition(":")[0].casefold() in ("http", "https", "ftp")
+        and bool(urlsplit(text).hostname)
+    )
 
 
 def _is_address(kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address]) -> Callable[[str], bool]:
@@ -131,7 +143,9 @@ def is_checked(name: object) -> bool:
 
 
 def fits_format(name: object, value: object) -> bool:
-    """Whether ``value`` has the format ``name``.  An unknown format, and one for values of another type, has every value."""
+    """Whether ``value`` has the format ``name``.
+    An unknown format, and one for values of another type, has every value.
+    """
     if not isinstance(name, str):
         return True
     if isinstance(value, str):

@@ -16,13 +16,16 @@ Provider: TypeAlias = Literal["gemini", "anthropic", "openai", "mcp"]
 Json: TypeAlias = dict[str, Any]
 
 
-# --- validation ---------------------------------------------------------------------------------------------------------------------
+# --- validation
+# ----------------------------------------------------------------------------------------------------
 
 
 def validate(schema: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
-    """Returns one message per problem of ``params``, empty when they are valid.  An endless schema is a problem, too.
+    """Returns one message per problem of ``params``, empty when they are valid.
+    An endless schema is a problem, too.
 
-    As in Gemini CLI, formats are checked, and a reference that cannot be resolved does not make the tool unusable: it restricts nothing.
+    As in Gemini CLI, formats are checked,
+    and a reference that cannot be resolved does not make the tool unusable: it restricts nothing.
     """
     validator = _validator(_Identity(schema))
     if validator.accepts(params):
@@ -56,19 +59,22 @@ def _message(error: Any) -> str:
     return f"{where}: {error.message}" if where else str(error.message)
 
 
-# --- the shape of a schema ----------------------------------------------------------------------------------------------------------
+# --- the shape of a schema
+# ----------------------------------------------------------------------------------------------------
 
 
 def has_cycle_in_schema(schema: Mapping[str, Any]) -> bool:
     """Whether the schema's local references form a cycle.
 
-    As in Gemini CLI, ``#`` always counts as one, a reference used twice does not, and references that cannot be resolved are ignored.
-    References may lead through arrays: ``#/anyOf/0``.
+    As in Gemini CLI, ``#`` always counts as one, a reference used twice does not, and references that cannot
+    be resolved are ignored. References may lead through arrays: ``#/anyOf/0``.
     """
     closed: set[str] = set()
     open_refs: set[str] = set()
     nodes: list[object] = [schema]
-    while nodes:  # not recursive: a server's schema may be nested deeper than the interpreter's recursion limit
+    while (
+        nodes
+    ):  # not recursive: a server's schema may be nested deeper than the interpreter's recursion limit
         node = nodes.pop()
         if isinstance(node, _End):
             open_refs.remove(node.ref)
@@ -111,7 +117,12 @@ def _resolve(root: Mapping[str, Any], ref: str) -> object | None:
 
 def without_titles(schema: Mapping[str, Any]) -> Json:
     """Returns the schema without ``title`` keywords; properties called *title* stay."""
-    return _transform(schema, lambda node: {key: value for key, value in node.items() if not (key == "title" and isinstance(value, str))})
+    return _transform(
+        schema,
+        lambda node: {
+            key: value for key, value in node.items() if not (key == "title" and isinstance(value, str))
+        },
+    )
 
 
 def _transform(schema: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
@@ -153,7 +164,11 @@ def _without_our_keys(node: Json) -> Json:
 
 
 def _for_gemini(node: Json) -> Json:
-    node = {key: value for key, value in _without_our_keys(node).items() if key not in ("additionalProperties", "$schema")}
+    node = {
+        key: value
+        for key, value in _without_our_keys(node).items()
+        if key not in ("additionalProperties", "$schema")
+    }
     if isinstance(node.get("type"), list) and "null" in node["type"] and len(node["type"]) == 2:
         node |= {"type": next(name for name in node["type"] if name != "null"), "nullable": True}
     choices = node.get("anyOf")
@@ -163,11 +178,14 @@ def _for_gemini(node: Json) -> Json:
     return node
 
 
-# --- declarations -------------------------------------------------------------------------------------------------------------------
+# --- declarations
+# ----------------------------------------------------------------------------------------------------
 
 
 def declarations(tools: Iterable[AnyToolBuilder], provider: Provider) -> list[Json]:
-    """Returns the declarations of the tools in ``provider``'s format.  Raises ``ValueError`` for an unknown provider."""
+    """Returns the declarations of the tools in ``provider``'s format.
+    Raises ``ValueError`` for an unknown provider.
+    """
     form = _DECLARE.get(provider)
     if form is None:
         raise ValueError(f"unknown provider {provider!r}; use one of {', '.join(_DECLARE)}")
@@ -175,8 +193,16 @@ def declarations(tools: Iterable[AnyToolBuilder], provider: Provider) -> list[Js
 
 
 _DECLARE: dict[str, Callable[[AnyToolBuilder, Json], Json]] = {
-    "gemini": lambda tool, schema: {"name": tool.name, "description": tool.description, "parametersJsonSchema": schema},
-    "anthropic": lambda tool, schema: {"name": tool.name, "description": tool.description, "input_schema": schema},
+    "gemini": lambda tool, schema: {
+        "name": tool.name,
+        "description": tool.description,
+        "parametersJsonSchema": schema,
+    },
+    "anthropic": lambda tool, schema: {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": schema,
+    },
     "openai": lambda tool, schema: {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": schema},
@@ -192,25 +218,40 @@ _DECLARE: dict[str, Callable[[AnyToolBuilder, Json], Json]] = {
 
 
 def _hints(kind: Kind) -> Json:
-    """Returns the MCP annotations for a kind.  All are explicit, as clients assume the worst for missing ones."""
+    """Returns the MCP annotations for a kind.
+    All are explicit, as clients assume the worst for missing ones.
+    """
     outside = kind in (Kind.FETCH, Kind.EXECUTE, Kind.OTHER)
-    return {"readOnlyHint": kind.changes_nothing, "destructiveHint": not kind.changes_nothing, "openWorldHint": outside}
+    return {
+        "readOnlyHint": kind.changes_nothing,
+        "destructiveHint": not kind.changes_nothing,
+        "openWorldHint": outside,
+    }
 
 
-# --- results ------------------------------------------------------------------------------------------------------------------------
+# --- results
+# ----------------------------------------------------------------------------------------------------
 
 
-def convert_to_function_response(call_id: str, tool_name: str, result: ToolResult, provider: Provider) -> Json:
-    """Converts a result to ``provider``'s format: a function-response part, a ``tool_result`` block, a tool message, a call result.
+def convert_to_function_response(
+    call_id: str, tool_name: str, result: ToolResult, provider: Provider
+) -> Json:
+    """Converts a result to ``provider``'s format:
+    a function-response part, a ``tool_result`` block, a tool message, a call result.
 
-    Media that the format cannot hold are described.  Gemini's cannot hold audio and video; ``recording_parts`` returns those, which belong
-    into the same message, after the function responses.
+    Media that the format cannot hold are described.  Gemini's cannot hold audio and video;
+    ``recording_parts`` returns those, which belong into the same message, after the function responses.
     """
     match provider:
         case "gemini":
             return _gemini_response(call_id, tool_name, result)
         case "anthropic":
-            return {"type": "tool_result", "tool_use_id": call_id, "content": _blocks(result), "is_error": not result.ok}
+            return {
+                "type": "tool_result",
+                "tool_use_id": call_id,
+                "content": _blocks(result),
+                "is_error": not result.ok,
+            }
         case "openai":
             return {"role": "tool", "tool_call_id": call_id, "content": _only_text(result)}
         case "mcp":
@@ -227,13 +268,20 @@ def _text(result: ToolResult) -> str:
 
 def _only_text(result: ToolResult) -> str:
     """Returns the text for a message without media; each omitted medium is replaced by a description."""
-    return "\n".join(str(part["text"]) if "text" in part else describe_media(part["inline_data"]) for part in _parts(result))
+    return "\n".join(
+        str(part["text"]) if "text" in part else describe_media(part["inline_data"])
+        for part in _parts(result)
+    )
 
 
 def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
-    described = "\n".join(describe_media(part["inline_data"]) for part in _parts(result) if is_recording(part))
+    described = "\n".join(
+        describe_media(part["inline_data"]) for part in _parts(result) if is_recording(part)
+    )
     output = "\n".join(filter(None, (_text(result), described)))
-    body: Json = {"output": output} if result.error is None else _gemini_error(_text(result), result.error.message)
+    body: Json = (
+        {"output": output} if result.error is None else _gemini_error(_text(result), result.error.message)
+    )
     response: Json = {"id": call_id, "name": tool_name, "response": body}
     binary = [
         {"inlineData": {"mimeType": part["inline_data"]["mime_type"], "data": part["inline_data"]["data"]}}
@@ -244,12 +292,16 @@ def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
 
 
 def _gemini_error(text: str, message: str) -> Json:
-    """Returns the error, and the whole text where it has more lines: output before a timeout or a cancellation, notes."""
+    """Returns the error, and the whole text where it has more lines:
+    output before a timeout or a cancellation, notes.
+    """
     return {"error": message} | ({"output": text} if text.count("\n") > message.count("\n") else {})
 
 
 def recording_parts(result: ToolResult) -> list[Json]:
-    """Returns the audio and video of a result as parts of a message to a Gemini model, which takes them only beside function responses."""
+    """Returns the audio and video of a result as parts of a message to a Gemini model,
+    which takes them only beside function responses.
+    """
     data = (part["inline_data"] for part in _parts(result) if is_recording(part))
     return [{"inlineData": {"mimeType": one["mime_type"], "data": one["data"]}} for one in data]
 
@@ -260,11 +312,16 @@ def is_recording(part: Part) -> bool:
 
 
 def _blocks(result: ToolResult) -> list[Json]:
-    return [{"type": "text", "text": part["text"]} if "text" in part else _media_block(part["inline_data"]) for part in _parts(result)]
+    return [
+        {"type": "text", "text": part["text"]} if "text" in part else _media_block(part["inline_data"])
+        for part in _parts(result)
+    ]
 
 
 def _media_block(data: Json) -> Json:
-    """Returns an image or PDF block for Anthropic's API, which accepts nothing else; other media become a description."""
+    """Returns an image or PDF block for Anthropic's API, which accepts nothing else;
+    other media become a description.
+    """
     mime = str(data["mime_type"])
     if not mime.startswith("image/") and mime != "application/pdf":
         return {"type": "text", "text": describe_media(data)}
@@ -281,7 +338,10 @@ def describe_media(data: Json) -> str:
 
 
 def _mcp_blocks(result: ToolResult) -> list[Json]:
-    return [{"type": "text", "text": part["text"]} if "text" in part else _mcp_media(part["inline_data"]) for part in _parts(result)]
+    return [
+        {"type": "text", "text": part["text"]} if "text" in part else _mcp_media(part["inline_data"])
+        for part in _parts(result)
+    ]
 
 
 def _mcp_media(data: Json) -> Json:

@@ -14,11 +14,15 @@ from nbtools.core.message import CalledTool, Message, Parameter, did_you_mean, j
 from nbtools.core.schema import json_schema
 
 _SCHEMAS: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
-"""Schemas of models: each step of an agent needs those of all tools, and pydantic takes a tenth of a second for them."""
+"""Schemas of models: each step of an agent needs those of all tools,
+and pydantic takes a tenth of a second for them.
+"""
 
 
 def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the JSON Schema of a tool's parameters, without the titles that pydantic derives from the names."""
+    """Returns the JSON Schema of a tool's parameters,
+    without the titles that pydantic derives from the names.
+    """
     if not isinstance(declared, type):
         return dict(declared)
     if declared not in _SCHEMAS:
@@ -49,7 +53,9 @@ def _got(value: object) -> str:
     return f" (given {text if len(text) <= 60 else text[:57] + '…'})"
 
 
-def check_against_schema(tool: str, declared: Mapping[str, Any], params: Mapping[str, Any]) -> Mapping[str, Any]:
+def check_against_schema(
+    tool: str, declared: Mapping[str, Any], params: Mapping[str, Any]
+) -> Mapping[str, Any]:
     """Returns ``params`` unchanged.  Raises ``ToolFailure`` with all problems in one line."""
     problems = json_schema.validate(declared, params)
     if problems:

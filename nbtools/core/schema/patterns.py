@@ -1,7 +1,7 @@
 """Matches regular expressions of models and servers in bounded time, whatever the pattern.
 
-The engine is Rust's, which pydantic contains. Its time is at most proportional to the text and to the pattern's states, so both are
-limited. It has no look-around and no back-references.
+The engine is Rust's, which pydantic contains. Its time is at most proportional to the text and to the
+pattern's states, so both are limited. It has no look-around and no back-references.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 _MAX_STATES = 10_000
 _MAX_STEPS = 10_000_000
-"""States times characters: about two seconds for patterns that are made to be slow and milliseconds for others."""
+"""States times characters: about two seconds for patterns that are made to be slow and milliseconds for
+others.
+"""
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
 
@@ -35,7 +37,9 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=256)
 def _states(pattern: str) -> int:
-    """Returns an upper bound for the states of the compiled pattern, where a character class counts as one."""
+    """Returns an upper bound for the states of the compiled pattern,
+    where a character class counts as one.
+    """
     size, factor = len(pattern), 1
     for found in _REPETITION.finditer(pattern):
         count = max(int(found[1][:9]), int((found[2] or "0")[:9]), 1)
@@ -55,7 +59,9 @@ def is_supported(pattern: object) -> bool:
 
 
 def pattern_occurs(pattern: object, text: str) -> bool:
-    """Whether ``pattern`` occurs in ``text``.  An unsupported one occurs in every text, and any in a text too long to be searched."""
+    """Whether ``pattern`` occurs in ``text``.
+    An unsupported one occurs in every text, and any in a text too long to be searched.
+    """
     if not isinstance(pattern, str) or not is_supported(pattern) or len(text) * _states(pattern) > _MAX_STEPS:
         return True
     return compile_pattern(pattern)(text)

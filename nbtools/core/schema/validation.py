@@ -1,8 +1,9 @@
 """Validates values against untrusted JSON Schemas in bounded time, without reading anything but the schema.
 
-Plain schemas, which most tools have, are checked by pydantic, which is much faster than ``jsonschema``.  Other schemas are checked by
-``jsonschema`` with two restrictions: references to files and networks are not followed, and patterns run in linear time.  A reference
-that is not followed, or leads nowhere, restricts nothing; the rest of the schema is checked.
+Plain schemas, which most tools have, are checked by pydantic, which is much faster than ``jsonschema``.
+Other schemas are checked by ``jsonschema`` with two restrictions: references to files and networks are not
+followed, and patterns run in linear time.  A reference that is not followed, or leads nowhere, restricts
+nothing; the rest of the schema is checked.
 """
 
 from __future__ import annotations
@@ -26,7 +27,19 @@ from nbtools.core.schema.patterns import is_supported, pattern_occurs
 
 _MOST_NODES = 200
 """The most nodes of a plain schema.  It bounds the time, as each value may be checked against each node."""
-_ANNOTATIONS = frozenset({"title", "description", "default", "examples", "$schema", "$comment", "readOnly", "writeOnly", "deprecated"})
+_ANNOTATIONS = frozenset(
+    {
+        "title",
+        "description",
+        "default",
+        "examples",
+        "$schema",
+        "$comment",
+        "readOnly",
+        "writeOnly",
+        "deprecated",
+    }
+)
 """Keywords that do not restrict values."""
 _TYPES: dict[str, CoreSchema] = {
     "string": core_schema.str_schema(),
@@ -45,12 +58,16 @@ class PlainSchema:
 
     def __init__(self, schema: Node) -> None:
         try:
-            self._validator: SchemaValidator | None = SchemaValidator(_compile(schema, iter(range(_MOST_NODES))))
+            self._validator: SchemaValidator | None = SchemaValidator(
+                _compile(schema, iter(range(_MOST_NODES)))
+            )
         except _NotPlain:
             self._validator = None
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is valid.  False also for a schema that is not plain; then ``jsonschema`` has to check it."""
+        """Whether the value is valid.  False also for a schema that is not plain;
+        then ``jsonschema`` has to check it.
+        """
         return self._validator is not None and self._validator.isinstance_python(value, strict=True)
 
 
@@ -61,14 +78,20 @@ class _NotPlain(Exception):  # noqa: N818 - control flow, not an error
 def _compile(schema: object, budget: Budget) -> CoreSchema:
     if next(budget, None) is None or not (schema is True or isinstance(schema, Mapping)):
         raise _NotPlain
-    keywords = {} if schema is True else {key: value for key, value in cast("Node", schema).items() if key not in _ANNOTATIONS}
+    keywords = (
+        {}
+        if schema is True
+        else {key: value for key, value in cast("Node", schema).items() if key not in _ANNOTATIONS}
+    )
     if "format" in keywords and not is_checked(keywords["format"]):
         del keywords["format"]
     match keywords.pop("type", None):
         case "object":
             return _object(keywords, budget)
         case "array":
-            return core_schema.list_schema(_compile(_only_keywords(keywords, "items").get("items", True), budget))
+            return core_schema.list_schema(
+                _compile(_only_keywords(keywords, "items").get("items", True), budget)
+            )
         case [_, *_] as names:
             return core_schema.union_schema([_compile({"type": name, **keywords}, budget) for name in names])
         case str(name):
@@ -94,7 +117,12 @@ def _value(name: str, keywords: dict[str, Any]) -> CoreSchema:
         )
     if "format" in keywords:
         raise _NotPlain
-    if name == "string" and isinstance(values, list) and values and all(type(value) is str for value in values):
+    if (
+        name == "string"
+        and isinstance(values, list)
+        and values
+        and all(type(value) is str for value in values)
+    ):
         return core_schema.literal_schema(values)
     raise _NotPlain
 
@@ -127,7 +155,10 @@ def _object(keywords: dict[str, Any], budget: Budget) -> CoreSchema:
         raise _NotPlain
     if not all(name in properties for name in map(str, required)):
         raise _NotPlain
-    fields = {name: core_schema.typed_dict_field(_compile(inner, budget), required=name in required) for name, inner in properties.items()}
+    fields = {
+        name: core_schema.typed_dict_field(_compile(inner, budget), required=name in required)
+        for name, inner in properties.items()
+    }
     return core_schema.typed_dict_schema(fields, extra_behavior="allow" if additional else "forbid")
 
 
@@ -135,7 +166,9 @@ _GRAMMAR = "rfc3987_syntax"
 
 
 def import_jsonschema() -> Any:
-    """Imports ``jsonschema`` at first use.  Import it only here: beside Jupyter's packages a direct import takes seconds."""
+    """Imports ``jsonschema`` at first use.
+    Import it only here: beside Jupyter's packages a direct import takes seconds.
+    """
     with _lazy_grammar():
         return importlib.import_module("jsonschema")
 
@@ -144,8 +177,8 @@ def import_jsonschema() -> Any:
 def _lazy_grammar() -> Iterator[None]:
     """Replaces ``rfc3987_syntax`` by a lazy stand-in while ``jsonschema`` is imported.
 
-    Jupyter installs ``rfc3987_syntax``, which compiles a grammar when it is imported, to check IRIs, which are not checked here.  The
-    stand-in loads the real module when another user in this process calls it.
+    Jupyter installs ``rfc3987_syntax``, which compiles a grammar when it is imported, to check IRIs, which
+    are not checked here.  The stand-in loads the real module when another user in this process calls it.
     """
     if not {_GRAMMAR, "jsonschema"}.isdisjoint(sys.modules) or importlib.util.find_spec(_GRAMMAR) is None:
         yield
@@ -182,7 +215,9 @@ class JsonSchemaValidator:
         return self._plain.accepts(value)
 
     def iter_errors(self, value: object) -> Iterator[Any]:
-        """Yields the errors, about a hundred at most; none for a schema that cannot be used.  Raises ``RecursionError``."""
+        """Yields the errors, about a hundred at most; none for a schema that cannot be used.
+        Raises ``RecursionError``.
+        """
         if self._plain.accepts(value) or self._malformed_part:
             return
         _counter.steps = 0
@@ -200,7 +235,9 @@ class JsonSchemaValidator:
 
     @cached_property
     def _validator(self) -> Any:
-        from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+        from jsonschema_specifications import (  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+            REGISTRY,
+        )
 
         loaded = import_jsonschema()
         kind = _restricted(getattr(loaded, draft_of(self._schema)))
@@ -231,13 +268,31 @@ _counter = _StepCounter()
 @cache
 def _restricted(kind: Any) -> Any:
     """Returns the validator class with linear-time patterns and a limit of steps."""
-    replacements = {"pattern": _pattern, "patternProperties": _pattern_properties, "uniqueItems": _unique, "format": _format}
-    checks = {**kind.VALIDATORS, **{name: keyword for name, keyword in replacements.items() if name in kind.VALIDATORS}}
-    checks |= {name: _where_resolvable(checks[name]) for name in ("$ref", "$dynamicRef", "$recursiveRef") if name in checks}
-    checks |= {name: _where_resolved(checks[name]) for name in ("not", "oneOf", "contains", "if", "disallow") if name in checks}
+    replacements = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "uniqueItems": _unique,
+        "format": _format,
+    }
+    checks = {
+        **kind.VALIDATORS,
+        **{name: keyword for name, keyword in replacements.items() if name in kind.VALIDATORS},
+    }
+    checks |= {
+        name: _where_resolvable(checks[name])
+        for name in ("$ref", "$dynamicRef", "$recursiveRef")
+        if name in checks
+    }
+    checks |= {
+        name: _where_resolved(checks[name])
+        for name in ("not", "oneOf", "contains", "if", "disallow")
+        if name in checks
+    }
     if "additionalProperties" in checks:
         checks["additionalProperties"] = _beside_patterns(checks["additionalProperties"])
-    return import_jsonschema().validators.extend(kind, {name: _counted(keyword) for name, keyword in checks.items()} | _UNCHECKED)
+    return import_jsonschema().validators.extend(
+        kind, {name: _counted(keyword) for name, keyword in checks.items()} | _UNCHECKED
+    )
 
 
 def _counted(keyword: Keyword) -> Keyword:
@@ -254,7 +309,9 @@ def _where_resolvable(keyword: Keyword) -> Keyword:
     """Wraps a reference, so that one that cannot be followed restricts nothing."""
 
     def referring(validator: Any, argument: Any, value: Any, schema: Any) -> Any:
-        from referencing.exceptions import Unresolvable  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+        from referencing.exceptions import (  # noqa: PLC0415 - it comes with jsonschema, and is needed when that is
+            Unresolvable,
+        )
 
         try:
             yield from keyword(validator, argument, value, schema) or ()
@@ -265,7 +322,9 @@ def _where_resolvable(keyword: Keyword) -> Keyword:
 
 
 def _where_resolved(keyword: Keyword) -> Keyword:
-    """Wraps a keyword that can refuse a value because a part of its schema accepts it; a reference that is not followed accepts all."""
+    """Wraps a keyword that can refuse a value because a part of its schema accepts it;
+    a reference that is not followed accepts all.
+    """
 
     def resolved(validator: Any, argument: Any, value: Any, schema: Any) -> Any:
         before = _counter.unresolved
@@ -299,12 +358,25 @@ def _beside_patterns(keyword: Keyword) -> Keyword:
         patterns = schema.get("patternProperties")
         if not patterns or not isinstance(value, dict):
             return keyword(validator, argument, value, schema)
-        rest = {name: one for name, one in value.items() if not any(pattern_occurs(pattern, name) for pattern in patterns)}
-        return keyword(validator, argument, rest, {name: one for name, one in schema.items() if name != "patternProperties"})
+        rest = {
+            name: one
+            for name, one in value.items()
+            if not any(pattern_occurs(pattern, name) for pattern in patterns)
+        }
+        return keyword(
+            validator,
+            argument,
+            rest,
+            {name: one for name, one in schema.items() if name != "patternProperties"},
+        )
 
     return beside
 
 
 def _unique(_: Any, enabled: object, value: object, __: Any) -> Iterator[Any]:
-    if enabled and isinstance(value, list) and len({json.dumps(one, sort_keys=True, default=str) for one in value}) < len(value):
+    if (
+        enabled
+        and isinstance(value, list)
+        and len({json.dumps(one, sort_keys=True, default=str) for one in value}) < len(value)
+    ):
         yield import_jsonschema().ValidationError("it has elements that are the same")

@@ -26,7 +26,15 @@ from nbtools.dialects.dialect import with_defaults
 from nbtools.shell.grammar import parse_shell
 from nbtools.tools.commands.background import ShellOutput
 
-_CANONICAL = {"command": None, "path": ".", "timeout": None, "silence": None, "background": False, "keep": False, "carry": False}
+_CANONICAL = {
+    "command": None,
+    "path": ".",
+    "timeout": None,
+    "silence": None,
+    "background": False,
+    "keep": False,
+    "carry": False,
+}
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 120_000, 600_000
 """Milliseconds."""
 _NEVER_MOVED = frozenset({"sleep", "git"})
@@ -36,13 +44,15 @@ _LOCAL = "local_bash"
 class Bash(ClaudeParams):
     """Starts every command where the last successful one ended, as in Claude Code.
 
-    If that is outside the workspace, it starts in the workspace.  Commands that run at the same time start in the same folder.
+    If that is outside the workspace, it starts in the workspace.
+    Commands that run at the same time start in the same folder.
 
-    As in Claude Code, a timeout above ten minutes is lowered, and a command that exceeds its timeout is moved to the background.  One with
-    ``sleep`` or ``git``, or one that cannot be parsed, is ended instead.
+    As in Claude Code, a timeout above ten minutes is lowered, and a command that exceeds its timeout is moved
+    to the background.  One with ``sleep`` or ``git``, or one that cannot be parsed, is ended instead.
 
-    Exit code 1 is not a failure of a single command that reports a result with it (grep, diff, test …).  Claude Code looks at the last
-    stage of a pipeline and so hides that ``make | grep`` failed (reference 2.7); here 1 from a pipeline is a failure.
+    Exit code 1 is not a failure of a single command that reports a result with it (grep, diff, test …).
+    Claude Code looks at the last stage of a pipeline and so hides that ``make | grep`` failed (reference
+    2.7); here 1 from a pipeline is a failure.
     """
 
     names: ClassVar[Mapping[str, str]] = {"background": "run_in_background"}
@@ -65,17 +75,34 @@ class Bash(ClaudeParams):
             return {"command": self.command, "background": True, **place}
         seconds = min(self.timeout or _DEFAULT_TIMEOUT, _MAX_TIMEOUT) / 1000
         keep = {"keep": True} if _moves_to_background(self.command) else {}
-        return {"command": self.command, "timeout": seconds, "silence": _MAX_TIMEOUT / 1000, "carry": True, **keep, **place}
+        return {
+            "command": self.command,
+            "timeout": seconds,
+            "silence": _MAX_TIMEOUT / 1000,
+            "carry": True,
+            **keep,
+            **place,
+        }
 
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, _CANONICAL)
-        if values is None or not values["path"]:  # another path is where the agent's commands start, and so no parameter
+        if (
+            values is None or not values["path"]
+        ):  # another path is where the agent's commands start, and so no parameter
             return None
         if values["background"]:
-            alone = values["timeout"] is None and values["silence"] is None and not (values["keep"] or values["carry"])
+            alone = (
+                values["timeout"] is None
+                and values["silence"] is None
+                and not (values["keep"] or values["carry"])
+            )
             return {"command": values["command"], "run_in_background": True} if alone else None
-        if not values["carry"] or values["silence"] != _MAX_TIMEOUT / 1000 or values["keep"] != _moves_to_background(values["command"]):
+        if (
+            not values["carry"]
+            or values["silence"] != _MAX_TIMEOUT / 1000
+            or values["keep"] != _moves_to_background(values["command"])
+        ):
             return None
         milliseconds = (values["timeout"] or 0) * 1000
         if not 0 < milliseconds <= _MAX_TIMEOUT or milliseconds / 1000 != values["timeout"]:
@@ -95,11 +122,16 @@ class Bash(ClaudeParams):
         location = f"Output is being written to: {started.full_output}."
         if started.seconds:
             limit = f"{started.seconds:g}s timeout"
-            sentence = f"Command did not complete within its {limit} and was moved to the background (ID: {started.id})."
+            sentence = (
+                f"Command did not complete within its {limit} and was moved to the background (ID:"
+                f" {started.id})."
+            )
         else:
             sentence = f"Command running in background with ID: {started.id}."
         text = started.text.rstrip("\n")
-        reply_text = "\n".join([*([text] if text else []), f"{sentence} {location} TaskOutput waits for its end."])
+        reply_text = "\n".join(
+            [*([text] if text else []), f"{sentence} {location} TaskOutput waits for its end."]
+        )
         ran = BashResult(
             stdout=text,
             stderr="",
@@ -117,13 +149,23 @@ class Bash(ClaudeParams):
         if data.exit_code == 0 or meaning:
             return reply(result, text or "(Bash completed with no output)", ran)
         message = "\n".join(part for part in (f"Exit code {_exit_code(data)}", text) if part)
-        return ToolResult(message, result.return_display, ToolError(ErrorCode.EXECUTION_FAILED, message), result.summary, ran)
+        return ToolResult(
+            message,
+            result.return_display,
+            ToolError(ErrorCode.EXECUTION_FAILED, message),
+            result.summary,
+            ran,
+        )
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         if not isinstance(result.data, ShellData):
             return failure(error, result.data)
         text = result.data.text.rstrip("\n")
-        message = "\n".join(part for part in (f"Exit code {_exit_code(result.data)}", f"Command timed out: {error.message}", text) if part)
+        message = "\n".join(
+            part
+            for part in (f"Exit code {_exit_code(result.data)}", f"Command timed out: {error.message}", text)
+            if part
+        )
         ran = _ran(result.data, text, notes=result.notes)
         return ToolResult(message, result.return_display, ToolError(error.code, message), result.summary, ran)
 
@@ -134,16 +176,24 @@ def _moves_to_background(command: str) -> bool:
     return not parsed.parse_error and not _NEVER_MOVED & {root.rpartition("/")[2] for root in parsed.roots}
 
 
-_MEANINGS = {"no match": "No matches found", "the files differ": "Files differ", "the condition is false": "Condition is false"}
+_MEANINGS = {
+    "no match": "No matches found",
+    "the files differ": "Files differ",
+    "the condition is false": "Condition is false",
+}
 
 
 def _meaning(command: str, data: ShellData) -> str | None:
-    """Returns the meaning of exit code 1 where it is a result; None for pipelines, where another stage may have failed."""
+    """Returns the meaning of exit code 1 where it is a result;
+    None for pipelines, where another stage may have failed.
+    """
     piped = data.meaning and any(part.operator in {"|", "|&"} for part in parse_shell(command).commands)
     return None if piped or not data.meaning else _MEANINGS.get(data.meaning, data.meaning)
 
 
-def _ran(data: ShellData, text: str, *, meaning: str | None = None, notes: tuple[str, ...] = ()) -> BashResult:
+def _ran(
+    data: ShellData, text: str, *, meaning: str | None = None, notes: tuple[str, ...] = ()
+) -> BashResult:
     return BashResult(
         stdout=text,
         stderr="\n".join(notes),
@@ -192,11 +242,23 @@ class TaskOutput(ClaudeParams):
         text = data.text.rstrip("\n")
         retrieved = "success" if not running else "timeout" if self.block else "not_ready"
         task = Task(
-            task_id=data.id, task_type=_LOCAL, status=_status(data), description=data.command, output=text, exit_code=data.exit_code
+            task_id=data.id,
+            task_type=_LOCAL,
+            status=_status(data),
+            description=data.command,
+            output=text,
+            exit_code=data.exit_code,
         )
-        blocks = [("retrieval_status", retrieved), ("task_id", data.id), ("task_type", _LOCAL), ("status", task.status)]
+        blocks = [
+            ("retrieval_status", retrieved),
+            ("task_id", data.id),
+            ("task_type", _LOCAL),
+            ("status", task.status),
+        ]
         blocks += [] if data.exit_code is None else [("exit_code", str(data.exit_code))]
-        reply_text = "\n\n".join([*(f"<{tag}>{value}</{tag}>" for tag, value in blocks), *_output("output", text)])
+        reply_text = "\n\n".join(
+            [*(f"<{tag}>{value}</{tag}>" for tag, value in blocks), *_output("output", text)]
+        )
         return reply(result, reply_text, TaskOutputResult(retrieval_status=retrieved, task=task))
 
 
@@ -223,7 +285,10 @@ class BashOutput(ClaudeParams):
             return result
         data = result.data
         status, text = _status(data), data.text.rstrip("\n")
-        blocks = [f"<status>{status}</status>", *([] if data.exit_code is None else [f"<exit_code>{data.exit_code}</exit_code>"])]
+        blocks = [
+            f"<status>{status}</status>",
+            *([] if data.exit_code is None else [f"<exit_code>{data.exit_code}</exit_code>"]),
+        ]
         structured = BashOutputResult(
             shell_id=data.id,
             command=data.command,
@@ -245,7 +310,9 @@ def _output(tag: str, text: str) -> list[str]:
 
 
 def _status(data: ShellOutput) -> str:
-    """Returns Claude Code's status word.  A command with running child processes is running; Claude Code calls it completed (#92399)."""
+    """Returns Claude Code's status word.
+    A command with running child processes is running; Claude Code calls it completed (#92399).
+    """
     if data.status in {"running", "left"}:
         return "running"
     if data.status == "killed":
@@ -305,6 +372,11 @@ class KillShell(ClaudeParams):
         if not isinstance(result.data, ShellOutput):
             return result
         if result.data.ended_before:
-            return _not_running(f"Shell {result.data.id} is not running, so cannot be killed (status: {_status(result.data)})")
-        killed = KillShellResult(message=f"Successfully killed shell: {result.data.id} ({result.data.command})", shell_id=result.data.id)
+            return _not_running(
+                f"Shell {result.data.id} is not running, so cannot be killed (status: {_status(result.data)})"
+            )
+        killed = KillShellResult(
+            message=f"Successfully killed shell: {result.data.id} ({result.data.command})",
+            shell_id=result.data.id,
+        )
         return reply(result, _compact(killed), killed)

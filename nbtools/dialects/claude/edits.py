@@ -12,15 +12,20 @@ from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.claude.files import CURRENT, updated
 from nbtools.dialects.claude.replies import ClaudeParams, error_reply, failure, not_read_reply, reply
-from nbtools.dialects.claude.tool_use_result import EditResult, MultiEditResult, structured_patch, user_modified
+from nbtools.dialects.claude.tool_use_result import (
+    EditResult,
+    MultiEditResult,
+    structured_patch,
+    user_modified,
+)
 from nbtools.dialects.dialect import with_defaults
 from nbtools.tools.edit import FileChanged, Occurrences
 
 _CANONICAL = {"path": None, "old": "", "new": "", "count": 1, "edits": (), "in_turn": False, "match": "close"}
 _SAME = "No changes to make: old_string and new_string are exactly the same."
 _WAYS_OUT = (
-    "To replace all occurrences, set replace_all to true. To replace only one occurrence, please provide more context to uniquely "
-    "identify the instance."
+    "To replace all occurrences, set replace_all to true. To replace only one occurrence, please provide more"
+    " context to uniquely identify the instance."
 )
 
 
@@ -46,10 +51,16 @@ class Edit(ClaudeParams):
 
     A file changed since it was read can be edited where the old text still occurs; the result says so.
 
-    Unlike in Claude Code, errors name the lines of several occurrences, or the most similar text when there is none.
+    Unlike in Claude Code, errors name the lines of several occurrences,
+    or the most similar text when there is none.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "old": "old_string", "new": "new_string", "count": "replace_all"}
+    names: ClassVar[Mapping[str, str]] = {
+        "path": "file_path",
+        "old": "old_string",
+        "new": "new_string",
+        "count": "replace_all",
+    }
 
     file_path: str
     """The file to change, as an absolute path or relative to the workspace."""
@@ -73,12 +84,23 @@ class Edit(ClaudeParams):
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, _CANONICAL)
-        if values is None or values["edits"] or values["in_turn"] or values["match"] != "exact" or values["count"] not in (1, "all"):
+        if (
+            values is None
+            or values["edits"]
+            or values["in_turn"]
+            or values["match"] != "exact"
+            or values["count"] not in (1, "all")
+        ):
             return None
         if values["path"].endswith(".ipynb"):
             return None
         everywhere = {"replace_all": True} if values["count"] == "all" else {}
-        return {"file_path": values["path"], "old_string": values["old"], "new_string": values["new"], **everywhere}
+        return {
+            "file_path": values["path"],
+            "old_string": values["old"],
+            "new_string": values["new"],
+            **everywhere,
+        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         diff, changed = result.return_display, result.data
@@ -95,7 +117,10 @@ class Edit(ClaudeParams):
         )
         sentence = updated(self.absolute(self.file_path), diff)
         if self.replace_all and not user_modified(diff):
-            sentence = f"The file {self.absolute(self.file_path)} has been updated. All occurrences were successfully replaced."
+            sentence = (
+                f"The file {self.absolute(self.file_path)} has been updated. All occurrences were"
+                " successfully replaced."
+            )
         return reply(result, sentence + _state(diff, changed), data)
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
@@ -106,7 +131,12 @@ class Edit(ClaudeParams):
 class MultiEdit(ClaudeParams):
     """Applies replacements in order, each to the result of the previous one; all of them or none."""
 
-    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "old": "old_string", "new": "new_string", "count": "replace_all"}
+    names: ClassVar[Mapping[str, str]] = {
+        "path": "file_path",
+        "old": "old_string",
+        "new": "new_string",
+        "count": "replace_all",
+    }
 
     file_path: str
     """The file to change, as an absolute path or relative to the workspace."""
@@ -117,20 +147,33 @@ class MultiEdit(ClaudeParams):
         _refuse_notebook(self.file_path)
         empty = next((number for number, step in enumerate(self.edits, 1) if not step.old_string), None)
         if empty is not None:
-            message = f"old_string of edit {empty} is empty. Give the text to replace; Write makes a new file."
+            message = (
+                f"old_string of edit {empty} is empty. Give the text to replace; Write makes a new file."
+            )
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
-        steps = tuple({"old": step.old_string, "new": step.new_string, "count": step.count} for step in self.edits)
+        steps = tuple(
+            {"old": step.old_string, "new": step.new_string, "count": step.count} for step in self.edits
+        )
         return {"path": self.file_path, "edits": steps, "in_turn": True, "match": "exact"}
 
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, _CANONICAL)
-        if values is None or values["match"] != "exact" or not values["in_turn"] or values["old"] or values["path"].endswith(".ipynb"):
+        if (
+            values is None
+            or values["match"] != "exact"
+            or not values["in_turn"]
+            or values["old"]
+            or values["path"].endswith(".ipynb")
+        ):
             return None
         steps = [{"new": "", "count": 1, **step} for step in values["edits"]]
         if not steps or any(step["count"] not in (1, "all") for step in steps):
             return None
-        edits = [{"old_string": step["old"], "new_string": step["new"], "replace_all": step["count"] == "all"} for step in steps]
+        edits = [
+            {"old_string": step["old"], "new_string": step["new"], "replace_all": step["count"] == "all"}
+            for step in steps
+        ]
         return {"file_path": values["path"], "edits": edits}
 
     def reply(self, result: ToolResult) -> ToolResult:
@@ -138,7 +181,8 @@ class MultiEdit(ClaudeParams):
         if not isinstance(diff, FileDiff) or not isinstance(changed, FileChanged):
             return result
         lines = [
-            f'{number}. Replaced "{_short(step.old_string)}" with "{_short(step.new_string)}"' for number, step in enumerate(self.edits, 1)
+            f'{number}. Replaced "{_short(step.old_string)}" with "{_short(step.new_string)}"'
+            for number, step in enumerate(self.edits, 1)
         ]
         count = f"{len(lines)} edit{'' if len(lines) == 1 else 's'}"
         data = MultiEditResult(
@@ -148,7 +192,9 @@ class MultiEdit(ClaudeParams):
             structured_patch=structured_patch(changed.hunks),
             user_modified=user_modified(diff),
         )
-        return reply(result, "\n".join([f"Applied {count} to {self.absolute(self.file_path)}:", *lines]), data)
+        return reply(
+            result, "\n".join([f"Applied {count} to {self.absolute(self.file_path)}:", *lines]), data
+        )
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         return _failed(result, error, None)
@@ -156,17 +202,25 @@ class MultiEdit(ClaudeParams):
 
 def _state(diff: FileDiff, changed: FileChanged) -> str:
     if changed.others_changed:
-        return " The file had been changed since you read it; those changes are still in it, Read it to see them."
+        return (
+            " The file had been changed since you read it; those changes are still in it, Read it to see"
+            " them."
+        )
     return "" if user_modified(diff) else CURRENT
 
 
 def _refuse_notebook(path: str) -> None:
     if path.endswith(".ipynb"):
-        raise ToolFailure(ErrorCode.EDIT_PREPARATION_FAILURE, "File is a Jupyter Notebook. Use the NotebookEdit tool to edit this file.")
+        raise ToolFailure(
+            ErrorCode.EDIT_PREPARATION_FAILURE,
+            "File is a Jupyter Notebook. Use the NotebookEdit tool to edit this file.",
+        )
 
 
 def _failed(result: ToolResult, error: ToolError, step: Step | None) -> ToolResult:
-    """Words a failed edit.  ``step`` is None for several replacements, where the message names the failed one."""
+    """Words a failed edit.  ``step`` is None for several replacements,
+    where the message names the failed one.
+    """
     sentence = _SENTENCES.get(error.code)
     if sentence is not None:
         return error_reply(error, sentence.replace("{message}", error.message))

@@ -37,11 +37,12 @@ _EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.<
 class Read(ClaudeParams):
     """Numbers lines as ``N<tab>text``, as in versions from 2.1.110 on.
 
-    At most 25,000 tokens are returned, estimated at four bytes each: requested lines (``limit``) that have more are refused, any other read
-    returns the first ones.
+    At most 25,000 tokens are returned, estimated at four bytes each: requested lines (``limit``) that have
+    more are refused, any other read returns the first ones.
 
-    Unlike in Claude Code, a final line ending does not add a numbered empty line; an unchanged file is returned again, because the earlier
-    result may have left the context; and a truncated long line says how much is missing.
+    Unlike in Claude Code, a final line ending does not add a numbered empty line; an unchanged file is
+    returned again, because the earlier result may have left the context; and a truncated long line says how
+    much is missing.
     """
 
     names: ClassVar[Mapping[str, str]] = {"path": "file_path", "start": "offset", "end": "limit"}
@@ -71,7 +72,10 @@ class Read(ClaudeParams):
             return None
         limit = None if end is None else end - (start or 1) + 1
         named = {"offset": start, "limit": limit, "pages": values["pages"]}
-        return {"file_path": values["path"], **{name: value for name, value in named.items() if value is not None}}
+        return {
+            "file_path": values["path"],
+            **{name: value for name, value in named.items() if value is not None},
+        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         if isinstance(result.data, read.NotebookRead):
@@ -109,7 +113,9 @@ class Read(ClaudeParams):
             file = MediaFile(base64=encoded, type=media.mime_type, original_size=len(media.data))
             return reply(result, inline, MediaRead(type="image", file=file))
         name = {"text": f"PDF file read: {self.absolute(self.file_path)} ({len(media.data):,} bytes)"}
-        file = MediaFile(base64=encoded, file_path=self.absolute(self.file_path), original_size=len(media.data))
+        file = MediaFile(
+            base64=encoded, file_path=self.absolute(self.file_path), original_size=len(media.data)
+        )
         return reply(result, (name, *inline), MediaRead(type="pdf", file=file))
 
     def _cells(self, result: ToolResult, data: read.NotebookRead) -> ToolResult:
@@ -117,7 +123,10 @@ class Read(ClaudeParams):
         text = cells_as_text(cells)
         if data.shown < len(data.cells):
             advice = "Use offset and limit to read lines of the notebook's JSON."
-            text += f"\n\n<system-reminder>PARTIAL view: cells 1-{data.shown} of {len(data.cells)}. {advice}</system-reminder>"
+            text += (
+                f"\n\n<system-reminder>PARTIAL view: cells 1-{data.shown} of {len(data.cells)}."
+                f" {advice}</system-reminder>"
+            )
         file = NotebookFile(file_path=self.absolute(self.file_path), cells=structured_cells(cells))
         return reply(result, text, NotebookRead(type="notebook", file=file))
 
@@ -129,15 +138,27 @@ class Read(ClaudeParams):
         if isinstance(result.data, read.TooLong):
             return error_reply(error, _too_long(result.data))
         if error.code is ErrorCode.TARGET_IS_DIRECTORY:
-            return error_reply(error, f"EISDIR: illegal operation on a directory, read '{self.absolute(self.file_path)}'")
+            return error_reply(
+                error, f"EISDIR: illegal operation on a directory, read '{self.absolute(self.file_path)}'"
+            )
         return failure(error, result.data)
 
     def _past_the_end(self, result: ToolResult, total: int) -> ToolResult:
         """Returns a warning with the number of lines; in Claude Code this is not an error."""
         lines = f"The file has {total} line{'' if total == 1 else 's'}."
-        warning = f"Warning: the file exists but is shorter than the provided offset ({self.offset or 1}). {lines}"
-        file = TextFile(file_path=self.absolute(self.file_path), content="", num_lines=0, start_line=self.offset or 1, total_lines=total)
-        return reply(result, f"<system-reminder>{warning}</system-reminder>", TextRead(type="text", file=file))
+        warning = (
+            f"Warning: the file exists but is shorter than the provided offset ({self.offset or 1}). {lines}"
+        )
+        file = TextFile(
+            file_path=self.absolute(self.file_path),
+            content="",
+            num_lines=0,
+            start_line=self.offset or 1,
+            total_lines=total,
+        )
+        return reply(
+            result, f"<system-reminder>{warning}</system-reminder>", TextRead(type="text", file=file)
+        )
 
 
 def _too_long(content: read.TooLong) -> str:
@@ -145,7 +166,10 @@ def _too_long(content: read.TooLong) -> str:
     how_much, limit = f"{tokens} tokens", f"tokens ({content.tokens})"
     if content.bytes > _MOST_BYTES:
         how_much, limit = f"{content.bytes / 1024:.1f}KB", f"size ({_MOST_BYTES // 1024}KB)"
-    advice = "Use offset and limit parameters to read specific portions of the file, or search for specific content with Grep."
+    advice = (
+        "Use offset and limit parameters to read specific portions of the file, or search for specific"
+        " content with Grep."
+    )
     return f"File content ({how_much}) exceeds maximum allowed {limit}. {advice}"
 
 
@@ -167,7 +191,11 @@ class Write(ClaudeParams):
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, {"path": None, "content": None, "new": False})
-        return None if values is None or values["new"] else {"file_path": values["path"], "content": values["content"]}
+        return (
+            None
+            if values is None or values["new"]
+            else {"file_path": values["path"], "content": values["content"]}
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         diff, changed = result.return_display, result.data
@@ -193,9 +221,14 @@ class Write(ClaudeParams):
 
 
 def updated(path: str, diff: FileDiff) -> str:
-    """Returns the result's sentence; after a person modified the change, it tells the model to read the file."""
+    """Returns the result's sentence; after a person modified the change,
+    it tells the model to read the file.
+    """
     if user_modified(diff):
-        return f"The file {path} has been updated. The user modified your proposed changes before accepting them; Read the file to see how."
+        return (
+            f"The file {path} has been updated. The user modified your proposed changes before accepting"
+            " them; Read the file to see how."
+        )
     return f"The file {path} has been updated successfully."
 
 
@@ -215,6 +248,8 @@ class LS(ClaudeParams):
         if not isinstance(listing, Listing):
             return result
         folder = f"{self.absolute(self.path).removesuffix('/')}/"
-        names = [f"  - {entry.path.rpartition('/')[2]}{'/' if entry.folder else ''}" for entry in listing.entries]
+        names = [
+            f"  - {entry.path.rpartition('/')[2]}{'/' if entry.folder else ''}" for entry in listing.entries
+        ]
         more = [f"[{listing.more}]"] if listing.more else []
         return reply(result, "\n".join([f"- {folder}", *names, *more]), result.data)

@@ -26,7 +26,9 @@ _NOT_FOUND = "Notebook file does not exist. {message}"
 
 
 def cells_as_text(cells: Sequence[CellText]) -> str:
-    """Formats cells for Claude: tagged with their ids, types other than code named, outputs after the source."""
+    """Formats cells for Claude: tagged with their ids, types other than code named,
+    outputs after the source.
+    """
     return "\n".join(_cell(cell, _name(cell.id, cells)) for cell in cells) or "The notebook has no cells."
 
 
@@ -37,7 +39,9 @@ def _cell(cell: CellText, name: str) -> str:
 
 
 def _name(cell_id: str, cells: Sequence[CellText]) -> str:
-    """Returns the id; for ``#number``, of a cell without an id, ``cell-index`` (from 0) unless one of ``cells`` has that as its id."""
+    """Returns the id; for ``#number``, of a cell without an id,
+    ``cell-index`` (from 0) unless one of ``cells`` has that as its id.
+    """
     number = _NUMBER.fullmatch(cell_id)
     name = f"cell-{int(number[1]) - 1}" if number else cell_id
     return cell_id if any(cell.id == name for cell in cells) else name
@@ -45,7 +49,12 @@ def _name(cell_id: str, cells: Sequence[CellText]) -> str:
 
 def structured_cells(cells: Sequence[CellText]) -> tuple[Cell, ...]:
     return tuple(
-        Cell(cell_type=cell.type, source=cell.source, cell_id=_name(cell.id, cells), outputs=shortened_output(cell.outputs) or None)
+        Cell(
+            cell_type=cell.type,
+            source=cell.source,
+            cell_id=_name(cell.id, cells),
+            outputs=shortened_output(cell.outputs) or None,
+        )
         for cell in cells
     )
 
@@ -73,15 +82,28 @@ class _Change(ClaudeParams):
 
     def _insert(self, after: str | None) -> Mapping[str, Any]:
         if self.cell_type is None:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Cell type is required when using edit_mode=insert.")
-        new = {"path": self.notebook_path, "action": "insert", "source": self.new_source, "type": self.cell_type}
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, "Cell type is required when using edit_mode=insert."
+            )
+        new = {
+            "path": self.notebook_path,
+            "action": "insert",
+            "source": self.new_source,
+            "type": self.cell_type,
+        }
         return new if after is None else {**new, "after": after}
 
     def _change(self, cell: str) -> Mapping[str, Any]:
         if self.edit_mode == "delete":
             return {"path": self.notebook_path, "action": "delete", "id": cell}
         kind = {} if self.cell_type is None else {"type": self.cell_type}
-        return {"path": self.notebook_path, "action": "replace", "id": cell, "source": self.new_source, **kind}
+        return {
+            "path": self.notebook_path,
+            "action": "replace",
+            "id": cell,
+            "source": self.new_source,
+            **kind,
+        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, CellsData):
@@ -108,35 +130,59 @@ class _Change(ClaudeParams):
 
 
 class NotebookEdit(_Change):
-    """Inserts a cell without ``cell_id`` at the end; Claude Code inserts it at the top, which reverses a series of inserts (reference 2.2:
-    anthropics/claude-code #4613 #2925 #5197 #18538).  A cell without an id is addressed as ``cell-index``, from 0.
+    """Inserts a cell without ``cell_id`` at the end; Claude Code inserts it at the top, which reverses a
+    series of inserts (reference 2.2: anthropics/claude-code #4613 #2925 #5197 #18538).  A cell without an id
+    is addressed as ``cell-index``, from 0.
     """
 
     cell_id: str | None = None
-    """The cell to replace or delete, or the cell after which to insert; without it a new cell is added at the end."""
+    """The cell to replace or delete, or the cell after which to insert;
+    without it a new cell is added at the end.
+    """
 
     def to_canonical(self) -> Mapping[str, Any]:
         if self.edit_mode == "insert":
             return self._insert(self.cell_id)
         if self.cell_id is None:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Cell ID must be specified when not inserting a new cell.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, "Cell ID must be specified when not inserting a new cell."
+            )
         return self._change(self.cell_id)
 
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, _CANONICAL)
-        if values is None or values["path"] is None or values["action"] not in {"replace", "insert", "delete"} or values["type"] == "raw":
+        if (
+            values is None
+            or values["path"] is None
+            or values["action"] not in {"replace", "insert", "delete"}
+            or values["type"] == "raw"
+        ):
             return None
-        new = {"notebook_path": values["path"], "new_source": values["source"] or "", "edit_mode": values["action"]}
+        new = {
+            "notebook_path": values["path"],
+            "new_source": values["source"] or "",
+            "edit_mode": values["action"],
+        }
         if values["action"] != "insert":
-            return {**new, "cell_id": values["id"], **({} if values["type"] is None else {"cell_type": values["type"]})}
+            return {
+                **new,
+                "cell_id": values["id"],
+                **({} if values["type"] is None else {"cell_type": values["type"]}),
+            }
         if values["type"] is None:
             return None
-        return {**new, "cell_type": values["type"], **({} if values["after"] is None else {"cell_id": values["after"]})}
+        return {
+            **new,
+            "cell_type": values["type"],
+            **({} if values["after"] is None else {"cell_id": values["after"]}),
+        }
 
 
 class NotebookEditByNumber(_Change):
-    """The parameters before cells had ids: ``cell_number`` counts from 0, and a new cell is inserted at that position."""
+    """The parameters before cells had ids:
+    ``cell_number`` counts from 0, and a new cell is inserted at that position.
+    """
 
     names: ClassVar[Mapping[str, str]] = {
         "path": "notebook_path",
@@ -167,14 +213,21 @@ class NotebookReadParams(ClaudeParams):
     """The cell to read; without it all cells."""
 
     def to_canonical(self) -> Mapping[str, Any]:
-        return {"path": self.notebook_path, "action": "read", **({} if self.cell_id is None else {"id": self.cell_id})}
+        return {
+            "path": self.notebook_path,
+            "action": "read",
+            **({} if self.cell_id is None else {"id": self.cell_id}),
+        }
 
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, _CANONICAL)
         if values is None or values["path"] is None or values["action"] != "read":
             return None
-        return {"notebook_path": values["path"], **({} if values["id"] is None else {"cell_id": values["id"]})}
+        return {
+            "notebook_path": values["path"],
+            **({} if values["id"] is None else {"cell_id": values["id"]}),
+        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, CellsData):

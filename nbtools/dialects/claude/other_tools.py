@@ -12,7 +12,12 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.claude.replies import ClaudeParams, reply
-from nbtools.dialects.claude.tool_use_result import AskUserQuestionResult, Todo, TodoWriteResult, WebFetchResult
+from nbtools.dialects.claude.tool_use_result import (
+    AskUserQuestionResult,
+    Todo,
+    TodoWriteResult,
+    WebFetchResult,
+)
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.tools.ask import Answers
 from nbtools.tools.fetch import FetchData
@@ -22,7 +27,8 @@ from nbtools.tools.todo import TodoData
 class WebFetch(ClaudeParams):
     """Returns the page's own text; Claude Code has a small model answer ``prompt`` from it.
 
-    A redirect to another host is not followed.  In Claude Code that is a result, here it is an error; both name the address.
+    A redirect to another host is not followed.
+    In Claude Code that is a result, here it is an error; both name the address.
     """
 
     names: ClassVar[Mapping[str, str]] = {"urls": "url"}
@@ -38,7 +44,13 @@ class WebFetch(ClaudeParams):
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, {"urls": (), "raw": False, "timeout": 30, "limit": 250_000})
-        if values is None or len(values["urls"]) != 1 or values["raw"] or values["timeout"] != 30 or values["limit"] != 250_000:
+        if (
+            values is None
+            or len(values["urls"]) != 1
+            or values["raw"]
+            or values["timeout"] != 30
+            or values["limit"] != 250_000
+        ):
             return None
         return {"url": values["urls"][0], "prompt": "What does the page say?"}
 
@@ -46,7 +58,11 @@ class WebFetch(ClaudeParams):
         if not isinstance(result.data, FetchData) or len(result.data.pages) != 1:
             return result
         page = result.data.pages[0]
-        return reply(result, result.llm_content, WebFetchResult(bytes=page.bytes, code=page.status, result=page.text, url=page.final_url))
+        return reply(
+            result,
+            result.llm_content,
+            WebFetchResult(bytes=page.bytes, code=page.status, result=page.text, url=page.final_url),
+        )
 
 
 TodoState = Literal["pending", "in_progress", "completed"]
@@ -97,10 +113,18 @@ class TodoWrite(ClaudeParams):
         items = [{"status": "pending", **item} for item in values["items"]]
         if any(item["status"] not in {"pending", "in_progress", "completed"} for item in items):
             return None
-        return {"todos": [{"content": item["text"], "status": item["status"], "activeForm": item["text"]} for item in items]}
+        return {
+            "todos": [
+                {"content": item["text"], "status": item["status"], "activeForm": item["text"]}
+                for item in items
+            ]
+        }
 
     def reply(self, result: ToolResult) -> ToolResult:
-        new = tuple(Todo(content=todo.content, status=todo.status, active_form=todo.active_form) for todo in self.todos)
+        new = tuple(
+            Todo(content=todo.content, status=todo.status, active_form=todo.active_form)
+            for todo in self.todos
+        )
         return _written(result, new)
 
 
@@ -121,8 +145,8 @@ def _written(result: ToolResult, new: tuple[Todo, ...]) -> ToolResult:
     before = result.data.before if isinstance(result.data, TodoData) else ()
     old = tuple(Todo(content=item.text, status=item.status) for item in before)
     text = (
-        "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. "
-        "Please proceed with the current tasks if applicable"
+        "Todos have been modified successfully. Ensure that you continue to use the todo list to track your"
+        " progress. Please proceed with the current tasks if applicable"
     )
     return reply(result, text, TodoWriteResult(old_todos=old, new_todos=new))
 
@@ -172,7 +196,9 @@ class AskUserQuestion(ClaudeParams):
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, {"questions": ()})
-        if values is None or len({question["text"] for question in values["questions"]}) < len(values["questions"]):
+        if values is None or len({question["text"] for question in values["questions"]}) < len(
+            values["questions"]
+        ):
             return None
         questions = [_spoken(question) for question in values["questions"]]
         return None if not questions or None in questions else {"questions": questions}
@@ -183,28 +209,52 @@ class AskUserQuestion(ClaudeParams):
         answers = dict(zip((item.question for item in self.questions), result.data.answers, strict=True))
         pairs = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
         data = AskUserQuestionResult(
-            questions=tuple(item.model_dump(by_alias=True, exclude_none=True) for item in self.questions), answers=answers
+            questions=tuple(item.model_dump(by_alias=True, exclude_none=True) for item in self.questions),
+            answers=answers,
         )
-        text = f"User has answered your questions: {pairs}. You can now continue with the user's answers in mind."
+        text = (
+            f"User has answered your questions: {pairs}. You can now continue with the user's answers in"
+            " mind."
+        )
         return reply(result, text, data)
 
 
 def _canonical(question: QuestionParams) -> Mapping[str, Any]:
     choices = tuple(
-        {"label": option.label, "description": "\n".join(part for part in (option.description, option.preview) if part)}
+        {
+            "label": option.label,
+            "description": "\n".join(part for part in (option.description, option.preview) if part),
+        }
         for option in question.options
     )
-    return {"text": question.question, "header": question.header, "kind": "choice", "choices": choices, "several": question.several}
+    return {
+        "text": question.question,
+        "header": question.header,
+        "kind": "choice",
+        "choices": choices,
+        "several": question.several,
+    }
 
 
 def _spoken(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    values = with_defaults(question, {"text": "", "header": "", "kind": "choice", "choices": (), "several": False, "placeholder": ""})
+    values = with_defaults(
+        question,
+        {"text": "", "header": "", "kind": "choice", "choices": (), "several": False, "placeholder": ""},
+    )
     if values is None or values["kind"] != "choice" or values["placeholder"]:
         return None
     if not 2 <= len(values["choices"]) <= 4 or len(values["header"]) > 12:
         return None
-    options = [{"label": choice["label"], "description": choice.get("description", "")} for choice in values["choices"]]
-    return {"question": values["text"], "header": values["header"], "options": options, "multiSelect": values["several"]}
+    options = [
+        {"label": choice["label"], "description": choice.get("description", "")}
+        for choice in values["choices"]
+    ]
+    return {
+        "question": values["text"],
+        "header": values["header"],
+        "options": options,
+        "multiSelect": values["several"],
+    }
 
 
 class ListMcpResources(ClaudeParams):
@@ -240,10 +290,24 @@ class ReadMcpResource(ClaudeParams):
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Returns texts as JSON; a result with images or documents is unchanged."""
-        return reply(result, json.dumps(result.data, ensure_ascii=False), result.data) if isinstance(result.llm_content, str) else result
+        return (
+            reply(result, json.dumps(result.data, ensure_ascii=False), result.data)
+            if isinstance(result.llm_content, str)
+            else result
+        )
 
 
 RESOURCES = (
-    ToolMapping("ListMcpResourcesTool", "list_mcp_resources", ListMcpResources, "Lists the resources of the connected MCP servers."),
-    ToolMapping("ReadMcpResourceTool", "read_mcp_resource", ReadMcpResource, "Reads a resource of a connected MCP server."),
+    ToolMapping(
+        "ListMcpResourcesTool",
+        "list_mcp_resources",
+        ListMcpResources,
+        "Lists the resources of the connected MCP servers.",
+    ),
+    ToolMapping(
+        "ReadMcpResourceTool",
+        "read_mcp_resource",
+        ReadMcpResource,
+        "Reads a resource of a connected MCP server.",
+    ),
 )

@@ -16,26 +16,34 @@ from nbtools.tools.file_change import NotRead
 from nbtools.tools.printable_names import with_printable_names
 
 _REJECTED = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT "
-    "written to the file). "
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file"
+    " edit, the new_string was NOT written to the file). "
 )
 _STOP = "STOP what you are doing and wait for the user to tell you how to proceed."
 _SAID = "To tell you how to proceed, the user said:\n"
 _UNREAD = "File has not been read yet. Read it first before writing to it."
-_MODIFIED = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it."
+_MODIFIED = (
+    "File has been modified since read, either by the user or by a linter. Read it again before attempting to"
+    " write it."
+)
 INTERRUPTED = "[Request interrupted by user for tool use]"
 
 
 class ClaudeParams(DialectParams):
     """Base class of Claude Code's parameters; a number may be a string (``"10"``), as in Claude Code.
 
-    ``sentences`` maps error codes to Claude Code's wording, where ``{message}`` is the canonical message; other errors keep theirs.
+    ``sentences`` maps error codes to Claude Code's wording, where ``{message}`` is the canonical message;
+    other errors keep theirs.
     """
 
     sentences: ClassVar[Mapping[ErrorCode, str]] = {}
 
     def convert_result(self, result: ToolResult) -> ToolResult:
-        return with_printable_names(result, self.reply) if result.error is None else self.failure(result, result.error)
+        return (
+            with_printable_names(result, self.reply)
+            if result.error is None
+            else self.failure(result, result.error)
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Converts a successful result."""
@@ -43,16 +51,30 @@ class ClaudeParams(DialectParams):
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         sentence = self.sentences.get(error.code)
-        return failure(error, result.data) if sentence is None else error_reply(error, sentence.replace("{message}", error.message))
+        return (
+            failure(error, result.data)
+            if sentence is None
+            else error_reply(error, sentence.replace("{message}", error.message))
+        )
 
     @classmethod
     def explain_errors(cls, name: str, error: ValidationError) -> str:
         problems = [_problem(dict(item)) for item in error.errors(include_url=False)]
-        return "\n".join([f"InputValidationError: {name} failed due to the following issue{'s' if len(problems) > 1 else ''}:", *problems])
+        return "\n".join(
+            [
+                (
+                    f"InputValidationError: {name} failed due to the following"
+                    f" issue{'s' if len(problems) > 1 else ''}:"
+                ),
+                *problems,
+            ]
+        )
 
 
 def error_reply(error: ToolError, sentence: str, *, tagged: bool = True) -> ToolResult:
-    """Returns a failed result with one sentence; ``tagged`` wraps it in ``<tool_use_error>``, as most errors are."""
+    """Returns a failed result with one sentence;
+    ``tagged`` wraps it in ``<tool_use_error>``, as most errors are.
+    """
     text = f"<tool_use_error>{sentence}</tool_use_error>" if tagged else sentence
     structured = sentence if sentence.startswith("Error: ") else f"Error: {sentence}"
     return ToolResult(text, sentence, ToolError(error.code, sentence), sentence.split("\n", 1)[0], structured)
@@ -66,7 +88,9 @@ def failure(error: ToolError, data: object = None) -> ToolResult:
             return error_reply(error, _REJECTED + (_SAID + reason if reason else _STOP), tagged=False)
         case ErrorCode.CONFIRMATION_REQUIRED:
             return error_reply(
-                error, f"Claude requested permissions for this, but you haven't granted it yet. {error.message}", tagged=False
+                error,
+                f"Claude requested permissions for this, but you haven't granted it yet. {error.message}",
+                tagged=False,
             )
         case ErrorCode.POLICY_VIOLATION:
             return error_reply(error, f"Permission for this has been denied. {error.message}", tagged=False)
@@ -84,7 +108,9 @@ def not_read_reply(error: ToolError, data: object) -> ToolResult | None:
 
 
 def refuse(name: str, error: ToolError) -> ToolResult:
-    """Words the failure of a request that is no call; for an unsupported tool of Claude Code it gives the reason."""
+    """Words the failure of a request that is no call;
+    for an unsupported tool of Claude Code it gives the reason.
+    """
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return failure(error)
     reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)
@@ -96,7 +122,15 @@ def reply(result: ToolResult, text: str | tuple[Part, ...], data: object) -> Too
     return ToolResult(text, result.return_display, summary=result.summary, data=data)
 
 
-_TYPES: Mapping[type, str] = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", tuple: "array", dict: "object"}
+_TYPES: Mapping[type, str] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    tuple: "array",
+    dict: "object",
+}
 _EXPECTED: Mapping[str, str] = {
     "string": "string",
     "int": "number",

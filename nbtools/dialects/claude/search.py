@@ -59,8 +59,8 @@ _MATCHES = "No matches found"
 class Glob(ClaudeParams):
     """Finds ignored and hidden files, too, most recently changed first.
 
-    Claude Code does not document its order and truncates to 100 without a total (reference 2.2, #23916); here the result contains the
-    total.
+    Claude Code does not document its order and truncates to 100 without a total (reference 2.2, #23916);
+    here the result contains the total.
     """
 
     sentences: ClassVar = {
@@ -75,14 +75,27 @@ class Glob(ClaudeParams):
 
     def to_canonical(self) -> Mapping[str, Any]:
         folder, pattern = _split_pattern(self.pattern)
-        start = self.path if folder is None else folder if folder.startswith(("/", "~")) or not self.path else f"{self.path}/{folder}"
+        start = (
+            self.path
+            if folder is None
+            else folder
+            if folder.startswith(("/", "~")) or not self.path
+            else f"{self.path}/{folder}"
+        )
         options = {} if start is None else {"path": start}
         return {"pattern": pattern, **options, "hidden": True, "ignored": True, "limit": 100}
 
     @classmethod
     def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
         values = with_defaults(arguments, _GLOB)
-        required = {"hidden": True, "ignored": True, "limit": 100, "offset": 0, "order": "changed", "ignore_case": False}
+        required = {
+            "hidden": True,
+            "ignored": True,
+            "limit": 100,
+            "offset": 0,
+            "order": "changed",
+            "ignore_case": False,
+        }
         if values is None or any(values[name] != value for name, value in required.items()):
             return None
         if _split_pattern(values["pattern"]) != (None, values["pattern"]):
@@ -93,16 +106,24 @@ class Glob(ClaudeParams):
         if not isinstance(result.data, GlobData):
             return result
         paths, total = tuple(map(self.absolute, result.data.paths)), result.data.total
-        data = GlobResult(filenames=paths, num_files=len(paths), truncated=len(paths) < total, total_matches=total)
+        data = GlobResult(
+            filenames=paths, num_files=len(paths), truncated=len(paths) < total, total_matches=total
+        )
         if not paths:
             return reply(result, _FILES, data)
         counted = f"{len(paths):,} of {total:,} files are shown."
-        cut = [f"(Results are truncated. Consider using a more specific path or pattern. {counted})"] if data.truncated else []
+        cut = (
+            [f"(Results are truncated. Consider using a more specific path or pattern. {counted})"]
+            if data.truncated
+            else []
+        )
         return reply(result, "\n".join([*paths, *cut]), data)
 
 
 def _split_pattern(pattern: str) -> tuple[str | None, str]:
-    """Splits a pattern with an absolute path or ``..`` into a folder and the rest; the folder is None for other patterns."""
+    """Splits a pattern with an absolute path or ``..`` into a folder and the rest;
+    the folder is None for other patterns.
+    """
     if not pattern.startswith(("/", "~/")) and ".." not in pattern.split("/"):
         return None, pattern
     steps = pattern.split("/")
@@ -115,12 +136,19 @@ def _split_pattern(pattern: str) -> tuple[str | None, str]:
 class Grep(ClaudeParams):
     """ripgrep's syntax, hidden files too, files that git ignores not.
 
-    ``head_limit`` and ``offset`` count matching lines; Claude Code counts lines of output, context among them.  Lines beyond 500 columns
-    are shown cut, where there they become a placeholder (reference 2.2, #78827); numbers of files and matches are of the whole search.
-    Notebooks are searched as cells, with the text of outputs, where there the JSON is searched; a line is ``analysis.ipynb:cell 4:2:text``.
+    ``head_limit`` and ``offset`` count matching lines; Claude Code counts lines of output, context among
+    them.  Lines beyond 500 columns are shown cut, where there they become a placeholder (reference 2.2,
+    #78827); numbers of files and matches are of the whole search.  Notebooks are searched as cells, with the
+    text of outputs, where there the JSON is searched; a line is ``analysis.ipynb:cell 4:2:text``.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"ignore_case": "-i", "before": "-B", "after": "-A", "mode": "output_mode", "limit": "head_limit"}
+    names: ClassVar[Mapping[str, str]] = {
+        "ignore_case": "-i",
+        "before": "-B",
+        "after": "-A",
+        "mode": "output_mode",
+        "limit": "head_limit",
+    }
 
     sentences: ClassVar = {ErrorCode.SEARCH_PATH_NOT_FOUND: _NO_PATH}
 
@@ -192,7 +220,9 @@ class Grep(ClaudeParams):
         if values["order"] != ("changed" if values["mode"] == "files" else "path"):
             return None
         around = {name: values[name] for name in ("context", "before", "after")}
-        if any(around.values()) and (values["mode"] != "lines" or (around["context"] and (around["before"] or around["after"]))):
+        if any(around.values()) and (
+            values["mode"] != "lines" or (around["context"] and (around["before"] or around["after"]))
+        ):
             return None
         named = {
             "path": None if values["path"] == "." else values["path"],
@@ -246,7 +276,9 @@ class Grep(ClaudeParams):
     def _line(self, match: Match, *, named: bool) -> Iterator[str]:
         mark = "-" if match.context else ":"
         cell = f"{match.cell}{mark}" if match.cell else ""
-        head = (f"{match.path}{mark}" if named else "") + cell + (f"{match.line}{mark}" if self.numbered else "")
+        head = (
+            (f"{match.path}{mark}" if named else "") + cell + (f"{match.line}{mark}" if self.numbered else "")
+        )
         texts = [match.text[start:end] for start, end in match.ranges] if self.only_matching else [match.text]
         return (head + text for text in texts)
 
@@ -257,7 +289,11 @@ class Grep(ClaudeParams):
     def _is_one_file(self, matches: Sequence[Match]) -> bool:
         """Whether ``path`` is the file itself, which ripgrep then does not name."""
         path = self.path or ""
-        return bool(matches) and bool(path) and all(self.absolute(match.path) == self.absolute(path) for match in matches)
+        return (
+            bool(matches)
+            and bool(path)
+            and all(self.absolute(match.path) == self.absolute(path) for match in matches)
+        )
 
     def _count(self, result: ToolResult, data: GrepData) -> ToolResult:
         page = list(data.counts.items())[self.offset :][: self.head_limit or None]
@@ -279,13 +315,22 @@ class Grep(ClaudeParams):
         listing = result.return_display
         paths = tuple(entry.path for entry in listing.entries) if isinstance(listing, Listing) else ()
         total = len(data.counts)
-        searched = GrepResult(mode="files_with_matches", num_files=total, filenames=paths, **self._applied(len(paths), total))
+        searched = GrepResult(
+            mode="files_with_matches", num_files=total, filenames=paths, **self._applied(len(paths), total)
+        )
         if not paths:
             return reply(result, (self._beyond(total) or _FILES) + self._footer(0, total), searched)
-        return reply(result, "\n".join([f"Found {_counted(total)}", *paths]) + self._footer(len(paths), total), searched)
+        return reply(
+            result,
+            "\n".join([f"Found {_counted(total)}", *paths]) + self._footer(len(paths), total),
+            searched,
+        )
 
     def _applied(self, displayed: int, total: int) -> dict[str, Any]:
-        return {"applied_limit": self.head_limit if self._cut(displayed, total) else None, "applied_offset": self.offset or None}
+        return {
+            "applied_limit": self.head_limit if self._cut(displayed, total) else None,
+            "applied_offset": self.offset or None,
+        }
 
     def _cut(self, displayed: int, total: int) -> bool:
         return self.head_limit > 0 and self.offset + displayed < total

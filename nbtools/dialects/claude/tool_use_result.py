@@ -22,7 +22,9 @@ class Structured(BaseModel):
     def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         always = {name for name, field in type(self).model_fields.items() if field.is_required()}
         always_present = always | {type(self).model_fields[name].alias or name for name in always}
-        return {name: value for name, value in dump(self).items() if value is not None or name in always_present}
+        return {
+            name: value for name, value in dump(self).items() if value is not None or name in always_present
+        }
 
     def as_json(self) -> dict[str, Any]:
         """Returns the JSON object as in a transcript."""
@@ -40,7 +42,13 @@ class Hunk(Structured):
 def structured_patch(hunks: tuple[PatchHunk, ...]) -> tuple[Hunk, ...]:
     """Converts hunks; tabs stay, where Claude Code writes two spaces for each."""
     return tuple(
-        Hunk(old_start=hunk.old_start, old_lines=hunk.old_lines, new_start=hunk.new_start, new_lines=hunk.new_lines, lines=hunk.lines)
+        Hunk(
+            old_start=hunk.old_start,
+            old_lines=hunk.old_lines,
+            new_start=hunk.new_start,
+            new_lines=hunk.new_lines,
+            lines=hunk.lines,
+        )
         for hunk in hunks
     )
 
@@ -48,7 +56,9 @@ def structured_patch(hunks: tuple[PatchHunk, ...]) -> tuple[Hunk, ...]:
 def user_modified(diff: FileDiff) -> bool:
     """Whether a person modified the proposal."""
     stat = diff.diff_stat
-    return bool(stat.user_added_lines or stat.user_removed_lines or stat.user_added_chars or stat.user_removed_chars)
+    return bool(
+        stat.user_added_lines or stat.user_removed_lines or stat.user_added_chars or stat.user_removed_chars
+    )
 
 
 # --- files
@@ -68,7 +78,9 @@ class TextRead(Structured):
 
 
 class MediaFile(Structured):
-    """An image (``type`` is its media type) or a document (with its path), in base64, and the file's size in bytes."""
+    """An image (``type`` is its media type) or a document (with its path), in base64,
+    and the file's size in bytes.
+    """
 
     base64: str
     original_size: int
@@ -148,7 +160,9 @@ class GlobResult(Structured):
 
 
 class GrepResult(Structured):
-    """The result of Grep; ``applied_limit`` and ``applied_offset`` are present when they excluded something."""
+    """The result of Grep; ``applied_limit`` and ``applied_offset`` are present when they excluded
+    something.
+    """
 
     mode: Literal["content", "files_with_matches", "count"]
     num_files: int
@@ -164,7 +178,9 @@ class GrepResult(Structured):
 
 
 class BashResult(Structured):
-    """The result of Bash; ``stdout`` contains both streams in order, ``stderr`` notices of the tool itself."""
+    """The result of Bash; ``stdout`` contains both streams in order,
+    ``stderr`` notices of the tool itself.
+    """
 
     stdout: str
     stderr: str

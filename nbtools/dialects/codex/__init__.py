@@ -1,4 +1,6 @@
-"""The dialect of OpenAI's Codex CLI, up to 0.126.  Source: openai/codex, codex-rs/tools/src and codex-rs/core/src/tools."""
+"""The dialect of OpenAI's Codex CLI, up to 0.126.
+Source: openai/codex, codex-rs/tools/src and codex-rs/core/src/tools.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Converts Codex's argument lists to command lines, and finds patches in both.
 
-An argument list is what ``execvp`` gets.  The line made from it consists of the same words for bash, so that the policy judges what runs.
+An argument list is what ``execvp`` gets.
+The line made from it consists of the same words for bash, so that the policy judges what runs.
 """
 
 from __future__ import annotations
@@ -49,18 +50,24 @@ class PatchCall(NamedTuple):
 
 
 def command_line(words: Sequence[str]) -> str:
-    """Returns the line that runs ``words``; of ``bash -lc SCRIPT`` the script, because commands run in bash."""
+    """Returns the line that runs ``words``; of ``bash -lc SCRIPT`` the script,
+    because commands run in bash.
+    """
     if len(words) == 3 and _BASH.fullmatch(words[0]) and words[1] in {"-c", "-lc"}:
         return words[2]
     if not words:
         return ""
     # Unquoted, bash would read a keyword or an assignment instead of a program's name.
-    program = f"'{words[0]}'" if words[0] in _KEYWORDS or re.match(r"\w+\+?=", words[0]) else shlex.quote(words[0])
+    program = (
+        f"'{words[0]}'" if words[0] in _KEYWORDS or re.match(r"\w+\+?=", words[0]) else shlex.quote(words[0])
+    )
     return " ".join([program, *map(shlex.quote, words[1:])])
 
 
 def patch_in_words(words: Sequence[str]) -> PatchCall | None:
-    """Returns the patch of ``["apply_patch", PATCH]``, or of a shell whose whole script applies a patch; None for other commands."""
+    """Returns the patch of ``["apply_patch", PATCH]``, or of a shell whose whole script applies a patch;
+    None for other commands.
+    """
     if len(words) == 2 and words[0] in _PATCH_COMMANDS:
         return PatchCall(words[1])
     shell = words[0].rpartition("/")[2] if words else ""
@@ -70,7 +77,9 @@ def patch_in_words(words: Sequence[str]) -> PatchCall | None:
 
 
 def patch_in_line(line: str) -> PatchCall | None:
-    """Returns the patch of a line that is only ``apply_patch`` with a here-document, or that after ``cd FOLDER &&``."""
+    """Returns the patch of a line that is only ``apply_patch`` with a here-document,
+    or that after ``cd FOLDER &&``.
+    """
     found = _PATCH.fullmatch(line)
     if found is None or found["end"] in found["patch"].split("\n"):
         return None

@@ -11,7 +11,13 @@ from pydantic.json_schema import SkipJsonSchema
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.core.result_data import ShellData
-from nbtools.dialects.codex.command_words import PatchCall, command_line, is_bare_patch, patch_in_line, patch_in_words
+from nbtools.dialects.codex.command_words import (
+    PatchCall,
+    command_line,
+    is_bare_patch,
+    patch_in_line,
+    patch_in_words,
+)
 from nbtools.dialects.codex.output import exit_text, shell_exit_code, shell_output
 from nbtools.dialects.codex.replies import CodexParams, reply
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
@@ -24,13 +30,17 @@ _TIMED_OUT = 124
 
 
 class Command(CodexParams):
-    """Base class of the tools that run a command to its end.  A longer ``timeout_ms`` than ten minutes is lowered."""
+    """Base class of the tools that run a command to its end.
+    A longer ``timeout_ms`` than ten minutes is lowered.
+    """
 
     names: ClassVar[Mapping[str, str]] = {"path": "workdir", "timeout": "timeout_ms"}
 
     workdir: str | None = None
     """The folder to run the command in; the workspace by default."""
-    timeout_ms: Annotated[int | None, Field(ge=0, validation_alias=AliasChoices("timeout_ms", "timeout"))] = None
+    timeout_ms: Annotated[int | None, Field(ge=0, validation_alias=AliasChoices("timeout_ms", "timeout"))] = (
+        None
+    )
     """The longest time that the command may run, in milliseconds: 10000 by default, at most 600000."""
 
     rejected: ClassVar[str] = "exec command rejected by user"
@@ -49,9 +59,16 @@ class Command(CodexParams):
         return leave_patch(self, self.patch_call())
 
     def to_canonical(self) -> Arguments:
-        milliseconds = min(max(1, _DEFAULT_TIMEOUT if self.timeout_ms is None else self.timeout_ms), _MAX_TIMEOUT)
+        milliseconds = min(
+            max(1, _DEFAULT_TIMEOUT if self.timeout_ms is None else self.timeout_ms), _MAX_TIMEOUT
+        )
         line = refuse_bare_patch(self.line())
-        return {"command": line, "path": self.workdir or ".", "timeout": milliseconds / 1000, "silence": MAX_SILENCE}
+        return {
+            "command": line,
+            "path": self.workdir or ".",
+            "timeout": milliseconds / 1000,
+            "silence": MAX_SILENCE,
+        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
@@ -61,7 +78,9 @@ class Command(CodexParams):
         text = exit_text(code, data.seconds, shell_output(data))
         if code == 0:
             return reply(result, text)
-        return ToolResult(text, result.return_display, ToolError(ErrorCode.EXECUTION_FAILED, text), result.summary, data)
+        return ToolResult(
+            text, result.return_display, ToolError(ErrorCode.EXECUTION_FAILED, text), result.summary, data
+        )
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         data = result.data
@@ -73,16 +92,22 @@ class Command(CodexParams):
 
 
 def leave_patch(params: P, patch: PatchCall | None) -> P:
-    """Returns ``params``.  Raises ``ValueError`` for a command that applies a patch: the mapping for patches reads it."""
+    """Returns ``params``.  Raises ``ValueError`` for a command that applies a patch:
+    the mapping for patches reads it.
+    """
     if patch is not None:
         raise ValueError("the command applies a patch")
     return params
 
 
 def refuse_bare_patch(line: str) -> str:
-    """Returns ``line``.  Raises ``ToolFailure`` for a patch without the command that applies it, as Codex does."""
+    """Returns ``line``.  Raises ``ToolFailure`` for a patch without the command that applies it,
+    as Codex does.
+    """
     if is_bare_patch(line):
-        message = "The command is a patch, but nothing applies it. Call apply_patch with the patch as its input."
+        message = (
+            "The command is a patch, but nothing applies it. Call apply_patch with the patch as its input."
+        )
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     return line
 
@@ -108,7 +133,9 @@ class Shell(Command):
         words = ["bash", "-lc", values["command"]]
         if milliseconds is None or patch_in_words(words) or is_bare_patch(values["command"]):
             return None
-        return without_none(command=words, workdir=None if values["path"] == "." else values["path"], timeout_ms=milliseconds)
+        return without_none(
+            command=words, workdir=None if values["path"] == "." else values["path"], timeout_ms=milliseconds
+        )
 
 
 def milliseconds_of(seconds: float | None, most: int) -> int | None:
@@ -131,7 +158,9 @@ class ShellCommand(Command):
 
 
 class LocalShell(Shell):
-    """The action of the API's own shell tool.  ``env`` is refused: variables could change what the policy has judged."""
+    """The action of the API's own shell tool.
+    ``env`` is refused: variables could change what the policy has judged.
+    """
 
     workdir: str | None = Field(default=None, validation_alias=AliasChoices("working_directory", "workdir"))
     """The folder to run the command in."""
@@ -139,7 +168,9 @@ class LocalShell(Shell):
 
     def to_canonical(self) -> Arguments:
         if self.env:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "env is not supported. Set the variables in the command.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, "env is not supported. Set the variables in the command."
+            )
         return super().to_canonical()
 
     @classmethod
@@ -181,8 +212,8 @@ COMMANDS = (
         "shell",
         "shell",
         Shell,
-        "Runs a command to its end and returns its output and exit code. The words are passed to the program as they are; for a command "
-        'line use ["bash", "-lc", "…"]. Give workdir instead of using cd.',
+        "Runs a command to its end and returns its output and exit code. The words are passed to the program"
+        ' as they are; for a command line use ["bash", "-lc", "…"]. Give workdir instead of using cd.',
     ),
     ToolMapping("shell", "shell", CanonicalShell, former=True),
     ToolMapping("shell", "shell", ShellCommand, former=True),

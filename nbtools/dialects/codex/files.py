@@ -28,14 +28,20 @@ class ReadFile(CodexParams):
 
     def to_canonical(self) -> Arguments:
         if self.mode != "slice":
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, 'mode "indentation" is not supported. Read lines with offset and limit.')
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                'mode "indentation" is not supported. Read lines with offset and limit.',
+            )
         return {"path": self.file_path, "start": self.offset, "end": self.offset + self.limit - 1}
 
     def reply(self, result: ToolResult) -> ToolResult:
         text = result.return_display
         if not isinstance(text, FileText):
             return result
-        return reply(result, "\n".join(f"L{number}: {line[:_MAX_LINE]}" for number, line in enumerate(text.lines, text.start)))
+        return reply(
+            result,
+            "\n".join(f"L{number}: {line[:_MAX_LINE]}" for number, line in enumerate(text.lines, text.start)),
+        )
 
 
 class GrepFiles(CodexParams):
@@ -50,7 +56,13 @@ class GrepFiles(CodexParams):
 
     def to_canonical(self) -> Arguments:
         where = without_none(path=self.path or None, glob=self.include or None)
-        return {"pattern": self.pattern, **where, "mode": "files", "order": "changed", "limit": min(self.limit, _MAX_FILES)}
+        return {
+            "pattern": self.pattern,
+            **where,
+            "mode": "files",
+            "order": "changed",
+            "limit": min(self.limit, _MAX_FILES),
+        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):

@@ -66,13 +66,21 @@ class ViewImage(CodexParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"path": None, "start": None, "end": None, "pages": None})
-        if values is None or values["path"] is None or any(values[name] is not None for name in ("start", "end", "pages")):
+        if (
+            values is None
+            or values["path"] is None
+            or any(values[name] is not None for name in ("start", "end", "pages"))
+        ):
             return None
         return {"path": values["path"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         parts = result.llm_content if isinstance(result.llm_content, tuple) else ()
-        pictures = tuple(part for part in parts if str(part.get("inline_data", {}).get("mime_type", "")).startswith("image/"))
+        pictures = tuple(
+            part
+            for part in parts
+            if str(part.get("inline_data", {}).get("mime_type", "")).startswith("image/")
+        )
         if pictures:
             return reply(result, pictures)
         text = f"unable to process image at `{self.absolute(self.path)}`: it is not a picture"
@@ -135,7 +143,9 @@ class RequestUserInput(CodexParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"questions": ()})
-        questions = [with_defaults(question, _OF_QUESTION) for question in values["questions"]] if values else []
+        questions = (
+            [with_defaults(question, _OF_QUESTION) for question in values["questions"]] if values else []
+        )
         spoken = [_to_codex(f"q{number}", question) for number, question in enumerate(questions, 1)]
         return {"questions": spoken} if spoken and None not in spoken else None
 
@@ -153,7 +163,12 @@ def _to_codex(key: str, question: dict[str, object] | None) -> Arguments | None:
         return None
     if any(question[name] for name in ("several", "placeholder", "default", "optional")):
         return None
-    return {"id": key, "header": question["header"], "question": question["text"], "options": question["choices"]}
+    return {
+        "id": key,
+        "header": question["header"],
+        "question": question["text"],
+        "options": question["choices"],
+    }
 
 
 class ListMcpResources(CodexParams):
@@ -183,17 +198,39 @@ class ReadMcpResource(CodexParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"uri": None, "server": ""})
-        return None if values is None or values["uri"] is None else {"server": values["server"], "uri": values["uri"]}
+        return (
+            None
+            if values is None or values["uri"] is None
+            else {"server": values["server"], "uri": values["uri"]}
+        )
 
 
 OTHERS = (
     ToolMapping(
-        "update_plan", "todo", UpdatePlan, "Replaces the plan: a list of steps with the status of each, and optionally an explanation."
+        "update_plan",
+        "todo",
+        UpdatePlan,
+        "Replaces the plan: a list of steps with the status of each, and optionally an explanation.",
     ),
     ToolMapping("view_image", "read", ViewImage, "Returns an image file for you to look at.", special=True),
-    ToolMapping("request_user_input", "ask", RequestUserInput, "Asks the person one to three questions with answers to choose from."),
+    ToolMapping(
+        "request_user_input",
+        "ask",
+        RequestUserInput,
+        "Asks the person one to three questions with answers to choose from.",
+    ),
 )
 RESOURCES = (
-    ToolMapping("list_mcp_resources", "list_mcp_resources", ListMcpResources, "Lists the resources of the connected MCP servers."),
-    ToolMapping("read_mcp_resource", "read_mcp_resource", ReadMcpResource, "Reads a resource of a connected MCP server by its URI."),
+    ToolMapping(
+        "list_mcp_resources",
+        "list_mcp_resources",
+        ListMcpResources,
+        "Lists the resources of the connected MCP servers.",
+    ),
+    ToolMapping(
+        "read_mcp_resource",
+        "read_mcp_resource",
+        ReadMcpResource,
+        "Reads a resource of a connected MCP server by its URI.",
+    ),
 )

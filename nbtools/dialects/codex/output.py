@@ -21,7 +21,8 @@ def tokens_in(size: int) -> int:
 
 
 def cut(text: str, tokens: int, lines: int, size: int, *, complete: bool) -> str:
-    """Returns ``text`` cut in the middle to ``tokens``, after a head with the size of the whole output, in ``lines`` and bytes.
+    """Returns ``text`` cut in the middle to ``tokens``, after a head with the size of the whole output,
+    in ``lines`` and bytes.
 
     ``complete``: ``text`` is the whole output; otherwise it has been cut before, and says so.
     """
@@ -29,10 +30,16 @@ def cut(text: str, tokens: int, lines: int, size: int, *, complete: bool) -> str
     budget = tokens * _BYTES
     if complete and len(data) <= budget:
         return text
-    head = f"Warning: truncated output (original token count: {tokens_in(size)})\nTotal output lines: {lines}\n\n"
+    head = (
+        f"Warning: truncated output (original token count: {tokens_in(size)})\nTotal output lines:"
+        f" {lines}\n\n"
+    )
     if not complete and tokens >= MAX_TOKENS:
         return head + text
-    first, last = data[: budget // 2].decode(errors="ignore"), data[len(data) - (budget - budget // 2) :].decode(errors="ignore")
+    first, last = (
+        data[: budget // 2].decode(errors="ignore"),
+        data[len(data) - (budget - budget // 2) :].decode(errors="ignore"),
+    )
     return f"{head}{first}…{max(1, tokens_in(size - budget))} tokens truncated…{last}"
 
 

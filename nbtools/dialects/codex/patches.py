@@ -33,21 +33,29 @@ class _Patch(CodexParams):
     def to_canonical(self) -> Arguments:
         call = self.patch_call()
         if not is_codex_patch(call.patch):
-            message = "apply_patch verification failed: the patch has no line *** Begin Patch. Nothing was changed."
+            message = (
+                "apply_patch verification failed: the patch has no line *** Begin Patch. Nothing was changed."
+            )
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return {"patch": patch_in_folder(call.patch, call.folder)}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, PatchData):
             return result
-        text = "".join(["Success. Updated the following files:\n", *_changed(read_codex_patch(self.patch_call().patch))])
+        text = "".join(
+            ["Success. Updated the following files:\n", *_changed(read_codex_patch(self.patch_call().patch))]
+        )
         notes = "".join(f"({note.rstrip('.')}.)\n" for note in result.data.notes)
         return reply(result, exit_text(0, 0, text + notes))
 
 
 class ApplyPatch(_Patch):
-    input: Annotated[str, Field(validation_alias=AliasChoices("input", "patch"), json_schema_extra={"body": True})]
-    """The whole patch: *** Begin Patch, the sections *** Add File:, *** Update File: or *** Delete File:, and *** End Patch."""
+    input: Annotated[
+        str, Field(validation_alias=AliasChoices("input", "patch"), json_schema_extra={"body": True})
+    ]
+    """The whole patch: *** Begin Patch, the sections *** Add File:, *** Update File:
+    or *** Delete File:, and *** End Patch.
+    """
 
     def patch_call(self) -> PatchCall:
         return PatchCall(self.input)
@@ -55,7 +63,12 @@ class ApplyPatch(_Patch):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"patch": "", "path": None, "match": "close"})
-        if values is None or values["path"] is not None or values["match"] != "close" or not is_codex_patch(values["patch"]):
+        if (
+            values is None
+            or values["path"] is not None
+            or values["match"] != "close"
+            or not is_codex_patch(values["patch"])
+        ):
             return None
         return {"input": values["patch"]}
 
@@ -112,9 +125,15 @@ PATCHES = (
         "apply_patch",
         "patch",
         ApplyPatch,
-        "Adds, changes, moves and deletes files with a patch, all or none. Each hunk begins with @@ and has lines that begin with a blank, "
-        "- or +; give three lines of context around a change.",
+        "Adds, changes, moves and deletes files with a patch, all or none. Each hunk begins with @@ and has"
+        " lines that begin with a blank, - or +; give three lines of context around a change.",
     ),
-    *(ToolMapping(name, "patch", PatchInWords, former=True) for name in ("shell", "container.exec", "local_shell")),
-    *(ToolMapping(name, "patch", PatchInLine, former=True) for name in ("exec_command", "shell_command", "shell")),
+    *(
+        ToolMapping(name, "patch", PatchInWords, former=True)
+        for name in ("shell", "container.exec", "local_shell")
+    ),
+    *(
+        ToolMapping(name, "patch", PatchInLine, former=True)
+        for name in ("exec_command", "shell_command", "shell")
+    ),
 )

@@ -21,7 +21,9 @@ ABORTED = "aborted by user"
 
 
 def _declare_closed(schema: dict[str, Any]) -> None:
-    """Declares that there are no other parameters: Codex's schemas say so, although its parser ignores others."""
+    """Declares that there are no other parameters:
+    Codex's schemas say so, although its parser ignores others.
+    """
     schema.pop("description", None)
     schema["additionalProperties"] = False
 
@@ -29,7 +31,8 @@ def _declare_closed(schema: dict[str, Any]) -> None:
 class CodexParams(DialectParams):
     """Base class of Codex's parameters.  Unknown ones are ignored, as in Codex.
 
-    ``rejected`` is the reply to a call that a person denies; ``failed`` that to a failure, with ``{message}``.
+    ``rejected`` is the reply to a call that a person denies;
+    ``failed`` that to a failure, with ``{message}``.
     """
 
     model_config = ConfigDict(extra="ignore", json_schema_extra=_declare_closed)
@@ -38,7 +41,11 @@ class CodexParams(DialectParams):
     failed: ClassVar[str] = "{message}"
 
     def convert_result(self, result: ToolResult) -> ToolResult:
-        return with_printable_names(result, self.reply) if result.error is None else self.failure(result, result.error)
+        return (
+            with_printable_names(result, self.reply)
+            if result.error is None
+            else self.failure(result, result.error)
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Converts a successful result."""
@@ -49,7 +56,9 @@ class CodexParams(DialectParams):
         match error.code:
             case ErrorCode.CONFIRMATION_DENIED:
                 reason = result.data.reason if isinstance(result.data, Answer) else ""
-                return error_reply(error, f"{self.rejected}: {reason}" if reason else self.rejected, result.data)
+                return error_reply(
+                    error, f"{self.rejected}: {reason}" if reason else self.rejected, result.data
+                )
             case ErrorCode.CANCELLED:
                 return error_reply(error, ABORTED, result.data)
             case ErrorCode.POLICY_VIOLATION | ErrorCode.CONFIRMATION_REQUIRED:
@@ -68,7 +77,9 @@ def error_reply(error: ToolError, text: str, data: object = None) -> ToolResult:
 
 
 def refuse(name: str, error: ToolError) -> ToolResult:
-    """Words the failure of a request that is no call; for an unsupported tool of Codex it gives the reason."""
+    """Words the failure of a request that is no call;
+    for an unsupported tool of Codex it gives the reason.
+    """
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return error_reply(error, error.message)
     reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)

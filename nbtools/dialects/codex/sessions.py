@@ -1,4 +1,5 @@
-"""Codex's unified exec: `exec_command` runs a command that may go on, `write_stdin` looks at it and types into it.
+"""Codex's unified exec: `exec_command` runs a command that may go on,
+`write_stdin` looks at it and types into it.
 
 A session ID is the number of a background command.
 """
@@ -26,12 +27,20 @@ _YIELD = 10_000
 _MIN_YIELD, _MAX_YIELD = 250, 30_000
 _MIN_POLL, _MAX_POLL = 5_000, 300_000
 _CTRL_C = "\x03"
-_STDIN_CLOSED = "write_stdin failed: stdin is closed for this session; poll it with empty chars, or end it with \\u0003"
+_STDIN_CLOSED = (
+    "write_stdin failed: stdin is closed for this session; poll it with empty chars, or end it with \\u0003"
+)
 
 
-def session_text(seconds: float, exit_code: int | None, session: int | str | None, tokens: int, output: str) -> str:
+def session_text(
+    seconds: float, exit_code: int | None, session: int | str | None, tokens: int, output: str
+) -> str:
     """Returns the reply: one of ``exit_code`` and ``session`` is set."""
-    state = f"Process exited with code {exit_code}" if session is None else f"Process running with session ID {session}"
+    state = (
+        f"Process exited with code {exit_code}"
+        if session is None
+        else f"Process running with session ID {session}"
+    )
     return f"Wall time: {seconds:.4f} seconds\n{state}\nOriginal token count: {tokens}\nOutput:\n{output}"
 
 
@@ -49,7 +58,9 @@ class ExecCommand(CodexParams):
     tty: bool = False
     """Has no effect: the command runs without a terminal, and its standard input is empty."""
     yield_time_ms: Annotated[int, Field(ge=0)] = _YIELD
-    """How long to wait for the end of the command, in milliseconds (250 to 30000); then it goes on as a session."""
+    """How long to wait for the end of the command, in milliseconds (250 to 30000);
+    then it goes on as a session.
+    """
     max_output_tokens: Annotated[int | None, Field(ge=0)] = None
     """The most output to return, in tokens of four bytes; 10000 by default and at most."""
 
@@ -65,15 +76,28 @@ class ExecCommand(CodexParams):
         line = self.cmd if name == "bash" else command_line([self.shell or name, "-c", self.cmd])
         seconds = min(max(_MIN_YIELD, self.yield_time_ms), _MAX_YIELD) / 1000
         command = refuse_bare_patch(line)
-        return {"command": command, "path": self.workdir or ".", "timeout": seconds, "silence": MAX_SILENCE, "keep": True}
+        return {
+            "command": command,
+            "path": self.workdir or ".",
+            "timeout": seconds,
+            "silence": MAX_SILENCE,
+            "keep": True,
+        }
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"command": "", "path": ".", "timeout": None, "silence": None, "keep": False})
+        values = with_defaults(
+            arguments, {"command": "", "path": ".", "timeout": None, "silence": None, "keep": False}
+        )
         if values is None or not values["keep"] or not values["path"] or values["silence"] != MAX_SILENCE:
             return None
         milliseconds = milliseconds_of(values["timeout"], _MAX_YIELD)
-        if milliseconds is None or milliseconds < _MIN_YIELD or patch_in_line(values["command"]) or is_bare_patch(values["command"]):
+        if (
+            milliseconds is None
+            or milliseconds < _MIN_YIELD
+            or patch_in_line(values["command"])
+            or is_bare_patch(values["command"])
+        ):
             return None
         folder = None if values["path"] == "." else values["path"]
         return without_none(cmd=values["command"], workdir=folder, yield_time_ms=milliseconds)
@@ -83,10 +107,15 @@ class ExecCommand(CodexParams):
         match result.data:
             case ShellData() as data:
                 output = shell_output(data, most)
-                return reply(result, session_text(data.seconds, shell_exit_code(data), None, tokens_in(data.bytes), output))
+                return reply(
+                    result,
+                    session_text(data.seconds, shell_exit_code(data), None, tokens_in(data.bytes), output),
+                )
             case ShellBackgroundData() as started:
                 size = len(started.text.encode())
-                output = cut(started.text, min(most, MAX_TOKENS), started.text.count("\n"), size, complete=True)
+                output = cut(
+                    started.text, min(most, MAX_TOKENS), started.text.count("\n"), size, complete=True
+                )
                 return reply(result, session_text(started.seconds, None, started.id, tokens_in(size), output))
             case _:
                 return result
@@ -102,7 +131,9 @@ class _InSession(CodexParams):
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         if error.code is ErrorCode.INVALID_TOOL_PARAMS:
-            return error_reply(error, f"write_stdin failed: Unknown process id {self.session_id}", result.data)
+            return error_reply(
+                error, f"write_stdin failed: Unknown process id {self.session_id}", result.data
+            )
         return super().failure(result, error)
 
     def output(self, result: ToolResult, tokens: int) -> ToolResult:
@@ -113,7 +144,13 @@ class _InSession(CodexParams):
         size = len(data.text.encode())
         text = cut(data.text, min(tokens, MAX_TOKENS), data.new_lines, size, complete=True)
         session = data.id if data.status in {"running", "left"} else None
-        code = data.exit_code if data.exit_code is not None else 128 + signal.Signals[data.signal] if data.signal else -1
+        code = (
+            data.exit_code
+            if data.exit_code is not None
+            else 128 + signal.Signals[data.signal]
+            if data.signal
+            else -1
+        )
         return reply(result, session_text(data.seconds, code, session, tokens_in(size), text))
 
 
@@ -145,7 +182,11 @@ class WriteStdin(_InSession):
         if values is None or session is None or values["filter"] is not None or values["whole"]:
             return None
         milliseconds = milliseconds_of(values["wait"], _MAX_POLL)
-        return None if milliseconds is None or milliseconds < _MIN_POLL else {"session_id": session, "yield_time_ms": milliseconds}
+        return (
+            None
+            if milliseconds is None or milliseconds < _MIN_POLL
+            else {"session_id": session, "yield_time_ms": milliseconds}
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         return self.output(result, MAX_TOKENS if self.max_output_tokens is None else self.max_output_tokens)
@@ -186,8 +227,8 @@ SESSIONS = (
         "exec_command",
         "shell",
         ExecCommand,
-        "Runs a command line and returns its output. A command that takes longer than yield_time_ms goes on; the result has its session ID "
-        "for write_stdin.",
+        "Runs a command line and returns its output. A command that takes longer than yield_time_ms goes on;"
+        " the result has its session ID for write_stdin.",
     ),
     ToolMapping(
         "write_stdin",
@@ -195,5 +236,7 @@ SESSIONS = (
         WriteStdin,
         "Returns the new output of a session of exec_command (empty chars), or ends it (Ctrl-C).",
     ),
-    ToolMapping("write_stdin", "shell_kill", EndSession, "Ends the command of a session with the key Ctrl-C."),
+    ToolMapping(
+        "write_stdin", "shell_kill", EndSession, "Ends the command of a session with the key Ctrl-C."
+    ),
 )

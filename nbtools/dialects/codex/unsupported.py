@@ -7,7 +7,10 @@ from nbtools.dialects.dialect import UnsupportedTool
 _AGENTS = "It starts or messages other agents; nbtools only runs tools."
 _HOSTED = "It runs on OpenAI's servers; nbtools includes no such service."
 _SCRIPT = "It runs JavaScript that calls tools; the notebook is where code calls tools here."
-_MODES = "Only a person changes what is permitted (%tools mode, %tools allow); a model could otherwise remove its own restrictions."
+_MODES = (
+    "Only a person changes what is permitted (%tools mode, %tools allow); a model could otherwise remove its"
+    " own restrictions."
+)
 _LOADING = "It finds tools whose declarations are deferred; nbtools declares all tools."
 _GOALS = "Goals belong to Codex's own loop; update_plan keeps the list of steps."
 _PRODUCT = "It depends on Codex's app."

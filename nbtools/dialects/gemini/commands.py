@@ -24,13 +24,23 @@ _DELAY = 200
 _WRAPPER = re.compile(r"\s*(?:/(?:usr/)?bin/)?(?:ba|z|)sh\s+-c\s+(.*)", re.DOTALL)
 
 
-_CANONICAL = {"command": "", "path": ".", "timeout": None, "silence": None, "background": False, "leave": False, "wait": 0}
+_CANONICAL = {
+    "command": "",
+    "path": ".",
+    "timeout": None,
+    "silence": None,
+    "background": False,
+    "leave": False,
+    "wait": 0,
+}
 
 
 class RunShellCommand(GeminiParams):
-    """Removes ``bash -c`` around the whole command.  Ends a command after 300 s without output, and after 600 s in all.
+    """Removes ``bash -c`` around the whole command.
+    Ends a command after 300 s without output, and after 600 s in all.
 
-    Gemini CLI refuses every command substitution, even an approved one; here the policy decides about it as about any other part.
+    Gemini CLI refuses every command substitution, even an approved one;
+    here the policy decides about it as about any other part.
     """
 
     names: ClassVar[Mapping[str, str]] = {"path": "dir_path", "background": "is_background"}
@@ -48,7 +58,10 @@ class RunShellCommand(GeminiParams):
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.FILE_NOT_FOUND: (ErrorCode.INVALID_TOOL_PARAMS, "Directory does not exist: {path}"),
-        ErrorCode.PATH_IS_NOT_A_DIRECTORY: (ErrorCode.INVALID_TOOL_PARAMS, "Directory is not a directory: {path}"),
+        ErrorCode.PATH_IS_NOT_A_DIRECTORY: (
+            ErrorCode.INVALID_TOOL_PARAMS,
+            "Directory is not a directory: {path}",
+        ),
     }
 
     def to_canonical(self) -> Arguments:
@@ -62,14 +75,24 @@ class RunShellCommand(GeminiParams):
         values = with_defaults(arguments, _CANONICAL)
         if values is None or _unwrapped(values["command"]) != values["command"]:
             return None
-        call = without_none(command=values["command"], dir_path=None if values["path"] == "." else values["path"])
+        call = without_none(
+            command=values["command"], dir_path=None if values["path"] == "." else values["path"]
+        )
         if not values["background"]:
-            expressible = (values["timeout"], values["silence"], values["leave"]) == (_MAX_SECONDS, _MAX_SILENCE, True)
+            expressible = (values["timeout"], values["silence"], values["leave"]) == (
+                _MAX_SECONDS,
+                _MAX_SILENCE,
+                True,
+            )
             return call if expressible and not values["wait"] else None
         milliseconds = round(values["wait"] * 1000)
         if values["timeout"] or values["silence"] or values["leave"] or milliseconds / 1000 != values["wait"]:
             return None
-        return {**call, "is_background": True, **({} if milliseconds == _DELAY else {"delay_ms": milliseconds})}
+        return {
+            **call,
+            "is_background": True,
+            **({} if milliseconds == _DELAY else {"delay_ms": milliseconds}),
+        }
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -77,17 +100,38 @@ class RunShellCommand(GeminiParams):
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
         if isinstance(data, ShellBackgroundData):
-            return reply(result, _background(data), {"pid": data.pid, "command": self.command, "initialOutput": data.text})
+            return reply(
+                result,
+                _background(data),
+                {"pid": data.pid, "command": self.command, "initialOutput": data.text},
+            )
         if not isinstance(data, ShellData):
             return result
-        return reply(result, untrusted(_report(data)), {"exitCode": data.exit_code, "isError": bool(data.exit_code or data.signal)})
+        return reply(
+            result,
+            untrusted(_report(data)),
+            {"exitCode": data.exit_code, "isError": bool(data.exit_code or data.signal)},
+        )
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         data = result.data
         if error.code is ErrorCode.TIMEOUT and isinstance(data, ShellData):
-            limit = f"{_MAX_SILENCE // 60} minutes without output" if data.stopped == "silence" else f"{_MAX_SECONDS // 60} minutes"
-            text = f"Command was automatically cancelled because it exceeded the timeout of {limit}.\n{untrusted(_report(data))}"
-            return ToolResult(text, result.return_display, ToolError(error.code, text.split("\n", 1)[0]), result.summary, asdict(data))
+            limit = (
+                f"{_MAX_SILENCE // 60} minutes without output"
+                if data.stopped == "silence"
+                else f"{_MAX_SECONDS // 60} minutes"
+            )
+            text = (
+                "Command was automatically cancelled because it exceeded the timeout of"
+                f" {limit}.\n{untrusted(_report(data))}"
+            )
+            return ToolResult(
+                text,
+                result.return_display,
+                ToolError(error.code, text.split("\n", 1)[0]),
+                result.summary,
+                asdict(data),
+            )
         return super().failure(result, error)
 
 
@@ -100,7 +144,11 @@ def _unwrapped(command: str) -> str:
         words = shlex.split(match[1])
     except ValueError:
         return command
-    return words[0] if len(words) == 1 and match[1].lstrip()[:1] in {"'", '"'} and "$" not in match[1] else command
+    return (
+        words[0]
+        if len(words) == 1 and match[1].lstrip()[:1] in {"'", '"'} and "$" not in match[1]
+        else command
+    )
 
 
 def _report(data: ShellData) -> str:
@@ -118,7 +166,9 @@ def _background(data: ShellBackgroundData) -> str:
     if data.ended:
         return f"Command has {data.ended}. PID: {data.pid}.{output}"
     where = (
-        f"Its output is in {data.full_output}; read_background_output shows it." if data.full_output else "read_background_output shows it."
+        f"Its output is in {data.full_output}; read_background_output shows it."
+        if data.full_output
+        else "read_background_output shows it."
     )
     return f"Command is running in background. PID: {data.pid}. {where}{output}"
 
@@ -182,7 +232,8 @@ COMMANDS = (
         "run_shell_command",
         "shell",
         RunShellCommand,
-        "Runs a command with `bash -c`; returns its output, and an exit code other than 0. Set is_background for long-running processes.",
+        "Runs a command with `bash -c`; returns its output, and an exit code other than 0. Set is_background"
+        " for long-running processes.",
     ),
     ToolMapping(
         "list_background_processes",

@@ -24,7 +24,9 @@ _MAX_SNIPPET = 8_000
 
 
 def snippet(diff: FileDiff, hunks: tuple[PatchHunk, ...]) -> str:
-    """Returns the changed parts of the new text with five lines of context, separated by ``...``; at most 8,000 characters."""
+    """Returns the changed parts of the new text with five lines of context, separated by ``...``;
+    at most 8,000 characters.
+    """
     lines = diff.new_content.split("\n")
     pieces: list[str] = []
     end = 0
@@ -40,7 +42,9 @@ def snippet(diff: FileDiff, hunks: tuple[PatchHunk, ...]) -> str:
 def modified_by_person(parameter: str, diff: FileDiff) -> tuple[str, ...]:
     """Returns the sentence that reports a person's modification of the proposal; empty without one."""
     stat = diff.diff_stat
-    changed = stat.user_added_chars or stat.user_removed_chars or stat.user_added_lines or stat.user_removed_lines
+    changed = (
+        stat.user_added_chars or stat.user_removed_chars or stat.user_added_lines or stat.user_removed_lines
+    )
     return (f"User modified the `{parameter}` content to be: {diff.new_content}.",) if changed else ()
 
 
@@ -48,7 +52,8 @@ _TRUNCATED_LINE = re.compile(r"… \[[\d,]+ more characters\]$")
 
 
 class ReadFile(GeminiParams):
-    """Reads lines, 1-based, both ends included; ``offset``, 0-based, and ``limit`` are the parameters of earlier versions.
+    """Reads lines, 1-based, both ends included;
+    ``offset``, 0-based, and ``limit`` are the parameters of earlier versions.
 
     A start past the end is an error; Gemini CLI returns an empty text with a reversed range.
     """
@@ -66,8 +71,14 @@ class ReadFile(GeminiParams):
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.FILE_NOT_FOUND: (ErrorCode.FILE_NOT_FOUND, "File not found: {path}. {message}"),
-        ErrorCode.TARGET_IS_DIRECTORY: (ErrorCode.TARGET_IS_DIRECTORY, "Path is a directory, not a file: {path}"),
-        ErrorCode.FILE_TOO_LARGE: (ErrorCode.FILE_TOO_LARGE, "File size exceeds the 20MB limit: {path}. {message}"),
+        ErrorCode.TARGET_IS_DIRECTORY: (
+            ErrorCode.TARGET_IS_DIRECTORY,
+            "Path is a directory, not a file: {path}",
+        ),
+        ErrorCode.FILE_TOO_LARGE: (
+            ErrorCode.FILE_TOO_LARGE,
+            "File size exceeds the 20MB limit: {path}. {message}",
+        ),
     }
 
     def to_canonical(self) -> Arguments:
@@ -98,7 +109,9 @@ class ReadFile(GeminiParams):
             return reply(result, tuple(part for part in result.llm_content if "inline_data" in part))
         if not isinstance(data, LinesRead) or not isinstance(display, FileText):
             return result
-        text = "\n".join(_TRUNCATED_LINE.sub("... [truncated]", line) if data.shortened else line for line in display.lines)
+        text = "\n".join(
+            _TRUNCATED_LINE.sub("... [truncated]", line) if data.shortened else line for line in display.lines
+        )
         if data.whole and not data.shortened:
             ends = isinstance(result.llm_content, str) and result.llm_content.endswith("\n")
             return reply(result, text + ("\n" if ends else ""))
@@ -106,9 +119,16 @@ class ReadFile(GeminiParams):
 
     def _banner(self, read: LinesRead) -> str:
         status = f"Status: Showing lines {read.start}-{read.end} of {read.total} total lines."
-        more = f"Action: The next section begins at start_line: {read.end + 1}." if read.end < read.total else ""
+        more = (
+            f"Action: The next section begins at start_line: {read.end + 1}." if read.end < read.total else ""
+        )
         short = "Some lines were shortened." if read.shortened else ""
-        return "\n".join(part for part in ("IMPORTANT: Not all of the file is shown.", status, short, more) if part) + "\n"
+        return (
+            "\n".join(
+                part for part in ("IMPORTANT: Not all of the file is shown.", status, short, more) if part
+            )
+            + "\n"
+        )
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         """Words a failure; for binary content Gemini CLI returns a sentence, not an error."""
@@ -119,7 +139,9 @@ class ReadFile(GeminiParams):
 
 
 class WriteFile(GeminiParams):
-    """Writes a file.  Gemini CLI adds ``modified_by_user`` and ``ai_proposed_content`` itself when a person has changed the text."""
+    """Writes a file.  Gemini CLI adds ``modified_by_user`` and ``ai_proposed_content`` itself when a person
+    has changed the text.
+    """
 
     names: ClassVar[Mapping[str, str]] = {"path": "file_path"}
 
@@ -131,9 +153,15 @@ class WriteFile(GeminiParams):
     ai_proposed_content: SkipJsonSchema[str | None] = None
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
-        ErrorCode.PERMISSION_DENIED: (ErrorCode.PERMISSION_DENIED, "Permission denied writing to file: {path} (EACCES)"),
+        ErrorCode.PERMISSION_DENIED: (
+            ErrorCode.PERMISSION_DENIED,
+            "Permission denied writing to file: {path} (EACCES)",
+        ),
         ErrorCode.NO_SPACE_LEFT: (ErrorCode.NO_SPACE_LEFT, "No space left on device: {path} (ENOSPC)"),
-        ErrorCode.TARGET_IS_DIRECTORY: (ErrorCode.INVALID_TOOL_PARAMS, "Path is a directory, not a file: {path}"),
+        ErrorCode.TARGET_IS_DIRECTORY: (
+            ErrorCode.INVALID_TOOL_PARAMS,
+            "Path is a directory, not a file: {path}",
+        ),
     }
 
     def to_canonical(self) -> Arguments:
@@ -157,19 +185,29 @@ class WriteFile(GeminiParams):
         first = "Successfully created and wrote to new file" if created else "Successfully overwrote file"
         sentence = f"{first}: {self.absolute(self.file_path)}."
         changes = "" if created else snippet(diff, result.data.hunks)
-        parts = [sentence, *([f"Here is the updated code:\n{changes}"] if changes else []), *modified_by_person("content", diff)]
+        parts = [
+            sentence,
+            *([f"Here is the updated code:\n{changes}"] if changes else []),
+            *modified_by_person("content", diff),
+        ]
         return reply(result, " ".join(parts[:1]) + "".join(f"\n{part}" for part in parts[1:]))
 
 
 class Replace(GeminiParams):
     """Matches exactly first, then with other whitespace or indentation, then approximately, like Gemini CLI.
 
-    Unlike there, an inexact match must be unique and is always reported.  An empty ``old_string`` also fills an empty file.  As there, the
-    file keeps its line endings and its end: CRLF in the texts means LF, and a final newline is neither added nor removed.
-    ``expected_replacements`` of earlier versions is checked; current ones ignore it.
+    Unlike there, an inexact match must be unique and is always reported.  An empty ``old_string`` also fills
+    an empty file.  As there, the file keeps its line endings and its end: CRLF in the texts means LF, and a
+    final newline is neither added nor removed.  ``expected_replacements`` of earlier versions is checked;
+    current ones ignore it.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "old": "old_string", "new": "new_string", "count": "allow_multiple"}
+    names: ClassVar[Mapping[str, str]] = {
+        "path": "file_path",
+        "old": "old_string",
+        "new": "new_string",
+        "count": "allow_multiple",
+    }
 
     file_path: str
     """The path to the file to modify."""
@@ -188,7 +226,10 @@ class Replace(GeminiParams):
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.FILE_NOT_FOUND: (
             ErrorCode.FILE_NOT_FOUND,
-            "File not found: {path}. Cannot apply edit. Use an empty old_string to create a new file. {message}",
+            (
+                "File not found: {path}. Cannot apply edit. Use an empty old_string to create a new file."
+                " {message}"
+            ),
         ),
         ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE: (
             ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE,
@@ -200,7 +241,10 @@ class Replace(GeminiParams):
         ),
         ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH: (
             ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH,
-            "Failed to edit, found another number of occurrences than expected for old_string in file: {path}. {message}",
+            (
+                "Failed to edit, found another number of occurrences than expected for old_string in file:"
+                " {path}. {message}"
+            ),
         ),
         ErrorCode.EDIT_NO_CHANGE: (
             ErrorCode.EDIT_NO_CHANGE,
@@ -222,11 +266,22 @@ class Replace(GeminiParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, _ONE_EDIT)
-        if values is None or values["count"] not in (1, "all") or values["edits"] or values["match"] != "close" or values["in_turn"]:
+        if (
+            values is None
+            or values["count"] not in (1, "all")
+            or values["edits"]
+            or values["match"] != "close"
+            or values["in_turn"]
+        ):
             return None
         if not values["keep_end"] or (values["old"] and "\r\n" in values["old"] + values["new"]):
             return None
-        texts = {"file_path": values["path"], "instruction": "", "old_string": values["old"], "new_string": values["new"]}
+        texts = {
+            "file_path": values["path"],
+            "instruction": "",
+            "old_string": values["old"],
+            "new_string": values["new"],
+        }
         return {**texts, **({"allow_multiple": True} if values["count"] == "all" else {})}
 
     def path_parameter(self) -> str:
@@ -241,11 +296,14 @@ class Replace(GeminiParams):
             sentence = f"Created new file: {path} with provided content."
         else:
             sentence = f"Successfully modified file: {path} ({data.places} replacements)."
-        loose = [f"Applied fuzzy match at line{'s' * (len(data.loose) > 1)} {', '.join(str(match.line) for match in data.loose)}."] * bool(
-            data.loose
-        )
+        lines = ", ".join(str(match.line) for match in data.loose)
+        loose = [f"Applied fuzzy match at line{'s' * (len(data.loose) > 1)} {lines}."] * bool(data.loose)
         changes = "" if diff.original_content is None else snippet(diff, data.hunks)
-        parts = [*loose, *([f"Here is the updated code:\n{changes}"] if changes else []), *modified_by_person("new_string", diff)]
+        parts = [
+            *loose,
+            *([f"Here is the updated code:\n{changes}"] if changes else []),
+            *modified_by_person("new_string", diff),
+        ]
         return reply(result, sentence + "".join(f"\n{part}" for part in parts))
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
@@ -269,7 +327,12 @@ _ONE_EDIT: Mapping[str, Any] = {
 class FormerReplace(Replace):
     """The parameters of versions without an instruction."""
 
-    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "old": "old_string", "new": "new_string", "count": "expected_replacements"}
+    names: ClassVar[Mapping[str, str]] = {
+        "path": "file_path",
+        "old": "old_string",
+        "new": "new_string",
+        "count": "expected_replacements",
+    }
 
     instruction: str = ""
     """The purpose of the change."""
@@ -284,21 +347,22 @@ FILES = (
         "read_file",
         "read",
         ReadFile,
-        "Reads a file of the workspace: text, images, audio, video and PDF. A long file is truncated; the result says "
-        "how to continue with start_line and end_line.",
+        "Reads a file of the workspace: text, images, audio, video and PDF. A long file is truncated; the"
+        " result says how to continue with start_line and end_line.",
     ),
     ToolMapping(
         "write_file",
         "write",
         WriteFile,
-        "Writes the whole content of a file and creates the file if needed. If the person changes the content first, the result says so.",
+        "Writes the whole content of a file and creates the file if needed. If the person changes the content"
+        " first, the result says so.",
     ),
     ToolMapping(
         "replace",
         "edit",
         Replace,
-        "Replaces text in a file: one occurrence, or all with allow_multiple. old_string must be the exact text of the file, with enough "
-        "surrounding lines to be unique. Read the file first.",
+        "Replaces text in a file: one occurrence, or all with allow_multiple. old_string must be the exact"
+        " text of the file, with enough surrounding lines to be unique. Read the file first.",
     ),
     ToolMapping("replace", "edit", FormerReplace, former=True),
     ToolMapping("edit", "edit", FormerReplace, former=True),

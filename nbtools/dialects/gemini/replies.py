@@ -26,8 +26,9 @@ CANCELLED = "[Operation Cancelled] Reason: User cancelled the operation."
 class GeminiParams(DialectParams):
     """Base class of Gemini CLI's parameters.
 
-    ``errors`` maps error codes to Gemini CLI's code and wording, in which ``{path}`` is the absolute path of the call and ``{message}`` the
-    canonical message.  Unknown parameters are ignored, because Gemini CLI's schemas allow them.
+    ``errors`` maps error codes to Gemini CLI's code and wording, in which ``{path}`` is the absolute path of
+    the call and ``{message}`` the canonical message.  Unknown parameters are ignored, because Gemini CLI's
+    schemas allow them.
     """
 
     ignores_unknown: ClassVar[bool] = True
@@ -38,7 +39,11 @@ class GeminiParams(DialectParams):
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {}
 
     def convert_result(self, result: ToolResult) -> ToolResult:
-        return with_printable_names(result, self.reply) if result.error is None else self.failure(result, result.error)
+        return (
+            with_printable_names(result, self.reply)
+            if result.error is None
+            else self.failure(result, result.error)
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Converts a successful result."""
@@ -48,7 +53,12 @@ class GeminiParams(DialectParams):
         if error.code is ErrorCode.PATH_NOT_IN_WORKSPACE:
             return failure(ToolError(ErrorCode.INVALID_TOOL_PARAMS, self._outside()), result.data)
         code, sentence = self.errors.get(error.code, (error.code, "{message}"))
-        return failure(ToolError(code, sentence.format(path=self.absolute(self.path_parameter()), message=error.message)), result.data)
+        return failure(
+            ToolError(
+                code, sentence.format(path=self.absolute(self.path_parameter()), message=error.message)
+            ),
+            result.data,
+        )
 
     def path_parameter(self) -> str:
         """Returns the path parameter of the call."""
@@ -57,7 +67,10 @@ class GeminiParams(DialectParams):
     def _outside(self) -> str:
         """Words the failure of a path outside the workspace, like Gemini CLI's validation."""
         path = self.path_parameter()
-        return f'Path not in workspace: Attempted path "{path}" resolves outside the allowed workspace directories: {self.absolute(".")}'
+        return (
+            f'Path not in workspace: Attempted path "{path}" resolves outside the allowed workspace'
+            f" directories: {self.absolute('.')}"
+        )
 
     @classmethod
     def explain_errors(cls, name: str, error: ValidationError) -> str:
@@ -89,7 +102,9 @@ def _error_reply(error: ToolError, text: str, data: object) -> ToolResult:
 
 
 def refuse(name: str, error: ToolError) -> ToolResult:
-    """Words the failure of a request that is no call; for an unsupported tool of Gemini CLI it gives the reason."""
+    """Words the failure of a request that is no call;
+    for an unsupported tool of Gemini CLI it gives the reason.
+    """
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return failure(error)
     reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)
@@ -98,14 +113,18 @@ def refuse(name: str, error: ToolError) -> ToolResult:
 
 def reply(result: ToolResult, text: str | tuple[Part, ...], data: object = None) -> ToolResult:
     """Returns ``result`` with this text; its display stays, and its data unless ``data`` is given."""
-    return ToolResult(text, result.return_display, summary=result.summary, data=result.data if data is None else data)
+    return ToolResult(
+        text, result.return_display, summary=result.summary, data=result.data if data is None else data
+    )
 
 
 _CLOSING_TAG = re.compile(r"</(\s*untrusted_context\s*)>", re.IGNORECASE)
 
 
 def untrusted(text: str) -> str:
-    """Marks text of others (pages, command output, MCP servers) like Gemini CLI, so that it cannot end the mark itself."""
+    """Marks text of others (pages, command output, MCP servers) like Gemini CLI,
+    so that it cannot end the mark itself.
+    """
     escaped = _CLOSING_TAG.sub(r"&lt;/\1&gt;", text)
     return f"<untrusted_context>\n{escaped}\n</untrusted_context>"
 
@@ -120,7 +139,12 @@ _TYPES = {
     "dict": "object",
     "model": "object",
 }
-_BOUNDS = {"greater_than_equal": (">=", "ge"), "greater_than": (">", "gt"), "less_than_equal": ("<=", "le"), "less_than": ("<", "lt")}
+_BOUNDS = {
+    "greater_than_equal": (">=", "ge"),
+    "greater_than": (">", "gt"),
+    "less_than_equal": ("<=", "le"),
+    "less_than": ("<", "lt"),
+}
 
 
 def _problem(item: Mapping[str, Any]) -> str:

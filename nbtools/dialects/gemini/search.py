@@ -24,7 +24,13 @@ _EVERYTHING = 10_000
 _MAX_LINE = 2_000
 _DEPENDENCIES = ("node_modules", ".git", "bower_components", ".svn", ".hg")
 """Folders that ``glob`` and ``grep_search`` never search."""
-_GENERATED = "{" + ",".join((*_DEPENDENCIES, ".vscode", ".idea", "dist", "build", "coverage", "__pycache__", "*.log", "*.tmp")) + "}"
+_GENERATED = (
+    "{"
+    + ",".join(
+        (*_DEPENDENCIES, ".vscode", ".idea", "dist", "build", "coverage", "__pycache__", "*.log", "*.tmp")
+    )
+    + "}"
+)
 """What ``grep_search`` does not search without ``no_ignore``, in the engine with ripgrep."""
 
 
@@ -54,8 +60,14 @@ class ListDirectory(GeminiParams):
     respect_git_ignore: SkipJsonSchema[bool | None] = None
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
-        ErrorCode.FILE_NOT_FOUND: (ErrorCode.LS_EXECUTION_ERROR, "Error listing directory: {path} does not exist. {message}"),
-        ErrorCode.PATH_IS_NOT_A_DIRECTORY: (ErrorCode.PATH_IS_NOT_A_DIRECTORY, "Path is not a directory: {path}"),
+        ErrorCode.FILE_NOT_FOUND: (
+            ErrorCode.LS_EXECUTION_ERROR,
+            "Error listing directory: {path} does not exist. {message}",
+        ),
+        ErrorCode.PATH_IS_NOT_A_DIRECTORY: (
+            ErrorCode.PATH_IS_NOT_A_DIRECTORY,
+            "Path is not a directory: {path}",
+        ),
     }
 
     def to_canonical(self) -> Arguments:
@@ -67,7 +79,9 @@ class ListDirectory(GeminiParams):
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": ".", "ignore": (), "ignored": True, "agent_ignored": False, "limit": None})
+        values = with_defaults(
+            arguments, {"path": ".", "ignore": (), "ignored": True, "agent_ignored": False, "limit": None}
+        )
         if values is None or values["limit"] != MAX_ENTRIES:
             return None
         ignore = tuple(map(_to_name_glob, values["ignore"]))
@@ -75,7 +89,9 @@ class ListDirectory(GeminiParams):
             return None
         names = {"respect_git_ignore": "ignored", "respect_gemini_ignore": "agent_ignored"}
         options = {name: False for name, canonical in names.items() if values[canonical]}
-        return without_none(dir_path=values["path"], ignore=ignore or None, file_filtering_options=options or None)
+        return without_none(
+            dir_path=values["path"], ignore=ignore or None, file_filtering_options=options or None
+        )
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -91,14 +107,21 @@ class ListDirectory(GeminiParams):
             return reply(result, f"Directory {path} is empty.{ignored}")
         left = data.folders + data.files - len(listing.entries)
         more = f"\n\n({left:,} more)" if left else ""
-        return reply(result, "\n".join([f"Directory listing for {path}:", *map(_entry, listing.entries)]) + ignored + more)
+        return reply(
+            result,
+            "\n".join([f"Directory listing for {path}:", *map(_entry, listing.entries)]) + ignored + more,
+        )
 
 
 def _entry(entry: Entry) -> str:
     name = entry.path.rstrip("/").rpartition("/")[2]
     if entry.folder:
         return f"[DIR] {name}"
-    return f"{name} (link that leads nowhere or outside)" if entry.link and entry.size is None else f"{name} ({entry.size or 0} bytes)"
+    return (
+        f"{name} (link that leads nowhere or outside)"
+        if entry.link and entry.size is None
+        else f"{name} ({entry.size or 0} bytes)"
+    )
 
 
 def _from_name_glob(pattern: str) -> str:
@@ -113,8 +136,8 @@ def _to_name_glob(pattern: str) -> str:
 class Glob(GeminiParams):
     """Finds hidden files, but nothing in dependency folders and in folders of version control.
 
-    Files changed during the last day come first, newest first; the others follow by name.  Lists at most 10,000 files and says how many
-    more there are.
+    Files changed during the last day come first, newest first; the others follow by name.
+    Lists at most 10,000 files and says how many more there are.
     """
 
     names: ClassVar[Mapping[str, str]] = {"path": "dir_path"}
@@ -133,13 +156,23 @@ class Glob(GeminiParams):
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.SEARCH_PATH_NOT_FOUND: (ErrorCode.INVALID_TOOL_PARAMS, "Search path does not exist {path}"),
         ErrorCode.FILE_NOT_FOUND: (ErrorCode.INVALID_TOOL_PARAMS, "Search path does not exist {path}"),
-        ErrorCode.SEARCH_PATH_NOT_A_DIRECTORY: (ErrorCode.INVALID_TOOL_PARAMS, "Search path is not a directory: {path}"),
-        ErrorCode.PATH_IS_NOT_A_DIRECTORY: (ErrorCode.INVALID_TOOL_PARAMS, "Search path is not a directory: {path}"),
+        ErrorCode.SEARCH_PATH_NOT_A_DIRECTORY: (
+            ErrorCode.INVALID_TOOL_PARAMS,
+            "Search path is not a directory: {path}",
+        ),
+        ErrorCode.PATH_IS_NOT_A_DIRECTORY: (
+            ErrorCode.INVALID_TOOL_PARAMS,
+            "Search path is not a directory: {path}",
+        ),
     }
 
     def to_canonical(self) -> Arguments:
         target = {"pattern": self.pattern, "path": self.dir_path}
-        options = {"ignore_case": not self.case_sensitive, "hidden": True, "ignored": not self.respect_git_ignore}
+        options = {
+            "ignore_case": not self.case_sensitive,
+            "hidden": True,
+            "ignored": not self.respect_git_ignore,
+        }
         options["agent_ignored"] = not self.respect_gemini_ignore
         return {**target, **options, "exclude": _DEPENDENCIES, "limit": _EVERYTHING, "order": "recent"}
 
@@ -181,7 +214,10 @@ class Glob(GeminiParams):
         if not data.total:
             return reply(result, f'No files found matching pattern "{self.pattern}" within {within}')
         ignored = f" ({data.left_out} additional files were ignored)" if data.left_out else ""
-        head = f'Found {data.total} file(s) matching "{self.pattern}" within {within}{ignored}, sorted by modification time (newest first):'
+        head = (
+            f'Found {data.total} file(s) matching "{self.pattern}" within {within}{ignored}, sorted by'
+            " modification time (newest first):"
+        )
         rest = [f"({data.total - len(data.paths)} more)"] if data.total > len(data.paths) else []
         return reply(result, "\n".join([head, *map(self.absolute, data.paths), *rest]))
 
@@ -189,9 +225,10 @@ class Glob(GeminiParams):
 class GrepSearch(GeminiParams):
     """Ignores case by default.
 
-    Shows 50 lines of context for one match and 15 for two or three, unless ``context``, ``before`` or ``after`` is set.  Dependency and
-    build folders and logs are searched only with ``no_ignore``.  Files are named relative to ``dir_path``.  Notebooks are searched as
-    cells, with the text of outputs, where Gemini CLI searches the JSON; a group is then ``File: analysis.ipynb, cell 4``.
+    Shows 50 lines of context for one match and 15 for two or three, unless ``context``, ``before`` or
+    ``after`` is set.  Dependency and build folders and logs are searched only with ``no_ignore``.  Files are
+    named relative to ``dir_path``.  Notebooks are searched as cells, with the text of outputs, where Gemini
+    CLI searches the JSON; a group is then ``File: analysis.ipynb, cell 4``.
     """
 
     names: ClassVar[Mapping[str, str]] = {
@@ -206,7 +243,9 @@ class GrepSearch(GeminiParams):
     """The regular expression to look for."""
     dir_path: str = Field(default=".", validation_alias=AliasChoices("dir_path", "path"))
     """The folder or file to search."""
-    include_pattern: str | None = Field(default=None, validation_alias=AliasChoices("include_pattern", "include"))
+    include_pattern: str | None = Field(
+        default=None, validation_alias=AliasChoices("include_pattern", "include")
+    )
     """A glob of the files to search, such as '*.ts' or 'src/**'."""
     exclude_pattern: str | None = None
     """A regular expression; lines that match it are excluded."""
@@ -231,13 +270,21 @@ class GrepSearch(GeminiParams):
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
         ErrorCode.SEARCH_PATH_NOT_FOUND: (ErrorCode.FILE_NOT_FOUND, "Path does not exist: {path}. {message}"),
-        ErrorCode.GREP_EXECUTION_ERROR: (ErrorCode.GREP_EXECUTION_ERROR, "Error during grep search operation: {message}"),
+        ErrorCode.GREP_EXECUTION_ERROR: (
+            ErrorCode.GREP_EXECUTION_ERROR,
+            "Error during grep search operation: {message}",
+        ),
     }
 
     def to_canonical(self) -> Arguments:
         self._exclusion()
         limit = _EVERYTHING if self.exclude_pattern else min(self.total_max_matches, _EVERYTHING)
-        query = {"pattern": self.pattern, "path": self.dir_path, "mode": "files" if self.names_only else "lines", "limit": limit}
+        query = {
+            "pattern": self.pattern,
+            "path": self.dir_path,
+            "mode": "files" if self.names_only else "lines",
+            "limit": limit,
+        }
         options = {
             "ignore_case": not self.case_sensitive,
             "fixed": self.fixed_strings,
@@ -256,15 +303,27 @@ class GrepSearch(GeminiParams):
         }
 
     def _context(self) -> int | str | None:
-        if self.before is None and self.after is None and self.context is None and not self.names_only and not self.exclude_pattern:
+        if (
+            self.before is None
+            and self.after is None
+            and self.context is None
+            and not self.names_only
+            and not self.exclude_pattern
+        ):
             return "auto"
         return self.context
 
     def _exclusion(self) -> re.Pattern[str] | None:
         try:
-            return re.compile(self.exclude_pattern, 0 if self.case_sensitive else re.IGNORECASE) if self.exclude_pattern else None
+            return (
+                re.compile(self.exclude_pattern, 0 if self.case_sensitive else re.IGNORECASE)
+                if self.exclude_pattern
+                else None
+            )
         except re.error as error:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"Invalid exclude regular expression pattern provided: {error}") from None
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, f"Invalid exclude regular expression pattern provided: {error}"
+            ) from None
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
@@ -280,7 +339,11 @@ class GrepSearch(GeminiParams):
         ):
             return None
         automatic = values["context"] == "auto"
-        if not automatic and values["mode"] == "lines" and not (values["context"] or values["before"] or values["after"]):
+        if (
+            not automatic
+            and values["mode"] == "lines"
+            and not (values["context"] or values["before"] or values["after"])
+        ):
             values["context"] = 0
         return without_none(
             pattern=values["pattern"],
@@ -291,7 +354,11 @@ class GrepSearch(GeminiParams):
             total_max_matches=None if values["limit"] == 100 else values["limit"],
             case_sensitive=None if values["ignore_case"] else True,
             fixed_strings=True if values["fixed"] else None,
-            context=None if automatic or (values["mode"] == "files" and not values["context"]) else values["context"],
+            context=(
+                None
+                if automatic or (values["mode"] == "files" and not values["context"])
+                else values["context"]
+            ),
             before=values["before"],
             after=values["after"],
             no_ignore=True if values["ignored"] else None,
@@ -312,7 +379,9 @@ class GrepSearch(GeminiParams):
         return reply(result, "\n".join([self._head(total), "---", *_groups(matches, data.start)]))
 
     def _not_excluded(self, data: GrepData) -> tuple[tuple[Match, ...], int]:
-        """Returns the lines that ``exclude_pattern`` does not match, up to ``total_max_matches``, and the number of all such matches."""
+        """Returns the lines that ``exclude_pattern`` does not match, up to ``total_max_matches``,
+        and the number of all such matches.
+        """
         excluded = self._exclusion()
         if excluded is None:
             return data.matches, data.total
@@ -325,7 +394,11 @@ class GrepSearch(GeminiParams):
     def _head(self, total: int) -> str:
         limited = total > self.total_max_matches
         count = self.total_max_matches if limited else total
-        cut = f" (results limited to {self.total_max_matches} matches for performance; {total} in all)" if limited else ""
+        cut = (
+            f" (results limited to {self.total_max_matches} matches for performance; {total} in all)"
+            if limited
+            else ""
+        )
         return f"Found {count} match{'' if count == 1 else 'es'} for {self._description()}{cut}:"
 
     def _description(self) -> str:
@@ -350,7 +423,9 @@ def _groups(matches: Iterable[Match], start: str) -> Iterable[str]:
 
 def relative_to(start: str, path: str) -> str:
     """Returns the path relative to the searched folder; the name of a file that was searched itself."""
-    return path.rpartition("/")[2] if path == start else path if start == "." else path.removeprefix(f"{start}/")
+    return (
+        path.rpartition("/")[2] if path == start else path if start == "." else path.removeprefix(f"{start}/")
+    )
 
 
 _DEFAULTS = {
@@ -392,7 +467,8 @@ SEARCH = (
         "grep_search",
         "grep",
         GrepSearch,
-        "Searches file contents for a regular expression; returns matching lines with their numbers, or only the files.",
+        "Searches file contents for a regular expression; returns matching lines with their numbers, or only"
+        " the files.",
     ),
     ToolMapping("search_file_content", "grep", GrepSearch, former=True),
     ToolMapping("grep", "grep", GrepSearch, former=True),

@@ -1,4 +1,6 @@
-"""The dialect of Void.  Source: voideditor/void, src/vs/workbench/contrib/void, and names used in descriptions of it."""
+"""The dialect of Void.  Source: voideditor/void, src/vs/workbench/contrib/void,
+and names used in descriptions of it.
+"""
 
 from __future__ import annotations
 
@@ -9,4 +11,6 @@ from nbtools.dialects.void.files import FILES
 from nbtools.dialects.void.replies import refuse
 from nbtools.dialects.void.search import SEARCH
 
-VOID = Dialect("void", (*FILES, *SEARCH, *COMMANDS), refuse=refuse, differences=DIFFERENCES, reads_whole_lines=True)
+VOID = Dialect(
+    "void", (*FILES, *SEARCH, *COMMANDS), refuse=refuse, differences=DIFFERENCES, reads_whole_lines=True
+)

@@ -12,7 +12,13 @@ from nbtools.core.result import ToolResult
 from nbtools.core.result_data import ShellData, TerminalRunData, TerminalState
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, failure, reply
-from nbtools.dialects.void.text_parameters import Identifier, OptionalIdentifier, OptionalPath, Text, is_plain_folder
+from nbtools.dialects.void.text_parameters import (
+    Identifier,
+    OptionalIdentifier,
+    OptionalPath,
+    Text,
+    is_plain_folder,
+)
 
 _MAX_SILENCE = 8
 _MAX_SECONDS = 600
@@ -22,7 +28,9 @@ _LIMITS = {"timeout": _MAX_SECONDS, "silence": _MAX_SILENCE, "characters": _MAX_
 
 
 class RunCommand(VoidParams):
-    """Runs a command in a new shell; ends it after 8 seconds without output, as in Void, and after 600 in all."""
+    """Runs a command in a new shell; ends it after 8 seconds without output, as in Void,
+    and after 600 in all.
+    """
 
     names: ClassVar[Mapping[str, str]] = {"path": "cwd"}
 
@@ -37,7 +45,11 @@ class RunCommand(VoidParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"command": "", "path": ".", **dict.fromkeys(_LIMITS)})
-        if values is None or not is_plain_folder(values["path"]) or any(values[name] != limit for name, limit in _LIMITS.items()):
+        if (
+            values is None
+            or not is_plain_folder(values["path"])
+            or any(values[name] != limit for name, limit in _LIMITS.items())
+        ):
             return None
         return without_none(command=values["command"], cwd=None if values["path"] == "." else values["path"])
 
@@ -55,13 +67,18 @@ class RunCommand(VoidParams):
 
     def _stopped(self, result: ToolResult, output: str, data: ShellData) -> ToolResult:
         limit = f"{_MAX_SILENCE}s without output" if data.stopped == "silence" else f"{_MAX_SECONDS}s"
-        sentence = f"Terminal command ran, but was automatically killed after {limit}. To keep one running, use a persistent terminal."
+        sentence = (
+            f"Terminal command ran, but was automatically killed after {limit}. To keep one running, use a"
+            " persistent terminal."
+        )
         error = ToolError(ErrorCode.TIMEOUT, sentence)
         return ToolResult(f"{output}\n{sentence}", result.return_display, error, result.summary, data)
 
 
 class FormerRunCommand(RunCommand):
-    """Accepts a parameter that descriptions of Void mention but Void itself lacks; every command has its own shell."""
+    """Accepts a parameter that descriptions of Void mention but Void itself lacks;
+    every command has its own shell.
+    """
 
     terminal_id: OptionalIdentifier = None
     """Has no effect."""
@@ -76,7 +93,10 @@ def _halved(text: str) -> str:
     if len(body) <= _MAX_OUTPUT:
         return body
     omitted = len(body) - _MAX_OUTPUT
-    return f"{body[: _MAX_OUTPUT // 2]}\n... [{omitted} characters are left out here]\n{body[-_MAX_OUTPUT // 2 :]}"
+    return (
+        f"{body[: _MAX_OUTPUT // 2]}\n... [{omitted} characters are left out"
+        f" here]\n{body[-_MAX_OUTPUT // 2 :]}"
+    )
 
 
 class _InTerminal(VoidParams):
@@ -117,7 +137,8 @@ class RunPersistentCommand(_InTerminal):
             return reply(result, f"{output}\n(exit code {data.exit_code})".lstrip("\n"))
         return reply(
             result,
-            f"{output}\nTerminal command is running in terminal {data.id}. What it prints later comes with the next call.".lstrip("\n"),
+            f"{output}\nTerminal command is running in terminal {data.id}. What it prints later comes with"
+            " the next call.".lstrip("\n"),
         )
 
 
@@ -137,7 +158,11 @@ class LookAtTerminal(_InTerminal):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"id": "", "wait": 0})
-        return None if values is None or values["wait"] else {"command": "", "persistent_terminal_id": str(values["id"])}
+        return (
+            None
+            if values is None or values["wait"]
+            else {"command": "", "persistent_terminal_id": str(values["id"])}
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
@@ -190,7 +215,8 @@ COMMANDS = (
         "run_command",
         "shell",
         RunCommand,
-        "Runs a command in the terminal and waits for its end. Not for long-running processes such as a server.",
+        "Runs a command in the terminal and waits for its end. Not for long-running processes such as a"
+        " server.",
     ),
     ToolMapping("run_command", "shell", FormerRunCommand, former=True),
     ToolMapping(
@@ -211,5 +237,7 @@ COMMANDS = (
         OpenPersistentTerminal,
         "Opens a persistent terminal, for servers and other long-running commands.",
     ),
-    ToolMapping("kill_persistent_terminal", "terminal_kill", KillPersistentTerminal, "Closes a persistent terminal."),
+    ToolMapping(
+        "kill_persistent_terminal", "terminal_kill", KillPersistentTerminal, "Closes a persistent terminal."
+    ),
 )

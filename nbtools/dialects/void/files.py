@@ -26,18 +26,20 @@ _MARKERS = re.compile(r"\s*(?:(?:<{7} (?:ORIGINAL|SEARCH)|>{7} (?:UPDATED|REPLAC
 
 
 def only_blocks(text: str) -> str:
-    """Converts the text to search/replace blocks whose markers are whole lines; text outside of blocks becomes empty lines.
+    """Converts the text to search/replace blocks whose markers are whole lines;
+    text outside of blocks becomes empty lines.
 
-    As in Void, text may precede a block's first marker in its line, and the last marker ends a block wherever it stands in a line.  Markers
-    outside of blocks stay, because the parser of the blocks reports them: the text of a block may have contained the last marker.
-    Raises ``ToolFailure`` (``invalid_tool_params``) where there is no block.
+    As in Void, text may precede a block's first marker in its line, and the last marker ends a block wherever
+    it stands in a line.  Markers outside of blocks stay, because the parser of the blocks reports them: the
+    text of a block may have contained the last marker.  Raises ``ToolFailure`` (``invalid_tool_params``)
+    where there is no block.
     """
     blocks = "".join(_blocks(text))
     if not blocks.strip():
         raise ToolFailure(
             ErrorCode.INVALID_TOOL_PARAMS,
-            "No Search/Replace blocks were received! Each begins with the line <<<<<<< ORIGINAL and ends with the line >>>>>>> UPDATED, "
-            "with the line ======= between its two texts.",
+            "No Search/Replace blocks were received! Each begins with the line <<<<<<< ORIGINAL and ends with"
+            " the line >>>>>>> UPDATED, with the line ======= between its two texts.",
         )
     return blocks
 
@@ -58,8 +60,13 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def _outside(text: str, *, first: bool) -> str:
-    """Empties the lines between blocks, but leaves those with misplaced markers; ``first``: the text precedes all blocks."""
-    return "\n".join(line if not line.strip() or _MARKERS.fullmatch(line) else _misplaced(line, first) for line in text.split("\n"))
+    """Empties the lines between blocks, but leaves those with misplaced markers;
+    ``first``: the text precedes all blocks.
+    """
+    return "\n".join(
+        line if not line.strip() or _MARKERS.fullmatch(line) else _misplaced(line, first)
+        for line in text.split("\n")
+    )
 
 
 def _misplaced(line: str, first: bool) -> str:
@@ -93,10 +100,19 @@ class ReadFile(VoidParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"path": "", "start": None, "end": None})
-        if values is None or not is_plain_path(values["path"]) or values["end"] is None or (values["start"] or 0) < 1:
+        if (
+            values is None
+            or not is_plain_path(values["path"])
+            or values["end"] is None
+            or (values["start"] or 0) < 1
+        ):
             return None
         end = None if values["end"] == _TO_THE_END else str(values["end"])
-        return without_none(uri=values["path"], start_line=None if values["start"] == 1 else str(values["start"]), end_line=end)
+        return without_none(
+            uri=values["path"],
+            start_line=None if values["start"] == 1 else str(values["start"]),
+            end_line=end,
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         display, data = result.return_display, result.data
@@ -106,15 +122,22 @@ class ReadFile(VoidParams):
         pages = pages_in(len(text), PAGE)
         if self.page_number > pages:
             return no_such_page(result, self.page_number, pages)
-        body = f"{self.absolute(self.uri)}\n```\n{text[(self.page_number - 1) * PAGE : self.page_number * PAGE]}\n```"
+        page = text[(self.page_number - 1) * PAGE : self.page_number * PAGE]
+        body = f"{self.absolute(self.uri)}\n```\n{page}\n```"
         return reply(result, "\n".join([body, *self._more(data, text, pages)]))
 
     def _more(self, data: LinesRead, text: str, pages: int) -> Iterator[str]:
         """Yields notes on what this page lacks and how to read it."""
         if self.page_number < pages:
-            yield f"(more on next page...)\nThe lines {data.start}-{data.end} of {data.total} have {len(text)} characters."
+            yield (
+                f"(more on next page...)\nThe lines {data.start}-{data.end} of {data.total} have {len(text)}"
+                " characters."
+            )
         elif data.end < min(self.end_line or data.total, data.total):
-            yield f"(more lines...)\nThese are the lines {data.start}-{data.end} of {data.total}. Read on with start_line {data.end + 1}."
+            yield (
+                f"(more lines...)\nThese are the lines {data.start}-{data.end} of {data.total}. Read on with"
+                f" start_line {data.end + 1}."
+            )
 
 
 class ReadLintErrors(VoidParams):
@@ -135,13 +158,24 @@ class ReadLintErrors(VoidParams):
         found = result.data
         if not isinstance(found, Diagnostics):
             return result
-        programs = " or ".join(f"`{program}`" for program in found.programs) or "a linter for this type of file"
+        programs = (
+            " or ".join(f"`{program}`" for program in found.programs) or "a linter for this type of file"
+        )
         if not found.checked:
-            return reply(result, f"This type of file cannot be checked here. Use run_command with {programs}.")
+            return reply(
+                result, f"This type of file cannot be checked here. Use run_command with {programs}."
+            )
         if not found.problems:
-            more = f" Only the syntax was checked; use run_command with {programs} for more." if found.programs else ""
+            more = (
+                f" Only the syntax was checked; use run_command with {programs} for more."
+                if found.programs
+                else ""
+            )
             return reply(result, f"No lint errors found.{more}")
-        return reply(result, "\n\n".join(_lint_error(number, problem) for number, problem in enumerate(found.problems, 1)))
+        return reply(
+            result,
+            "\n\n".join(_lint_error(number, problem) for number, problem in enumerate(found.problems, 1)),
+        )
 
 
 def _lint_error(number: int, problem: Diagnostic) -> str:
@@ -164,13 +198,22 @@ class CreateFileOrFolder(VoidParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"path": "", "content": "", "new": False})
-        if values is None or not is_plain_path(values["path"]) or values["content"] or str(values["path"]).endswith("/") is values["new"]:
+        if (
+            values is None
+            or not is_plain_path(values["path"])
+            or values["content"]
+            or str(values["path"]).endswith("/") is values["new"]
+        ):
             return None
         return {"uri": values["path"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         created = not isinstance(result.data, FileChanged) or result.data.created
-        return reply(result, f"URI {self.absolute(self.uri)} {'successfully created' if created else 'is a folder that is there already'}.")
+        return reply(
+            result,
+            f"URI {self.absolute(self.uri)}"
+            f" {'successfully created' if created else 'is a folder that is there already'}.",
+        )
 
 
 class DeleteFileOrFolder(VoidParams):
@@ -198,10 +241,12 @@ class DeleteFileOrFolder(VoidParams):
 
 
 class EditFile(VoidParams):
-    """Applies all blocks or none; each must match the unchanged file in exactly one place.  Text around the blocks is ignored.
+    """Applies all blocks or none; each must match the unchanged file in exactly one place.
+    Text around the blocks is ignored.
 
-    Void silently edits the first of several matches, loses the rest of a partly matched line, removes lines beside blank ones, applies an
-    incomplete block, and reports success for a missing file.  None of that happens here.
+    Void silently edits the first of several matches, loses the rest of a partly matched line, removes lines
+    beside blank ones, applies an incomplete block, and reports success for a missing file.  None of that
+    happens here.
     """
 
     names: ClassVar[Mapping[str, str]] = {"path": "uri", "patch": "search_replace_blocks"}
@@ -209,7 +254,9 @@ class EditFile(VoidParams):
     uri: Path
     """The full path to the file."""
     search_replace_blocks: Annotated[Text, Field(json_schema_extra={"body": "whole"})]
-    """Blocks: a line <<<<<<< ORIGINAL, the existing text, a line =======, the new text, a line >>>>>>> UPDATED."""
+    """Blocks: a line <<<<<<< ORIGINAL, the existing text, a line =======, the new text,
+    a line >>>>>>> UPDATED.
+    """
 
     def to_canonical(self) -> Arguments:
         return {"patch": only_blocks(self.search_replace_blocks), "path": self.uri, "match": "blanks"}
@@ -217,12 +264,19 @@ class EditFile(VoidParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"patch": "", "path": "", "match": "close"})
-        if values is None or not is_plain_path(values["path"]) or values["match"] != "blanks" or not _is_blocks(values["patch"]):
+        if (
+            values is None
+            or not is_plain_path(values["path"])
+            or values["match"] != "blanks"
+            or not _is_blocks(values["patch"])
+        ):
             return None
         return {"uri": values["path"], "search_replace_blocks": values["patch"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
-        return reply(result, " ".join([f"Change successfully made to {self.absolute(self.uri)}.", *_notes(result)]))
+        return reply(
+            result, " ".join([f"Change successfully made to {self.absolute(self.uri)}.", *_notes(result)])
+        )
 
 
 def _is_blocks(patch: str) -> bool:
@@ -252,13 +306,20 @@ class RewriteFile(VoidParams):
 
     def to_canonical(self) -> Arguments:
         if self.uri.endswith("/"):
-            raise ToolFailure(ErrorCode.TARGET_IS_DIRECTORY, f"{self.uri} is the path of a folder. Give the path of a file.")
+            raise ToolFailure(
+                ErrorCode.TARGET_IS_DIRECTORY, f"{self.uri} is the path of a folder. Give the path of a file."
+            )
         return {"path": self.uri, "content": self.new_content}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"path": "", "content": "", "new": False})
-        if values is None or not is_plain_path(values["path"]) or values["new"] or str(values["path"]).endswith("/"):
+        if (
+            values is None
+            or not is_plain_path(values["path"])
+            or values["new"]
+            or str(values["path"]).endswith("/")
+        ):
             return None
         return {"uri": values["path"], "new_content": values["content"]}
 
@@ -284,7 +345,8 @@ class WriteFile(VoidParams):
 
 
 class CreateSearchReplaceBlocks(VoidParams):
-    """Has another model write the blocks for a described change and applies them; descriptions of Void mention it, Void has fast apply.
+    """Has another model write the blocks for a described change and applies them;
+    descriptions of Void mention it, Void has fast apply.
 
     The same approval is required as for ``edit_file``.
     """
@@ -302,16 +364,29 @@ class CreateSearchReplaceBlocks(VoidParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"path": "", "description": ""})
-        return {"uri": values["path"], "description": values["description"]} if values and is_plain_path(values["path"]) else None
+        return (
+            {"uri": values["path"], "description": values["description"]}
+            if values and is_plain_path(values["path"])
+            else None
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         blocks = result.data.blocks if isinstance(result.data, ReviseData) else ""
-        return reply(result, f"Change successfully made to {self.absolute(self.uri)} by these blocks:\n{blocks}")
+        return reply(
+            result, f"Change successfully made to {self.absolute(self.uri)} by these blocks:\n{blocks}"
+        )
 
 
 FILES = (
-    ToolMapping("read_file", "read", ReadFile, "Reads a whole file or some of its lines; the result contains the path."),
-    ToolMapping("read_lint_errors", "diagnostics", ReadLintErrors, "Returns the syntax errors and warnings of a file."),
+    ToolMapping(
+        "read_file",
+        "read",
+        ReadFile,
+        "Reads a whole file or some of its lines; the result contains the path.",
+    ),
+    ToolMapping(
+        "read_lint_errors", "diagnostics", ReadLintErrors, "Returns the syntax errors and warnings of a file."
+    ),
     ToolMapping(
         "create_file_or_folder",
         "write",
@@ -324,7 +399,8 @@ FILES = (
         "edit_file",
         "patch",
         EditFile,
-        "Changes parts of a file by search/replace blocks. ORIGINAL must occur in the file exactly once; blocks may not overlap.",
+        "Changes parts of a file by search/replace blocks. ORIGINAL must occur in the file exactly once;"
+        " blocks may not overlap.",
     ),
     ToolMapping(
         "create_search_replace_blocks",
@@ -332,6 +408,11 @@ FILES = (
         CreateSearchReplaceBlocks,
         "Has another model write the search/replace blocks for a described change, and applies them.",
     ),
-    ToolMapping("rewrite_file", "write", RewriteFile, "Replaces the whole content of a file. For small changes use edit_file."),
+    ToolMapping(
+        "rewrite_file",
+        "write",
+        RewriteFile,
+        "Replaces the whole content of a file. For small changes use edit_file.",
+    ),
     ToolMapping("write_file", "write", WriteFile, former=True),
 )

@@ -23,7 +23,11 @@ class VoidParams(DialectParams):
     """Base class of Void's parameters, which are all text."""
 
     def convert_result(self, result: ToolResult) -> ToolResult:
-        return with_printable_names(result, self.reply) if result.error is None else failure(result.error, result.data)
+        return (
+            with_printable_names(result, self.reply)
+            if result.error is None
+            else failure(result.error, result.data)
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Converts a successful result."""
@@ -78,7 +82,9 @@ def reply(result: ToolResult, text: str) -> ToolResult:
 def no_such_page(result: ToolResult, page: int, pages: int) -> ToolResult:
     """Returns a failure for a page past the last one; Void returns an empty page."""
     message = f"There is no page {page}: the last one is {pages}."
-    return ToolResult(message, message, ToolError(ErrorCode.INVALID_TOOL_PARAMS, message), message, result.data)
+    return ToolResult(
+        message, message, ToolError(ErrorCode.INVALID_TOOL_PARAMS, message), message, result.data
+    )
 
 
 def page_of(items: tuple[T, ...], page: int, size: int) -> tuple[T, ...]:

@@ -11,7 +11,16 @@ from typing import ClassVar
 from nbtools.core.result import Entry, Listing, Match, ToolResult
 from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
 from nbtools.dialects.void.replies import VoidParams, no_such_page, page_of, pages_in, reply
-from nbtools.dialects.void.text_parameters import Flag, OptionalPath, OptionalText, Page, Path, Text, is_plain_folder, is_plain_path
+from nbtools.dialects.void.text_parameters import (
+    Flag,
+    OptionalPath,
+    OptionalText,
+    Page,
+    Path,
+    Text,
+    is_plain_folder,
+    is_plain_path,
+)
 from nbtools.tools.glob import GlobData
 from nbtools.tools.grep import GrepData
 from nbtools.tools.list import LsData
@@ -40,10 +49,18 @@ class LsDir(VoidParams):
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {"path": ".", "limit": None, "offset": 0})
-        if values is None or not is_plain_folder(values["path"]) or values["limit"] != PAGE or values["offset"] % PAGE:
+        if (
+            values is None
+            or not is_plain_folder(values["path"])
+            or values["limit"] != PAGE
+            or values["offset"] % PAGE
+        ):
             return None
         page = values["offset"] // PAGE + 1
-        return without_none(uri=None if values["path"] == "." else values["path"], page_number=None if page == 1 else str(page))
+        return without_none(
+            uri=None if values["path"] == "." else values["path"],
+            page_number=None if page == 1 else str(page),
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         listing, data = result.return_display, result.data
@@ -54,7 +71,10 @@ class LsDir(VoidParams):
             return no_such_page(result, self.page_number, pages_in(total, PAGE))
         remaining = total - self.page_number * PAGE
         names = list(map(_named, listing.entries))
-        lines = [f"{'└' if index == len(names) - 1 and remaining <= 0 else '├'}── {name}" for index, name in enumerate(names)]
+        lines = [
+            f"{'└' if index == len(names) - 1 and remaining <= 0 else '├'}── {name}"
+            for index, name in enumerate(names)
+        ]
         lines += [f"└── ({remaining} results remaining...)"] if remaining > 0 else []
         head = [self.absolute(self.uri or ".")] if self.page_number == 1 else []
         return reply(result, "\n".join([*head, *lines]))
@@ -98,7 +118,8 @@ class GetDirTree(VoidParams):
 class SearchPathnamesOnly(VoidParams):
     """Finds files by name.
 
-    Names that contain the whole query come first, then shorter names.  ``include_pattern`` has an effect, unlike in Void.
+    Names that contain the whole query come first, then shorter names.
+    ``include_pattern`` has an effect, unlike in Void.
     """
 
     names: ClassVar[Mapping[str, str]] = {"pattern": "query"}
@@ -111,13 +132,31 @@ class SearchPathnamesOnly(VoidParams):
     """The page of the result; 1 by default."""
 
     def to_canonical(self) -> Arguments:
-        pattern = f"{{**/{self.include_pattern},**/{self.include_pattern}/**}}" if self.include_pattern else _with_letters(self.query)
-        return {"pattern": pattern, "ignore_case": not self.include_pattern, "hidden": True, "limit": _EVERYTHING, "order": "path"}
+        pattern = (
+            f"{{**/{self.include_pattern},**/{self.include_pattern}/**}}"
+            if self.include_pattern
+            else _with_letters(self.query)
+        )
+        return {
+            "pattern": pattern,
+            "ignore_case": not self.include_pattern,
+            "hidden": True,
+            "limit": _EVERYTHING,
+            "order": "path",
+        }
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(
-            arguments, {"pattern": "", "path": ".", "ignore_case": False, "hidden": False, "limit": 100, "order": "changed"}
+            arguments,
+            {
+                "pattern": "",
+                "path": ".",
+                "ignore_case": False,
+                "hidden": False,
+                "limit": 100,
+                "order": "changed",
+            },
         )
         if (
             values is None
@@ -131,14 +170,22 @@ class SearchPathnamesOnly(VoidParams):
         query = "" if included else values["pattern"][4:-1].replace("*", "")
         parameters = without_none(query=query, include_pattern=included[1] if included else None)
         same = cls.model_validate(parameters).to_canonical()
-        return parameters if (same["pattern"], same["ignore_case"]) == (values["pattern"], values["ignore_case"]) else None
+        return (
+            parameters
+            if (same["pattern"], same["ignore_case"]) == (values["pattern"], values["ignore_case"])
+            else None
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GlobData):
             return result
         searched, total = result.data.paths, result.data.total
         paths = tuple(sorted(filter(self._matches, searched), key=self._rank))
-        missing = f"(only {len(searched)} of {total} files were looked at; narrow the search)" if len(searched) < total else ""
+        missing = (
+            f"(only {len(searched)} of {total} files were looked at; narrow the search)"
+            if len(searched) < total
+            else ""
+        )
         return _paths(self, result, paths, self.page_number, missing)
 
     def _matches(self, path: str) -> bool:
@@ -160,7 +207,9 @@ def _with_letters(query: str) -> str:
     return f"**/*{letters}*" if letters else "**/*"
 
 
-def _paths(params: VoidParams, result: ToolResult, paths: tuple[str, ...], page: int, missing: str = "") -> ToolResult:
+def _paths(
+    params: VoidParams, result: ToolResult, paths: tuple[str, ...], page: int, missing: str = ""
+) -> ToolResult:
     """Returns a page of paths, one per line; ``missing`` says what the search left out."""
     pages = pages_in(len(paths), PAGE)
     if page > pages:
@@ -182,8 +231,20 @@ class SearchForFiles(VoidParams):
     """The page of the result; 1 by default."""
 
     def to_canonical(self) -> Arguments:
-        values = {"pattern": self.query, "path": self.search_in_folder or ".", "mode": "files", "fixed": not self.is_regex, "outputs": True}
-        return {**values, "ignore_case": True, "hidden": True, "limit": PAGE, "offset": (self.page_number - 1) * PAGE}
+        values = {
+            "pattern": self.query,
+            "path": self.search_in_folder or ".",
+            "mode": "files",
+            "fixed": not self.is_regex,
+            "outputs": True,
+        }
+        return {
+            **values,
+            "ignore_case": True,
+            "hidden": True,
+            "limit": PAGE,
+            "offset": (self.page_number - 1) * PAGE,
+        }
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
@@ -211,8 +272,8 @@ class SearchForFiles(VoidParams):
 class SearchInFile(VoidParams):
     """Searches a file, case-sensitively as in Void.
 
-    Unlike Void, it reports when nothing matches, and for a folder it searches all files and names the file of each line.  A notebook is
-    searched as cells, with the text of outputs: ``Line 2 of cell 4``.
+    Unlike Void, it reports when nothing matches, and for a folder it searches all files and names the file of
+    each line.  A notebook is searched as cells, with the text of outputs: ``Line 2 of cell 4``.
     """
 
     names: ClassVar[Mapping[str, str]] = {"pattern": "query", "path": "uri"}
@@ -225,43 +286,79 @@ class SearchInFile(VoidParams):
     """Whether the query is a regular expression: true or false."""
 
     def to_canonical(self) -> Arguments:
-        return {"pattern": self.query, "path": self.uri, "fixed": not self.is_regex, "hidden": True, "outputs": True, "limit": _EVERYTHING}
+        return {
+            "pattern": self.query,
+            "path": self.uri,
+            "fixed": not self.is_regex,
+            "hidden": True,
+            "outputs": True,
+            "limit": _EVERYTHING,
+        }
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
         values = with_defaults(arguments, {**_SEARCH, "mode": "lines"})
-        if values is None or not is_plain_path(values["path"]) or values["mode"] != "lines" or values["ignore_case"]:
+        if (
+            values is None
+            or not is_plain_path(values["path"])
+            or values["mode"] != "lines"
+            or values["ignore_case"]
+        ):
             return None
         if not (values["hidden"] and values["outputs"]):
             return None
         if values["limit"] != _EVERYTHING or values["offset"]:
             return None
-        return without_none(uri=values["path"], query=values["pattern"], is_regex=None if values["fixed"] else "true")
+        return without_none(
+            uri=values["path"], query=values["pattern"], is_regex=None if values["fixed"] else "true"
+        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):
             return result
-        hits = [f"Line {match.line}{self._location(match)}:\n```\n{match.text}\n```" for match in result.data.matches]
+        hits = [
+            f"Line {match.line}{self._location(match)}:\n```\n{match.text}\n```"
+            for match in result.data.matches
+        ]
         remaining = result.data.total - len(result.data.matches)
         hits += [f"({remaining} more lines match; narrow the search)"] if remaining else []
         return reply(result, "\n".join(hits) or f"No lines of {self.absolute(self.uri)} match.")
 
     def _location(self, match: Match) -> str:
-        """Names the cell of a match, and its file where it differs from ``uri``, which is then a folder or a link."""
+        """Names the cell of a match, and its file where it differs from ``uri``,
+        which is then a folder or a link.
+        """
         cell = f" of {match.cell}" if match.cell else ""
         absolute = self.absolute(match.path)
         return cell if absolute == self.absolute(self.uri) else f"{cell} of {absolute}"
 
 
-_SEARCH = {"pattern": "", "path": ".", "outputs": False, "fixed": False, "ignore_case": False, "hidden": False, "limit": 100, "offset": 0}
+_SEARCH = {
+    "pattern": "",
+    "path": ".",
+    "outputs": False,
+    "fixed": False,
+    "ignore_case": False,
+    "hidden": False,
+    "limit": 100,
+    "offset": 0,
+}
 
 SEARCH = (
     ToolMapping("ls_dir", "ls", LsDir, "Lists all files and folders in a folder."),
     ToolMapping("list_directory", "ls", LsDir, former=True),
     ToolMapping(
-        "get_dir_tree", "tree", GetDirTree, "Returns a tree of all files and folders below a folder; a good way to get an overview."
+        "get_dir_tree",
+        "tree",
+        GetDirTree,
+        "Returns a tree of all files and folders below a folder; a good way to get an overview.",
     ),
     ToolMapping("search_pathnames_only", "glob", SearchPathnamesOnly, "Finds files by name only."),
     ToolMapping("search_for_files", "grep", SearchForFiles, "Finds the files whose content matches a query."),
-    ToolMapping("search_in_file", "grep", SearchInFile, "Returns the lines of one file that match a query, with their numbers."),
+    ToolMapping(
+        "search_in_file",
+        "grep",
+        SearchInFile,
+        "Returns the lines of one file that match a query, with their numbers.",
+    ),
 )

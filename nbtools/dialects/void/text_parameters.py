@@ -58,7 +58,11 @@ def _flag(value: object) -> bool:
 
 def _line(value: object) -> int | None:
     """Reads a leading number like JavaScript's parseInt; a number below 1, or none, is None."""
-    found = re.match(r"\s*(-?\d+)", str(value)) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+    found = (
+        re.match(r"\s*(-?\d+)", str(value))
+        if isinstance(value, str | int | float) and not isinstance(value, bool)
+        else None
+    )
     number = int(found[1]) if found else 0
     return number if number >= 1 else None
 
@@ -103,7 +107,9 @@ def _optional_path(value: object) -> str | None:
 
 Text: TypeAlias = Annotated[str, BeforeValidator(_text), WithJsonSchema(_TEXT)]
 Identifier: TypeAlias = Annotated[str, BeforeValidator(_identifier), WithJsonSchema(_TEXT)]
-OptionalIdentifier: TypeAlias = Annotated[str | None, BeforeValidator(_optional_identifier), WithJsonSchema(_TEXT)]
+OptionalIdentifier: TypeAlias = Annotated[
+    str | None, BeforeValidator(_optional_identifier), WithJsonSchema(_TEXT)
+]
 OptionalText: TypeAlias = Annotated[str | None, BeforeValidator(_optional_text), WithJsonSchema(_TEXT)]
 Flag: TypeAlias = Annotated[bool, BeforeValidator(_flag), WithJsonSchema(_TEXT)]
 Line: TypeAlias = Annotated[int | None, BeforeValidator(_line), WithJsonSchema(_TEXT)]

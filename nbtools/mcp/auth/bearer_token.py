@@ -26,7 +26,9 @@ from nbtools.mcp.config.entries import Address
 
 
 class BearerAuth(httpx2.Auth):
-    """Adds the bearer token to requests; never opens a page.  ``on_problem`` is called with the reason if access is refused."""
+    """Adds the bearer token to requests; never opens a page.
+    ``on_problem`` is called with the reason if access is refused.
+    """
 
     def __init__(self, server: str, address: Address, on_problem: Callable[[str], None]) -> None:
         self._server = server
@@ -38,7 +40,9 @@ class BearerAuth(httpx2.Auth):
         self._is_loaded = False
         self._renew_lock = asyncio.Lock()
 
-    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         if any(name.lower() == "authorization" for name in self._address.headers):
             if (yield request).status_code == httpx2.codes.UNAUTHORIZED:
                 self._on_problem("it rejected the Authorization header from its settings")
@@ -51,7 +55,9 @@ class BearerAuth(httpx2.Auth):
                 response = yield _with_token(request, login)
         if response.status_code == httpx2.codes.UNAUTHORIZED:
             self._on_problem(self._problem or f"it requires a login: %tools mcp login {self._server}")
-        elif response.status_code == httpx2.codes.FORBIDDEN and "insufficient_scope" in response.headers.get(CHALLENGE, ""):
+        elif response.status_code == httpx2.codes.FORBIDDEN and "insufficient_scope" in response.headers.get(
+            CHALLENGE, ""
+        ):
             await self._store_challenge(response.headers[CHALLENGE])
             self._on_problem(f"it requires a login with more rights: %tools mcp login {self._server}")
 
@@ -63,13 +69,19 @@ class BearerAuth(httpx2.Auth):
             return await self._renew(request, None, self._login) or self._login
         return self._login
 
-    async def _renew(self, request: httpx2.Request, response: httpx2.Response | None, used: StoredLogin | None) -> StoredLogin | None:
-        """Returns a login newer than ``used``: one that another session stored, or a renewed one.  None, with ``_problem``, if it fails."""
+    async def _renew(
+        self, request: httpx2.Request, response: httpx2.Response | None, used: StoredLogin | None
+    ) -> StoredLogin | None:
+        """Returns a login newer than ``used``: one that another session stored, or a renewed one.
+        None, with ``_problem``, if it fails.
+        """
         async with self._renew_lock:
             with ExitStack() as stack:
                 await asyncio.to_thread(stack.enter_context, self._tokens.lock())
                 stored = await asyncio.to_thread(read_login, self._tokens)
-                if stored is not None and (used is None or stored.tokens.access_token != used.tokens.access_token):
+                if stored is not None and (
+                    used is None or stored.tokens.access_token != used.tokens.access_token
+                ):
                     self._login = stored
                     return stored
                 try:
@@ -87,7 +99,9 @@ class BearerAuth(httpx2.Auth):
     ) -> StoredLogin | None:
         if stored is not None and stored.tokens.refresh_token and stored.client is not None:
             memory = MemoryTokenStorage(stored.tokens, stored.client)
-            provider = OAuthClientProvider(self._address.url, client_metadata("http://127.0.0.1/callback"), memory)
+            provider = OAuthClientProvider(
+                self._address.url, client_metadata("http://127.0.0.1/callback"), memory
+            )
             restore_login(provider, stored)
             if await run_flow(provider, memory, _without_token(request), None):
                 return stored_login_of(provider)

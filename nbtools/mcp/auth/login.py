@@ -35,40 +35,60 @@ _INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 0,
     "method": "initialize",
-    "params": {"protocolVersion": LATEST_PROTOCOL_VERSION, "capabilities": {}, "clientInfo": {"name": "nbtools", "version": "0"}},
+    "params": {
+        "protocolVersion": LATEST_PROTOCOL_VERSION,
+        "capabilities": {},
+        "clientInfo": {"name": "nbtools", "version": "0"},
+    },
 }
 
 
 async def log_in(
-    server: str, address: Address, open_page: Callable[[str], None], waiting: Callable[[OAuthCallback], None], seconds: float
+    server: str,
+    address: Address,
+    open_page: Callable[[str], None],
+    waiting: Callable[[OAuthCallback], None],
+    seconds: float,
 ) -> str:
     """Gets and stores tokens; returns a description of where.  ``open_page`` shows a page to the person.
 
-    ``waiting`` is called with the callback that waits for the redirect.  Raises ``ToolFailure``: the login was refused, nobody logged in
-    within ``seconds``, or there is no such service.
+    ``waiting`` is called with the callback that waits for the redirect.  Raises ``ToolFailure``: the login
+    was refused, nobody logged in within ``seconds``, or there is no such service.
     """
     tokens = LoginStore(server, address.url)
     try:
         _check_https(server, address.url)
         async with callback_server(server, address.login.redirect) as callback:
             waiting(callback)
-            login = await _get_login(address, await asyncio.to_thread(read_login, tokens), callback, open_page, seconds)
+            login = await _get_login(
+                address, await asyncio.to_thread(read_login, tokens), callback, open_page, seconds
+            )
         return await asyncio.to_thread(tokens.write, login.model_dump_json())
     except (*FLOW_ERRORS, OSError) as error:
-        raise ToolFailure(ErrorCode.MCP_TOOL_ERROR, f"The login to {server} failed: {error_text(error)}.") from None
+        raise ToolFailure(
+            ErrorCode.MCP_TOOL_ERROR, f"The login to {server} failed: {error_text(error)}."
+        ) from None
 
 
 async def _get_login(
-    address: Address, stored: StoredLogin | None, callback: OAuthCallback, open_page: Callable[[str], None], seconds: float
+    address: Address,
+    stored: StoredLogin | None,
+    callback: OAuthCallback,
+    open_page: Callable[[str], None],
+    seconds: float,
 ) -> StoredLogin:
     request = _initialize_request(address)
-    memory = MemoryTokenStorage(stored.tokens if stored else None, _registered_client(address.login, callback.address))
+    memory = MemoryTokenStorage(
+        stored.tokens if stored else None, _registered_client(address.login, callback.address)
+    )
     if address.login.alone:
         provider: OAuthClientProvider = client_credentials_provider(address, memory := MemoryTokenStorage())
     else:
         provider = _interactive(address, memory, callback, open_page, seconds)
     if stored is not None and stored.challenge:
-        first = httpx2.Response(httpx2.codes.FORBIDDEN, headers={CHALLENGE: stored.challenge}, request=request)
+        first = httpx2.Response(
+            httpx2.codes.FORBIDDEN, headers={CHALLENGE: stored.challenge}, request=request
+        )
     else:
         first = await _unauthorized_response(_initialize_request(address))
     if not await run_flow(provider, memory, request, first):
@@ -77,7 +97,11 @@ async def _get_login(
 
 
 def _interactive(
-    address: Address, memory: MemoryTokenStorage, callback: OAuthCallback, open_page: Callable[[str], None], seconds: float
+    address: Address,
+    memory: MemoryTokenStorage,
+    callback: OAuthCallback,
+    open_page: Callable[[str], None],
+    seconds: float,
 ) -> OAuthClientProvider:
     async def open_login_page(page: str) -> None:
         _choose_auth_method(provider)
@@ -90,7 +114,9 @@ def _interactive(
         response = await callback.wait(seconds)
         return AuthorizationCodeResult(code=response.code, state=response.state, iss=response.issuer)
 
-    provider = OAuthClientProvider(address.url, client_metadata(callback.address), memory, open_login_page, wait_for_redirect)
+    provider = OAuthClientProvider(
+        address.url, client_metadata(callback.address), memory, open_login_page, wait_for_redirect
+    )
     return provider
 
 
@@ -120,7 +146,9 @@ def _registered_client(login: Login, redirect: str) -> OAuthClientInformationFul
 
 
 def _choose_auth_method(provider: OAuthClientProvider) -> None:
-    """Selects ``client_secret_post`` for a registered client if the service does not support ``client_secret_basic``."""
+    """Selects ``client_secret_post`` for a registered client if the service does not support
+    ``client_secret_basic``.
+    """
     client, service = provider.context.client_info, provider.context.oauth_metadata
     supported = service.token_endpoint_auth_methods_supported if service else None
     method = "client_secret_basic"
@@ -153,5 +181,8 @@ def _check_https(server: str, url: str) -> None:
 
 def _initialize_request(address: Address) -> httpx2.Request:
     return httpx2.Request(
-        "POST", address.url, json=_INITIALIZE, headers={**address.headers, "accept": "application/json, text/event-stream"}
+        "POST",
+        address.url,
+        json=_INITIALIZE,
+        headers={**address.headers, "accept": "application/json, text/event-stream"},
     )

@@ -1,4 +1,6 @@
-"""Receives the OAuth redirect: at an address of this machine, or pasted by the person if the browser runs elsewhere."""
+"""Receives the OAuth redirect: at an address of this machine,
+or pasted by the person if the browser runs elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -42,17 +44,28 @@ class OAuthCallback:
         self._state = dict(parse_qsl(urlsplit(page).query)).get("state", "")
 
     def accept(self, address: str) -> None:
-        """Accepts ``address``, the URL that the browser was redirected to.  Raises ``ToolFailure`` if it belongs to no or another login."""
+        """Accepts ``address``, the URL that the browser was redirected to.
+        Raises ``ToolFailure`` if it belongs to no or another login.
+        """
         query = dict(parse_qsl(urlsplit(address.strip()).query))
-        if not self._state or not secrets.compare_digest(query.get("state", "").encode(), self._state.encode()):
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"That is not the answer to this login to {self._server}. Start it again.")
+        if not self._state or not secrets.compare_digest(
+            query.get("state", "").encode(), self._state.encode()
+        ):
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                f"That is not the answer to this login to {self._server}. Start it again.",
+            )
         if self._response.done():
             return
         if query.get("code"):
             self._response.set_result(AuthorizationResponse(query["code"], query["state"], query.get("iss")))
         else:
             why = query.get("error_description") or query.get("error") or "no reason was given"
-            self._response.set_exception(ToolFailure(ErrorCode.MCP_TOOL_ERROR, f"The login to {self._server} was refused: {why[:200]}."))
+            self._response.set_exception(
+                ToolFailure(
+                    ErrorCode.MCP_TOOL_ERROR, f"The login to {self._server} was refused: {why[:200]}."
+                )
+            )
 
     async def wait(self, seconds: float) -> AuthorizationResponse:
         """Waits for the redirect.  Raises ``ToolFailure`` if the login was refused or timed out."""
@@ -60,7 +73,10 @@ class OAuthCallback:
             async with asyncio.timeout(seconds):
                 return await asyncio.shield(self._response)
         except TimeoutError:
-            raise ToolFailure(ErrorCode.TIMEOUT, f"Nobody logged in to {self._server} in {seconds:g} seconds. Start it again.") from None
+            raise ToolFailure(
+                ErrorCode.TIMEOUT,
+                f"Nobody logged in to {self._server} in {seconds:g} seconds. Start it again.",
+            ) from None
 
     def response_page(self, target: str) -> tuple[str, str]:
         """Handles a browser's request for ``target``; returns the HTTP status and the page's text."""
@@ -73,7 +89,11 @@ class OAuthCallback:
         refused = not self._response.cancelled() and self._response.exception()
         return (
             "200 OK",
-            f"{refused}" if refused else f"You are logged in to {self._server}. Return to your notebook; you can close this page.",
+            (
+                f"{refused}"
+                if refused
+                else f"You are logged in to {self._server}. Return to your notebook; you can close this page."
+            ),
         )
 
 
@@ -81,7 +101,8 @@ class OAuthCallback:
 async def callback_server(server: str, redirect: str = "") -> AsyncIterator[OAuthCallback]:
     """Listens for a redirect to ``redirect``, or to a free port if it is empty.
 
-    If it is not an address of this machine, nothing listens: the person pastes the answer.  Raises ``OSError`` if the port is in use.
+    If it is not an address of this machine, nothing listens: the person pastes the answer.
+    Raises ``OSError`` if the port is in use.
     """
     url = urlsplit(redirect or "http://127.0.0.1/callback")
     if url.hostname not in _LOCAL_HOSTS or url.scheme != "http":
@@ -102,7 +123,9 @@ async def callback_server(server: str, redirect: str = "") -> AsyncIterator[OAut
 
     listening = await asyncio.start_server(answer, "127.0.0.1", url.port or 0, limit=_MOST_HEADER_BYTES)
     try:
-        callback.address = redirect if url.port else f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{url.path}"
+        callback.address = (
+            redirect if url.port else f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{url.path}"
+        )
         yield callback
     finally:
         listening.close()
@@ -112,12 +135,18 @@ async def callback_server(server: str, redirect: str = "") -> AsyncIterator[OAut
         await listening.wait_closed()
 
 
-async def _answer(callback: OAuthCallback, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(
+    callback: OAuthCallback, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     try:
         async with asyncio.timeout(_REQUEST_SECONDS):
             head = await reader.readuntil(b"\r\n\r\n")
             method, target, *_ = head.decode("latin-1").split(" ", 2)
-            status, text = callback.response_page(target) if method == "GET" else ("405 Method Not Allowed", "Only GET is supported.")
+            status, text = (
+                callback.response_page(target)
+                if method == "GET"
+                else ("405 Method Not Allowed", "Only GET is supported.")
+            )
             writer.write(_response(status, text))
             await writer.drain()
     except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):

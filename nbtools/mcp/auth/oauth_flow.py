@@ -32,7 +32,9 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 class MemoryTokenStorage:
     """The SDK's token storage for one run of the flow.  ``new`` is True once tokens were obtained."""
 
-    def __init__(self, tokens: OAuthToken | None = None, client: OAuthClientInformationFull | None = None) -> None:
+    def __init__(
+        self, tokens: OAuthToken | None = None, client: OAuthClientInformationFull | None = None
+    ) -> None:
         self._tokens = tokens
         self._client = client
         self.has_new_tokens = False
@@ -54,16 +56,24 @@ class MemoryTokenStorage:
 def client_credentials_provider(address: Address, memory: MemoryTokenStorage) -> OAuthClientProvider:
     login, scope = address.login, " ".join(address.login.scopes) or None
     if not login.private_key:
-        return ClientCredentialsOAuthProvider(address.url, memory, login.client_id, login.client_secret, scope=scope, issuer=login.issuer)
+        return ClientCredentialsOAuthProvider(
+            address.url, memory, login.client_id, login.client_secret, scope=scope, issuer=login.issuer
+        )
     signed = SignedJWTParameters(
-        issuer=login.client_id, subject=login.client_id, signing_key=login.private_key, signing_algorithm=login.algorithm
+        issuer=login.client_id,
+        subject=login.client_id,
+        signing_key=login.private_key,
+        signing_algorithm=login.algorithm,
     )
     assertion = signed.create_assertion_provider()
     return PrivateKeyJWTOAuthProvider(address.url, memory, login.client_id, assertion, scope, login.issuer)
 
 
 async def run_flow(
-    provider: OAuthClientProvider, memory: MemoryTokenStorage, request: httpx2.Request, first: httpx2.Response | None
+    provider: OAuthClientProvider,
+    memory: MemoryTokenStorage,
+    request: httpx2.Request,
+    first: httpx2.Response | None,
 ) -> bool:
     """Runs the SDK's flow until it has tokens; returns whether it got them.
 
@@ -91,15 +101,19 @@ async def run_flow(
 def check_destination(url: str, server: str) -> None:
     """Raises ``OAuthFlowError`` for a URL to which a server must not send a login.
 
-    URLs must use https, except on this machine.  This machine and private addresses are allowed only for a server that is itself there:
-    otherwise a server could make nbtools send requests to what only this machine can reach.
+    URLs must use https, except on this machine.  This machine and private addresses are allowed only for a
+    server that is itself there: otherwise a server could make nbtools send requests to what only this machine
+    can reach.
     """
     target, origin = urlsplit(url), urlsplit(server)
     local = _is_local(target.hostname)
-    if (target.scheme == "https" or (target.scheme == "http" and local)) and _reach(target.hostname) <= _reach(origin.hostname):
+    if (target.scheme == "https" or (target.scheme == "http" and local)) and _reach(
+        target.hostname
+    ) <= _reach(origin.hostname):
         return
     raise OAuthFlowError(
-        f"it redirects the login to {target.scheme}://{target.hostname}, which is not allowed for a server at {origin.hostname}"
+        f"it redirects the login to {target.scheme}://{target.hostname}, which is not allowed for a server at"
+        f" {origin.hostname}"
     )
 
 

@@ -16,7 +16,9 @@ _RENEW_EARLY_SECONDS = 30.0
 
 
 class StoredLogin(BaseModel):
-    """A stored login, with what is needed to renew it in another process.  ``ends`` is in seconds since the epoch."""
+    """A stored login, with what is needed to renew it in another process.
+    ``ends`` is in seconds since the epoch.
+    """
 
     tokens: OAuthToken = Field(repr=False)
     ends: float | None = None

@@ -66,7 +66,9 @@ class FileBackend:
         path = self._path(name)
         new = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         try:
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            with os.fdopen(
+                os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+            ) as file:
                 file.write(text)
             new.replace(path)
         finally:
@@ -97,7 +99,9 @@ class LoginStore:
         return None
 
     def write(self, text: str) -> str:
-        """Stores the text in the first place that works, and only there; returns its description.  Raises ``OSError`` if all fail."""
+        """Stores the text in the first place that works, and only there; returns its description.
+        Raises ``OSError`` if all fail.
+        """
         problem = OSError("it could not be stored")
         for at, place in enumerate(self._places):
             try:

@@ -51,7 +51,9 @@ NO_SERVER_INFO = ServerInfo("", "", "", has_resources=False)
 
 def server_info_of(client: Client) -> ServerInfo:
     version = client.server_info.version if client.server_info else ""
-    has_resources = client.server_capabilities is not None and client.server_capabilities.resources is not None
+    has_resources = (
+        client.server_capabilities is not None and client.server_capabilities.resources is not None
+    )
     return ServerInfo(client.instructions or "", client.protocol_version, version, has_resources)
 
 
@@ -73,15 +75,20 @@ async def allow_start() -> None:
 class Connection:
     """A server's connection, its state and its tools.
 
-    ``changed`` is called each time ``state`` or the server's tools, prompts or resources change.  ``problem`` states why the connection
-    failed.  ``server_info`` is set once it has been connected.  ``callbacks`` are keyword arguments of ``mcp.Client`` that handle the
-    server's requests.
+    ``changed`` is called each time ``state`` or the server's tools, prompts or resources change.  ``problem``
+    states why the connection failed.  ``server_info`` is set once it has been connected.  ``callbacks`` are
+    keyword arguments of ``mcp.Client`` that handle the server's requests.
     """
 
-    # The SDK's client must be entered and left in the same task, but each cell runs in another one: a task of the connection holds it.
+    # The SDK's client must be entered and left in the same task, but each cell runs in another one:
+    # a task of the connection holds it.
 
     def __init__(
-        self, server: ServerSettings, folder: Path, changed: Callable[[Connection], None], callbacks: dict[str, Any] | None = None
+        self,
+        server: ServerSettings,
+        folder: Path,
+        changed: Callable[[Connection], None],
+        callbacks: dict[str, Any] | None = None,
     ) -> None:
         self.server = server
         self.state: State = "disconnected"
@@ -95,7 +102,9 @@ class Connection:
         self._ready: asyncio.Future[Client] | None = None
         self._closing = asyncio.Event()
         self._requests = RequestTimeouts()
-        self._callbacks = {name: self._requests.pausing_timeouts(callback) for name, callback in (callbacks or {}).items()}
+        self._callbacks = {
+            name: self._requests.pausing_timeouts(callback) for name, callback in (callbacks or {}).items()
+        }
         self._backoff = Backoff()
         self._notice = ""
 
@@ -106,24 +115,35 @@ class Connection:
 
     # --- requests
 
-    async def call(self, tool: str, arguments: dict[str, Any], on_progress: ProgressListener | None = None) -> CallToolResult:
+    async def call(
+        self, tool: str, arguments: dict[str, Any], on_progress: ProgressListener | None = None
+    ) -> CallToolResult:
         """Calls a tool.  Raises ``ToolFailure``.  Cancelling it cancels the call on the server.
 
-        Each progress notification restarts the call's timeout, which is paused while the server waits for an answer of a person or model.
+        Each progress notification restarts the call's timeout,
+        which is paused while the server waits for an answer of a person or model.
         """
         return await self._request(
-            lambda client, progress_callback: client.call_tool(tool, arguments, progress_callback=progress_callback), on_progress, tool
+            lambda client, progress_callback: client.call_tool(
+                tool, arguments, progress_callback=progress_callback
+            ),
+            on_progress,
+            tool,
         )
 
     async def prompts(self) -> tuple[Prompt, ...]:
-        """Lists the prompts; empty if the server does not support them.  Raises ``ToolFailure``, like all these methods."""
+        """Lists the prompts; empty if the server does not support them.
+        Raises ``ToolFailure``, like all these methods.
+        """
         return await self._request(lambda client, _: list_all(client.list_prompts, "prompts"))
 
     async def resources(self) -> tuple[Resource, ...]:
         return await self._request(lambda client, _: list_all(client.list_resources, "resources"))
 
     async def resource_templates(self) -> tuple[ResourceTemplate, ...]:
-        return await self._request(lambda client, _: list_all(client.list_resource_templates, "resource_templates"))
+        return await self._request(
+            lambda client, _: list_all(client.list_resource_templates, "resource_templates")
+        )
 
     async def read_resource(self, uri: str) -> ReadResourceResult:
         return await self._request(lambda client, _: client.read_resource(uri))
@@ -132,10 +152,18 @@ class Connection:
         return await self._request(lambda client, _: client.get_prompt(name, dict(arguments or {})))
 
     async def complete(
-        self, ref: PromptReference | ResourceTemplateReference, argument: str, begun: str, others: Mapping[str, str] | None = None
+        self,
+        ref: PromptReference | ResourceTemplateReference,
+        argument: str,
+        begun: str,
+        others: Mapping[str, str] | None = None,
     ) -> CompleteResult:
-        """Returns completions of ``begun``, a value of ``argument``; ``others`` are the values of the other arguments."""
-        return await self._request(lambda client, _: client.complete(ref, {"name": argument, "value": begun}, dict(others or {})))
+        """Returns completions of ``begun``, a value of ``argument``;
+        ``others`` are the values of the other arguments.
+        """
+        return await self._request(
+            lambda client, _: client.complete(ref, {"name": argument, "value": begun}, dict(others or {}))
+        )
 
     async def _request(
         self,
@@ -146,7 +174,9 @@ class Connection:
         client = await self.client()
         seconds = self.server.call_seconds
         try:
-            return await self._requests.run(lambda progress_callback: send(client, progress_callback), seconds, on_progress)
+            return await self._requests.run(
+                lambda progress_callback: send(client, progress_callback), seconds, on_progress
+            )
         except TimeoutError:
             detail = (
                 f" (it no longer has {tool})"
@@ -154,7 +184,9 @@ class Connection:
                 else self._notice_suffix()
             )
             reason = f"{self.server.name} did not answer in {seconds:g} seconds{detail}"
-            raise ToolFailure(ErrorCode.TIMEOUT, f"{reason}. Give the server a longer timeout if it needs more.") from None
+            raise ToolFailure(
+                ErrorCode.TIMEOUT, f"{reason}. Give the server a longer timeout if it needs more."
+            ) from None
         except Exception as error:
             raise await self._failure_of(error) from error
 
@@ -163,7 +195,8 @@ class Connection:
     async def client(self) -> Client:
         """Returns the SDK's client, connecting if needed.
 
-        Raises ``ToolFailure`` (``mcp_tool_error``) with the reason if that fails, or failed repeatedly a moment ago.
+        Raises ``ToolFailure`` (``mcp_tool_error``) with the reason if that fails,
+        or failed repeatedly a moment ago.
         """
         if self._task is not None and self._closing.is_set():
             await asyncio.wait([self._task])
@@ -206,7 +239,9 @@ class Connection:
                 ready.set_result(client)
                 await self._follow(client)
         except TimeoutError:
-            self.problem = f"it did not answer in {self.server.connect_seconds:g} seconds{self._notice_suffix()}"
+            self.problem = (
+                f"it did not answer in {self.server.connect_seconds:g} seconds{self._notice_suffix()}"
+            )
         except Exception as error:  # noqa: BLE001 - servers, networks and the SDK fail in many ways, which must not affect other servers
             self.problem = self.problem or self._error_text(error)
         finally:
@@ -229,17 +264,23 @@ class Connection:
             yield client
 
     async def _open_client(self, stack: AsyncExitStack) -> Client:
-        """Opens the client; a program that exits on the new protocol's first message is started again with the older handshake."""
+        """Opens the client; a program that exits on the new protocol's first message is started again with
+        the older handshake.
+        """
         sdk = await asyncio.to_thread(_sdk)
         callbacks = {**self._callbacks, "message_handler": self._changes.handle_message}
         try:
-            client: Client = await stack.enter_async_context(sdk.open_client(self.server, self._folder, self, callbacks))
+            client: Client = await stack.enter_async_context(
+                sdk.open_client(self.server, self._folder, self, callbacks)
+            )
         except Exception:
             if not self._closing.is_set() or not isinstance(self.server.transport, Program):
                 raise
             self._closing.clear()
             self.problem = ""
-            client = await stack.enter_async_context(sdk.open_client(self.server, self._folder, self, {**callbacks, "mode": "legacy"}))
+            client = await stack.enter_async_context(
+                sdk.open_client(self.server, self._folder, self, {**callbacks, "mode": "legacy"})
+            )
         return client
 
     async def _list_tools(self, client: Client) -> None:
@@ -252,7 +293,10 @@ class Connection:
 
     async def _follow(self, client: Client) -> None:
         """Updates the lists when the server reports changes, until the connection is closed."""
-        tasks = [asyncio.create_task(self._changes.listen(client)), asyncio.create_task(self._list_again(client))]
+        tasks = [
+            asyncio.create_task(self._changes.listen(client)),
+            asyncio.create_task(self._list_again(client)),
+        ]
         try:
             await self._closing.wait()
         finally:
@@ -278,8 +322,8 @@ class Connection:
         left = self._backoff.seconds_left(asyncio.get_running_loop().time())
         if left > 0:
             raise self._failure(
-                f"{self.problem}; it ended soon after its start more than once. It can be started again in {left:.0f} s, or now "
-                f"with %tools mcp restart {self.server.name}"
+                f"{self.problem}; it ended soon after its start more than once. It can be started again in"
+                f" {left:.0f} s, or now with %tools mcp restart {self.server.name}"
             )
 
     # --- events of the transport
@@ -305,7 +349,11 @@ class Connection:
             closing = asyncio.create_task(self._closing.wait())
             await asyncio.wait([closing], timeout=_REASON_SECONDS)
             closing.cancel()
-        code = ErrorCode.MCP_RESOURCE_NOT_FOUND if getattr(error, "code", None) == _NO_RESOURCE else ErrorCode.MCP_TOOL_ERROR
+        code = (
+            ErrorCode.MCP_RESOURCE_NOT_FOUND
+            if getattr(error, "code", None) == _NO_RESOURCE
+            else ErrorCode.MCP_TOOL_ERROR
+        )
         return self._failure(self.problem or self._error_text(error), code)
 
     def _failure(self, reason: str, code: ErrorCode = ErrorCode.MCP_TOOL_ERROR) -> ToolFailure:
@@ -313,7 +361,9 @@ class Connection:
 
 
 def _sdk() -> Any:
-    """Imports the SDK, and what it would import with the first answer; takes over half a second, so call it in a thread."""
+    """Imports the SDK, and what it would import with the first answer;
+    takes over half a second, so call it in a thread.
+    """
     with _LOADING:  # of two threads that import a missing package, one would get a misleading error
         import_jsonschema()
         from nbtools.mcp.client import transport  # noqa: PLC0415 - slow, see above

@@ -1,4 +1,6 @@
-"""Converts a server's answer to a tool result: parts for the model, a display for people, data for programs."""
+"""Converts a server's answer to a tool result:
+parts for the model, a display for people, data for programs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from nbtools.core.errors import ErrorCode, ToolError
-from nbtools.core.result import FileText, LlmContent, Markdown, Media, Part, Several, ToolResult, ToolResultDisplay
+from nbtools.core.result import (
+    FileText,
+    LlmContent,
+    Markdown,
+    Media,
+    Part,
+    Several,
+    ToolResult,
+    ToolResultDisplay,
+)
 
 if TYPE_CHECKING:
     from mcp.types import BlobResourceContents, CallToolResult, ContentBlock, TextResourceContents
@@ -22,13 +33,21 @@ if TYPE_CHECKING:
 _MOST_ROWS = 100
 _MOST_TO_PARSE = 1_000_000
 """Maximum length, in characters, of a text that is parsed as a table or JSON for the card."""
-_SUFFIX_OF = {"application/json": ".json", "text/html": ".html", "text/x-python": ".py", "application/xml": ".xml", "text/css": ".css"}
+_SUFFIX_OF = {
+    "application/json": ".json",
+    "text/html": ".html",
+    "text/x-python": ".py",
+    "application/xml": ".xml",
+    "text/css": ".css",
+}
 _SEPARATOR_OF = {"text/csv": ",", "text/tab-separated-values": "\t", ".csv": ",", ".tsv": "\t"}
 _TEXT_SUFFIXES = ("", ".txt", ".log")
 
 
 def display_of(blocks: Sequence[ContentBlock], structured: object = None) -> ToolResultDisplay:
-    """Returns the display of content blocks, one below the other; of structured content only if there are no blocks."""
+    """Returns the display of content blocks, one below the other;
+    of structured content only if there are no blocks.
+    """
     displays = [display for block in blocks for display in _block_displays(block)]
     if structured is not None and not displays:
         displays.append(_code("structured.json", as_json_text(structured)))
@@ -50,7 +69,10 @@ def as_json_text(value: object) -> str:
 def count_by_kind(blocks: Iterable[ContentBlock]) -> str:
     """Counts blocks by kind: ``2 pictures, 1 sound``."""
     kinds = Counter(_NAMES.get(block.type, "part") for block in blocks)
-    return ", ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in kinds.items()) or "no output"
+    return (
+        ", ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in kinds.items())
+        or "no output"
+    )
 
 
 def size_of(blob: str) -> int:
@@ -76,7 +98,9 @@ def _block_displays(block: Any) -> Iterator[ToolResultDisplay]:
 
 
 def resource_displays(resource: TextResourceContents | BlobResourceContents) -> Iterator[ToolResultDisplay]:
-    """Yields the resource's URI and its content by type or file name: Markdown, table, code, text; or a medium; else one line."""
+    """Yields the resource's URI and its content by type or file name: Markdown, table, code, text;
+    or a medium; else one line.
+    """
     name = PurePosixPath(unquote(urlsplit(str(resource.uri)).path)).name
     mime = (resource.mime_type or "").partition(";")[0].strip().lower()
     if not hasattr(resource, "text"):
@@ -115,7 +139,9 @@ def _code(name: str, text: str) -> FileText:
 
 def _media(uri: str, mime: str, data: str) -> ToolResultDisplay:
     try:
-        return Media(uri, mime, base64.b64decode(data, validate=True), uri and f"{uri} · {mime or 'of unknown type'}")
+        return Media(
+            uri, mime, base64.b64decode(data, validate=True), uri and f"{uri} · {mime or 'of unknown type'}"
+        )
     except (binascii.Error, ValueError):
         return f"{uri} {mime}: the data cannot be decoded (invalid base64).".lstrip()
 
@@ -144,7 +170,11 @@ def _table(text: str, separator: str) -> str:
 
 def _row(cells: Sequence[str], width: int) -> str:
     padded = [*cells, *[""] * width][:width]
-    return "| " + " | ".join(" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in padded) + " |"
+    return (
+        "| "
+        + " | ".join(" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in padded)
+        + " |"
+    )
 
 
 _MEDIA_TYPES = ("image/", "audio/", "application/pdf")
@@ -152,7 +182,9 @@ _MEDIA_TYPES = ("image/", "audio/", "application/pdf")
 
 
 def result_of(server: str, tool: str, answer: CallToolResult) -> ToolResult:
-    """Returns the tool result.  ``data`` is the structured content; the model gets it as text if there is no other text."""
+    """Returns the tool result.  ``data`` is the structured content;
+    the model gets it as text if there is no other text.
+    """
     parts = parts_of(answer.content)
     text = text_of(parts)
     structured = answer.structured_content
@@ -161,8 +193,16 @@ def result_of(server: str, tool: str, answer: CallToolResult) -> ToolResult:
         parts = (*parts, {"text": text})
     error = None
     if answer.is_error:
-        error = ToolError(ErrorCode.MCP_TOOL_ERROR, text.strip() or f"{tool} of {server} failed without giving a reason.")
-    return ToolResult(content_of(parts) or "(no output)", display_of(answer.content, structured), error, _summary(text, answer), structured)
+        error = ToolError(
+            ErrorCode.MCP_TOOL_ERROR, text.strip() or f"{tool} of {server} failed without giving a reason."
+        )
+    return ToolResult(
+        content_of(parts) or "(no output)",
+        display_of(answer.content, structured),
+        error,
+        _summary(text, answer),
+        structured,
+    )
 
 
 def parts_of(blocks: Iterable[ContentBlock]) -> tuple[Part, ...]:
@@ -191,16 +231,26 @@ def _part(block: Any) -> Part:
         case "resource":
             return resource_part(block.resource)
         case _:
-            return {"text": json.dumps(block.model_dump(mode="json", by_alias=True, exclude_none=True), ensure_ascii=False)}
+            return {
+                "text": json.dumps(
+                    block.model_dump(mode="json", by_alias=True, exclude_none=True), ensure_ascii=False
+                )
+            }
 
 
 def resource_part(resource: TextResourceContents | BlobResourceContents) -> Part:
-    """Returns text below its URI; images, audio and PDF as media; for other data a line with its size and type."""
+    """Returns text below its URI; images, audio and PDF as media;
+    for other data a line with its size and type.
+    """
     if hasattr(resource, "text"):
         return {"text": f"{resource.uri}\n{resource.text}"}
     if (resource.mime_type or "").startswith(_MEDIA_TYPES):
         return {"inline_data": {"mime_type": resource.mime_type, "data": resource.blob}}
-    return {"text": f"[{resource.uri}: {size_of(resource.blob):,} bytes of {resource.mime_type or 'unknown type'}]"}
+    return {
+        "text": (
+            f"[{resource.uri}: {size_of(resource.blob):,} bytes of {resource.mime_type or 'unknown type'}]"
+        )
+    }
 
 
 def _summary(text: str, answer: CallToolResult) -> str:

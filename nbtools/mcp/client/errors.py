@@ -41,7 +41,9 @@ def error_text(error: BaseException) -> str:
         return f"{explanation}: {text}" if text else explanation
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"its answer does not conform to MCP: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
+        return (
+            f"its answer does not conform to MCP: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
+        )
     return text[:_MOST] or type(error).__name__
 
 

@@ -93,10 +93,17 @@ class Field:
         return answer
 
     def _several(self, answer: str) -> list[str]:
-        chosen = list(dict.fromkeys(self._choice(one) for one in _parts(answer, [*self.choices, *self.choices.values()])))
+        chosen = list(
+            dict.fromkeys(
+                self._choice(one) for one in _parts(answer, [*self.choices, *self.choices.values()])
+            )
+        )
         least, most = self.schema.get("minItems", 0), self.schema.get("maxItems", len(chosen))
         if not least <= len(chosen) <= most:
-            raise ValueError(f"{len(chosen)} selected, which is {'too few' if len(chosen) < least else 'too many'} {self.hint}".strip())
+            raise ValueError(
+                f"{len(chosen)} selected, which is {'too few' if len(chosen) < least else 'too many'}"
+                f" {self.hint}".strip()
+            )
         return chosen
 
     def _number(self, answer: str, parse: Callable[[str], float]) -> float:
@@ -112,7 +119,9 @@ class Field:
         schema = self.schema
         least = schema.get("minLength", 0)
         if not least <= len(answer) <= schema.get("maxLength", len(answer)):
-            raise ValueError(f"{len(answer)} characters are {'too few' if len(answer) < least else 'too many'} {self.hint}")
+            raise ValueError(
+                f"{len(answer)} characters are {'too few' if len(answer) < least else 'too many'} {self.hint}"
+            )
         example, is_valid = _FORMATS.get(str(schema.get("format")), ("", None))
         if is_valid is not None and not is_valid(answer):
             raise ValueError(f"{answer!r} does not have the form of {example}")
@@ -137,14 +146,23 @@ def _parts(answer: str, labels: list[str]) -> Iterator[str]:
     labels = sorted(labels, key=len, reverse=True)
     rest = answer.strip()
     while rest:
-        label = next((one for one in labels if one and (rest == one or rest.startswith(f"{one},"))), rest.partition(",")[0])
+        label = next(
+            (one for one in labels if one and (rest == one or rest.startswith(f"{one},"))),
+            rest.partition(",")[0],
+        )
         yield label.strip()
         rest = rest[len(label) :].removeprefix(",").strip()
 
 
 def _limits(schema: Mapping[str, Any]) -> Iterator[str]:
     several, kind = schema.get("type") == "array", schema.get("type")
-    names = ("minItems", "maxItems") if several else ("minLength", "maxLength") if kind == "string" else ("minimum", "maximum")
+    names = (
+        ("minItems", "maxItems")
+        if several
+        else ("minLength", "maxLength")
+        if kind == "string"
+        else ("minimum", "maximum")
+    )
     least, most = (schema.get(name) for name in names)
     unit = "" if kind in ("integer", "number") else " of them" if several else " characters"
     if least is not None:
@@ -166,7 +184,9 @@ def _is_datetime(answer: str) -> bool:
 
 
 def _is_uri(answer: str) -> bool:
-    return _can_parse(urlsplit, answer) and bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+", answer))
+    return _can_parse(urlsplit, answer) and bool(
+        re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+", answer)
+    )
 
 
 def _can_parse(parse: Callable[[str], object], answer: str) -> bool:
@@ -178,7 +198,10 @@ def _can_parse(parse: Callable[[str], object], answer: str) -> bool:
 
 
 _FORMATS: Mapping[str, tuple[str, Callable[[str], bool]]] = {
-    "email": ("ann@example.org", lambda answer: bool(re.fullmatch(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+", answer))),
+    "email": (
+        "ann@example.org",
+        lambda answer: bool(re.fullmatch(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+", answer)),
+    ),
     "uri": ("https://example.org", _is_uri),
     "date": ("2026-11-22", _is_date),
     "date-time": ("2026-11-22T10:30:00Z", _is_datetime),

@@ -16,16 +16,28 @@ _EXTRA_SECONDS = 30.0
 """Seconds by which the read timeout exceeds the call's, so that the call's clearer message is shown."""
 
 
-def http_client(server: ServerSettings, address: Address, listener: TransportListener, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+def http_client(
+    server: ServerSettings, address: Address, listener: TransportListener, auth: httpx2.Auth | None
+) -> httpx2.AsyncClient:
     """Returns the client for the SDK's transports, which limit each event of a stream themselves."""
-    limits = httpx2.Timeout(server.connect_seconds, read=max(_READ_SECONDS, server.call_seconds + _EXTRA_SECONDS))
-    hooks: list[Any] = [_StatusReporter(server.name, listener).report, _refuse_compressed, _limit_unless_stream]
-    return httpx2.AsyncClient(headers=_uncompressed(address.headers), timeout=limits, auth=auth, event_hooks={"response": hooks})
+    limits = httpx2.Timeout(
+        server.connect_seconds, read=max(_READ_SECONDS, server.call_seconds + _EXTRA_SECONDS)
+    )
+    hooks: list[Any] = [
+        _StatusReporter(server.name, listener).report,
+        _refuse_compressed,
+        _limit_unless_stream,
+    ]
+    return httpx2.AsyncClient(
+        headers=_uncompressed(address.headers), timeout=limits, auth=auth, event_hooks={"response": hooks}
+    )
 
 
 def login_client(seconds: float) -> httpx2.AsyncClient:
     """Returns the client for a login.  Each response is limited to ``seconds`` and ``MOST_MESSAGE_BYTES``."""
-    return httpx2.AsyncClient(headers=_uncompressed({}), timeout=seconds, event_hooks={"response": [_refuse_compressed, _limit]})
+    return httpx2.AsyncClient(
+        headers=_uncompressed({}), timeout=seconds, event_hooks={"response": [_refuse_compressed, _limit]}
+    )
 
 
 def _uncompressed(headers: Mapping[str, str]) -> httpx2.Headers:
@@ -38,7 +50,9 @@ async def _refuse_compressed(response: httpx2.Response) -> None:
     # a few compressed bytes can expand to any number, all at once
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity"):
-        raise httpx2.StreamError(f"it compressed its answer ({coding[:40]!r}) although that was not requested")
+        raise httpx2.StreamError(
+            f"it compressed its answer ({coding[:40]!r}) although that was not requested"
+        )
 
 
 async def _limit(response: httpx2.Response) -> None:
@@ -56,7 +70,9 @@ class _StatusReporter:
         self._listener = listener
 
     async def report(self, response: httpx2.Response) -> None:
-        """Reports the status of requests; errors for an optional stream (GET) or session end (DELETE) are ignored."""
+        """Reports the status of requests;
+        errors for an optional stream (GET) or session end (DELETE) are ignored.
+        """
         method = response.request.method
         if response.status_code >= 400 and (method == "POST" or _is_stream(response.request)):
             self._listener.on_notice(status_text(self._server, response.status_code, response.reason_phrase))
@@ -75,7 +91,9 @@ class _Limited(httpx2.AsyncByteStream):
         async for chunk in self._body:
             size += len(chunk)
             if size > MOST_MESSAGE_BYTES:
-                raise httpx2.StreamError(f"it sent a message of more than {MOST_MESSAGE_BYTES // 1_000_000} MB")
+                raise httpx2.StreamError(
+                    f"it sent a message of more than {MOST_MESSAGE_BYTES // 1_000_000} MB"
+                )
             yield chunk
 
     async def aclose(self) -> None:

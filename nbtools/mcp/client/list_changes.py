@@ -13,7 +13,11 @@ _QUIET_SECONDS = 0.05
 """Seconds without a further change after which the lists are read again."""
 _MOST_WAITS = 20
 _LONGEST_PAUSE = 60.0
-_CHANGED = ("notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed")
+_CHANGED = (
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+)
 _FIRST_MODERN = "2026"
 
 
@@ -24,7 +28,9 @@ class ListChanges:
         self._changed = asyncio.Event()
 
     async def handle_message(self, message: Any) -> None:
-        """Handles notifications up to protocol version 2025-11-25; the ``message_handler`` of ``mcp.Client``."""
+        """Handles notifications up to protocol version 2025-11-25;
+        the ``message_handler`` of ``mcp.Client``.
+        """
         if getattr(message, "method", "") in _CHANGED:
             self._changed.set()
 
@@ -43,7 +49,9 @@ class ListChanges:
 
         Runs until it is cancelled or the server answers that it does not support subscriptions.
         """
-        from mcp.client.subscriptions import SubscriptionLost  # noqa: PLC0415 - imported already with the connection
+        from mcp.client.subscriptions import (  # noqa: PLC0415 - imported already with the connection
+            SubscriptionLost,
+        )
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - as above
 
         subscriptions = _subscriptions(client)
@@ -66,7 +74,11 @@ class ListChanges:
 def _subscriptions(client: Client) -> dict[str, Any]:
     """Returns the arguments of ``listen`` for the lists whose changes the server reports to subscribers."""
     capabilities = client.server_capabilities
-    lists = {"tools": capabilities.tools, "prompts": capabilities.prompts, "resources": capabilities.resources}
+    lists = {
+        "tools": capabilities.tools,
+        "prompts": capabilities.prompts,
+        "resources": capabilities.resources,
+    }
     return {
         f"{name}_list_changed": True
         for name, capability in lists.items()
@@ -82,7 +94,9 @@ _METHOD_NOT_FOUND = -32601
 
 
 async def list_all(read_page: Page, field: str) -> tuple[Any, ...]:
-    """Returns all items of ``field`` from all pages, at most 20,000; empty if the server does not support the list."""
+    """Returns all items of ``field`` from all pages, at most 20,000;
+    empty if the server does not support the list.
+    """
     found: list[Any] = []
     cursor: str | None = None
     for _ in range(_MOST_PAGES):

@@ -48,14 +48,21 @@ class FilledPrompt:
     def content(self) -> LlmContent:
         """All turns as one message; with role headings if both roles occur."""
         headed = (
-            [{"text": f"{turn.role}:"}, *_parts(turn.content)] if self._has_both_roles else _parts(turn.content) for turn in self.turns
+            (
+                [{"text": f"{turn.role}:"}, *_parts(turn.content)]
+                if self._has_both_roles
+                else _parts(turn.content)
+            )
+            for turn in self.turns
         )
         return content_of([part for parts in headed for part in parts])
 
     @property
     def text(self) -> str:
         """All turns as text; media are replaced by their types."""
-        return "\n\n".join((f"{turn.role}: " if self._has_both_roles else "") + _text_of(turn.content) for turn in self.turns)
+        return "\n\n".join(
+            (f"{turn.role}: " if self._has_both_roles else "") + _text_of(turn.content) for turn in self.turns
+        )
 
     @property
     def _has_both_roles(self) -> bool:
@@ -70,7 +77,8 @@ async def prompts_of(connection: Connection) -> tuple[ServerPrompt, ...]:
 async def prompts_of_all(connections: Iterable[Connection]) -> tuple[ServerPrompt, ...]:
     """Lists the prompts of all connected servers concurrently; a server that fails is skipped."""
     results = await asyncio.gather(
-        *(prompts_of(connection) for connection in connections if connection.state == "connected"), return_exceptions=True
+        *(prompts_of(connection) for connection in connections if connection.state == "connected"),
+        return_exceptions=True,
     )
     return tuple(prompt for prompts in results if isinstance(prompts, tuple) for prompt in prompts)
 
@@ -82,27 +90,37 @@ def find_prompt(name: str, server: str, available: Iterable[ServerPrompt]) -> Se
     return prompts[name]
 
 
-async def fill_checked_prompt(connection: Connection, name: str, arguments: Mapping[str, str]) -> FilledPrompt:
+async def fill_checked_prompt(
+    connection: Connection, name: str, arguments: Mapping[str, str]
+) -> FilledPrompt:
     """Fills in a prompt after checking its name, and that its arguments are known and complete."""
     prompt = find_prompt(name, connection.server.name, await prompts_of(connection))
     known = [argument.name for argument in prompt.arguments]
     for argument_name in arguments:
         if argument_name not in known:
-            raise _invalid(f"The prompt {name} has no argument {argument_name!r}.{did_you_mean(argument_name, known)}")
-    missing = [argument.name for argument in prompt.arguments if argument.required and argument.name not in arguments]
+            raise _invalid(
+                f"The prompt {name} has no argument {argument_name!r}.{did_you_mean(argument_name, known)}"
+            )
+    missing = [
+        argument.name for argument in prompt.arguments if argument.required and argument.name not in arguments
+    ]
     if missing:
         raise _invalid(f"The prompt {name} needs {' and '.join(missing)}.")
     return await fill_prompt(connection, prompt, arguments)
 
 
-async def fill_prompt(connection: Connection, prompt: ServerPrompt, arguments: Mapping[str, str]) -> FilledPrompt:
+async def fill_prompt(
+    connection: Connection, prompt: ServerPrompt, arguments: Mapping[str, str]
+) -> FilledPrompt:
     answer = await connection.get_prompt(prompt.name, arguments)
     turns = tuple(Turn(one.role, content_of(parts_of([one.content]))) for one in answer.messages)
     return FilledPrompt(prompt, turns, answer.description or prompt.description)
 
 
 def _prompt(server: str, prompt: types.Prompt) -> ServerPrompt:
-    arguments = tuple(PromptArgument(one.name, one.description or "", bool(one.required)) for one in prompt.arguments or ())
+    arguments = tuple(
+        PromptArgument(one.name, one.description or "", bool(one.required)) for one in prompt.arguments or ()
+    )
     return ServerPrompt(server, prompt.name, prompt.title or prompt.name, prompt.description or "", arguments)
 
 
@@ -111,7 +129,9 @@ def _parts(content: LlmContent) -> Sequence[Part]:
 
 
 def _text_of(content: LlmContent) -> str:
-    return "\n".join(str(part["text"]) if "text" in part else f"[{_type_of(part)}]" for part in _parts(content))
+    return "\n".join(
+        str(part["text"]) if "text" in part else f"[{_type_of(part)}]" for part in _parts(content)
+    )
 
 
 def _type_of(part: Part) -> str:

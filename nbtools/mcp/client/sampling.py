@@ -58,7 +58,9 @@ class SamplingParams(DocumentedModel):
 
 @dataclass(frozen=True)
 class Sampling:
-    """Handles sampling requests.  ``model`` is called for each one, because the person may change the model."""
+    """Handles sampling requests.  ``model`` is called for each one,
+    because the person may change the model.
+    """
 
     model: Callable[[], LanguageModel | None] = lambda: None
     run: Run | None = None
@@ -67,7 +69,9 @@ class Sampling:
         """Writes the requested text.  Raises ``SamplingDeclined``."""
         model = self.model()
         if model is None or self.run is None:
-            raise SamplingDeclined(f"{server} requests a text from a model, but no model is set. {HOW_TO_SET}")
+            raise SamplingDeclined(
+                f"{server} requests a text from a model, but no model is set. {HOW_TO_SET}"
+            )
         if params.tools:
             raise SamplingDeclined("Sampling with tools is not supported. Send the request without tools.")
         result = await self.run(SamplingTool(server, model), arguments_of(params))
@@ -80,8 +84,8 @@ class Sampling:
 class SamplingTool(BaseDeclarativeTool[SamplingParams]):
     """Sampling for one server with one model.
 
-    "Always allow" for it allows nothing else of the server, and a grant for the server does not allow it.  It does not wait for running
-    calls, because a call of the server may be waiting for it.
+    "Always allow" for it allows nothing else of the server, and a grant for the server does not allow it.  It
+    does not wait for running calls, because a call of the server may be waiting for it.
     """
 
     kind = Kind.OTHER
@@ -112,12 +116,17 @@ class SamplingInvocation(BaseToolInvocation[SamplingParams]):
         return f"{self.tool.model.name}: {' '.join(_text(last).split())}"[:100]
 
     async def should_confirm_execute(self) -> ToolInfoConfirmationDetails:
-        return ToolInfoConfirmationDetails(f"Let {self.tool.server} use {self.tool.model.name}?", "\n\n".join(self._request_lines()))
+        return ToolInfoConfirmationDetails(
+            f"Let {self.tool.server} use {self.tool.model.name}?", "\n\n".join(self._request_lines())
+        )
 
     def _request_lines(self) -> Iterator[str]:
         params = self.params
         tokens = f" of up to {params.longest:,} tokens" if params.longest else ""
-        yield f"{self.tool.server} requests a text{tokens} from {self.tool.model.name}. The server receives the text; you pay for it."
+        yield (
+            f"{self.tool.server} requests a text{tokens} from {self.tool.model.name}. The server receives the"
+            " text; you pay for it."
+        )
         if params.wishes:
             yield params.wishes
         if params.instructions:
@@ -127,7 +136,12 @@ class SamplingInvocation(BaseToolInvocation[SamplingParams]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         written = await self.tool.model.write(self.params.request)
         cut = ", cut at the limit" if written.is_truncated else ""
-        return ToolResult(written.text, written.text, summary=f"{len(written.text):,} characters of {written.model}{cut}", data=written)
+        return ToolResult(
+            written.text,
+            written.text,
+            summary=f"{len(written.text):,} characters of {written.model}{cut}",
+            data=written,
+        )
 
 
 def arguments_of(params: CreateMessageRequestParams) -> dict[str, Any]:
@@ -158,7 +172,11 @@ def _preferences(params: CreateMessageRequestParams) -> Iterator[str]:
     if weighted:
         yield f"Preferred properties (0 to 1): {', '.join(weighted)}."
     if params.include_context not in (None, "none"):
-        yield f"It requests the context of {'all servers' if params.include_context == 'allServers' else 'this server'}, which is not sent."
+        yield (
+            "It requests the context of"
+            f" {'all servers' if params.include_context == 'allServers' else 'this server'}, which is not"
+            " sent."
+        )
 
 
 def _text(content: LlmContent) -> str:

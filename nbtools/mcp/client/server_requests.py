@@ -17,7 +17,14 @@ from nbtools.mcp.client.form_fields import Field, Value, fields_of
 from nbtools.mcp.client.sampling import Sampling, SamplingDeclined
 
 if TYPE_CHECKING:
-    from mcp.types import CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ErrorData, ListRootsResult
+    from mcp.types import (
+        CreateMessageRequestParams,
+        CreateMessageResult,
+        ElicitRequestParams,
+        ElicitResult,
+        ErrorData,
+        ListRootsResult,
+    )
 
 _MOST_QUESTIONS = 4
 """Maximum number of questions in one call of ``ask``."""
@@ -28,26 +35,44 @@ _LONGEST_MESSAGE = 600
 """Maximum length of the server's message, in characters, so that what follows it is never cut off."""
 _LONGEST_URL = 1_000
 _SECRET = re.compile(
-    r"pass[\W_]?(?:word|phrase|code)|secret|api[\W_]?key|token|credential|private key|\bpin\b|one.time code|credit card", re.IGNORECASE
+    r"pass[\W_]?(?:word|phrase|code)|secret|api[\W_]?key|token|credential|private key|\bpin\b|one.time"
+    r" code|credit card",
+    re.IGNORECASE,
 )
 _WARNING = "⚠ Your answer is sent to {}. Servers must not ask for passwords or keys in this way."
 
 
-def ask_arguments(server: str, message: str, schema: Mapping[str, Any], before: Sequence[str] = ()) -> list[dict[str, Any]]:
+def ask_arguments(
+    server: str, message: str, schema: Mapping[str, Any], before: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """Returns the arguments of calls of ``ask`` for a form; a form without fields becomes a yes/no question.
 
     ``before`` are previous answers to correct, offered as defaults.
     """
     if not schema.get("properties"):
-        return [{"questions": [{"text": f"{server} asks: {message}"[:_LONGEST], "header": "Agree?", "kind": "yesno"}]}]
+        return [
+            {
+                "questions": [
+                    {"text": f"{server} asks: {message}"[:_LONGEST], "header": "Agree?", "kind": "yesno"}
+                ]
+            }
+        ]
     answers = (*before, *[""] * len(schema.get("properties") or ()))
     fields = enumerate(zip(fields_of(schema), answers, strict=False))
-    questions = [_question(server, message, field, answer, first=at % _MOST_QUESTIONS == 0) for at, (field, answer) in fields]
-    return [{"questions": questions[first : first + _MOST_QUESTIONS]} for first in range(0, len(questions), _MOST_QUESTIONS)]
+    questions = [
+        _question(server, message, field, answer, first=at % _MOST_QUESTIONS == 0)
+        for at, (field, answer) in fields
+    ]
+    return [
+        {"questions": questions[first : first + _MOST_QUESTIONS]}
+        for first in range(0, len(questions), _MOST_QUESTIONS)
+    ]
 
 
 def form_values(schema: Mapping[str, Any], answers: Sequence[str]) -> tuple[dict[str, Value], str]:
-    """Returns the values by field name and a problem in one line (empty if none).  An empty answer means the field's default."""
+    """Returns the values by field name and a problem in one line (empty if none).
+    An empty answer means the field's default.
+    """
     content: dict[str, Value] = {}
     for field, answer in zip(fields_of(schema), answers, strict=False):
         if not answer and "default" in field.schema:
@@ -63,27 +88,44 @@ def form_values(schema: Mapping[str, Any], answers: Sequence[str]) -> tuple[dict
 
 
 def host_of(url: str) -> str:
-    """Returns the host (in ASCII, ``xn--…``) of a URL that a person may be asked to open; empty for any other URL."""
+    """Returns the host (in ASCII, ``xn--…``) of a URL that a person may be asked to open;
+    empty for any other URL.
+    """
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna").decode()
     except ValueError:
         return ""
     is_allowed = (
-        parts.scheme in ("http", "https") and parts.username is None and url.isascii() and url.isprintable() and len(url) <= _LONGEST_URL
+        parts.scheme in ("http", "https")
+        and parts.username is None
+        and url.isascii()
+        and url.isprintable()
+        and len(url) <= _LONGEST_URL
     )
     return host if is_allowed else ""
 
 
 def page_question(server: str, message: str, url: str, host: str) -> dict[str, Any]:
-    """Returns the question about a page that the person should open.  nbtools does not open it and learns nothing of what happens there."""
-    text = f"{server} asks you to open a page on {host}: {message[:_LONGEST_MESSAGE]}\n{url}\nOpen it if you trust {host}, then answer yes."
+    """Returns the question about a page that the person should open.
+    nbtools does not open it and learns nothing of what happens there.
+    """
+    text = (
+        f"{server} asks you to open a page on {host}: {message[:_LONGEST_MESSAGE]}\n{url}\nOpen it if you"
+        f" trust {host}, then answer yes."
+    )
     return {"questions": [{"text": text, "header": "Open a page?", "kind": "yesno"}]}
 
 
 def _question(server: str, message: str, field: Field, before: str, *, first: bool) -> dict[str, Any]:
-    """Returns the question for a field; the ``first`` of a form states who asks and why.  The title is its header."""
-    warning = _WARNING.format(server) if _SECRET.search(f"{field.name} {field.title} {field.description} {message}") else ""
+    """Returns the question for a field; the ``first`` of a form states who asks and why.
+    The title is its header.
+    """
+    warning = (
+        _WARNING.format(server)
+        if _SECRET.search(f"{field.name} {field.title} {field.description} {message}")
+        else ""
+    )
     heading = f"{server} asks: {message[:_LONGEST_MESSAGE]}" if first else ""
     lines = [heading, warning, field.description or ("" if first else field.title), field.hint]
     question: dict[str, Any] = {
@@ -95,7 +137,10 @@ def _question(server: str, message: str, field: Field, before: str, *, first: bo
     if field.is_yes_or_no:
         question["kind"] = "yesno"
     elif 1 < len(field.choices) <= _MOST_CHOICES:
-        labels = [{"label": label, "description": "" if label == value else value} for label, value in field.choices.items()]
+        labels = [
+            {"label": label, "description": "" if label == value else value}
+            for label, value in field.choices.items()
+        ]
         question |= {"kind": "choice", "choices": labels, "several": field.takes_several}
     elif field.choices:
         lines.append(f"One of: {', '.join(field.choices)}")
@@ -111,14 +156,18 @@ _REFUSED = -1
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The outcome of a form.  ``action`` is ``accept``, ``decline`` (refused, or nobody to ask) or ``cancel`` (no answer)."""
+    """The outcome of a form.  ``action`` is ``accept``, ``decline`` (refused,
+    or nobody to ask) or ``cancel`` (no answer).
+    """
 
     action: Any
     answers: tuple[str, ...] = ()
 
 
 class ClientCallbacks:
-    """Callbacks for the requests of one server.  Its questions are calls of ``ask``, with their own cards and records."""
+    """Callbacks for the requests of one server.
+    Its questions are calls of ``ask``, with their own cards and records.
+    """
 
     def __init__(self, server: str, root: Path, ask: Ask, sampling: Sampling | None = None) -> None:
         self._server = server
@@ -128,10 +177,16 @@ class ClientCallbacks:
 
     def as_arguments(self) -> dict[str, Any]:
         """Returns the callbacks as keyword arguments of ``mcp.Client``."""
-        return {"elicitation_callback": self.elicit, "sampling_callback": self.sample, "list_roots_callback": self.roots}
+        return {
+            "elicitation_callback": self.elicit,
+            "sampling_callback": self.sample,
+            "list_roots_callback": self.roots,
+        }
 
     async def elicit(self, _: Any, params: ElicitRequestParams) -> ElicitResult:
-        """Asks the person.  Declines if nobody can answer; repeats the question a few times if an answer is invalid."""
+        """Asks the person.  Declines if nobody can answer;
+        repeats the question a few times if an answer is invalid.
+        """
         from mcp.types import ElicitResult  # noqa: PLC0415 - imported already with the connection
 
         if params.mode == "url":
@@ -140,14 +195,20 @@ class ClientCallbacks:
                 return ElicitResult(action="decline")
             page_outcome = await self._ask_form(page_question(self._server, params.message, params.url, host))
             visited = page_outcome.action == "accept" and page_outcome.answers == ("yes",)
-            return ElicitResult(action="accept" if visited else "cancel" if page_outcome.action == "cancel" else "decline")
+            return ElicitResult(
+                action="accept" if visited else "cancel" if page_outcome.action == "cancel" else "decline"
+            )
         message, before = params.message, tuple[str, ...]()
         for _try in range(_MOST_ATTEMPTS):
             outcome = await self._form(ask_arguments(self._server, message, params.requested_schema, before))
             if outcome.action != "accept":
                 return ElicitResult(action=outcome.action)
             if not params.requested_schema.get("properties"):
-                return ElicitResult(action="accept", content={}) if outcome.answers == ("yes",) else ElicitResult(action="decline")
+                return (
+                    ElicitResult(action="accept", content={})
+                    if outcome.answers == ("yes",)
+                    else ElicitResult(action="decline")
+                )
             content, problem = form_values(params.requested_schema, outcome.answers)
             if not problem:
                 return ElicitResult(action="accept", content={**content})
@@ -164,7 +225,10 @@ class ClientCallbacks:
             return ErrorData(code=_REFUSED, message=str(declined))
         content = TextContent(text=written.text)
         return CreateMessageResult(
-            role="assistant", content=content, model=written.model, stop_reason="maxTokens" if written.is_truncated else "endTurn"
+            role="assistant",
+            content=content,
+            model=written.model,
+            stop_reason="maxTokens" if written.is_truncated else "endTurn",
         )
 
     async def roots(self, _: Any) -> ListRootsResult:

@@ -38,7 +38,10 @@ class Logins:
         """Logs in and returns a description of where the tokens are stored.  Raises ``ToolFailure``."""
         name, address = connection.server.name, _address(connection)
         if name in self._waiting:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"A login to {name} is already running. Finish it in the browser, or stop it.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                f"A login to {name} is already running. Finish it in the browser, or stop it.",
+            )
 
         def waiting(callback: OAuthCallback) -> None:
             self._waiting[name] = callback
@@ -54,9 +57,14 @@ class Logins:
             self._waiting.pop(name, None)
 
     def complete(self, name: str, address: str) -> None:
-        """Completes a login with the redirect's address.  Raises ``ToolFailure`` if it belongs to no running login."""
+        """Completes a login with the redirect's address.
+        Raises ``ToolFailure`` if it belongs to no running login.
+        """
         if name not in self._waiting:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"No login to {name} is running. Start one with %tools mcp login {name}.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                f"No login to {name} is running. Start one with %tools mcp login {name}.",
+            )
         self._waiting[name].accept(address)
 
 
@@ -68,7 +76,9 @@ async def delete_login(connection: Connection) -> None:
 def _address(connection: Connection) -> Address:
     if isinstance(connection.server.transport, Address):
         return connection.server.transport
-    raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{connection.server.name} is a local program and has no login.")
+    raise ToolFailure(
+        ErrorCode.INVALID_TOOL_PARAMS, f"{connection.server.name} is a local program and has no login."
+    )
 
 
 def _oauth() -> Any:
@@ -81,7 +91,8 @@ def _oauth() -> Any:
 class McpServers:
     """A session's MCP servers; their tools are in ``registry`` while they are connected.
 
-    ``changed`` is called with each connection whose state or tools changed.  ``ask`` asks the person a server's questions.
+    ``changed`` is called with each connection whose state or tools changed.
+    ``ask`` asks the person a server's questions.
     """
 
     def __init__(
@@ -113,13 +124,18 @@ class McpServers:
         for server in servers:
             other = self._clashing_name(server.name)
             if other:
-                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The MCP server {other!r} already exists. Remove it first.")
+                raise ToolFailure(
+                    ErrorCode.INVALID_TOOL_PARAMS,
+                    f"The MCP server {other!r} already exists. Remove it first.",
+                )
             self._connections[server.name] = self._connection(server)
 
     def load(self) -> None:
-        """Adds the servers that the files configure, without starting them; ``catalogue`` has further information.
+        """Adds the servers that the files configure, without starting them;
+        ``catalogue`` has further information.
 
-        A changed entry takes effect at the server's next start.  A connected server stays, even if no file configures it any more.
+        A changed entry takes effect at the server's next start.
+        A connected server stays, even if no file configures it any more.
         """
         self.catalogue.read()
         for name, old in tuple(self._configured.items()):
@@ -128,7 +144,10 @@ class McpServers:
         for name, named in self.catalogue.servers.items():
             other = self._clashing_name(name)
             if other not in ("", name):
-                text = f"{name}: its tool names would clash with those of the server {other}. Rename one of them."
+                text = (
+                    f"{name}: its tool names would clash with those of the server {other}. Rename one of"
+                    " them."
+                )
                 self.catalogue.problems += (ConfigProblem(name, text),)
             if not other:
                 self._connections[name] = self._connection(named.server)
@@ -136,7 +155,9 @@ class McpServers:
                 self._configured[name] = named
 
     def _clashing_name(self, name: str) -> str:
-        """Returns the server whose tool names would be the same as those of ``name`` (``a.b`` and ``a_b``); empty if none."""
+        """Returns the server whose tool names would be the same as those of ``name`` (``a.b`` and ``a_b``);
+        empty if none.
+        """
         return next((known for known in self._connections if server_part(known) == server_part(name)), "")
 
     def watch(self, watcher: Callable[[Connection], None]) -> Callable[[], None]:
@@ -145,7 +166,9 @@ class McpServers:
         return lambda: self._watchers.remove(watcher)
 
     async def ensure_connected(self, tool: str) -> None:
-        """Connects the server that a tool of this name belongs to.  Raises ``ToolFailure`` if that fails or there is none."""
+        """Connects the server that a tool of this name belongs to.
+        Raises ``ToolFailure`` if that fails or there is none.
+        """
         connection = self.of_tool(tool)
         if connection is None:
             server = tool.split("__")[1] if tool.count("__") > 1 else ""
@@ -155,7 +178,8 @@ class McpServers:
         if connection.server.disabled:
             name = connection.server.name
             raise ToolFailure(
-                ErrorCode.MCP_TOOL_ERROR, f"MCP server {name} is disabled in this workspace. Enable it with %tools mcp enable {name}."
+                ErrorCode.MCP_TOOL_ERROR,
+                f"MCP server {name} is disabled in this workspace. Enable it with %tools mcp enable {name}.",
             )
         await connection.client()
 
@@ -170,16 +194,22 @@ class McpServers:
 
     def _connection(self, server: ServerSettings) -> Connection:
         return Connection(
-            server, self._folder, self._update, ClientCallbacks(server.name, self._folder, self._ask, self._sampling).as_arguments()
+            server,
+            self._folder,
+            self._update,
+            ClientCallbacks(server.name, self._folder, self._ask, self._sampling).as_arguments(),
         )
 
     async def connect(self, *names: str) -> None:
-        """Connects the named servers, or all that are not disabled, concurrently.  Failures are recorded in each ``state``.
+        """Connects the named servers, or all that are not disabled, concurrently.
+        Failures are recorded in each ``state``.
 
         A named server is tried again at once, even if it has just failed.
         """
         connecting = [self.get(name).connect() for name in names]
-        all_connecting = connecting or [one.client() for one in self._connections.values() if not one.server.disabled]
+        all_connecting = connecting or [
+            one.client() for one in self._connections.values() if not one.server.disabled
+        ]
         await asyncio.gather(*all_connecting, return_exceptions=True)
 
     async def remove(self, name: str) -> None:
@@ -187,7 +217,9 @@ class McpServers:
         self._remove(name)
 
     async def restart(self, name: str) -> None:
-        """Restarts a server with its current configuration.  Raises ``ToolFailure`` if it cannot be connected."""
+        """Restarts a server with its current configuration.
+        Raises ``ToolFailure`` if it cannot be connected.
+        """
         await self.get(name).close()
         if name in self._configured:
             self.load()
@@ -204,8 +236,9 @@ class McpServers:
     async def login(self, name: str, open_page: Callable[[str], None], seconds: float = LOGIN_SECONDS) -> str:
         """Logs in and reconnects; returns a description of where the tokens are stored.
 
-        ``open_page`` is called with the login page's URL.  Ends when the person has logged in, or with ``complete_login``.  Raises
-        ``ToolFailure`` if the login is refused or times out, or there is no such service.
+        ``open_page`` is called with the login page's URL.  Ends when the person has logged in, or with
+        ``complete_login``.  Raises ``ToolFailure`` if the login is refused or times out, or there is no such
+        service.
         """
         connection = self.get(name)
         where = await self._logins.log_in(connection, open_page, seconds)
@@ -214,7 +247,8 @@ class McpServers:
         return where
 
     def complete_login(self, name: str, address: str) -> None:
-        """Completes a login by hand, for a browser on another machine; ``address`` is the URL it was redirected to.
+        """Completes a login by hand, for a browser on another machine;
+        ``address`` is the URL it was redirected to.
 
         Raises ``ToolFailure``.
         """
@@ -240,7 +274,9 @@ class McpServers:
         """Lists the prompts of the connected servers, with their arguments."""
         return await prompts_of_all(self._connections.values())
 
-    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None) -> FilledPrompt:
+    async def prompt(
+        self, server: str, name: str, arguments: Mapping[str, str] | None = None
+    ) -> FilledPrompt:
         """Fills in a prompt, connecting its server if needed.  Raises ``ToolFailure``."""
         return await fill_checked_prompt(self.get(server), name, arguments or {})
 

@@ -1,7 +1,7 @@
 """MCP's stdio transport: JSON-RPC messages as lines of a subprocess, with limits on their size and number."""
 
-# The SDK's own transport concatenates a line again for each chunk, has no maximum length, and does not report that the program ended.
-# Here lines are limited, and all processes that a server started end with it.
+# The SDK's own transport concatenates a line again for each chunk, has no maximum length, and does not report
+# that the program ended. Here lines are limited, and all processes that a server started end with it.
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import (
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 
 from nbtools.mcp.config.entries import Program
 from nbtools.workspace.processes.environment import environment
@@ -26,7 +33,9 @@ from nbtools.workspace.processes.line_process import LineProcess, open_line_proc
 MOST_UNREAD = 20_000
 """Maximum number of unread messages."""
 _MOST_WEIGHT = 1_000_000
-"""Maximum weight of a message: a value counts one, a list or object four.  Parsing that takes about a second."""
+"""Maximum weight of a message: a value counts one, a list or object four.
+Parsing that takes about a second.
+"""
 _SMALL_BYTES = 1_000_000
 _PARSE_ERROR = -32700
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -42,7 +51,10 @@ class MessageReader:
     """
 
     def __init__(
-        self, inbox: MemoryObjectSendStream[SessionMessage | Exception], noted: Callable[[str], None], flooded: Callable[[], None]
+        self,
+        inbox: MemoryObjectSendStream[SessionMessage | Exception],
+        noted: Callable[[str], None],
+        flooded: Callable[[], None],
     ) -> None:
         self._inbox = inbox
         self._noted = noted
@@ -75,7 +87,9 @@ class MessageReader:
 
     def _deliver(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            if message.id not in self._unanswered and not (isinstance(message.id, int) and 0 < message.id <= self._last_id):
+            if message.id not in self._unanswered and not (
+                isinstance(message.id, int) and 0 < message.id <= self._last_id
+            ):
                 self._noted(f"it answered request {message.id!r}, which was never sent")
             self._unanswered.discard(message.id)
         try:
@@ -89,9 +103,19 @@ class MessageReader:
         """Fails the request with the line's id or, without an id, all unanswered requests."""
         match = _ID.search(line[:2000]) or _ID.search(line[-200:])
         raw_id = match.group(1) if match else b""
-        ids = (raw_id[1:-1].decode("utf-8", "replace") if raw_id.startswith(b'"') else int(raw_id),) if raw_id else tuple(self._unanswered)
+        ids = (
+            (raw_id[1:-1].decode("utf-8", "replace") if raw_id.startswith(b'"') else int(raw_id),)
+            if raw_id
+            else tuple(self._unanswered)
+        )
         for request in self._unanswered.intersection(ids):
-            self._deliver(JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=_PARSE_ERROR, message=f"it sent {description}")))
+            self._deliver(
+                JSONRPCError(
+                    jsonrpc="2.0",
+                    id=request,
+                    error=ErrorData(code=_PARSE_ERROR, message=f"it sent {description}"),
+                )
+            )
 
 
 def _weight(line: bytes) -> int:
@@ -111,7 +135,9 @@ def _start(line: bytes) -> str:
 MOST_MESSAGE_BYTES = 32_000_000
 """Maximum size of a message in bytes."""
 _MOST_UNSENT = 1_000
-"""Messages to the program that may be buffered, so that calls and cancellations do not wait until it reads."""
+"""Messages to the program that may be buffered,
+so that calls and cancellations do not wait until it reads.
+"""
 
 
 class TransportListener(Protocol):
@@ -125,8 +151,12 @@ class TransportListener(Protocol):
 
 
 @asynccontextmanager
-async def program_streams(program: Program, folder: Path, listener: TransportListener) -> AsyncIterator[TransportStreams]:
-    """Starts the program in ``folder`` and yields its streams.  Raises ``OSError`` if it cannot be started."""
+async def program_streams(
+    program: Program, folder: Path, listener: TransportListener
+) -> AsyncIterator[TransportStreams]:
+    """Starts the program in ``folder`` and yields its streams.
+    Raises ``OSError`` if it cannot be started.
+    """
     cwd = folder / program.cwd
     if not cwd.is_dir():
         raise NotADirectoryError(20, "not a directory", str(cwd))
@@ -135,7 +165,9 @@ async def program_streams(program: Program, folder: Path, listener: TransportLis
     processes: list[LineProcess] = []
 
     def flooded() -> None:
-        listener.on_end(f"it sent more than {MOST_UNREAD:,} messages faster than they could be read, and was stopped")
+        listener.on_end(
+            f"it sent more than {MOST_UNREAD:,} messages faster than they could be read, and was stopped"
+        )
         arriving.close()
 
     def on_end() -> None:
@@ -147,7 +179,12 @@ async def program_streams(program: Program, folder: Path, listener: TransportLis
     incoming = MessageReader(arriving, listener.on_notice, flooded)
     with arriving, inbox, outbox, leaving:
         async with open_line_process(
-            argv, cwd=cwd, env=variables, on_line=incoming.receive_line, on_end=on_end, max_line_bytes=MOST_MESSAGE_BYTES
+            argv,
+            cwd=cwd,
+            env=variables,
+            on_line=incoming.receive_line,
+            on_end=on_end,
+            max_line_bytes=MOST_MESSAGE_BYTES,
         ) as process:
             processes.append(process)
             async with anyio.create_task_group() as group:
@@ -156,11 +193,15 @@ async def program_streams(program: Program, folder: Path, listener: TransportLis
                 group.cancel_scope.cancel()
 
 
-async def _send_messages(process: LineProcess, leaving: anyio.abc.ObjectReceiveStream[SessionMessage], incoming: MessageReader) -> None:
+async def _send_messages(
+    process: LineProcess, leaving: anyio.abc.ObjectReceiveStream[SessionMessage], incoming: MessageReader
+) -> None:
     async for outgoing in leaving:
         incoming.request_sent(outgoing.message)
         try:
-            await process.send_line(outgoing.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+            await process.send_line(
+                outgoing.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+            )
         except OSError:  # it has ended, which has been reported
             return
 
@@ -170,7 +211,11 @@ def _end_reason(process: LineProcess) -> str:
         return f"it sent a message of more than {MOST_MESSAGE_BYTES // 1_000_000} MB, and was stopped"
     code = process.exit_code
     reason = (
-        "it closed its output" if code is None else f"it ended with exit code {code}" if code >= 0 else f"it was ended by signal {-code}"
+        "it closed its output"
+        if code is None
+        else f"it ended with exit code {code}"
+        if code >= 0
+        else f"it was ended by signal {-code}"
     )
     errors = process.stderr.splitlines()
     return f"{reason}: {errors[-1]}" if errors else reason

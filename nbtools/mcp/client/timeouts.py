@@ -64,7 +64,10 @@ class RequestTimeouts:
         self._callbacks_running = 0
 
     async def run(
-        self, send: Callable[[ProgressCallback], Coroutine[Any, Any, T]], seconds: float, on_progress: ProgressListener | None = None
+        self,
+        send: Callable[[ProgressCallback], Coroutine[Any, Any, T]],
+        seconds: float,
+        on_progress: ProgressListener | None = None,
     ) -> T:
         """Runs a request.  Raises ``TimeoutError``; each progress notification restarts the timeout.
 
@@ -147,7 +150,9 @@ class Backoff:
         return max(self._not_before - now, 0.0)
 
     def record_end(self, now: float, lived: float) -> None:
-        """Records an end after ``lived`` seconds.  The first early end causes no delay; each further one doubles it."""
+        """Records an end after ``lived`` seconds.
+        The first early end causes no delay; each further one doubles it.
+        """
         self._not_before = now + (0.0 if lived > _STABLE_SECONDS else self._wait)
         self._wait = 0.0 if lived > _STABLE_SECONDS else min(max(self._wait * 2, _FIRST_WAIT), _LONGEST_WAIT)
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def annotations_of(tool: Tool) -> Mapping[str, bool]:
-    """Returns the four hints by their names in MCP; missing ones get the specification's (pessimistic) defaults."""
+    """Returns the four hints by their names in MCP;
+    missing ones get the specification's (pessimistic) defaults.
+    """
     hints = tool.annotations
     read_only = bool(hints and hints.read_only_hint)
     destructive = hints.destructive_hint if hints else None
@@ -38,7 +40,11 @@ def annotations_of(tool: Tool) -> Mapping[str, bool]:
 def annotations_text(server: str, tool: Tool) -> str:
     """Describes the tool's annotations for the approval request."""
     text = ", ".join(_stated(tool))
-    return f"According to {server}, it {text} (not verified)." if text else f"{server} does not declare what it does (no annotations)."
+    return (
+        f"According to {server}, it {text} (not verified)."
+        if text
+        else f"{server} does not declare what it does (no annotations)."
+    )
 
 
 def _stated(tool: Tool) -> Iterator[str]:
@@ -49,7 +55,9 @@ def _stated(tool: Tool) -> Iterator[str]:
     if hints.read_only_hint:
         yield "only reads"
     elif hints.destructive_hint is not None:
-        yield "may overwrite or delete" if hints.destructive_hint else "only adds, never overwrites or deletes"
+        yield (
+            "may overwrite or delete" if hints.destructive_hint else "only adds, never overwrites or deletes"
+        )
     if hints.idempotent_hint and not hints.read_only_hint:
         yield "has no further effect when repeated"
     if hints.open_world_hint is not None:
@@ -65,7 +73,10 @@ def output_schema_failure(server: str, tool: str, failure: ToolFailure) -> ToolF
     if not isinstance(raised, RuntimeError) or not str(raised).startswith(_SDK_MESSAGES):
         return None
     reason = next(_problems(raised), "")
-    text = f"The result of {tool} does not match the output schema that {server} declares: {reason}. The call may have taken effect."
+    text = (
+        f"The result of {tool} does not match the output schema that {server} declares: {reason}. The call"
+        " may have taken effect."
+    )
     return ToolFailure(ErrorCode.MCP_TOOL_ERROR, text)
 
 
@@ -95,11 +106,11 @@ _LONGEST_SCHEMA = 4_000
 class McpTool(BaseDeclarativeTool[Mapping[str, Any]]):
     """A tool of an MCP server; ``declared`` is the server's declaration.
 
-    Its annotations are displayed but not trusted: only for a trusted server do they set the tool's kind and let rules on ``annotations``
-    allow it.
+    Its annotations are displayed but not trusted:
+    only for a trusted server do they set the tool's kind and let rules on ``annotations`` allow it.
 
-    ``before`` is the declaration at the last call if the server has changed it since: an earlier approval does not cover the changed tool,
-    so it requires approval again.
+    ``before`` is the declaration at the last call if the server has changed it since: an earlier approval
+    does not cover the changed tool, so it requires approval again.
     """
 
     kind = Kind.OTHER
@@ -118,7 +129,9 @@ class McpTool(BaseDeclarativeTool[Mapping[str, Any]]):
         self.parameters = usable_schema(schema)
         self.schema_problem = schema_problem(schema)
         if self.schema_problem:  # a model would be refused with it, and knows the parameters from its text
-            self.description += f"\n(Its parameters, as declared: {json.dumps(schema, default=str):.{_LONGEST_SCHEMA}})"
+            self.description += (
+                f"\n(Its parameters, as declared: {json.dumps(schema, default=str):.{_LONGEST_SCHEMA}})"
+            )
         self.annotations = annotations_of(declared)
         self.believed = server.trust
         if server.trust and self.annotations["readOnlyHint"]:
@@ -145,14 +158,23 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
         return False if self.tool.believed else "always" if self.tool.previous is not None else None
 
     def get_description(self) -> str:
-        values = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in self.params.items())
+        values = ", ".join(
+            f"{name}={json.dumps(value, ensure_ascii=False, default=str)}"
+            for name, value in self.params.items()
+        )
         return values if len(values) <= _MOST_CHARACTERS else f"{values[: _MOST_CHARACTERS - 1]}…"
 
     async def should_confirm_execute(self) -> ToolMcpConfirmationDetails:
         tool, server = self.tool.declared, self.tool.connection.server.name
         title = f"Let {server} run {_title(tool)}?"
-        claims = " ".join(filter(None, (_change_warning(self.tool), annotations_text(server, tool), _schema_note(self.tool))))
-        return ToolMcpConfirmationDetails(title, server, tool.name, _title(tool), dict(self.params), rule=mcp_rule(server), claims=claims)
+        claims = " ".join(
+            filter(
+                None, (_change_warning(self.tool), annotations_text(server, tool), _schema_note(self.tool))
+            )
+        )
+        return ToolMcpConfirmationDetails(
+            title, server, tool.name, _title(tool), dict(self.params), rule=mcp_rule(server), claims=claims
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         tool = self.tool
@@ -184,18 +206,31 @@ def _progress_line(done: float, total: float | None, message: str | None) -> str
 def _change_warning(tool: McpTool) -> str:
     if tool.previous is None:
         return ""
-    was, now = (" ".join((one.description or "").split())[:_MOST_DESCRIPTION] for one in (tool.previous, tool.declared))
-    difference = f"Before: {was or 'nothing'} — Now: {now or 'nothing'} —" if was != now else "Its parameters or annotations differ."
+    was, now = (
+        " ".join((one.description or "").split())[:_MOST_DESCRIPTION]
+        for one in (tool.previous, tool.declared)
+    )
+    difference = (
+        f"Before: {was or 'nothing'} — Now: {now or 'nothing'} —"
+        if was != now
+        else "Its parameters or annotations differ."
+    )
     return f"⚠ The server has changed this tool's declaration since its last call. {difference}"
 
 
 def _schema_note(tool: McpTool) -> str:
-    return f"Its arguments are not checked: its schema cannot be used ({tool.schema_problem})." if tool.schema_problem else ""
+    return (
+        f"Its arguments are not checked: its schema cannot be used ({tool.schema_problem})."
+        if tool.schema_problem
+        else ""
+    )
 
 
 def _title(tool: Tool) -> str:
     """Returns the title in one short line, because it is the server's text within our sentences."""
-    title = tool.title or (tool.annotations.title if tool.annotations and tool.annotations.title else tool.name)
+    title = tool.title or (
+        tool.annotations.title if tool.annotations and tool.annotations.title else tool.name
+    )
     return " ".join(title.split())[:_MOST_CHARACTERS] or tool.name
 
 
@@ -216,17 +251,23 @@ class ServerToolRegistry:
                 self._remember(tool)
                 self._unregister(registered.pop(name))
         taken = set(self._registry.names())
-        new_names = mcp_tool_names(connection.server.name, (name for name in declared if name not in registered), taken)
+        new_names = mcp_tool_names(
+            connection.server.name, (name for name in declared if name not in registered), taken
+        )
         for name, tool_name in new_names.items():
             before = self._last_called.get(connection, {}).get(name)
-            registered[name] = McpTool(tool_name, declared[name], connection, before if before != declared[name] else None)
+            registered[name] = McpTool(
+                tool_name, declared[name], connection, before if before != declared[name] else None
+            )
             registered[name].was_called = before == declared[name]
             self._registry.register(registered[name])
         if registered:
             self._registered[connection] = registered
 
     def _remember(self, tool: McpTool) -> None:
-        """Stores the declaration at the last call, also while the tool is missing, in case it returns changed."""
+        """Stores the declaration at the last call, also while the tool is missing,
+        in case it returns changed.
+        """
         if tool.was_called:
             self._last_called.setdefault(tool.connection, {})[tool.declared.name] = tool.declared
 

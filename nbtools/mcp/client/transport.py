@@ -30,26 +30,39 @@ logging.getLogger("mcp").addHandler(
 async def open_client(
     server: ServerSettings, folder: Path, listener: TransportListener, callbacks: dict[str, Any]
 ) -> AsyncIterator[Client]:
-    """Yields a connected client.  ``callbacks`` are keyword arguments of ``mcp.Client``.  Enter and leave it in the same task."""
+    """Yields a connected client.  ``callbacks`` are keyword arguments of ``mcp.Client``.
+    Enter and leave it in the same task.
+    """
     match server.transport:
         case Program() as program:
             async with _client(program_streams(program, folder, listener), callbacks) as client:
                 yield client
         case Address(sse=True) as address:
-            client_with_limits = http_client(server, address, listener, BearerAuth(server.name, address, listener.on_end))
+            client_with_limits = http_client(
+                server, address, listener, BearerAuth(server.name, address, listener.on_end)
+            )
             factory: Any = lambda **_: client_with_limits  # noqa: E731 - the client has its headers and limits already
             async with _client(sse_client(address.url, httpx_client_factory=factory), callbacks) as client:
                 yield client
         case Address() as address:
             async with (
-                http_client(server, address, listener, BearerAuth(server.name, address, listener.on_end)) as http,
-                _client(streamable_http_client(address.url, http_client=http, max_sse_event_size=MOST_MESSAGE_BYTES), callbacks) as client,
+                http_client(
+                    server, address, listener, BearerAuth(server.name, address, listener.on_end)
+                ) as http,
+                _client(
+                    streamable_http_client(
+                        address.url, http_client=http, max_sse_event_size=MOST_MESSAGE_BYTES
+                    ),
+                    callbacks,
+                ) as client,
             ):
                 yield client
 
 
 @asynccontextmanager
-async def _client(transport: AbstractAsyncContextManager[Any], callbacks: dict[str, Any]) -> AsyncIterator[Client]:
+async def _client(
+    transport: AbstractAsyncContextManager[Any], callbacks: dict[str, Any]
+) -> AsyncIterator[Client]:
     about = Implementation(name="nbtools", version=__version__)
     async with Client(with_known_content(transport), client_info=about, **callbacks) as client:
         bound_output_validation(client)
@@ -57,13 +70,17 @@ async def _client(transport: AbstractAsyncContextManager[Any], callbacks: dict[s
 
 
 def bound_output_validation(client: Client) -> None:
-    """Replaces the SDK's output validation by a bounded one: a server controls both value and schema and could block the SDK's."""
+    """Replaces the SDK's output validation by a bounded one:
+    a server controls both value and schema and could block the SDK's.
+    """
     session: Any = client.session
     compiled = session._output_schema_validator  # noqa: SLF001 - the SDK has no public hook for this
     checkers = dict[str, tuple[Any, JsonSchemaValidator]]()
 
     def checker(name: str, schema: dict[str, Any]) -> JsonSchemaValidator:
-        validator = compiled(name, schema)  # raises for an invalid schema, and returns the same object while the schema is unchanged
+        validator = compiled(
+            name, schema
+        )  # raises for an invalid schema, and returns the same object while the schema is unchanged
         if name not in checkers or checkers[name][0] is not validator:
             checkers[name] = (validator, JsonSchemaValidator(schema))
         return checkers[name][1]

@@ -1,4 +1,6 @@
-"""Repairs answers that the SDK refuses as a whole because of one part: a content block that it does not know, a tool without schema."""
+"""Repairs answers that the SDK refuses as a whole because of one part:
+a content block that it does not know, a tool without schema.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,18 @@ from pydantic import BaseModel, ValidationError
 from nbtools.core.schema.drafts import DECLARED, schema_problem
 
 _KNOWN = ("text", "image", "audio", "resource", "resource_link")
-"""The SDK refuses an answer with a block of another kind; one of these without what it must have is a malformed answer."""
+"""The SDK refuses an answer with a block of another kind;
+one of these without what it must have is a malformed answer.
+"""
 
 
 @asynccontextmanager
-async def with_known_content(transport: AbstractAsyncContextManager[TransportStreams]) -> AsyncIterator[TransportStreams]:
-    """Yields the transport's streams; the messages read have only content blocks of kinds that the SDK knows."""
+async def with_known_content(
+    transport: AbstractAsyncContextManager[TransportStreams],
+) -> AsyncIterator[TransportStreams]:
+    """Yields the transport's streams; the messages read have only content blocks of kinds that the
+    SDK knows.
+    """
     async with transport as (reading, writing):
         yield _KnownContent(reading), writing
 
@@ -52,12 +60,18 @@ class _KnownContent:
         await self._stream.__aenter__()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool | None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
         return await self._stream.__aexit__(kind, error, trace)
 
 
 def _known(item: SessionMessage | Exception) -> SessionMessage | Exception:
-    result = item.message.result if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse) else None
+    result = (
+        item.message.result
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse)
+        else None
+    )
     if isinstance(result, dict):
         if isinstance(result.get("content"), list):  # of a tool call
             result["content"] = [_known_block(block) for block in result["content"]]
@@ -70,11 +84,18 @@ def _known(item: SessionMessage | Exception) -> SessionMessage | Exception:
     return item
 
 
-_LISTED: dict[str, type[BaseModel]] = {"tools": Tool, "prompts": Prompt, "resources": Resource, "resourceTemplates": ResourceTemplate}
+_LISTED: dict[str, type[BaseModel]] = {
+    "tools": Tool,
+    "prompts": Prompt,
+    "resources": Resource,
+    "resourceTemplates": ResourceTemplate,
+}
 
 
 def _usable(declared: object, kind: type[BaseModel]) -> object | None:
-    """Returns a declaration without the parts that are malformed; None where it then lacks what it must have, such as a name."""
+    """Returns a declaration without the parts that are malformed;
+    None where it then lacks what it must have, such as a name.
+    """
     if not isinstance(declared, dict):
         return None
     if kind is Tool:

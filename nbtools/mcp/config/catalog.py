@@ -1,4 +1,6 @@
-"""Catalog of the configured MCP servers of a workspace, with the person's choices: which are trusted, which are on."""
+"""Catalog of the configured MCP servers of a workspace, with the person's choices:
+which are trusted, which are on.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from nbtools.storage.state_folder import private_folder, state_path, workspace_k
 
 
 class ServerChoices(BaseModel):
-    """The person's choices by server name.  ``trusted`` holds the digest of the trusted entry, ``on`` overrides the file's ``disabled``."""
+    """The person's choices by server name.
+    ``trusted`` holds the digest of the trusted entry, ``on`` overrides the file's ``disabled``.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -34,7 +38,9 @@ class ServerChoices(BaseModel):
 
 
 class ServerChoicesFile:
-    """Stores the choices in the state folder.  An unreadable file counts as empty: then no project server is trusted."""
+    """Stores the choices in the state folder.
+    An unreadable file counts as empty: then no project server is trusted.
+    """
 
     def __init__(self, root: Path) -> None:
         self._path = state_path() / workspace_key(root) / "mcp.json"
@@ -46,7 +52,9 @@ class ServerChoicesFile:
             return ServerChoices()
 
     def trust(self, name: str, digest: str) -> None:
-        """Trusts the entry with that digest; an empty digest revokes trust.  Raises ``ToolFailure`` if the file cannot be written."""
+        """Trusts the entry with that digest; an empty digest revokes trust.
+        Raises ``ToolFailure`` if the file cannot be written.
+        """
 
         def change(choices: ServerChoices) -> ServerChoices:
             trusted = {key: value for key, value in choices.trusted.items() if key != name}
@@ -77,7 +85,9 @@ class TrustState(StrEnum):
 
 
 class ServerCatalog:
-    """The configured servers of one workspace.  ``ask`` asks the person once whether to trust a project's entry."""
+    """The configured servers of one workspace.
+    ``ask`` asks the person once whether to trust a project's entry.
+    """
 
     def __init__(self, root: Path, ask: Ask) -> None:
         self._root = root
@@ -98,7 +108,13 @@ class ServerCatalog:
         if not named.origin.project:
             return TrustState.OWN
         trusted = self._choices.read().trusted.get(named.server.name)
-        return TrustState.UNKNOWN if trusted is None else TrustState.TRUSTED if trusted == named.digest else TrustState.CHANGED
+        return (
+            TrustState.UNKNOWN
+            if trusted is None
+            else TrustState.TRUSTED
+            if trusted == named.digest
+            else TrustState.CHANGED
+        )
 
     def trust(self, named: ConfiguredServer) -> None:
         """Lets a project's server start from now on, until its entry changes.  Raises ``ToolFailure``."""
@@ -113,7 +129,9 @@ class ServerCatalog:
         self._choices.switch(name, on)
 
     def get(self, name: str) -> ConfiguredServer:
-        """Returns a server by name.  Raises ``ToolFailure`` that states the entry's problem or suggests a similar name."""
+        """Returns a server by name.  Raises ``ToolFailure`` that states the entry's problem or suggests a
+        similar name.
+        """
         if name in self.servers:
             return self.servers[name]
         raise self.not_found(name, self.servers)
@@ -121,21 +139,29 @@ class ServerCatalog:
     def not_found(self, name: str, known: Iterable[str]) -> ToolFailure:
         """Returns the failure that explains why no server has that name."""
         problem_text = next((problem.text for problem in self.problems if problem.name == name), "")
-        why = problem_text or f"There is no MCP server {name!r}.{did_you_mean(name, known) or ' %tools mcp add NAME -- COMMAND adds one.'}"
+        hint = did_you_mean(name, known) or " %tools mcp add NAME -- COMMAND adds one."
+        why = problem_text or f"There is no MCP server {name!r}.{hint}"
         return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, why)
 
     async def ensure_trusted(self, named: ConfiguredServer) -> None:
-        """Asks for trust if needed, one server at a time.  Raises ``ToolFailure`` if the server may not start."""
+        """Asks for trust if needed, one server at a time.
+        Raises ``ToolFailure`` if the server may not start.
+        """
         async with self._lock:
             if self.trust_state(named) in (TrustState.OWN, TrustState.TRUSTED):
                 return
             if named.digest not in self._refused and await self._ask_trust(named):
                 self.trust(named)
                 return
-        raise ToolFailure(ErrorCode.MCP_TOOL_ERROR, f"it is not trusted yet. %tools mcp trust {named.server.name} shows what it would run")
+        raise ToolFailure(
+            ErrorCode.MCP_TOOL_ERROR,
+            f"it is not trusted yet. %tools mcp trust {named.server.name} shows what it would run",
+        )
 
     async def _ask_trust(self, named: ConfiguredServer) -> bool:
-        result = await self._ask({"questions": [{"text": self.trust_question(named), "header": "Start it?", "kind": "yesno"}]})
+        result = await self._ask(
+            {"questions": [{"text": self.trust_question(named), "header": "Start it?", "kind": "yesno"}]}
+        )
         if not result.ok:
             return False
         agreed = bool(result.data.answers == ("yes",))
@@ -145,21 +171,44 @@ class ServerCatalog:
 
     def trust_question(self, named: ConfiguredServer) -> str:
         lines = "\n".join(f"{label}: {text}" for label, text in start_summary(named))
-        changed = " It has changed since you trusted it." if self.trust_state(named) is TrustState.CHANGED else ""
+        changed = (
+            " It has changed since you trusted it." if self.trust_state(named) is TrustState.CHANGED else ""
+        )
         where = named.origin.path.relative_to(self._root).as_posix()
-        risk = "it runs with your rights" if isinstance(named.server.transport, Program) else "it receives all calls' arguments"
-        return f"This project's {where} configures the MCP server {named.server.name}. If started, {risk}.{changed}\n{lines}"
+        risk = (
+            "it runs with your rights"
+            if isinstance(named.server.transport, Program)
+            else "it receives all calls' arguments"
+        )
+        return (
+            f"This project's {where} configures the MCP server {named.server.name}. If started,"
+            f" {risk}.{changed}\n{lines}"
+        )
 
 
 def start_summary(named: ConfiguredServer) -> tuple[tuple[str, str], ...]:
-    """Returns labels and texts of what starting the server does, as configured: variables unexpanded, secrets masked."""
+    """Returns labels and texts of what starting the server does, as configured:
+    variables unexpanded, secrets masked.
+    """
     entry: dict[str, Any] = json.loads(named.declared)
     address = entry.get("url") or entry.get("serverUrl") or entry.get("httpUrl") or ""
     rows = [
-        ("runs", shlex.join([entry["command"], *map(str, entry.get("args") or ())]) if entry.get("command") else ""),
+        (
+            "runs",
+            (
+                shlex.join([entry["command"], *map(str, entry.get("args") or ())])
+                if entry.get("command")
+                else ""
+            ),
+        ),
         ("reaches", address),
         ("in folder", entry.get("cwd") or ""),
-        ("with", " ".join(f"{name}={_masked(name, str(value))}" for name, value in (entry.get("env") or {}).items())),
+        (
+            "with",
+            " ".join(
+                f"{name}={_masked(name, str(value))}" for name, value in (entry.get("env") or {}).items()
+            ),
+        ),
         ("sends", ", ".join(entry.get("headers") or {})),
         ("passes", _variables(named, entry)),
         ("logs in", _login(named)),
@@ -185,7 +234,11 @@ def _variables(named: ConfiguredServer, entry: dict[str, Any]) -> str:
 def _login(named: ConfiguredServer) -> str:
     """Returns the OAuth client that the file names and, for client credentials, where it sends its secret."""
     login = named.server.transport.login if isinstance(named.server.transport, Address) else Login()
-    return f"as {login.client_id}{f', with client credentials, at {login.issuer}' if login.alone else ''}" if login.client_id else ""
+    return (
+        f"as {login.client_id}{f', with client credentials, at {login.issuer}' if login.alone else ''}"
+        if login.client_id
+        else ""
+    )
 
 
 def _masked(name: str, value: str) -> str:

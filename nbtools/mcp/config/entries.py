@@ -1,4 +1,6 @@
-"""Parses entries of ``mcpServers``, as Claude Code, Gemini CLI and Cursor write them, into server settings."""
+"""Parses entries of ``mcpServers``, as Claude Code, Gemini CLI and Cursor write them,
+into server settings.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ def variables_in(text: str) -> list[str]:
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Returns ``text`` with ``$NAME``, ``${NAME}``, ``${NAME:-default}``, Cursor's ``${env:NAME}`` and ``%NAME%`` replaced.
+    """Returns ``text`` with ``$NAME``, ``${NAME}``, ``${NAME:-default}``,
+    Cursor's ``${env:NAME}`` and ``%NAME%`` replaced.
 
-    ``$1`` and a ``%NAME%`` that is not set stay unchanged.  Raises ``KeyError`` with the name of a variable that is not set.
+    ``$1`` and a ``%NAME%`` that is not set stay unchanged.
+    Raises ``KeyError`` with the name of a variable that is not set.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -38,7 +42,9 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
 
 
 class Login(DocumentedModel):
-    """OAuth settings of a server.  Empty settings are discovered from the server, and nbtools registers itself there."""
+    """OAuth settings of a server.  Empty settings are discovered from the server,
+    and nbtools registers itself there.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -78,10 +84,14 @@ class DeclaredLogin(BaseModel):
     redirect: str = Field("", alias="redirectUri")
     port: int = Field(0, alias="callbackPort", ge=0, le=65535)
     issuer: str = ""
-    grant: Literal["authorization_code", "client_credentials"] = Field("authorization_code", alias="grantType")
+    grant: Literal["authorization_code", "client_credentials"] = Field(
+        "authorization_code", alias="grantType"
+    )
 
     def login(self, expand: Callable[[str], str]) -> Login:
-        """Returns the settings; ``full`` expands variables.  Raises ``ValueError`` if a required key is missing."""
+        """Returns the settings; ``full`` expands variables.
+        Raises ``ValueError`` if a required key is missing.
+        """
         alone = self.grant == "client_credentials"
         if alone and not (self.client_id and self.issuer and (self.client_secret or self.private_key)):
             raise ValueError("client_credentials needs clientId, issuer, and clientSecret or privateKey")
@@ -111,7 +121,9 @@ class Program(_FrozenModel):
     command: str
     args: tuple[str, ...] = Field((), repr=False)
     env: dict[str, str] = Field(default_factory=dict, repr=False)
-    """Environment variables in addition to the few harmless ones that every server gets.  May hold secrets."""
+    """Environment variables in addition to the few harmless ones that every server gets.
+    May hold secrets.
+    """
     cwd: str = ""
     """The working directory relative to the workspace; empty: the workspace itself."""
 
@@ -185,18 +197,25 @@ class _DeclaredServer(BaseModel):
 
 
 def parse_server(name: str, declared: Any, environ: Mapping[str, str]) -> ServerSettings:
-    """Converts one entry of ``mcpServers`` to settings.  Raises ``ToolFailure`` that names the server and the problem.
+    """Converts one entry of ``mcpServers`` to settings.
+    Raises ``ToolFailure`` that names the server and the problem.
 
-    Variables in commands, addresses, headers and environments are replaced from ``environ``.  ``timeout`` is in milliseconds, as Gemini CLI
-    and Claude Code write it.
+    Variables in commands, addresses, headers and environments are replaced from ``environ``.  ``timeout`` is
+    in milliseconds, as Gemini CLI and Claude Code write it.
     """
     if not _NAME.fullmatch(name):
-        raise _invalid(name, "a server's name consists of letters, digits, - . and _, without two of . and _ in a row or one at the end")
+        raise _invalid(
+            name,
+            "a server's name consists of letters, digits, - . and _, without two of . and _ in a row or one"
+            " at the end",
+        )
     try:
         entry = _DeclaredServer.model_validate(declared)
     except ValidationError as error:
         first = error.errors()[0]
-        raise _invalid(name, f"{'.'.join(map(str, first['loc'])) or 'its entry'}: {first['msg'].lower()}") from None
+        raise _invalid(
+            name, f"{'.'.join(map(str, first['loc'])) or 'its entry'}: {first['msg'].lower()}"
+        ) from None
     seconds = CALL_SECONDS if entry.timeout is None else entry.timeout / 1000
     return ServerSettings(
         name=name,
@@ -230,18 +249,27 @@ def _transport(name: str, entry: _DeclaredServer, environ: Mapping[str, str]) ->
             return expand_variables(text, environ)
         except KeyError as error:
             raise _invalid(
-                name, f"the variable {error.args[0]} is not set. Set it before Jupyter starts, or write ${{NAME:-default}}"
+                name,
+                f"the variable {error.args[0]} is not set. Set it before Jupyter starts, or write"
+                " ${NAME:-default}",
             ) from None
 
     if entry.command:
         env = {key: expand(value) for key, value in entry.env.items()}
-        return Program(command=expand(entry.command), args=tuple(map(expand, entry.args)), env=env, cwd=expand(entry.cwd))
+        return Program(
+            command=expand(entry.command), args=tuple(map(expand, entry.args)), env=env, cwd=expand(entry.cwd)
+        )
     sse = entry.type == "sse" or (not entry.type and not entry.http_url and url.rstrip("/").endswith("/sse"))
     try:
         login = entry.login.login(expand)
     except ValueError as error:
         raise _invalid(name, f"oauth: {error}") from None
-    return Address(url=expand(url), headers={key: expand(value) for key, value in entry.headers.items()}, sse=sse, login=login)
+    return Address(
+        url=expand(url),
+        headers={key: expand(value) for key, value in entry.headers.items()},
+        sse=sse,
+        login=login,
+    )
 
 
 def _invalid(name: str, why: str) -> ToolFailure:

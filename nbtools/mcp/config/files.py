@@ -39,7 +39,9 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredServer:
-    """A server and the file that configures it; ``declared`` is its entry as JSON, with variables unexpanded."""
+    """A server and the file that configures it;
+    ``declared`` is its entry as JSON, with variables unexpanded.
+    """
 
     server: ServerSettings
     origin: ConfigFile
@@ -75,7 +77,11 @@ def own_file() -> Path:
 def config_files(root: Path) -> tuple[ConfigFile, ...]:
     """Returns the files that apply to a workspace, the person's first."""
     claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path("~").expanduser()) / ".claude.json"
-    persons = (ConfigFile(own_file(), False), ConfigFile(claude, False, ("projects", str(root))), ConfigFile(claude, False))
+    persons = (
+        ConfigFile(own_file(), False),
+        ConfigFile(claude, False, ("projects", str(root))),
+        ConfigFile(claude, False),
+    )
     return (*persons, *(ConfigFile(root / name, True) for name in PROJECT_FILES))
 
 
@@ -83,7 +89,8 @@ def read_servers(root: Path, environ: Mapping[str, str] | None = None) -> Config
     """Reads the person's servers, then those of the project at ``root``; the first of each name wins."""
     servers: dict[str, ConfiguredServer] = {}
     problems: list[ConfigProblem] = []
-    reserved: set[str] = set()  # an invalid server of the person keeps its name: else rules and grants for it would apply to the project's
+    # An invalid server of the person keeps its name, or rules and grants for it would apply to the project's.
+    reserved: set[str] = set()
     for origin in config_files(root):
         for found in _servers(origin, os.environ if environ is None else environ):
             if isinstance(found, ConfigProblem):
@@ -105,13 +112,19 @@ def _servers(origin: ConfigFile, environ: Mapping[str, str]) -> Iterator[Configu
         return
     for name, entry in declared.items():
         try:
-            yield ConfiguredServer(parse_server(name, entry, environ), origin, json.dumps(entry, sort_keys=True, ensure_ascii=False))
+            yield ConfiguredServer(
+                parse_server(name, entry, environ),
+                origin,
+                json.dumps(entry, sort_keys=True, ensure_ascii=False),
+            )
         except ToolFailure as failure:
             yield ConfigProblem(name, f"{origin.path}: {failure.message}")
 
 
 def _declared(origin: ConfigFile) -> Mapping[str, Any]:
-    """Returns the entries under ``mcpServers``; none if the file does not exist.  Raises ``OSError`` or ``ValueError``."""
+    """Returns the entries under ``mcpServers``; none if the file does not exist.
+    Raises ``OSError`` or ``ValueError``.
+    """
     if not origin.path.is_file():
         return {}
     with origin.path.open("rb") as file:
@@ -132,7 +145,9 @@ def parse_object(data: bytes) -> dict[str, Any]:
     try:
         content = json.loads(data or b"{}")
     except json.JSONDecodeError as error:
-        raise ValueError(f"invalid JSON at line {error.lineno}, column {error.colno} ({error.msg.lower()})") from None
+        raise ValueError(
+            f"invalid JSON at line {error.lineno}, column {error.colno} ({error.msg.lower()})"
+        ) from None
     if not isinstance(content, dict):
         raise ValueError("it is not a JSON object")  # noqa: TRY004 - as above
     return content
@@ -142,23 +157,31 @@ _INDENT = re.compile(r"^\{\s*\n([ \t]+)")
 
 
 def add_server(path: Path, name: str, entry: Mapping[str, Any], *, replace: bool = False) -> None:
-    """Adds a server to a file.  Raises ``ToolFailure`` if the file cannot be read or written, or the name exists and not ``replace``."""
+    """Adds a server to a file.  Raises ``ToolFailure`` if the file cannot be read or written,
+    or the name exists and not ``replace``.
+    """
 
     def change(servers: dict[str, Any]) -> None:
         if name in servers and not replace:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{path} already has an MCP server {name!r}. Remove it first.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, f"{path} already has an MCP server {name!r}. Remove it first."
+            )
         servers[name] = dict(entry)
 
     _rewrite(path, change)
 
 
 def remove_server(path: Path, name: str) -> None:
-    """Removes a server from a file, if it is there.  Raises ``ToolFailure`` if the file cannot be read or written."""
+    """Removes a server from a file, if it is there.
+    Raises ``ToolFailure`` if the file cannot be read or written.
+    """
     _rewrite(path, lambda servers: servers.pop(name, None))
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replaces a file atomically.  Links are followed; a new file is readable by this user only.  Raises ``OSError``."""
+    """Replaces a file atomically.  Links are followed; a new file is readable by this user only.
+    Raises ``OSError``.
+    """
     real = path.resolve()
     temporary = real.with_name(f".{real.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -182,8 +205,13 @@ def _rewrite(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
                 raise ValueError(f"its {SERVERS_KEY} is not an object")  # noqa: TRY004, TRY301 - reported like invalid JSON
             change(servers)
             indent = _INDENT.search(data.decode(errors="replace"))
-            write_atomically(path, json.dumps(content, indent=indent[1] if indent else 2, ensure_ascii=False) + "\n")
+            write_atomically(
+                path, json.dumps(content, indent=indent[1] if indent else 2, ensure_ascii=False) + "\n"
+            )
     except OSError as error:
         raise from_os_error(error, str(path), ErrorCode.FILE_WRITE_FAILURE) from None
     except ValueError as error:
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{path} was not changed: {error}. Correct the file, then try again.") from None
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS,
+            f"{path} was not changed: {error}. Correct the file, then try again.",
+        ) from None

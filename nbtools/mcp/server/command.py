@@ -31,7 +31,9 @@ _SHORTEST_TOKEN = 16
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """The command's options.  ``port`` is None for stdio; an empty ``token`` is replaced by a generated one."""
+    """The command's options.  ``port`` is None for stdio;
+    an empty ``token`` is replaced by a generated one.
+    """
 
     folder: str
     dialect: str
@@ -57,7 +59,9 @@ def run(options: ServeOptions) -> int:
 
 
 def _root(folder: str) -> Path:
-    """Returns the given folder, or the project that contains the current one (the same that a notebook uses)."""
+    """Returns the given folder, or the project that contains the current one (the same that a
+    notebook uses).
+    """
     root = Path(folder).expanduser() if folder else project_folder(Path.cwd())
     if not root.is_dir():
         raise SessionError(f"{folder} is not a folder.")
@@ -65,7 +69,9 @@ def _root(folder: str) -> Path:
 
 
 def _token(value: str) -> str:
-    """Returns the token to use.  Raises ``SessionError`` for one that is too short or not valid in a header."""
+    """Returns the token to use.  Raises ``SessionError`` for one that is too short or not valid in
+    a header.
+    """
     token = value or os.environ.get(TOKEN_VARIABLE, "") or secrets.token_urlsafe(32)
     if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         needed = f"at least {_SHORTEST_TOKEN} printable ASCII characters without spaces"
@@ -91,7 +97,10 @@ async def open_tool_provider(root: Path, dialect: Dialect) -> AsyncIterator[Tool
     opened: list[Session] = []
 
     def open_standalone() -> ToolProvider:
-        from nbtools.mcp.server.routing import NO_NOTEBOOK_NOTE, open_standalone_session  # noqa: PLC0415 - takes 100 ms and is not needed while a notebook serves
+        from nbtools.mcp.server.routing import (  # noqa: PLC0415 - takes 100 ms and is not needed while a notebook serves
+            NO_NOTEBOOK_NOTE,
+            open_standalone_session,
+        )
         from nbtools.mcp.server.tool_provider import SessionToolProvider  # noqa: PLC0415
 
         opened.append(open_standalone_session(root))
@@ -108,13 +117,17 @@ async def open_tool_provider(root: Path, dialect: Dialect) -> AsyncIterator[Tool
 
 
 def _server_of(offer: ToolProvider, root: Path) -> ToolServer:
-    from nbtools.mcp.server.server import ToolServer  # noqa: PLC0415 - the SDK is an extra and takes most of the start-up time
+    from nbtools.mcp.server.server import (  # noqa: PLC0415 - the SDK is an extra and takes most of the start-up time
+        ToolServer,
+    )
 
     return ToolServer(offer, str(root))
 
 
 async def _over_stdio(server: ToolServer) -> bool:
-    """Serves until the client closes stdin, or a signal arrives: then returns True, and a thread is still reading stdin."""
+    """Serves until the client closes stdin, or a signal arrives:
+    then returns True, and a thread is still reading stdin.
+    """
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 - as above
 
     async def serve() -> None:
@@ -133,12 +146,18 @@ async def _over_stdio(server: ToolServer) -> bool:
 
 
 async def _over_http(server: ToolServer, root: Path, port: int, token: str) -> None:
-    from nbtools.mcp.server.http import bind_loopback, client_configuration, serve_http, url_of  # noqa: PLC0415 - as above
+    from nbtools.mcp.server.http import (  # noqa: PLC0415 - as above
+        bind_loopback,
+        client_configuration,
+        serve_http,
+        url_of,
+    )
 
     with contextlib.closing(bind_loopback(port)) as sock:
         url = url_of(sock)
         sys.stderr.write(
-            f"nbtools serves {root} at {url}. Client configuration:\n{json.dumps(client_configuration(url, token), indent=2)}\n"
+            f"nbtools serves {root} at {url}. Client"
+            f" configuration:\n{json.dumps(client_configuration(url, token), indent=2)}\n"
         )
         sys.stderr.flush()
         await serve_http(server, sock, token)

@@ -35,9 +35,13 @@ _CONNECT_SECONDS = 10.0
 
 
 class EndpointClient:
-    """Tools of one notebook, until it closes the connection (``is_gone``); running calls then fail with an explanation."""
+    """Tools of one notebook, until it closes the connection (``is_gone``);
+    running calls then fail with an explanation.
+    """
 
-    def __init__(self, beacon: EndpointEntry, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, beacon: EndpointEntry, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.entry = beacon
         self._reader = reader
         self._writer = writer
@@ -50,7 +54,9 @@ class EndpointClient:
 
     @classmethod
     async def connect(cls, beacon: EndpointEntry, dialect: str) -> EndpointClient:
-        """Connects to an endpoint.  Raises ``OSError`` if nothing listens there, ``SessionError`` if the notebook refuses."""
+        """Connects to an endpoint.  Raises ``OSError`` if nothing listens there,
+        ``SessionError`` if the notebook refuses.
+        """
         reader, writer = await asyncio.open_unix_connection(beacon.socket)
         offer = cls(beacon, reader, writer)
         try:
@@ -65,14 +71,19 @@ class EndpointClient:
 
     @property
     def about(self) -> str:
-        return f"Calls that need approval are shown in the notebook {self.entry.notebook}; they wait until a person answers there."
+        return (
+            f"Calls that need approval are shown in the notebook {self.entry.notebook}; they wait until a"
+            " person answers there."
+        )
 
     @property
     def is_gone(self) -> bool:
         return self._listener is None or self._listener.done()
 
     async def tools(self) -> list[Json]:
-        """Returns the current declarations, or the last known ones if the notebook disconnects while it is queried."""
+        """Returns the current declarations,
+        or the last known ones if the notebook disconnects while it is queried.
+        """
         if not self.is_gone:
             updated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._tools_requests.append(updated)
@@ -123,7 +134,12 @@ class EndpointClient:
         try:
             while True:
                 self._handle(notebook_message_decoder.decode(await read_frame(self._reader)))
-        except (EOFError, OSError, ValueError, RecursionError):  # disconnected, or sent something that is not our protocol: treated alike
+        except (
+            EOFError,
+            OSError,
+            ValueError,
+            RecursionError,
+        ):  # disconnected, or sent something that is not our protocol: treated alike
             pass
         finally:
             self._writer.close()
@@ -163,8 +179,9 @@ class EndpointClient:
 
     def _lost_result(self) -> Json:
         return failure_result(
-            f"The notebook {self.entry.notebook} disconnected before it answered. The call may have taken effect, so check before "
-            "you repeat it. Until a notebook serves again (%tools serve), calls that need approval are denied."
+            f"The notebook {self.entry.notebook} disconnected before it answered. The call may have taken"
+            " effect, so check before you repeat it. Until a notebook serves again (%tools serve), calls"
+            " that need approval are denied."
         )
 
 

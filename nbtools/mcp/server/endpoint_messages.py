@@ -1,4 +1,6 @@
-"""Messages between a notebook endpoint and ``nbtools mcp``: a big-endian 4-byte length, then that many bytes of JSON."""
+"""Messages between a notebook endpoint and ``nbtools mcp``:
+a big-endian 4-byte length, then that many bytes of JSON.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def encode_frame(message: ClientMessage | NotebookMessage) -> bytes:
 
 
 async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    """Returns the next frame's JSON.  Raises ``EOFError`` at the end, ``OSError``, and ``ValueError`` for a frame that is too long."""
+    """Returns the next frame's JSON.  Raises ``EOFError`` at the end, ``OSError``,
+    and ``ValueError`` for a frame that is too long.
+    """
     length = int.from_bytes(await reader.readexactly(4), "big")
     if length > _LONGEST:
         raise ValueError(f"a message of {length:,} bytes is longer than the limit of {_LONGEST:,}")

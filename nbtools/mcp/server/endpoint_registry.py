@@ -20,7 +20,9 @@ _LONGEST_SOCKET = 100
 
 
 class EndpointEntry(msgspec.Struct, frozen=True):
-    """The registry entry of one notebook.  ``since`` is when it began to serve, in nanoseconds since the epoch."""
+    """The registry entry of one notebook.
+    ``since`` is when it began to serve, in nanoseconds since the epoch.
+    """
 
     notebook: str
     socket: str
@@ -34,7 +36,9 @@ def entries_folder(root: Path) -> Path:
 
 
 def new_entry(root: Path, notebook: str) -> EndpointEntry:
-    """Chooses a socket path for this process; ``publish`` the entry once something listens there.  Raises ``OSError``."""
+    """Chooses a socket path for this process; ``publish`` the entry once something listens there.
+    Raises ``OSError``.
+    """
     state_folder()
     folder = private_folder(entries_folder(root))
     _ensure_private(folder)
@@ -67,7 +71,9 @@ def remove_entry(root: Path, beacon: EndpointEntry) -> None:
 
 
 def endpoint_entries(root: Path) -> list[EndpointEntry]:
-    """Returns the published entries, the latest first.  Unreadable ones and folders of other users are skipped."""
+    """Returns the published entries, the latest first.
+    Unreadable ones and folders of other users are skipped.
+    """
     folder = entries_folder(root)
     try:
         _ensure_private(folder)
@@ -90,7 +96,9 @@ def _read(path: Path) -> EndpointEntry | None:
 
 
 def _ensure_private(folder: Path) -> None:
-    """Makes the folder private.  Raises ``OSError`` if it belongs to another user or its mode cannot be changed."""
+    """Makes the folder private.  Raises ``OSError`` if it belongs to another user or its mode cannot be
+    changed.
+    """
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise PermissionError(f"{folder} is not a folder owned by this user")

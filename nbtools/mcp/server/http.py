@@ -31,9 +31,17 @@ class TokenAuthentication:
         if scope["type"] == "lifespan" or self._is_authorized(scope):
             await self._app(scope, receive, send)
             return
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"www-authenticate", b'Bearer realm="nbtools"')]
+        headers = [
+            (b"content-type", b"text/plain; charset=utf-8"),
+            (b"www-authenticate", b'Bearer realm="nbtools"'),
+        ]
         await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": b"Send the bearer token that the server printed when it started.\n"})
+        await send(
+            {
+                "type": "http.response.body",
+                "body": b"Send the bearer token that the server printed when it started.\n",
+            }
+        )
 
     def _is_authorized(self, scope: Scope) -> bool:
         tokens = [value for name, value in scope["headers"] if name == b"authorization"]
@@ -59,11 +67,17 @@ def url_of(sock: socket.socket) -> str:
 
 def client_configuration(url: str, token: str) -> dict[str, Any]:
     """Returns the ``mcpServers`` configuration for clients."""
-    return {"mcpServers": {"nbtools": {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}}}
+    return {
+        "mcpServers": {
+            "nbtools": {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
+        }
+    }
 
 
 async def serve_http(server: ToolServer, sock: socket.socket, token: str) -> None:
     """Serves until the process is interrupted."""
     app = TokenAuthentication(server.streamable_http_app(streamable_http_path=_PATH, host=HOST), token)
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_GRACE)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_GRACE
+    )
     await uvicorn.Server(config).serve(sockets=[sock])

@@ -58,16 +58,22 @@ _CLOSE_SECONDS = 1.0
 
 MOST_CALLS = 64
 """Calls that one client may run at once: each may be a card that waits for the person."""
-_TOO_MANY_CALLS = f"{MOST_CALLS} calls are running already, so this one was not started. Wait for their results."
+_TOO_MANY_CALLS = (
+    f"{MOST_CALLS} calls are running already, so this one was not started. Wait for their results."
+)
 
 ProviderFactory: TypeAlias = Callable[[str], ToolProvider]
 """Returns the tools in the named dialect.  Raises ``SessionError`` if there is no such dialect."""
 
 
 class NotebookEndpoint:
-    """A socket that every ``nbtools mcp`` process on the workspace finds once it is started.  Runs in the session's event loop."""
+    """A socket that every ``nbtools mcp`` process on the workspace finds once it is started.
+    Runs in the session's event loop.
+    """
 
-    def __init__(self, root: Path, notebook: str, offer: ProviderFactory, changed: Callable[[int], None]) -> None:
+    def __init__(
+        self, root: Path, notebook: str, offer: ProviderFactory, changed: Callable[[int], None]
+    ) -> None:
         """``changed`` is called with the number of connected clients, each time that it changes."""
         self._root = root
         self._notebook = notebook
@@ -114,7 +120,11 @@ class NotebookEndpoint:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = client_message_decoder.decode(await read_frame(reader))
         if not isinstance(request, ConnectRequest) or request.version != VERSION:
-            writer.write(encode_frame(ConnectRefused("the notebook runs another version of nbtools. Restart its kernel")))
+            writer.write(
+                encode_frame(
+                    ConnectRefused("the notebook runs another version of nbtools. Restart its kernel")
+                )
+            )
             return
         try:
             offer = self._offer(request.dialect)
@@ -127,7 +137,9 @@ class NotebookEndpoint:
 class _ClientConnection:
     """One connected ``nbtools mcp`` process and its running calls."""
 
-    def __init__(self, offer: ToolProvider, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, offer: ToolProvider, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self._offer = offer
         self._reader = reader
         self._writer = writer
@@ -161,7 +173,12 @@ class _ClientConnection:
     async def _call(self, call: CallRequest) -> None:
         try:
             request = ClientCall(call.name, call.arguments, call.client)
-            self._send(CallResult(call.id, await self._offer.call(request, lambda text: self._send(CallProgress(call.id, text)))))
+            self._send(
+                CallResult(
+                    call.id,
+                    await self._offer.call(request, lambda text: self._send(CallProgress(call.id, text))),
+                )
+            )
         finally:
             self._calls.pop(call.id, None)
 

@@ -1,6 +1,7 @@
 """Routes calls to the notebook that serves the workspace, else to a standalone session.
 
-If several notebooks serve, the latest gets the calls.  In a standalone session the rules decide, and what would need approval is denied.
+If several notebooks serve, the latest gets the calls.
+In a standalone session the rules decide, and what would need approval is denied.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from nbtools.core.confirmation import Answer, Confirmation, answer_unavailable_message, confirmation_unavailable_message
+from nbtools.core.confirmation import (
+    Answer,
+    Confirmation,
+    answer_unavailable_message,
+    confirmation_unavailable_message,
+)
 from nbtools.core.errors import ErrorCode, SessionError, ToolFailure
 from nbtools.core.schema.json_schema import Json
 from nbtools.core.settings import Settings
@@ -31,7 +37,9 @@ _RETRY_SECONDS = 20.0
 
 
 class ToolRouter:
-    """Provides a notebook's tools, or without one those of ``open_standalone``, which is called when first needed."""
+    """Provides a notebook's tools, or without one those of ``open_standalone``,
+    which is called when first needed.
+    """
 
     def __init__(self, root: Path, dialect: Dialect, open_standalone: Callable[[], ToolProvider]) -> None:
         self._root = root
@@ -103,7 +111,9 @@ class ToolRouter:
             remove_entry(self._root, beacon)
             return False
         except (OSError, SessionError) as error:
-            self._retry_at[beacon] = math.inf if isinstance(error, SessionError) else time.monotonic() + _RETRY_SECONDS
+            self._retry_at[beacon] = (
+                math.inf if isinstance(error, SessionError) else time.monotonic() + _RETRY_SECONDS
+            )
             _log(f"Cannot connect to the notebook {beacon.notebook}: {error or 'it does not answer'}")
             return False
         self._use(offer)
@@ -124,7 +134,10 @@ class ToolRouter:
             return
         self._previous.append(offer)
         self._notebook = None
-        _log(f"The notebook {offer.entry.notebook} stopped serving; calls that need approval are denied until one serves")
+        _log(
+            f"The notebook {offer.entry.notebook} stopped serving; calls that need approval are denied until"
+            " one serves"
+        )
         self._notify()
 
     def _notify(self) -> None:
@@ -139,13 +152,15 @@ def _log(line: str) -> None:
 
 
 NO_NOTEBOOK_NOTE = (
-    "No notebook serves this workspace, so nobody can approve calls: a call runs if the user's or the project's rules allow it, and is "
-    "denied with a reason otherwise."
+    "No notebook serves this workspace, so nobody can approve calls: a call runs if the user's or the"
+    " project's rules allow it, and is denied with a reason otherwise."
 )
 
 
 def open_standalone_session(root: Path) -> Session:
-    """Opens a session on ``root`` with its stored rules.  Raises ``NbtoolsError`` if ``root`` is not a folder."""
+    """Opens a session on ``root`` with its stored rules.
+    Raises ``NbtoolsError`` if ``root`` is not a folder.
+    """
     session = Session(root, confirmer=DenyingConfirmer(root), settings=Settings(plugins=True, record=True))
     session.layers = session.store.layers()
     return session

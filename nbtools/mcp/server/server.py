@@ -1,6 +1,7 @@
 """MCP server for a tool provider.
 
-Supports clients of both protocol generations: with an initial handshake, and with all metadata in each request.
+Supports clients of both protocol generations:
+with an initial handshake, and with all metadata in each request.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from nbtools.mcp.server.tool_provider import ClientCall, ToolProvider
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
 _REPEAT_SECONDS = 5.0
-"""Seconds after which the last progress is repeated, because clients time out while a person thinks about an approval."""
+"""Seconds after which the last progress is repeated,
+because clients time out while a person thinks about an approval.
+"""
 _MOST_PROGRESS = 32
 """Progress messages that may be queued; the oldest is dropped."""
 
@@ -34,7 +37,8 @@ _MOST_PROGRESS = 32
 class ProgressReporter:
     """Sends a running call's progress to the client, and repeats the last message while the call is silent.
 
-    The progress value counts messages, because no call knows its total.  Nothing is sent after the context is left.
+    The progress value counts messages, because no call knows its total.
+    Nothing is sent after the context is left.
     """
 
     def __init__(self, report: Report) -> None:
@@ -52,7 +56,9 @@ class ProgressReporter:
         self._sender = asyncio.ensure_future(self._send())
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._sender.cancel()
         with suppress(asyncio.CancelledError):
             await self._sender
@@ -115,19 +121,25 @@ class ToolServer(Server[Any]):
         options = notification_options or NotificationOptions(tools_changed=True)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
-    async def _list_tools(self, context: ServerRequestContext[Any], _: PaginatedRequestParams | None) -> ListToolsResult:
+    async def _list_tools(
+        self, context: ServerRequestContext[Any], _: PaginatedRequestParams | None
+    ) -> ListToolsResult:
         tools = await self._offer.tools()
         self._subscribe(context)
         return ListToolsResult(tools=[Tool.model_validate(tool) for tool in tools])
 
-    async def _call_tool(self, context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+    async def _call_tool(
+        self, context: ServerRequestContext[Any], params: CallToolRequestParams
+    ) -> CallToolResult:
         request = ClientCall(params.name, params.arguments or {}, _client_name(context.session))
         async with ProgressReporter(context.session.report_progress) as progress:
             result = await self._offer.call(request, progress.report)
         return CallToolResult.model_validate(result)
 
     def _subscribe(self, context: ServerRequestContext[Any]) -> None:
-        """Registers a client with a handshake for change notifications; newer clients subscribe by themselves."""
+        """Registers a client with a handshake for change notifications;
+        newer clients subscribe by themselves.
+        """
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return
         self._subscribers[id(context.session.client_params)] = context.session

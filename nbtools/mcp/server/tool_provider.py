@@ -41,11 +41,15 @@ class ToolProvider(Protocol):
     async def tools(self) -> list[Json]: ...
 
     async def call(self, request: ClientCall, on_progress: ProgressCallback) -> Json:
-        """Runs the call and returns its result; a failure is a result, too.  Cancelling it cancels the call."""
+        """Runs the call and returns its result; a failure is a result, too.
+        Cancelling it cancels the call.
+        """
         ...
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Calls ``watcher`` in the event loop each time the tools change, until the returned function is called."""
+        """Calls ``watcher`` in the event loop each time the tools change,
+        until the returned function is called.
+        """
         ...
 
 
@@ -64,7 +68,13 @@ class SessionToolProvider:
     ``expect`` is called with each call's id and the client's name before the call is made.
     """
 
-    def __init__(self, session: Session, dialect: Dialect, about: str, expect: Callable[[str, str], None] = lambda *_: None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        dialect: Dialect,
+        about: str,
+        expect: Callable[[str, str], None] = lambda *_: None,
+    ) -> None:
         self.about = about
         self._session = session
         self._dialect = dialect
@@ -79,7 +89,9 @@ class SessionToolProvider:
         self._expect(call_id, request.client)
         stop_observing = self._session.observe(_ProgressObserver(call_id, on_progress))
         try:
-            result = await self._session.call(request.name, request.arguments, id=call_id, dialect=self._dialect)
+            result = await self._session.call(
+                request.name, request.arguments, id=call_id, dialect=self._dialect
+            )
         except SessionError as error:
             return failure_result(str(error))
         finally:

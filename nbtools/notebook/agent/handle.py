@@ -1,4 +1,6 @@
-"""The ``agent`` object of a notebook: a model that works with the notebook's tools, in one conversation across cells."""
+"""The ``agent`` object of a notebook: a model that works with the notebook's tools,
+in one conversation across cells.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
     from nbtools.traces.explorer.explorer import Explorer
 
 NO_MODEL = (
-    f"No model is set. {HOW_TO_SET} Every model name of pydantic-ai works, with the provider's API key in the environment; "
-    '"openai-chat:NAME" with OPENAI_BASE_URL uses your own server; "test" needs neither key nor network.'
+    f"No model is set. {HOW_TO_SET} Every model name of pydantic-ai works, with the provider's API key in"
+    ' the environment; "openai-chat:NAME" with OPENAI_BASE_URL uses your own server; "test" needs neither'
+    " key nor network."
 )
 
 
@@ -31,15 +34,18 @@ class RunError(AgentError):
 
 
 class NotebookAgent:
-    """``agent.run("…")`` works on a task with this notebook's tools, shows the run in the cell and asks for approvals with cards.
+    """``agent.run("…")`` works on a task with this notebook's tools,
+    shows the run in the cell and asks for approvals with cards.
 
-    ``agent.model = "openai:gpt-5"`` sets the model; ``agent.instructions`` are added to the system prompt, ``agent.limits`` end a run
-    automatically.  The conversation lasts until ``agent.new()``; ``agent.messages`` has it, ``agent.usage`` its token usage,
-    ``agent.trace()`` opens it in the explorer.  ``await agent.start("…")`` lets other code run at the same time; ``agent.stop()`` ends the
-    run, also from another cell.
+    ``agent.model = "openai:gpt-5"`` sets the model; ``agent.instructions`` are added to the system prompt,
+    ``agent.limits`` end a run automatically.  The conversation lasts until ``agent.new()``;
+    ``agent.messages`` has it, ``agent.usage`` its token usage, ``agent.trace()`` opens it in the explorer.
+    ``await agent.start("…")`` lets other code run at the same time; ``agent.stop()`` ends the run, also from
+    another cell.
 
-    ``agent.model = "recorded:session.jsonl"`` plays a session log.  ``agent.project`` is the folder that is copied for its calls (None:
-    the recorded one), ``agent.pace`` the seconds before each step, or ``"step"``; ``agent.play_on()`` goes on, ``agent.root`` is the copy.
+    ``agent.model = "recorded:session.jsonl"`` plays a session log.  ``agent.project`` is the folder that is
+    copied for its calls (None: the recorded one), ``agent.pace`` the seconds before each step, or ``"step"``;
+    ``agent.play_on()`` goes on, ``agent.root`` is the copy.
     """
 
     def __init__(self, runtime: NotebookRuntime, remember: Callable[[object], None]) -> None:
@@ -70,7 +76,10 @@ class NotebookAgent:
         if self._recorded is not None:
             self._recorded.close()
         self._recorded = None if playback is None else RecordedSource(self._runtime, playback)
-        self._model, self._language_model = model, None if model is None or playback is not None else model_named(model)
+        self._model, self._language_model = (
+            model,
+            None if model is None or playback is not None else model_named(model),
+        )
         self._runtime.session.model = self._language_model
 
     @property
@@ -82,7 +91,9 @@ class NotebookAgent:
 
     @property
     def root(self) -> Path | None:
-        """The copy in which the calls of a recorded session run; None before its first run, and for other models."""
+        """The copy in which the calls of a recorded session run;
+        None before its first run, and for other models.
+        """
         return self._recorded.playback.root if self._recorded else None
 
     @property
@@ -107,11 +118,14 @@ class NotebookAgent:
     def run(self, prompt: str) -> Answer:
         """Runs a task and waits for its end.
 
-        Raises ``AgentError`` if no model is set or it cannot be used.  An interrupt stops the run and is raised.
+        Raises ``AgentError`` if no model is set or it cannot be used.
+        An interrupt stops the run and is raised.
         """
         controller = self._begin(prompt)
         try:
-            answer = self._runtime.bridge.run_work(controller.runner(self.model_name, self.limits), controller.stop)
+            answer = self._runtime.bridge.run_work(
+                controller.runner(self.model_name, self.limits), controller.stop
+            )
         finally:
             self._end(controller)
         self._remember(answer)
@@ -121,7 +135,9 @@ class NotebookAgent:
         """Runs a task; to be awaited, alone or beside other work."""
         controller = self._begin(prompt)
         try:
-            answer = await self._runtime.bridge.start_work(controller.runner(self.model_name, self.limits), controller.stop)
+            answer = await self._runtime.bridge.start_work(
+                controller.runner(self.model_name, self.limits), controller.stop
+            )
         finally:
             self._end(controller)
         self._remember(answer)
@@ -133,21 +149,32 @@ class NotebookAgent:
             self._controller.stop()
 
     def new(self) -> None:
-        """Begins a new conversation; ``usage`` keeps counting.  A recorded session begins again, in a new copy."""
+        """Begins a new conversation; ``usage`` keeps counting.
+        A recorded session begins again, in a new copy.
+        """
         if self._recorded is not None:
             self._recorded.playback.rewind()
         if self._agent is not None:
             self._agent.new()
 
     def play_on(self) -> Answer:
-        """Goes on with a recorded session: after a stop, or with its next prompt.  Raises ``AgentError`` for other models."""
+        """Goes on with a recorded session: after a stop, or with its next prompt.
+        Raises ``AgentError`` for other models.
+        """
         if self._recorded is None:
-            raise AgentError("Only a recorded session goes on by itself. Write the next prompt into a cell that begins with %%agent.")
+            raise AgentError(
+                "Only a recorded session goes on by itself. Write the next prompt into a cell that begins"
+                " with %%agent."
+            )
         return self.run("")
 
     def trace(self) -> Explorer:
-        """Opens the recorded conversation in the explorer.  Raises ``AgentError`` if nothing is recorded yet."""
-        from nbtools.traces.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
+        """Opens the recorded conversation in the explorer.
+        Raises ``AgentError`` if nothing is recorded yet.
+        """
+        from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
+            open_trace,
+        )
 
         log = self._agent.log if self._agent else None
         if log is None or not log.exists():
@@ -156,7 +183,10 @@ class NotebookAgent:
         return open_trace(str(log))
 
     def _begin(self, prompt: str) -> RunController:
-        from nbtools.notebook.agent.run_controller import RunController, require_pydantic_ai  # noqa: PLC0415 - as above
+        from nbtools.notebook.agent.run_controller import (  # noqa: PLC0415 - as above
+            RunController,
+            require_pydantic_ai,
+        )
 
         require_pydantic_ai()
         recorded = self._recorded
@@ -167,7 +197,9 @@ class NotebookAgent:
         elif not prompt.strip():
             raise AgentError("The task is empty. Describe what the agent should do.")
         if self._controller is not None:
-            raise AgentError("The agent is already running. Wait until it has finished, or call agent.stop().")
+            raise AgentError(
+                "The agent is already running. Wait until it has finished, or call agent.stop()."
+            )
         self._controller = RunController(self._runtime.bridge, self._current_agent, prompt, recorded)
         self._runtime.add_source(self._controller)
         return self._controller
@@ -177,7 +209,9 @@ class NotebookAgent:
         self._runtime.remove_source(controller)
 
     async def _current_agent(self) -> Agent:
-        """Returns an agent with the current settings and workspace; the conversation continues when they change."""
+        """Returns an agent with the current settings and workspace;
+        the conversation continues when they change.
+        """
         session, previous = self._runtime.session, self._agent
         agent = previous
         if agent is None or agent.session is not session:
@@ -193,7 +227,9 @@ class NotebookAgent:
     def __repr__(self) -> str:
         if not self.model_name:
             return "<agent without a model>"
-        return f"<agent {self.model_name}: {'running' if self.is_running else f'{len(self.messages)} messages'}>"
+        return (
+            f"<agent {self.model_name}: {'running' if self.is_running else f'{len(self.messages)} messages'}>"
+        )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         from nbtools.notebook.agent.overview import overview  # noqa: PLC0415 - as above

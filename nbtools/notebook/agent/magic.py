@@ -79,7 +79,10 @@ def parse_line(line: str, *, in_cell: bool) -> AgentCommand:
     if in_cell and words:
         raise _error(f"write the task below the %%agent line, not on it ({' '.join(words)}).")
     if not in_cell and (len(words) > 1 or (words and words[0] not in VERBS)):
-        raise _error(f"unknown command. Available: {', '.join(VERBS)}. A task goes into a cell that begins with %%agent.")
+        raise _error(
+            f"unknown command. Available: {', '.join(VERBS)}. A task goes into a cell that begins with"
+            " %%agent."
+        )
     if settings.get("steps", 1) < 1:
         raise _error("--steps must be at least 1.")
     return AgentCommand(settings, words[0] if words else "")
@@ -117,11 +120,13 @@ class AgentMagics(Magics):
             %%agent --model openai:gpt-5
             Find out why the tests of the cart fail, and fix it.
 
-        ``--steps N`` and ``--instructions "…"`` are further settings; all settings stay in effect.  The next ``%%agent`` continues the same
-        conversation.  ``%agent`` shows its state, ``%agent new`` begins a new one, ``%agent trace`` opens it in the explorer.
+        ``--steps N`` and ``--instructions "…"`` are further settings; all settings stay in effect.  The next
+        ``%%agent`` continues the same conversation.  ``%agent`` shows its state, ``%agent new`` begins a new
+        one, ``%agent trace`` opens it in the explorer.
 
-        ``--model recorded:session.jsonl --project FOLDER`` plays a session log in a copy of a folder, without a key; ``%agent continue``
-        goes on with it, ``--pace 2`` waits two seconds before each step, ``--pace step`` stops after each call.
+        ``--model recorded:session.jsonl --project FOLDER`` plays a session log in a copy of a folder, without
+        a key; ``%agent continue`` goes on with it, ``--pace 2`` waits two seconds before each step,
+        ``--pace step`` stops after each call.
         """
         try:
             command = parse_line(line, in_cell=cell is not None)
@@ -159,9 +164,16 @@ class AgentMagics(Magics):
 def _help() -> Sheet:
     """Returns the settings and commands of the magic."""
     settings = tuple((f"%agent --{name} {name.upper()}", about) for name, about in FLAGS.items())
-    commands = (("%agent", "shows the agent's model, settings and usage"), *((f"%agent {verb}", about) for verb, about in VERBS.items()))
+    commands = (
+        ("%agent", "shows the agent's model, settings and usage"),
+        *((f"%agent {verb}", about) for verb, about in VERBS.items()),
+    )
     lines = ("All settings stay in effect, also those on a %%agent line.",)
-    return Sheet("%%agent gives the task below its first line to a model, with this notebook's tools.", (*settings, *commands), lines)
+    return Sheet(
+        "%%agent gives the task below its first line to a model, with this notebook's tools.",
+        (*settings, *commands),
+        lines,
+    )
 
 
 def _show(sheet: Sheet) -> None:

@@ -1,7 +1,8 @@
 """Wire format of an agent's run, ``application/vnd.nbtools.agent.v1+json``.
 
-A run is several displays of one cell: its head, the model's messages, the cards of its calls (which have a format of their own), its
-foot.  The page computes nothing.  ``labextension/src/agent/model.ts`` is generated from this file.
+A run is several displays of one cell: its head, the model's messages, the cards of its calls (which have a
+format of their own), its foot.  The page computes nothing.  ``labextension/src/agent/model.ts`` is generated
+from this file.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ AGENT_MIME = "application/vnd.nbtools.agent.v1+json"
 
 
 class RunHead(Wire):
-    """The state of a run, kept up to date.  ``figures`` are in order of importance: those without room are left out."""
+    """The state of a run, kept up to date.
+    ``figures`` are in order of importance: those without room are left out.
+    """
 
     type: Literal["head"] = "head"
     run: str
@@ -29,7 +32,9 @@ class RunHead(Wire):
 
 
 class RunMessage(Wire):
-    """The text that the model has written so far.  ``thought`` is the label of a folded thinking block, empty for a message."""
+    """The text that the model has written so far.
+    ``thought`` is the label of a folded thinking block, empty for a message.
+    """
 
     type: Literal["said"] = "said"
     block: TextBlock
@@ -37,11 +42,15 @@ class RunMessage(Wire):
 
 
 RunAction = Literal["continue", "play-on", "open-trace"]
-"""How to continue.  The page knows the code of each action: a bundle may come from another person's notebook, so it has none."""
+"""How to continue.  The page knows the code of each action:
+a bundle may come from another person's notebook, so it has none.
+"""
 
 
 class RunFile(Wire):
-    """A file that a run changed, with the lines that its calls added and removed; null where they are not known."""
+    """A file that a run changed, with the lines that its calls added and removed;
+    null where they are not known.
+    """
 
     path: str
     added: int | None = None
@@ -49,7 +58,9 @@ class RunFile(Wire):
 
 
 class RunFoot(Wire):
-    """Why a run ended, what it used and changed, and how to continue.  ``undo`` takes back all changes; its id has those of the calls."""
+    """Why a run ended, what it used and changed, and how to continue.
+    ``undo`` takes back all changes; its id has those of the calls.
+    """
 
     type: Literal["foot"] = "foot"
     state: State

@@ -40,7 +40,9 @@ def price(dollars: float) -> str:
     """Formats a price: ``$0.0042``, ``$0.31``, ``$12.40``."""
     if not dollars:
         return "$0"
-    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.2g}" if dollars >= 0.0001 else "under $0.0001"
+    return (
+        f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.2g}" if dollars >= 0.0001 else "under $0.0001"
+    )
 
 
 _RECORDED = "%agent continue goes on with the recorded session · %agent --project FOLDER --pace SECONDS|step"
@@ -51,7 +53,11 @@ _SPEAKERS = {"user-prompt": "You", "text": "Agent"}
 def overview(agent: NotebookAgent) -> Sheet:
     """Returns the model, the settings, the usage and the latest messages."""
     messages = list(_messages(agent.messages))
-    earlier = [("", f"⋯ {counted(len(messages) - _MAX_MESSAGES, 'earlier message')}")] if len(messages) > _MAX_MESSAGES else []
+    earlier = (
+        [("", f"⋯ {counted(len(messages) - _MAX_MESSAGES, 'earlier message')}")]
+        if len(messages) > _MAX_MESSAGES
+        else []
+    )
     return Sheet(
         title="agent\nA model that works with this notebook's tools.",
         rows=(
@@ -66,7 +72,10 @@ def overview(agent: NotebookAgent) -> Sheet:
         code=frozenset(),
         lines=(
             *((_RECORDED,) if agent.is_recorded else ()),
-            "%%agent + task runs · %agent new starts over · %agent trace opens the log · %agent --model M --steps N changes settings",
+            (
+                "%%agent + task runs · %agent new starts over · %agent trace opens the log · %agent --model M"
+                " --steps N changes settings"
+            ),
         ),
     )
 

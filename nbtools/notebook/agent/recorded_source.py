@@ -30,7 +30,10 @@ def checked_pace(pace: float | str) -> float | str:
     except (TypeError, ValueError):
         seconds = -1.0
     if not 0 <= seconds <= 3600:
-        raise AgentError(f"The pace {pace!r} is not a number of seconds before each step, or 'step' for one call at a time.")
+        raise AgentError(
+            f"The pace {pace!r} is not a number of seconds before each step, or 'step' for one call at a"
+            " time."
+        )
     return seconds
 
 
@@ -83,6 +86,8 @@ class RecordedSource:
             self._runtime.bridge.blocking.submit(self.playback.close()).result(PATIENCE)
 
     def _equip(self, session: Session, _: Copy) -> None:
-        from nbtools.notebook.copy_cards import show_calls  # noqa: PLC0415 - cards are not needed to load the extension
+        from nbtools.notebook.copy_cards import (  # noqa: PLC0415 - cards are not needed to load the extension
+            show_calls,
+        )
 
         self._session, self._cards = session, show_calls(self._runtime, session)

@@ -25,13 +25,21 @@ _ACTIONS: Mapping[RunAction, tuple[str, str]] = {
 
 
 def bundle(part: Part) -> dict[str, object]:
-    return {AGENT_MIME: RunView(part=part).model_dump(mode="json"), "text/html": html_of(part), "text/plain": text_of(part)}
+    return {
+        AGENT_MIME: RunView(part=part).model_dump(mode="json"),
+        "text/html": html_of(part),
+        "text/plain": text_of(part),
+    }
 
 
 def remark_bundle(text: str, about: object) -> dict[str, Any]:
-    """Returns a remark: the card of a call that was run again, if it is about one, or the beginning of its text."""
+    """Returns a remark: the card of a call that was run again, if it is about one,
+    or the beginning of its text.
+    """
     if about is not None:
-        from nbtools.notebook.traces.replayed_card import replayed_card  # noqa: PLC0415 - only for recorded models
+        from nbtools.notebook.traces.replayed_card import (  # noqa: PLC0415 - only for recorded models
+            replayed_card,
+        )
         from nbtools.replay.replay import Replayed  # noqa: PLC0415 - as above
 
         if isinstance(about, Replayed):
@@ -50,7 +58,12 @@ def html_of(part: Part) -> str:
         case RunFoot():
             colour, mark = ACCENTS.get(part.state, GREY), _MARKS.get(part.state, "·")
             return render(
-                "agent/foot", part=part, colour=colour, mark=mark, actions=_actions(part), files=[_file_line(file) for file in part.files]
+                "agent/foot",
+                part=part,
+                colour=colour,
+                mark=mark,
+                actions=_actions(part),
+                files=[_file_line(file) for file in part.files],
             )
 
 
@@ -64,13 +77,19 @@ def text_of(part: Part) -> str:
         case RunFoot():
             line = " · ".join(filter(None, [part.status, *part.figures]))
             actions = [f"  {label}: {cell}" for label, cell in _actions(part)]
-            changed = [f"  Changed: {', '.join(_file_line(file) for file in part.files)}"] if part.files else []
+            changed = (
+                [f"  Changed: {', '.join(_file_line(file) for file in part.files)}"] if part.files else []
+            )
             problem = [f"  {part.problem}"] if part.problem else []
             return "\n".join([f"▌ {_MARKS.get(part.state, '·')} {line}", *problem, *changed, *actions])
 
 
 def _file_line(file: RunFile) -> str:
-    return file.path if file.added is None or file.removed is None else f"{file.path} +{file.added} −{file.removed}"
+    return (
+        file.path
+        if file.added is None or file.removed is None
+        else f"{file.path} +{file.added} −{file.removed}"
+    )
 
 
 def _actions(part: RunFoot) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,6 @@
-"""Controls one run of the notebook's agent: connects MCP servers, runs the agent with its display, and stops it."""
+"""Controls one run of the notebook's agent:
+connects MCP servers, runs the agent with its display, and stops it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ class RunController:
     """One run.  ``id`` is what the Stop button sends.  A ``CallSource`` of the runtime while it lasts."""
 
     def __init__(
-        self, bridge: Bridge, agent_for: Callable[[], Awaitable[Agent]], prompt: str, recorded: RecordedSource | None = None
+        self,
+        bridge: Bridge,
+        agent_for: Callable[[], Awaitable[Agent]],
+        prompt: str,
+        recorded: RecordedSource | None = None,
     ) -> None:
         self.id = f"run-{uuid.uuid4().hex}"
         self._bridge = bridge
@@ -54,15 +60,21 @@ class RunController:
         self._failed = False
 
     def work(self) -> SourceWork:
-        return SourceWork(self.id, one_line(self._prompt, 200), self._started, self._cell_id, self._status, self._failed)
+        return SourceWork(
+            self.id, one_line(self._prompt, 200), self._started, self._cell_id, self._status, self._failed
+        )
 
     def runner(self, name: str, limits: Limits) -> Callable[[DisplayTarget], Coroutine[Any, Any, Answer]]:
-        """Returns a coroutine function that performs the run in the session's loop and displays it at a target.  Raises ``AgentError``."""
+        """Returns a coroutine function that performs the run in the session's loop and displays it at a
+        target.  Raises ``AgentError``.
+        """
 
         async def run(target: DisplayTarget) -> Answer:
             self._cell_id = target.cell_id
             set_target = self._bridge.set_target if self._recorded is None else self._recorded.set_target
-            display = self._display = RunDisplay(self.id, name, limits, target, set_target, self._actions, self._changes)
+            display = self._display = RunDisplay(
+                self.id, name, limits, target, set_target, self._actions, self._changes
+            )
             display.open()
             try:
                 answer = await self._answer(display)
@@ -99,7 +111,11 @@ class RunController:
 
     async def _prepare(self, display: RunDisplay) -> Agent:
         servers = self._bridge.blocking.session.mcp
-        unconnected = [one for one in servers.connections.values() if not one.server.disabled and one.state != "connected"]
+        unconnected = [
+            one
+            for one in servers.connections.values()
+            if not one.server.disabled and one.state != "connected"
+        ]
         if unconnected:
             display.set_status(f"Connecting {counted(len(unconnected), 'server')}")
             await servers.connect()
@@ -115,12 +131,20 @@ class RunController:
         return ("open-trace",) if self._recorded.playback.is_over else ("play-on", "open-trace")
 
     def _changes(self, calls: frozenset[str]) -> Sequence[FileChange]:
-        """Returns what these calls changed and is not undone.  A recorded session works in a copy, of which nothing is listed."""
-        from nbtools.notebook.state.snapshot import file_changes  # noqa: PLC0415 - loaded when a run has ended
+        """Returns what these calls changed and is not undone.
+        A recorded session works in a copy, of which nothing is listed.
+        """
+        from nbtools.notebook.state.snapshot import (  # noqa: PLC0415 - loaded when a run has ended
+            file_changes,
+        )
 
         if self._recorded is not None:
             return ()
-        return [change for change in file_changes(self._bridge.blocking.session) if change.id in calls and not change.undone_by]
+        return [
+            change
+            for change in file_changes(self._bridge.blocking.session)
+            if change.id in calls and not change.undone_by
+        ]
 
     def stop(self) -> None:
         """Ends the run, from any thread, without waiting."""
@@ -157,4 +181,6 @@ def _do_nothing() -> None:
 def require_pydantic_ai() -> None:
     """Raises ``AgentError`` if pydantic-ai is not installed; imports nothing."""
     if importlib.util.find_spec("pydantic_ai") is None:
-        raise AgentError('Agents need pydantic-ai, which is not installed: pip install "nbtools-agent[agents]".')
+        raise AgentError(
+            'Agents need pydantic-ai, which is not installed: pip install "nbtools-agent[agents]".'
+        )

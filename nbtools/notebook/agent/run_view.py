@@ -1,4 +1,6 @@
-"""Displays a run in a cell, in the order of events: a head that is kept up to date, messages, the calls' cards, a foot."""
+"""Displays a run in a cell, in the order of events:
+a head that is kept up to date, messages, the calls' cards, a foot.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from nbtools.notebook.state.model import FileChange
 
 SPLIT_LENGTH = 4_000
-"""Characters from which a message continues in another display, at the end of a paragraph: only the last display grows."""
+"""Characters from which a message continues in another display, at the end of a paragraph:
+only the last display grows.
+"""
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.MULTILINE)
 
 
@@ -95,7 +99,9 @@ Changes: TypeAlias = Callable[[frozenset[str]], Sequence["FileChange"]]
 
 
 class RunDisplay:
-    """Displays one run.  All methods but ``__init__`` are called in the session's loop.  ``set_target`` sets a call's display target."""
+    """Displays one run.  All methods but ``__init__`` are called in the session's loop.
+    ``set_target`` sets a call's display target.
+    """
 
     def __init__(
         self,
@@ -112,8 +118,12 @@ class RunDisplay:
         self._limits = limits
         screen = target.screen
         self._target = target
-        self._frame = replace(target, screen=screen.ungrouped) if isinstance(screen, GroupedScreen) else target
-        """Where head and foot are displayed: not in a group, because the page updates the one and acts on the other."""
+        self._frame = (
+            replace(target, screen=screen.ungrouped) if isinstance(screen, GroupedScreen) else target
+        )
+        """Where head and foot are displayed:
+        not in a group, because the page updates the one and acts on the other.
+        """
         self._set_target = set_target
         self._actions = actions
         self._changes = changes
@@ -235,7 +245,9 @@ def _changed_files(changes: Sequence[FileChange]) -> tuple[RunFile, ...]:
     files: dict[str, RunFile] = {}
     for file in (file for change in changes for file in change.files):
         before = files.get(file.path, RunFile(path=file.path, added=0, removed=0))
-        files[file.path] = RunFile(path=file.path, added=_sum(before.added, file.added), removed=_sum(before.removed, file.removed))
+        files[file.path] = RunFile(
+            path=file.path, added=_sum(before.added, file.added), removed=_sum(before.removed, file.removed)
+        )
     return tuple(files.values())
 
 
@@ -246,7 +258,9 @@ def _sum(one: int | None, other: int | None) -> int | None:
 def _undo_all(changes: Sequence[FileChange]) -> CardAction | None:
     """Returns the action that undoes all changes, the last first."""
     calls = " ".join(change.id for change in reversed(changes))
-    return CardAction(verb="undo", id=calls, label="undo all", magic=f"%tools undo {calls}") if calls else None
+    return (
+        CardAction(verb="undo", id=calls, label="undo all", magic=f"%tools undo {calls}") if calls else None
+    )
 
 
 STOPPING = "Stopping"

@@ -1,4 +1,6 @@
-"""The notebook's confirmer: asks for approval with buttons, with a line of input, or fails where nobody can answer."""
+"""The notebook's confirmer: asks for approval with buttons, with a line of input,
+or fails where nobody can answer.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,13 @@ from nbtools.policy.grants import can_be_allowed
 
 
 class NotebookConfirmer:
-    """Asks where the call is displayed.  Raises ``ToolFailure`` (``confirmation_required``) at once where nobody can answer."""
+    """Asks where the call is displayed.  Raises ``ToolFailure`` (``confirmation_required``) at once where
+    nobody can answer.
+    """
 
-    def __init__(self, cards: LiveCards, prompt: Prompt, root: Callable[[], str], questions: OpenQuestions) -> None:
+    def __init__(
+        self, cards: LiveCards, prompt: Prompt, root: Callable[[], str], questions: OpenQuestions
+    ) -> None:
         self._cards = cards
         self._questions = questions
         self._prompt = prompt
@@ -47,7 +53,9 @@ class NotebookConfirmer:
 
     async def _ask_by_widget(self, call: AwaitingApprovalCall, card: LiveCard, kernel: Loop) -> Answer:
         """Asks with a widget in the kernel's main loop, and always closes it at the end."""
-        from nbtools.notebook.approval.question import OpenQuestion  # noqa: PLC0415 - most sessions ask nothing by a widget
+        from nbtools.notebook.approval.question import (  # noqa: PLC0415 - most sessions ask nothing by a widget
+            OpenQuestion,
+        )
         from nbtools.notebook.approval.widget import WIDGET_MIME, open_widget  # noqa: PLC0415 - as above
 
         target, reply, close = card.target, Reply(), ExitStack()
@@ -61,9 +69,14 @@ class NotebookConfirmer:
             try:
                 model_id = close.enter_context(open_widget(question, self._questions))
             except Exception as error:  # noqa: BLE001 - a call must not wait for a question that cannot be shown
-                reply.fail(ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, f"The question could not be shown. {error}"))
+                reply.fail(
+                    ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, f"The question could not be shown. {error}")
+                )
                 return
-            live: Bundle = {WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": model_id}, **static}
+            live: Bundle = {
+                WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": model_id},
+                **static,
+            }
             reply.call_in_loop(lambda: None if reply.is_closed else card.show_widget(live))
 
         self._questions.add(question)
@@ -103,7 +116,9 @@ class NotebookConfirmer:
 
 
 class Reply:
-    """An answer that is set once, from any thread, and awaited in the loop that created it.  Later answers are ignored."""
+    """An answer that is set once, from any thread, and awaited in the loop that created it.
+    Later answers are ignored.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

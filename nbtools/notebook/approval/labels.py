@@ -1,4 +1,6 @@
-"""Texts of an approval request: labels and tooltips of its buttons, shared by the front ends and the prompt."""
+"""Texts of an approval request: labels and tooltips of its buttons,
+shared by the front ends and the prompt.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,19 @@ _SPEC = re.compile(r"[^(]*\((.*)\)", re.DOTALL)
 
 
 def always_for(rules: Sequence[str]) -> str:
-    """Returns what "always allow" would allow: ``edit``, ``git add, git commit``, ``in src/``.  Empty without rules."""
+    """Returns what "always allow" would allow: ``edit``, ``git add, git commit``, ``in src/``.
+    Empty without rules.
+    """
     return one_line(", ".join(dict.fromkeys(map(_scope, rules))), _MAX_LABEL)
 
 
 def always_tip(rules: Sequence[str], covered: Sequence[str]) -> str:
-    """Returns the tooltip of an "always allow" button: its rules and, for rules about commands, what each covers."""
-    return one_line(f"No further approval for {', '.join(rules)}{'. ' if covered else ''}{' '.join(covered)}", MAX_TIP)
+    """Returns the tooltip of an "always allow" button:
+    its rules and, for rules about commands, what each covers.
+    """
+    return one_line(
+        f"No further approval for {', '.join(rules)}{'. ' if covered else ''}{' '.join(covered)}", MAX_TIP
+    )
 
 
 def _scope(rule: str) -> str:

@@ -21,13 +21,17 @@ MAX_PARTS = 10_000
 """Number of files, of hunks of a file, and of answers."""
 
 Role: TypeAlias = Literal["once", "always", "folder", "server", "modify", "deny", "answers"]
-"""What a button does: approve once; always allow the tool or programs, the folder, the server; modify; deny; send a form's answers."""
+"""What a button does: approve once; always allow the tool or programs, the folder, the server; modify; deny;
+send a form's answers.
+"""
 
 
 class ButtonChoice(Wire):
-    """One button of a question.  ``rules`` are what an "always allow" adds, ``covers`` says what they cover, ``tip`` is all of it.
+    """One button of a question.  ``rules`` are what an "always allow" adds, ``covers`` says what they cover,
+    ``tip`` is all of it.
 
-    ``scope`` is what the label names: ``edit``, ``in src/``; empty for a whole MCP tool or server, and for the other buttons.
+    ``scope`` is what the label names: ``edit``, ``in src/``;
+    empty for a whole MCP tool or server, and for the other buttons.
     """
 
     role: Role
@@ -47,7 +51,9 @@ class FieldOption(Wire):
 
 
 class FormField(Wire):
-    """One question of a form.  Without options it takes a text; ``other`` says that a choice can also be answered with free text."""
+    """One question of a form.  Without options it takes a text;
+    ``other`` says that a choice can also be answered with free text.
+    """
 
     header: str
     text: str
@@ -60,7 +66,9 @@ class FormField(Wire):
 
 
 class SelectableFile(Wire):
-    """The parts of a file's change to choose from: its ``hunks``, if there are several, and with ``can_modify`` another text."""
+    """The parts of a file's change to choose from:
+    its ``hunks``, if there are several, and with ``can_modify`` another text.
+    """
 
     hunks: int = 0
     can_modify: bool = False
@@ -74,7 +82,9 @@ class QuestionData(Wire):
     choices: tuple[ButtonChoice, ...]
     fields: tuple[FormField, ...] = ()
     files: tuple[SelectableFile, ...] = ()
-    """The files of the card's diffs, in their order, each of which can be taken or left out; none where it is all or nothing."""
+    """The files of the card's diffs, in their order, each of which can be taken or left out;
+    none where it is all or nothing.
+    """
     changes: DiffBlock | None = None
     """What the person has changed of the call since it was first asked about."""
     can_save: bool = True
@@ -82,7 +92,9 @@ class QuestionData(Wire):
 
 
 class EditableText(Wire):
-    """The text that *Modify* edits: of ``path``, now ``original``, ``proposed`` by the call.  A command has one line and no original."""
+    """The text that *Modify* edits: of ``path``, now ``original``, ``proposed`` by the call.
+    A command has one line and no original.
+    """
 
     label: str
     path: str
@@ -91,7 +103,9 @@ class EditableText(Wire):
 
 
 class EditRequested(Wire):
-    """A page's message to a question's widget: it wants the editable text, of the whole call or of one of its files."""
+    """A page's message to a question's widget:
+    it wants the editable text, of the whole call or of one of its files.
+    """
 
     question: str
     edit: Literal[True]
@@ -99,7 +113,9 @@ class EditRequested(Wire):
 
 
 class TakenFile(Wire):
-    """The part of a file's change that is applied: none of it, or its chosen hunks.  ``hunks`` is empty where it has no choice of them."""
+    """The part of a file's change that is applied: none of it, or its chosen hunks.
+    ``hunks`` is empty where it has no choice of them.
+    """
 
     taken: StrictBool
     hunks: Annotated[tuple[StrictBool, ...], Field(max_length=MAX_PARTS)] = ()
@@ -108,7 +124,8 @@ class TakenFile(Wire):
 class AnswerMessage(Wire):
     """A page's answer to a question.  Unknown fields, wrong types and texts that are too long are errors.
 
-    ``files`` is what is taken of each file, with ``once`` and ``modify``; ``file`` is the number of the one that gets ``text``.
+    ``files`` is what is taken of each file, with ``once`` and ``modify``;
+    ``file`` is the number of the one that gets ``text``.
     """
 
     question: str = Field(max_length=100)
@@ -118,7 +135,11 @@ class AnswerMessage(Wire):
     files: Annotated[tuple[TakenFile, ...], Field(max_length=MAX_PARTS)] | None = None
     file: Annotated[int, Field(strict=True, ge=0)] | None = None
     answers: (
-        Annotated[tuple[Annotated[str, StringConstraints(strict=True, max_length=MAX_ANSWER)], ...], Field(max_length=MAX_PARTS)] | None
+        Annotated[
+            tuple[Annotated[str, StringConstraints(strict=True, max_length=MAX_ANSWER)], ...],
+            Field(max_length=MAX_PARTS),
+        ]
+        | None
     ) = None
     remember: StrictBool = False
 

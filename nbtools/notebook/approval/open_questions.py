@@ -43,8 +43,8 @@ class OpenQuestions:
     def answer(self, question_id: str, message: Mapping[str, Any]) -> bool:
         """Answers the open question with that id; returns False if there is none (any more).
 
-        Raises ``ToolFailure`` (``invalid_tool_params``) if the message is malformed, is for another question, or has an answer that the
-        question does not offer.  The question then stays open.
+        Raises ``ToolFailure`` (``invalid_tool_params``) if the message is malformed, is for another question,
+        or has an answer that the question does not offer.  The question then stays open.
         """
         with self._lock:
             question = self._questions.get(question_id)
@@ -59,7 +59,9 @@ class OpenQuestions:
         return is_open
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Calls ``callback`` after every change, in the thread that made it.  Returns a function that ends this."""
+        """Calls ``callback`` after every change, in the thread that made it.
+        Returns a function that ends this.
+        """
         self._callbacks.append(callback)
 
         def unsubscribe() -> None:
@@ -74,14 +76,18 @@ class OpenQuestions:
 
 
 def _parse(question_id: str, message: Mapping[str, Any]) -> AnswerMessage:
-    from nbtools.notebook.approval.model import AnswerMessage  # noqa: PLC0415 - most sessions ask nothing by a widget
+    from nbtools.notebook.approval.model import (  # noqa: PLC0415 - most sessions ask nothing by a widget
+        AnswerMessage,
+    )
 
     try:
         parsed = AnswerMessage.model_validate(message)
     except ValidationError as error:
-        (first, *_) = error.errors(include_input=False, include_url=False)
+        first, *_ = error.errors(include_input=False, include_url=False)
         place = ".".join(map(str, first["loc"])) or "message"
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The answer is not valid: {place[:100]}: {first['msg'][:200]}.") from None
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, f"The answer is not valid: {place[:100]}: {first['msg'][:200]}."
+        ) from None
     if parsed.question != question_id:
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "The answer is for another question.")
     return parsed

@@ -33,7 +33,9 @@ _MAX_TRIES = 5
 
 
 class Prompt:
-    """Asks in the thread that waits for the call, after its card was shown.  A closed input or five invalid answers deny the call."""
+    """Asks in the thread that waits for the call, after its card was shown.
+    A closed input or five invalid answers deny the call.
+    """
 
     def __init__(self, frontend: Kernel | Terminal, write: Callable[[str], None] = print) -> None:
         self._frontend = frontend
@@ -63,10 +65,14 @@ class Prompt:
         return Answer(ToolConfirmationOutcome.CANCEL, reason=f"no valid answer in {_MAX_TRIES} attempts")
 
     def _answers(self, questions: Sequence[Question]) -> Answer:
-        """Asks for an answer to each question.  An empty line means the default; without one, it skips the call unless optional."""
+        """Asks for an answer to each question.
+        An empty line means the default; without one, it skips the call unless optional.
+        """
         answers: list[str] = []
         for question in questions:
-            typed = self._frontend.read_line(f"{one_line(question.header or 'Answer')}{_hint(question)}: ").strip()
+            typed = self._frontend.read_line(
+                f"{one_line(question.header or 'Answer')}{_hint(question)}: "
+            ).strip()
             typed = typed or question.default
             if not typed and not question.optional:
                 return Answer(ToolConfirmationOutcome.CANCEL, reason="a question was not answered")
@@ -91,7 +97,8 @@ class Prompt:
         text = self._frontend.edit(proposal.text)
         if text is None:
             self._write(
-                "No editor is available to modify this. Set EDITOR in a terminal, or deny the call and make it again with your changes."
+                "No editor is available to modify this. Set EDITOR in a terminal, or deny the call and make"
+                " it again with your changes."
             )
         return text
 
@@ -103,7 +110,11 @@ def _choices(confirmation: Confirmation) -> dict[str, str]:
         "y": "[y]es once",
         **({"a": f"[a]lways allow {always}{save}"} if always else {}),
         **({"f": f"[f] always allow {narrower}"} if narrower else {}),
-        **({"s": "always allow this [s]erver"} if confirmation.details.type == "mcp" and confirmation.details.rule and always else {}),
+        **(
+            {"s": "always allow this [s]erver"}
+            if confirmation.details.type == "mcp" and confirmation.details.rule and always
+            else {}
+        ),
         "m": "[m]odify",
         "n": "[n]o",
     }
@@ -114,7 +125,13 @@ def _line(choices: dict[str, str]) -> str:
 
 
 def _hint(question: Question) -> str:
-    default = f"; default: {one_line(question.default)}" if question.default else "; optional" if question.optional else ""
+    default = (
+        f"; default: {one_line(question.default)}"
+        if question.default
+        else "; optional"
+        if question.optional
+        else ""
+    )
     return f"{_format_hint(question)}{default}"
 
 

@@ -1,4 +1,6 @@
-"""The part of a call that a person can edit before approving it: its text where it has one, else its arguments."""
+"""The part of a call that a person can edit before approving it:
+its text where it has one, else its arguments.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Proposal:
         return self.parameter == _WHOLE_FILE
 
     def answer(self, text: str) -> Answer:
-        """Returns the answer that proposes ``text`` instead.  Raises ``ToolFailure`` when the call cannot be built from it."""
+        """Returns the answer that proposes ``text`` instead.
+        Raises ``ToolFailure`` when the call cannot be built from it.
+        """
         return Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, self._payload(text))
 
     def _payload(self, text: str) -> ToolConfirmationPayload:
@@ -58,13 +62,23 @@ def proposal_of(call: AwaitingApprovalCall) -> Proposal:
     details, tool = call.confirmation.details, call.plan.tool
     arguments = _arguments(call)
     if isinstance(details, ToolEditConfirmationDetails) and isinstance(tool, ModifiableTool):
-        return Proposal(details.new_content, f"{details.file_name}, proposed content", False, tool, arguments, _WHOLE_FILE)
+        return Proposal(
+            details.new_content, f"{details.file_name}, proposed content", False, tool, arguments, _WHOLE_FILE
+        )
     body = grammar_of(tool).body
     if isinstance(details, ToolExecuteConfirmationDetails) and body is not None:
-        return Proposal(str(arguments.get(body.name, details.command)), "the command", True, tool, arguments, body.name)
-    if isinstance(details, ToolEditConfirmationDetails) and body is not None and isinstance(arguments.get(body.name), str):
+        return Proposal(
+            str(arguments.get(body.name, details.command)), "the command", True, tool, arguments, body.name
+        )
+    if (
+        isinstance(details, ToolEditConfirmationDetails)
+        and body is not None
+        and isinstance(arguments.get(body.name), str)
+    ):
         return Proposal(arguments[body.name], f"the {body.name}", False, tool, arguments, body.name)
-    return Proposal(json.dumps(arguments, indent=2, ensure_ascii=False), "the arguments", False, tool, arguments, "")
+    return Proposal(
+        json.dumps(arguments, indent=2, ensure_ascii=False), "the arguments", False, tool, arguments, ""
+    )
 
 
 def _arguments(call: AwaitingApprovalCall) -> dict[str, Any]:
@@ -79,7 +93,11 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The arguments are not valid JSON: {error}.") from None
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, f"The arguments are not valid JSON: {error}."
+        ) from None
     if not isinstance(value, dict):
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, 'The arguments must be a JSON object, such as {"path": "a.txt"}.')
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, 'The arguments must be a JSON object, such as {"path": "a.txt"}.'
+        )
     return value

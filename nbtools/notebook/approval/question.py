@@ -1,4 +1,6 @@
-"""An open question: what a front end shows of it, and the conversion of a front end's message into its answer."""
+"""An open question: what a front end shows of it,
+and the conversion of a front end's message into its answer.
+"""
 
 from __future__ import annotations
 
@@ -59,13 +61,19 @@ Always: TypeAlias = Literal["always", "folder", "server"]
 class OpenQuestion:
     """A question that waits for a click.
 
-    ``id`` is its own: a call that is modified is asked about again, with a new id.  ``cell_id`` is the cell that made the call, empty where
-    no cell did.  ``give`` takes the answer, once, and can be called in any thread.  ``before`` is the text
-    that the call proposed first, where the person has modified it since.
+    ``id`` is its own: a call that is modified is asked about again, with a new id.  ``cell_id`` is the cell
+    that made the call, empty where no cell did.  ``give`` takes the answer, once, and can be called in any
+    thread.  ``before`` is the text that the call proposed first, where the person has modified it since.
     """
 
     def __init__(
-        self, call: AwaitingApprovalCall, card: Card, cell_id: str, give: Callable[[Answer], None], *, before: str | None = None
+        self,
+        call: AwaitingApprovalCall,
+        card: Card,
+        cell_id: str,
+        give: Callable[[Answer], None],
+        *,
+        before: str | None = None,
     ) -> None:
         self.id = uuid.uuid4().hex
         self.card = card
@@ -83,7 +91,9 @@ class OpenQuestion:
         """The buttons, in their order."""
         confirmation = self._call.confirmation
         if isinstance(confirmation.details, ToolAskConfirmationDetails):
-            return ButtonChoice(role="answers", label=ANSWER), ButtonChoice(role="deny", label=SKIP, tip=SKIP_TIP)
+            return ButtonChoice(role="answers", label=ANSWER), ButtonChoice(
+                role="deny", label=SKIP, tip=SKIP_TIP
+            )
         return (
             ButtonChoice(role="once", label=APPROVE_ONCE),
             *_always_choices(confirmation),
@@ -98,7 +108,8 @@ class OpenQuestion:
 
     @cached_property
     def files(self) -> tuple[SelectableFile, ...]:
-        """The parts of each file that the card shows, to take or leave out; empty where the change is all or nothing.
+        """The parts of each file that the card shows, to take or leave out;
+        empty where the change is all or nothing.
 
         Of several files each can be left out, and of each its hunks, if the card shows every changed line.
         """
@@ -113,7 +124,10 @@ class OpenQuestion:
             return ()
         several = len(shown) > 1
         pairs = zip(shown, details.parts, strict=True)
-        files = tuple(SelectableFile(hunks=_hunks_shown(block, part.hunks), can_modify=several and part.is_text) for block, part in pairs)
+        files = tuple(
+            SelectableFile(hunks=_hunks_shown(block, part.hunks), can_modify=several and part.is_text)
+            for block, part in pairs
+        )
         return files if several or files[0].hunks else ()
 
     def _texts(self) -> tuple[str, str] | None:
@@ -122,7 +136,11 @@ class OpenQuestion:
         A part of a file, such as a cell, gets a line end, as in its diff.
         """
         details = self._call.confirmation.details
-        if not isinstance(details, ToolEditConfirmationDetails) or details.others or not (details.original_content and details.new_content):
+        if (
+            not isinstance(details, ToolEditConfirmationDetails)
+            or details.others
+            or not (details.original_content and details.new_content)
+        ):
             return None
         end = "\n" if details.language else ""
         return details.original_content + end, details.new_content + end
@@ -147,34 +165,54 @@ class OpenQuestion:
             return None
         details = self._call.confirmation.details
         path = (
-            details.file_name if isinstance(details, ToolEditConfirmationDetails) and self.proposal.is_whole_file else self.proposal.label
+            details.file_name
+            if isinstance(details, ToolEditConfirmationDetails) and self.proposal.is_whole_file
+            else self.proposal.label
         )
         return diff_block(path, self.before, self.proposal.text, language=_LANGUAGES.get(details.type, ""))
 
     def editable(self, file: int | None = None) -> EditableText:
-        """Returns the text that *Modify* edits: of the call, or of one of its files.  Raises ``ToolFailure`` if there is no such text."""
+        """Returns the text that *Modify* edits: of the call, or of one of its files.
+        Raises ``ToolFailure`` if there is no such text.
+        """
         details = self._call.confirmation.details
         if file is not None:
             diff = self._diff(file)
             label = one_line(f"{diff.file_name}, proposed content", 80)
-            return EditableText(label=label, path=diff.file_name, original=diff.original_content or "", proposed=diff.new_content)
+            return EditableText(
+                label=label,
+                path=diff.file_name,
+                original=diff.original_content or "",
+                proposed=diff.new_content,
+            )
         label, proposed = one_line(self.proposal.label, 80), self.proposal.text
         if isinstance(details, ToolEditConfirmationDetails) and self.proposal.is_whole_file:
-            return EditableText(label=label, path=details.file_path, original=details.original_content or "", proposed=proposed)
+            return EditableText(
+                label=label,
+                path=details.file_path,
+                original=details.original_content or "",
+                proposed=proposed,
+            )
         return EditableText(label=label, path="", original="", proposed=proposed)
 
     def _diff(self, file: int) -> FileDiff:
-        """Returns the change of a file whose text can be modified.  Raises ``ToolFailure`` for another number."""
+        """Returns the change of a file whose text can be modified.
+        Raises ``ToolFailure`` for another number.
+        """
         details = self._call.confirmation.details
-        if not isinstance(details, ToolEditConfirmationDetails) or file >= len(self.files) or not self.files[file].can_modify:
+        if (
+            not isinstance(details, ToolEditConfirmationDetails)
+            or file >= len(self.files)
+            or not self.files[file].can_modify
+        ):
             raise _refused(f"The text of file {file + 1} cannot be modified here.")
         return details.diffs[file]
 
     def accept(self, message: AnswerMessage) -> Answer:
         """Returns the answer that a message stands for.
 
-        Raises ``ToolFailure`` (``invalid_tool_params``) for an outcome that the question does not offer, for parts that do not belong to
-        that outcome, and for a modification from which no call can be built.
+        Raises ``ToolFailure`` (``invalid_tool_params``) for an outcome that the question does not offer, for
+        parts that do not belong to that outcome, and for a modification from which no call can be built.
         """
         if message.outcome not in {choice.role for choice in self.choices}:
             raise _refused(f"This question does not offer the answer {message.outcome!r}.")
@@ -191,7 +229,10 @@ class OpenQuestion:
             case "deny":
                 return Answer(ToolConfirmationOutcome.CANCEL, reason=message.reason.strip())
             case "answers":
-                return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=self._answers(message.answers or ())))
+                return Answer(
+                    ToolConfirmationOutcome.PROCEED_ONCE,
+                    ToolConfirmationPayload(answers=self._answers(message.answers or ())),
+                )
             case _:
                 return self._always(message.outcome, save=message.remember)
 
@@ -215,15 +256,21 @@ class OpenQuestion:
         if text == self._diff(file).new_content:
             raise _refused("The text is the proposed one. Change it, or go back.")
         choices = self._choices_of(files) or [True] * len(self.files)
-        return self._selected(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, [*choices[:file], text, *choices[file + 1 :]])
+        return self._selected(
+            ToolConfirmationOutcome.MODIFY_WITH_EDITOR, [*choices[:file], text, *choices[file + 1 :]]
+        )
 
     def _selected(self, outcome: ToolConfirmationOutcome, choices: Sequence[FileChoice]) -> Answer:
-        """Returns the answer with these choices.  Raises ``ToolFailure`` if they do not fit: the question then stays open."""
+        """Returns the answer with these choices.
+        Raises ``ToolFailure`` if they do not fit: the question then stays open.
+        """
         cast("SelectableInvocation", self._call.plan.invocation).select(choices)
         return Answer(outcome, ToolConfirmationPayload(files=tuple(choices)))
 
     def _choices_of(self, files: Sequence[TakenFile] | None) -> list[FileChoice]:
-        """Returns the choices that a message stands for; empty without any.  Raises ``ToolFailure`` for those of another question."""
+        """Returns the choices that a message stands for; empty without any.
+        Raises ``ToolFailure`` for those of another question.
+        """
         if files is None:
             return []
         if [len(taken.hunks) for taken in files] != [file.hunks for file in self.files]:
@@ -240,7 +287,9 @@ class OpenQuestion:
     def _always(self, role: Always, *, save: bool) -> Answer:
         if role == "server":
             return Answer(ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER, save=save)
-        payload = ToolConfirmationPayload(rules=self._call.confirmation.narrower) if role == "folder" else None
+        payload = (
+            ToolConfirmationPayload(rules=self._call.confirmation.narrower) if role == "folder" else None
+        )
         return Answer(ToolConfirmationOutcome.PROCEED_ALWAYS, payload, save=save)
 
     def _answers(self, answers: Sequence[str]) -> tuple[str, ...]:
@@ -259,7 +308,9 @@ _PARTS = {"text": ("modify",), "file": ("modify",), "files": ("once", "modify"),
 
 
 def _check_parts(message: AnswerMessage) -> None:
-    """Refuses parts of a message that its outcome does not have: they would be ignored, against the intention of the person."""
+    """Refuses parts of a message that its outcome does not have:
+    they would be ignored, against the intention of the person.
+    """
     for part, outcomes in _PARTS.items():
         if getattr(message, part) is not None and message.outcome not in outcomes:
             raise _refused(f"The answer {message.outcome!r} has no {part}.")
@@ -270,7 +321,9 @@ def _check_parts(message: AnswerMessage) -> None:
 
 
 def _hunks_shown(block: DiffBlock, count: int) -> int:
-    """Returns the number of hunks to choose from: ``count`` if there are several and the diff shows every changed line, else 0."""
+    """Returns the number of hunks to choose from:
+    ``count`` if there are several and the diff shows every changed line, else 0.
+    """
     changes = [hunk for hunk in block.hunks if not hunk.folded]
     return count if count > 1 and count == len(changes) and not any(hunk.hidden for hunk in changes) else 0
 
@@ -286,15 +339,21 @@ def _always_choices(confirmation: Confirmation) -> tuple[ButtonChoice, ...]:
     if details.type == "mcp" and details.rule and offers:
         tool = _always("always", "", offers, (*confirmation.covered, *until), "this tool")
         return tool, _always("server", "", (details.rule,), until, "this server")
-    everywhere = (_always("always", always_for(offers), offers, (*confirmation.covered, *until)),) if offers else ()
+    everywhere = (
+        (_always("always", always_for(offers), offers, (*confirmation.covered, *until)),) if offers else ()
+    )
     narrower = confirmation.narrower
     return (*everywhere, *((_always("folder", always_for(narrower), narrower, until),) if narrower else ()))
 
 
-def _always(role: Always, scope: str, rules: tuple[str, ...], covered: Sequence[str], name: str = "") -> ButtonChoice:
+def _always(
+    role: Always, scope: str, rules: tuple[str, ...], covered: Sequence[str], name: str = ""
+) -> ButtonChoice:
     label = ALWAYS_ALLOW.format(scope or name)
     tip, covers = always_tip(rules, covered), one_line(" ".join(covered), MAX_TIP)
-    return ButtonChoice(role=role, label=label, scope=scope, tip=tip, covers=covers, rules=tuple(map(one_line, rules)))
+    return ButtonChoice(
+        role=role, label=label, scope=scope, tip=tip, covers=covers, rules=tuple(map(one_line, rules))
+    )
 
 
 def _fields(questions: Sequence[Question]) -> tuple[FormField, ...]:
@@ -303,7 +362,11 @@ def _fields(questions: Sequence[Question]) -> tuple[FormField, ...]:
 
 
 def _field(question: Question, *, headed: bool) -> FormField:
-    options = () if question.kind == "text" else tuple(_option(choice.label, choice.description) for choice in question.choices)
+    options = (
+        ()
+        if question.kind == "text"
+        else tuple(_option(choice.label, choice.description) for choice in question.choices)
+    )
     if question.kind == "yesno":
         options = (FieldOption(value="yes", label="Yes"), FieldOption(value="no", label="No"))
     return FormField(

@@ -1,7 +1,8 @@
-"""The approval request as a widget (anywidget): it shows a question in the page and passes the page's messages to ``OpenQuestions``.
+"""The approval request as a widget (anywidget):
+it shows a question in the page and passes the page's messages to ``OpenQuestions``.
 
-The page part is ``labextension/src/widgets/question.ts``.  The widget is created and closed in the kernel's main loop; its messages may
-arrive in any of the kernel's threads.
+The page part is ``labextension/src/widgets/question.ts``.  The widget is created and closed in the kernel's
+main loop; its messages may arrive in any of the kernel's threads.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def open_widget(question: OpenQuestion, questions: OpenQuestions) -> Iterator[st
 
 
 def _on_message(widget: Any, question: OpenQuestion, questions: OpenQuestions, content: Any) -> None:
-    """Answers the question, or replies with its editable text or with why an answer was not accepted.  Late messages are ignored."""
+    """Answers the question, or replies with its editable text or with why an answer was not accepted.
+    Late messages are ignored.
+    """
     if question not in questions.current():
         return
     reply: dict[str, Any]
@@ -64,7 +67,9 @@ def _edit_request(content: Any, question: OpenQuestion) -> EditRequested | None:
 
 @cache
 def _widget_class() -> Any:
-    """Returns the class of the widget.  anywidget takes 100 ms to import, so the first question does it, not ``%load_ext``."""
+    """Returns the class of the widget.  anywidget takes 100 ms to import, so the first question does it,
+    not ``%load_ext``.
+    """
     import anywidget  # noqa: PLC0415 - as the docstring says
     import traitlets  # noqa: PLC0415 - as above
 
@@ -79,10 +84,13 @@ def _widget_class() -> Any:
 
 
 def _built(name: str) -> str:
-    """Returns a file of the built front end.  Raises ``NbtoolsError`` in a checkout where it was not built."""
+    """Returns a file of the built front end.  Raises ``NbtoolsError`` in a checkout where it was
+    not built.
+    """
     try:
         return (_STATIC / name).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NbtoolsError(
-            f"nbtools/notebook/static/{name} does not exist: the front end of this checkout was not built. Run: make lab"
+            f"nbtools/notebook/static/{name} does not exist: the front end of this checkout was not built."
+            " Run: make lab"
         ) from None

@@ -1,7 +1,8 @@
 """Reduces a tool's JSON Schema to what a form can show, and reads the form's values.
 
-Schemas of MCP servers are hostile: the result is built from an allow-list of keywords, with bounded depth, width and texts, and refers to
-nothing.  What has no simple field (unions, free objects, deep structures) becomes a text field for JSON.
+Schemas of MCP servers are hostile: the result is built from an allow-list of keywords, with bounded depth,
+width and texts, and refers to nothing.  What has no simple field (unions, free objects, deep structures)
+becomes a text field for JSON.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def form_schema(schema: Mapping[str, Any]) -> Schema:
 
 
 def form_values(form: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments that a form's values stand for: JSON fields are parsed, empty optional fields are left out."""
+    """Returns the arguments that a form's values stand for:
+    JSON fields are parsed, empty optional fields are left out.
+    """
     properties = form.get("properties") or {}
     required = form.get("required") or ()
     return {
@@ -57,7 +60,11 @@ def _value(field: Mapping[str, Any], value: Any) -> Any:
         return form_values(field, value)
     if field.get("type") == "array" and isinstance(value, list):
         return [_value(field["items"], item) for item in value]
-    return int(value) if field.get("type") == "integer" and isinstance(value, float) and value.is_integer() else value
+    return (
+        int(value)
+        if field.get("type") == "integer" and isinstance(value, float) and value.is_integer()
+        else value
+    )
 
 
 class _Reader:
@@ -65,7 +72,9 @@ class _Reader:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         definitions = [schema.get(word) for word in ("definitions", "$defs")]
-        self._definitions = {name: spec for one in definitions if isinstance(one, Mapping) for name, spec in one.items()}
+        self._definitions = {
+            name: spec for one in definitions if isinstance(one, Mapping) for name, spec in one.items()
+        }
         self._fields = 0
 
     def object(self, spec: Mapping[str, Any], depth: int) -> Schema:
@@ -76,7 +85,9 @@ class _Reader:
         for name in names[:MAX_PROPERTIES]:
             if self._fields < MAX_FIELDS:
                 properties[name] = self._field(name, declared[name], depth + 1)
-        required = [name for name in _sequence(spec.get("required")) if isinstance(name, str) and name in properties]
+        required = [
+            name for name in _sequence(spec.get("required")) if isinstance(name, str) and name in properties
+        ]
         return {"type": "object", "properties": properties, "required": required}
 
     def _field(self, name: str, spec: Any, depth: int) -> Schema:
@@ -84,9 +95,17 @@ class _Reader:
         outer = self._resolved(spec)
         branches = [branch for branch in self._branches(outer) if _types(branch) != ["null"]]
         common = {"title": _text(name, MAX_LABEL), "description": _text(outer.get("description"), MAX_TEXT)}
-        field = self._kind(name, branches[0], depth) if len(branches) == 1 else _choice_of(branches) or _json_field()
+        field = (
+            self._kind(name, branches[0], depth)
+            if len(branches) == 1
+            else _choice_of(branches) or _json_field()
+        )
         default = outer.get("default")
-        if isinstance(default, bool | int | float | str) and field.get("format") != JSON_FORMAT and len(str(default)) <= MAX_TEXT:
+        if (
+            isinstance(default, bool | int | float | str)
+            and field.get("format") != JSON_FORMAT
+            and len(str(default)) <= MAX_TEXT
+        ):
             field["default"] = default
         return {**{key: value for key, value in common.items() if value}, **field}
 
@@ -95,14 +114,27 @@ class _Reader:
         if choices:
             return choices
         kinds = [kind for kind in _types(spec) if kind != "null"]
-        bounds = {word: spec[word] for word in _BOUNDS if isinstance(spec.get(word), int | float) and not isinstance(spec[word], bool)}
+        bounds = {
+            word: spec[word]
+            for word in _BOUNDS
+            if isinstance(spec.get(word), int | float) and not isinstance(spec[word], bool)
+        }
         if len(kinds) == 1 and kinds[0] in _SCALARS:
             multiline = kinds == ["string"] and (name in _MULTILINE or bool(spec.get("body")))
             return {"type": kinds[0], **bounds, **({"format": MULTILINE_FORMAT} if multiline else {})}
         if kinds == ["array"] and depth < MAX_DEPTH and isinstance(spec.get("items"), Mapping):
-            item = {key: value for key, value in self._field("", spec["items"], depth + 1).items() if key != "default"}
+            item = {
+                key: value
+                for key, value in self._field("", spec["items"], depth + 1).items()
+                if key != "default"
+            }
             return {"type": "array", "items": item, **bounds}
-        if kinds == ["object"] and depth < MAX_DEPTH and isinstance(spec.get("properties"), Mapping) and spec["properties"]:
+        if (
+            kinds == ["object"]
+            and depth < MAX_DEPTH
+            and isinstance(spec.get("properties"), Mapping)
+            and spec["properties"]
+        ):
             return self.object(spec, depth)
         return _json_field()
 
@@ -113,11 +145,17 @@ class _Reader:
         return [spec]
 
     def _resolved(self, spec: Any) -> Mapping[str, Any]:
-        """Follows one reference into the schema's own definitions; any other reference is a field without a type."""
+        """Follows one reference into the schema's own definitions;
+        any other reference is a field without a type.
+        """
         if not isinstance(spec, Mapping):
             return {}
         target = self._definitions.get(str(spec.get("$ref", "")).rpartition("/")[2])
-        return {**target, **{word: value for word, value in spec.items() if word != "$ref"}} if isinstance(target, Mapping) else spec
+        return (
+            {**target, **{word: value for word, value in spec.items() if word != "$ref"}}
+            if isinstance(target, Mapping)
+            else spec
+        )
 
 
 def _json_field() -> Schema:
@@ -135,13 +173,23 @@ def _choices(spec: Mapping[str, Any]) -> Schema | None:
     texts = [value for value in values[:MAX_CHOICES] if isinstance(value, str) and len(value) <= MAX_LABEL]
     if texts and all(isinstance(value, str) or value is None for value in values):
         return {"type": "string", "enum": list(dict.fromkeys(texts))}
-    numbers = [value for value in values[:MAX_CHOICES] if isinstance(value, int) and not isinstance(value, bool)]
-    return {"type": "integer", "enum": list(dict.fromkeys(numbers))} if numbers and len(numbers) == len(values[:MAX_CHOICES]) else None
+    numbers = [
+        value for value in values[:MAX_CHOICES] if isinstance(value, int) and not isinstance(value, bool)
+    ]
+    return (
+        {"type": "integer", "enum": list(dict.fromkeys(numbers))}
+        if numbers and len(numbers) == len(values[:MAX_CHOICES])
+        else None
+    )
 
 
 def _types(spec: Mapping[str, Any]) -> list[str]:
     declared = spec.get("type")
-    return [declared] if isinstance(declared, str) else [kind for kind in _sequence(declared) if isinstance(kind, str)]
+    return (
+        [declared]
+        if isinstance(declared, str)
+        else [kind for kind in _sequence(declared) if isinstance(kind, str)]
+    )
 
 
 def _sequence(value: Any) -> Sequence[Any]:

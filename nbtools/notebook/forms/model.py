@@ -18,7 +18,8 @@ MAX_ARGUMENTS = 2_000_000
 
 
 class FormRequest(Wire):
-    """``tools`` asks for the list of tools, ``form`` for the schema of one, ``check`` what a call with these values would be.
+    """``tools`` asks for the list of tools, ``form`` for the schema of one,
+    ``check`` what a call with these values would be.
 
     ``rules`` asks for the cell that would allow calls such as the one with the id ``tool``.
     """
@@ -42,8 +43,9 @@ class FormTool(Wire):
 class FormAnswer(Wire):
     """The answer to one request; fields that it does not concern are empty.
 
-    ``form`` is a JSON Schema of plain keywords (see ``form_schema``).  ``action`` and ``reason`` are the policy's decision; ``source`` is
-    the cell.  ``problem`` says what is missing or invalid; then there is no cell.
+    ``form`` is a JSON Schema of plain keywords (see ``form_schema``).  ``action`` and ``reason`` are the
+    policy's decision; ``source`` is the cell.  ``problem`` says what is missing or invalid; then there is no
+    cell.
     """
 
     id: int

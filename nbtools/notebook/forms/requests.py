@@ -1,4 +1,6 @@
-"""Answers the requests of the form *New call…*.  Nothing is run: a call is made by the cell that the person runs."""
+"""Answers the requests of the form *New call…*.
+Nothing is run: a call is made by the cell that the person runs.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ def respond(session: Session, data: Any) -> FormAnswer | None:
         return None
     try:
         if request.verb == "tools":
-            return FormAnswer(id=request.id, tools=tuple(_entry(tool, session) for tool in list(session.tools.values())[:_MAX_TOOLS]))
+            return FormAnswer(
+                id=request.id,
+                tools=tuple(_entry(tool, session) for tool in list(session.tools.values())[:_MAX_TOOLS]),
+            )
         if request.verb == "rules":
             return _rules(session, request.tool, request.id)
         tool = session.tools.require(request.tool)
@@ -69,7 +74,13 @@ def respond(session: Session, data: Any) -> FormAnswer | None:
 def _entry(tool: AnyToolBuilder, session: Session) -> FormTool:
     about = tool.description.strip().split("\n", 1)[0]
     policy = default_answer(tool, session)
-    return FormTool(name=tool.name, icon=tool.icon.value, kind=tool.kind.value, about=one_line(about, _MAX_ABOUT), policy=policy)
+    return FormTool(
+        name=tool.name,
+        icon=tool.icon.value,
+        kind=tool.kind.value,
+        about=one_line(about, _MAX_ABOUT),
+        policy=policy,
+    )
 
 
 def _check(session: Session, tool: AnyToolBuilder, arguments: dict[str, Any], request: int) -> FormAnswer:
@@ -80,21 +91,31 @@ def _check(session: Session, tool: AnyToolBuilder, arguments: dict[str, Any], re
     chosen = {
         parameter.name: arguments[parameter.name]
         for parameter in grammar.parameters
-        if parameter.name in arguments and (parameter.required or arguments[parameter.name] != parameter.default)
+        if parameter.name in arguments
+        and (parameter.required or arguments[parameter.name] != parameter.default)
     }
     reason = one_line(decision.reason, _MAX_REASON)
-    return FormAnswer(id=request, action=decision.action.value, reason=reason, source=call_source(grammar, chosen))
+    return FormAnswer(
+        id=request, action=decision.action.value, reason=reason, source=call_source(grammar, chosen)
+    )
 
 
 def _rules(session: Session, call_id: str, request: int) -> FormAnswer:
-    """Returns the cell that allows calls such as a finished one: with the rules that its approval request would offer."""
+    """Returns the cell that allows calls such as a finished one:
+    with the rules that its approval request would offer.
+    """
     call = next((call for call in reversed(session.history) if call.request.id == call_id), None)
     if call is None or isinstance(call.last, ValidatingCall):
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "The call is not of this session, or was not valid. Call the tool again first.")
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS,
+            "The call is not of this session, or was not valid. Call the tool again first.",
+        )
     plan = call.last.plan
     offers = offered_grants(plan.tool, plan.invocation, session.programs)
     if not offers.rules or not can_be_allowed(plan.decision):
-        raise ToolFailure(ErrorCode.POLICY_VIOLATION, f"No rule can allow such calls: {plan.decision.reason}.")
+        raise ToolFailure(
+            ErrorCode.POLICY_VIOLATION, f"No rule can allow such calls: {plan.decision.reason}."
+        )
     source = magic_line("tools", f"allow {' '.join(map(quoted, offers.rules))}")
     return FormAnswer(id=request, source=source, reason=one_line(" ".join(offers.covered), _MAX_REASON))
 

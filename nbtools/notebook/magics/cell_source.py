@@ -15,8 +15,9 @@ from nbtools.notebook.magics.flags import Grammar
 def call_source(grammar: Grammar, arguments: Mapping[str, Any]) -> str:
     """Returns the source of a cell that calls the tool with JSON values.
 
-    It is ``%tool …``, ``%%tool …`` for text of several lines, or ``tools.name(…)`` where no magic reads as exactly these arguments.  What
-    IPython or an editor would split or change becomes a Python literal, so that text always stays an argument.
+    It is ``%tool …``, ``%%tool …`` for text of several lines, or ``tools.name(…)`` where no magic reads as
+    exactly these arguments.  What IPython or an editor would split or change becomes a Python literal, so
+    that text always stays an argument.
     """
     for source in _spellings(grammar, arguments):
         if read_source(grammar, source) == arguments:
@@ -25,7 +26,9 @@ def call_source(grammar: Grammar, arguments: Mapping[str, Any]) -> str:
 
 
 def read_source(grammar: Grammar, source: str) -> dict[str, Any] | None:
-    """Parses a ``%tool`` or ``%%tool`` cell as the magics would; None if they reject it.  IPython ends a cell's text with a newline."""
+    """Parses a ``%tool`` or ``%%tool`` cell as the magics would; None if they reject it.
+    IPython ends a cell's text with a newline.
+    """
     first, newline, body = source.partition("\n")
     line = first.partition(" ")[2].removeprefix(grammar.tool).strip()
     whole = grammar.body is not None and grammar.body.whole
@@ -37,7 +40,8 @@ def read_source(grammar: Grammar, source: str) -> dict[str, Any] | None:
 
 
 def _spellings(grammar: Grammar, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the ``%tool`` line if the arguments fit on one, then the ``%%tool`` cell with its text below the line.
+    """Yields the ``%tool`` line if the arguments fit on one,
+    then the ``%%tool`` cell with its text below the line.
 
     IPython drops a last line of only spaces, and more than one newline at the end.
     """
@@ -46,7 +50,9 @@ def _spellings(grammar: Grammar, arguments: Mapping[str, Any]) -> Iterator[str]:
         yield f"%tool {grammar.tool} {line}".rstrip()
     if grammar.body is not None and isinstance(body := arguments.get(grammar.body.name), str):
         lines = body.split("\n")
-        line = format_line(grammar, {name: value for name, value in arguments.items() if name != grammar.body.name})
+        line = format_line(
+            grammar, {name: value for name, value in arguments.items() if name != grammar.body.name}
+        )
         if all(map(is_plain_line, [line, *lines])) and not body.endswith("\n\n") and not lines[-1].isspace():
             yield f"%%tool {grammar.tool} {line}".rstrip() + f"\n{body}"
 

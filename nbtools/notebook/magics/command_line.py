@@ -2,16 +2,17 @@ r"""Parses the line of a magic into the arguments of a tool, and formats argumen
 
 ::
 
-    grep -i "round\(" src --glob "*.py" --limit 5     positional words in declared order, flags anywhere between them
-    edit a.py --old x --new=y --no-all                 --flag value, --flag=value, a boolean alone, --no-flag for false
-    grep -- -v src                                     -- ends the flags
-    ask "Really?"                                      a text for an object whose only required property is a text
-    shell --timeout 5 git log --oneline | head         a tool that requires only its body gets the rest of the line unchanged
-    terminal_run 1 cd src && ls                        so does one that runs commands, after its other required parameters
-    grep TODO src    # every TODO                      a word that begins with # starts a comment, unless a shell reads the line
+    grep -i "round\(" src --glob "*.py" --limit 5  positional words in declared order, flags between them
+    edit a.py --old x --new=y --no-all             --flag value, --flag=value, a boolean alone, --no-flag
+    grep -- -v src                                 -- ends the flags
+    ask "Really?"                                  a text for an object whose only required property is a text
+    shell --timeout 5 git log --oneline | head     a tool that requires only its body gets the rest unchanged
+    terminal_run 1 cd src && ls                    so does one that runs commands, after what else it requires
+    grep TODO src    # every TODO                  # starts a comment, unless a shell reads the line
 
-Quotes work as in a shell, except that a backslash escapes only a quote, a backslash or (outside quotes) a space or #; otherwise it is
-kept, so that patterns such as ``"round\("`` and ``\bword\b`` reach the tool unchanged.  Nothing is expanded.
+Quotes work as in a shell, except that a backslash escapes only a quote, a backslash or (outside quotes) a
+space or #; otherwise it is kept, so that patterns such as ``"round\("`` and ``\bword\b`` reach the tool
+unchanged.  Nothing is expanded.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class HelpRequested(Exception):  # noqa: N818 - no error: the line asks for the 
 
 
 def words(line: str, start: int = 0) -> Iterator[Word]:
-    """Yields the words of a line from ``start`` on, up to its comment.  Raises ``ToolFailure`` when a quote is not closed."""
+    """Yields the words of a line from ``start`` on, up to its comment.
+    Raises ``ToolFailure`` when a quote is not closed.
+    """
     while (start := _word_start(line, start)) < len(line) and line[start] != "#":
         word = _word(line, start)
         yield word
@@ -83,7 +86,9 @@ def _word(line: str, start: int) -> Word:
             text.append(char)
         at += 1
     if quote:
-        raise _refused(f"the quote {quote} is not closed: close it, use the other kind of quotes, or write \\{quote}")
+        raise _refused(
+            f"the quote {quote} is not closed: close it, use the other kind of quotes, or write \\{quote}"
+        )
     return Word("".join(text), line[start] not in "\"'\\", start, at)
 
 
@@ -94,12 +99,16 @@ def _escapable(quote: str) -> str:
 
 
 def parse(grammar: Grammar, line: str, body: str | None = None) -> dict[str, Any]:
-    """Returns the arguments of a line; ``body`` is the text of a cell, which becomes the tool's body parameter.
+    """Returns the arguments of a line; ``body`` is the text of a cell,
+    which becomes the tool's body parameter.
 
-    Raises ``ToolFailure`` (``invalid_tool_params``) with the most similar flags.  Missing and invalid values are left to the tool.
+    Raises ``ToolFailure`` (``invalid_tool_params``) with the most similar flags.
+    Missing and invalid values are left to the tool.
     """
     reader = _Reader(grammar, line)
-    arguments = reader.read() if grammar.literal is None or body is not None else reader.read_literal(grammar.literal)
+    arguments = (
+        reader.read() if grammar.literal is None or body is not None else reader.read_literal(grammar.literal)
+    )
     if body is not None:
         parameter = _body_parameter(grammar, arguments)
         arguments[parameter.name] = parameter.items_from(body) if parameter.is_list else body
@@ -108,9 +117,15 @@ def parse(grammar: Grammar, line: str, body: str | None = None) -> dict[str, Any
 
 def _body_parameter(grammar: Grammar, arguments: Mapping[str, Any]) -> Parameter:
     if grammar.body is None:
-        raise _refused(f"{grammar.tool} has no parameter for a cell's text: write its arguments on the line, as in %tool {grammar.tool} …")
+        raise _refused(
+            f"{grammar.tool} has no parameter for a cell's text: write its arguments on the line, as in %tool"
+            f" {grammar.tool} …"
+        )
     if grammar.body.name in arguments:
-        raise _refused(f"{grammar.tool} got {grammar.body.name} twice, on the line and as the cell's text: remove one of them")
+        raise _refused(
+            f"{grammar.tool} got {grammar.body.name} twice, on the line and as the cell's text: remove one of"
+            " them"
+        )
     return grammar.body
 
 
@@ -173,7 +188,9 @@ class _Reader:
     def _is_flag(self, word: Word) -> bool:
         if not word.bare or not word.text.startswith("-") or word.text == "-":
             return False
-        return word.text.startswith("--") or word.text[1:2] in self._grammar.short or not _is_number(word.text)
+        return (
+            word.text.startswith("--") or word.text[1:2] in self._grammar.short or not _is_number(word.text)
+        )
 
     def _take_flag(self, word: Word) -> None:
         if word.text.startswith("--"):
@@ -243,19 +260,28 @@ class _Reader:
     def _too_many(self, text: str) -> ToolFailure:
         names = ", ".join(parameter.name for parameter in self._grammar.positional)
         return _refused(
-            f"{text!r} is one argument too many: {self._grammar.tool} takes {names or 'no arguments'}. Put quotes around a text with spaces"
+            f"{text!r} is one argument too many: {self._grammar.tool} takes {names or 'no arguments'}. Put"
+            " quotes around a text with spaces"
         )
 
     def _unknown(self, flag: str) -> ToolFailure:
         known = [f"--{name}" for name in self._grammar.long]
         hint = did_you_mean(flag, known) if known else " It has no flags."
-        return _refused(f"{self._grammar.tool} has no flag {flag}.{hint} (Write -- before words that are not flags.)")
+        return _refused(
+            f"{self._grammar.tool} has no flag {flag}.{hint} (Write -- before words that are not flags.)"
+        )
 
 
 def comment_hint(line: str) -> str:
-    """Returns how to pass a word that begins with ``#``, for the error of a line with a comment; empty for a line without one."""
+    """Returns how to pass a word that begins with ``#``, for the error of a line with a comment;
+    empty for a line without one.
+    """
     comment = line[comment_start(line) :].split(maxsplit=1)
-    return f". (A word that begins with # starts a comment: put it in quotes, as in {comment[0]!r})" if comment else ""
+    return (
+        f". (A word that begins with # starts a comment: put it in quotes, as in {comment[0]!r})"
+        if comment
+        else ""
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -267,13 +293,20 @@ def _is_number(text: str) -> bool:
 
 
 def _refused(message: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message if message.endswith((".", ")")) else f"{message}.")
+    return ToolFailure(
+        ErrorCode.INVALID_TOOL_PARAMS, message if message.endswith((".", ")")) else f"{message}."
+    )
 
 
 def format_line(grammar: Grammar, arguments: Mapping[str, Any]) -> str:
     """Returns a line that ``parse`` reads as these arguments: flags in any order, then a literal body."""
     literal = grammar.literal.name if grammar.literal else ""
-    parts = [part for name, value in arguments.items() if name != literal for part in _spelled(grammar.named(name), value)]
+    parts = [
+        part
+        for name, value in arguments.items()
+        if name != literal
+        for part in _spelled(grammar.named(name), value)
+    ]
     if literal in arguments:
         parts += ["--", str(arguments[literal])]
     return " ".join(parts)

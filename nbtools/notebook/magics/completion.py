@@ -45,7 +45,8 @@ def matcher_of(
 ) -> Callable[[CompletionContext], SimpleMatcherResult]:
     """Returns a matcher for IPython's completer (API version 2).
 
-    ``is_ours`` tells whether the variable ``tools`` is nbtools' object, whose attributes are then completed with the tools' kinds.
+    ``is_ours`` tells whether the variable ``tools`` is nbtools' object,
+    whose attributes are then completed with the tools' kinds.
     """
 
     @context_matcher()  # type: ignore[untyped-decorator]
@@ -63,7 +64,11 @@ def matcher_of(
             return {"completions": []}
         previous, fragment = _split(found[2])
         candidates = _candidates(found[1], runtime, previous, fragment, commands)
-        matching = [SimpleCompletion(text, type=kind) for text, kind in candidates if text.startswith(fragment) and is_plain_line(text)]
+        matching = [
+            SimpleCompletion(text, type=kind)
+            for text, kind in candidates
+            if text.startswith(fragment) and is_plain_line(text)
+        ]
         return {"completions": matching, "suppress": True, "matched_fragment": fragment, "ordered": True}
 
     matcher: Callable[[CompletionContext], SimpleMatcherResult] = nbtools_matcher
@@ -71,14 +76,31 @@ def matcher_of(
 
 
 def _attributes(runtime: NotebookRuntime, fragment: str) -> SimpleMatcherResult:
-    """Completes ``tools.``: the tools with their kinds (``read``, ``edit``, ``execute`` …), then the object's own attributes."""
-    offered = [*((name, tool.kind.value) for name, tool in runtime.session.tools.items()), ("quiet", "instance"), ("session", "instance")]
-    matching = [SimpleCompletion(name, type=kind) for name, kind in offered if name.startswith(fragment) and name.isidentifier()]
-    return {"completions": matching, "suppress": bool(matching), "matched_fragment": fragment, "ordered": True}
+    """Completes ``tools.``: the tools with their kinds (``read``, ``edit``, ``execute`` …),
+    then the object's own attributes.
+    """
+    offered = [
+        *((name, tool.kind.value) for name, tool in runtime.session.tools.items()),
+        ("quiet", "instance"),
+        ("session", "instance"),
+    ]
+    matching = [
+        SimpleCompletion(name, type=kind)
+        for name, kind in offered
+        if name.startswith(fragment) and name.isidentifier()
+    ]
+    return {
+        "completions": matching,
+        "suppress": bool(matching),
+        "matched_fragment": fragment,
+        "ordered": True,
+    }
 
 
 def _keywords(runtime: NotebookRuntime, name: str, before: str, fragment: str) -> SimpleMatcherResult:
-    """Completes the arguments of ``tools.grep(``: the parameters that are not given yet, beside what Python offers."""
+    """Completes the arguments of ``tools.grep(``:
+    the parameters that are not given yet, beside what Python offers.
+    """
     tool = runtime.session.tools.get(name)
     if tool is None or before.count('"') % 2 or before.count("'") % 2:
         return {"completions": []}
@@ -89,7 +111,11 @@ def _keywords(runtime: NotebookRuntime, name: str, before: str, fragment: str) -
 
 
 def _candidates(
-    magic: str, runtime: NotebookRuntime, previous: list[str], fragment: str, commands: Callable[[], Sequence[str]]
+    magic: str,
+    runtime: NotebookRuntime,
+    previous: list[str],
+    fragment: str,
+    commands: Callable[[], Sequence[str]],
 ) -> Candidates:
     match magic:
         case "tool":
@@ -118,7 +144,10 @@ Candidates = Iterable[tuple[str, str]]
 def _of_tool(runtime: NotebookRuntime, previous: list[str], fragment: str) -> Candidates:
     tools = runtime.session.tools
     if not previous:
-        return [*((name, "function") for name in tools), *((name, "module") for name in _unconnected_servers(runtime))]
+        return [
+            *((name, "function") for name in tools),
+            *((name, "module") for name in _unconnected_servers(runtime)),
+        ]
     tool = tools.get(previous[0])
     if tool is None:
         return []
@@ -126,7 +155,11 @@ def _of_tool(runtime: NotebookRuntime, previous: list[str], fragment: str) -> Ca
     named, equals, value = fragment.partition("=")
     if fragment.startswith("--") and equals:
         parameter = grammar.long.get(named[2:])
-        return [(f"{named}={text}", kind) for text, kind in _values(runtime, parameter, value)] if parameter else []
+        return (
+            [(f"{named}={text}", kind) for text, kind in _values(runtime, parameter, value)]
+            if parameter
+            else []
+        )
     if fragment.startswith("-"):
         return _flags(grammar)
     if len(previous) > 1 and (parameter := _flag(grammar, last)) is not None and not parameter.is_switch:
@@ -139,7 +172,11 @@ def _unconnected_servers(runtime: NotebookRuntime) -> list[str]:
     session = runtime.session
     if not session.settings.servers:
         return []
-    return [server_prefix(name) for name, one in session.mcp.connections.items() if one.state != "connected" and not one.server.disabled]
+    return [
+        server_prefix(name)
+        for name, one in session.mcp.connections.items()
+        if one.state != "connected" and not one.server.disabled
+    ]
 
 
 def _flags(grammar: Grammar) -> Candidates:
@@ -169,13 +206,23 @@ def _values(runtime: NotebookRuntime, parameter: Parameter, fragment: str) -> Ca
 
 
 def _positional_values(grammar: Grammar) -> Candidates:
-    return [(str(choice), "enum") for parameter in grammar.positional if parameter.required for choice in parameter.choices]
+    return [
+        (str(choice), "enum")
+        for parameter in grammar.positional
+        if parameter.required
+        for choice in parameter.choices
+    ]
 
 
-def _of_tools(runtime: NotebookRuntime, previous: list[str], fragment: str, commands: Sequence[str]) -> Candidates:
+def _of_tools(
+    runtime: NotebookRuntime, previous: list[str], fragment: str, commands: Sequence[str]
+) -> Candidates:
     if not previous:
         return [(name, "keyword") for name in commands]
-    from nbtools.notebook.magics.rule_commands import SWITCHES, all_rules  # noqa: PLC0415 - only needed for completing %tools
+    from nbtools.notebook.magics.rule_commands import (  # noqa: PLC0415 - only needed for completing %tools
+        SWITCHES,
+        all_rules,
+    )
     from nbtools.notebook.magics.setting_commands import choices, descriptions  # noqa: PLC0415 - as above
 
     command, session = previous[0], runtime.session
@@ -183,14 +230,20 @@ def _of_tools(runtime: NotebookRuntime, previous: list[str], fragment: str, comm
         from nbtools.notebook.mcp import commands as servers  # noqa: PLC0415 - as above
         from nbtools.notebook.mcp import prompts  # noqa: PLC0415 - as above
 
-        words = servers.complete_line(runtime, previous[1:], fragment) if command == "mcp" else prompts.complete_line(session, previous[1:])
+        words = (
+            servers.complete_line(runtime, previous[1:], fragment)
+            if command == "mcp"
+            else prompts.complete_line(session, previous[1:])
+        )
         return [(word, "enum") for word in words]
     if fragment.startswith("--"):
         return [(flag, "param") for flag in _TOOLS_FLAGS.get(command, ()) if flag not in previous]
     if command == "import":
         return _paths(runtime, fragment)
     if command == "program":
-        from nbtools.notebook.magics.program_commands import offered as programs_offered  # noqa: PLC0415 - as above
+        from nbtools.notebook.magics.program_commands import (  # noqa: PLC0415 - as above
+            offered as programs_offered,
+        )
 
         return [(word, "enum") for word in programs_offered(session, previous[1:])]
     rules = list(session.tools)
@@ -219,7 +272,11 @@ def _paths(runtime: NotebookRuntime, fragment: str) -> Candidates:
         return
     base = Path(runtime.session.workspace.root, folder)
     prefix = f"{folder}/" if folder else ""
-    visible = (entry for entry in _entries(base, start) if not runtime.session.workspace.hides(f"{prefix}{entry[0]}", folder=entry[1]))
+    visible = (
+        entry
+        for entry in _entries(base, start)
+        if not runtime.session.workspace.hides(f"{prefix}{entry[0]}", folder=entry[1])
+    )
     for name, is_folder in islice(visible, _MAX_PATHS):
         yield _SPECIAL.sub(r"\\\1", f"{prefix}{name}{'/' if is_folder else ''}"), "path"
 

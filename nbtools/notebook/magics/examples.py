@@ -1,4 +1,6 @@
-"""Examples of calls for help pages: from the tool, or built from its schema, written as a magic or as a function."""
+"""Examples of calls for help pages: from the tool, or built from its schema,
+written as a magic or as a function.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def examples_for(tool: AnyToolBuilder, grammar: Grammar) -> tuple[Example, ...]:
 
 
 def example_line(grammar: Grammar, arguments: Mapping[str, Any]) -> str:
-    """Returns the source of a cell that makes this call with ``%tool``, or with ``%%tool`` for a text of several lines."""
+    """Returns the source of a cell that makes this call with ``%tool``,
+    or with ``%%tool`` for a text of several lines.
+    """
     body, written = grammar.body, dict(arguments)
     text = written.get(body.name) if body is not None else None
     if isinstance(text, str) and "\n" in text:
@@ -52,7 +56,9 @@ def function_call(grammar: Grammar, arguments: Mapping[str, Any]) -> str:
 
 
 def _line(grammar: Grammar, arguments: Mapping[str, Any]) -> str:
-    """Returns the line as a person writes it, where that means these arguments; otherwise with every argument as a flag."""
+    """Returns the line as a person writes it, where that means these arguments;
+    otherwise with every argument as a flag.
+    """
     line = _short(grammar, arguments)
     try:
         same = is_plain_line(line) and parse(grammar, line) == dict(arguments)
@@ -68,14 +74,20 @@ def _short(grammar: Grammar, arguments: Mapping[str, Any]) -> str:
         if parameter.name not in arguments or parameter.name == literal:
             break
         value = arguments[parameter.name]
-        if parameter.is_list and all(isinstance(item, str) or list(item) == [parameter.item_text] for item in value):
+        if parameter.is_list and all(
+            isinstance(item, str) or list(item) == [parameter.item_text] for item in value
+        ):
             places += [quoted(item if isinstance(item, str) else item[parameter.item_text]) for item in value]
         elif isinstance(value, str):
             places.append(quoted(value))
         else:
             break
     taken = [parameter.name for parameter, _ in zip(grammar.positional, places, strict=False)]
-    flags = [_flag(grammar.named(name), value) for name, value in arguments.items() if name not in (*taken, literal)]
+    flags = [
+        _flag(grammar.named(name), value)
+        for name, value in arguments.items()
+        if name not in (*taken, literal)
+    ]
     return " ".join([*places, *flags, *([str(arguments[literal])] if literal in arguments else [])])
 
 
@@ -105,7 +117,11 @@ def _value(parameter: Parameter) -> Any:
         return parameter.default
     text = next((value for part, value in _TEXTS.items() if part in parameter.name.lower()), "text")
     values = {"string": text, "integer": 1, "number": 1.5, "boolean": True, "object": {}}
-    kinds = [kind for kind in ("string", "boolean", "integer", "number", "array", "object") if kind in parameter.types]
+    kinds = [
+        kind
+        for kind in ("string", "boolean", "integer", "number", "array", "object")
+        if kind in parameter.types
+    ]
     if kinds[:1] == ["array"]:
         return [values.get(parameter.item_types[0], text) if parameter.item_types else text]
     return values[kinds[0]] if kinds else None

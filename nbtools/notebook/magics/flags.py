@@ -1,4 +1,6 @@
-"""Derives command-line flags and positional arguments from a tool's JSON Schema, and converts words to values."""
+"""Derives command-line flags and positional arguments from a tool's JSON Schema,
+and converts words to values.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _INVALID = object()
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: ``types`` are JSON Schema's type names, ``item_types`` those of a list's items; ``short`` is a letter or empty."""
+    """One parameter: ``types`` are JSON Schema's type names, ``item_types`` those of a list's items;
+    ``short`` is a letter or empty.
+    """
 
     name: str
     types: tuple[str, ...]
@@ -34,7 +38,9 @@ class Parameter:
     whole: bool = False
     """Whether a body keeps its last newline, as the content of a file does and a command does not."""
     item_text: str = ""
-    """For items that are objects: their only required property, if it is a text.  A plain word then means an object with that text."""
+    """For items that are objects: their only required property, if it is a text.
+    A plain word then means an object with that text.
+    """
 
     @property
     def flag(self) -> str:
@@ -71,13 +77,17 @@ class Parameter:
     def items_from(self, text: str) -> Any:
         """Converts a cell's text to the list: from JSON, else one item per line."""
         return (
-            self.value_from(text) if self.is_whole(text) else [self.item_from(line.strip()) for line in text.splitlines() if line.strip()]
+            self.value_from(text)
+            if self.is_whole(text)
+            else [self.item_from(line.strip()) for line in text.splitlines() if line.strip()]
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The flags and positional arguments of one tool.  ``literal`` is the body where it takes the rest of the line unchanged."""
+    """The flags and positional arguments of one tool.
+    ``literal`` is the body where it takes the rest of the line unchanged.
+    """
 
     tool: str
     parameters: tuple[Parameter, ...]
@@ -102,7 +112,9 @@ class Grammar:
 
 
 def grammar_of(tool: AnyToolBuilder) -> Grammar:
-    """Returns the grammar of a tool's line, from its schema.  Cached, because building a schema takes a millisecond."""
+    """Returns the grammar of a tool's line, from its schema.
+    Cached, because building a schema takes a millisecond.
+    """
     return _grammar_of(tool)  # type: ignore[arg-type]  # tools are hashed by identity
 
 
@@ -114,10 +126,17 @@ def _grammar_of(tool: Any) -> Grammar:
 
 
 def _of_commands(grammar: Grammar) -> Grammar:
-    """Returns the grammar of a tool that runs commands: its body is the rest of the line, after the other required parameters."""
+    """Returns the grammar of a tool that runs commands:
+    its body is the rest of the line, after the other required parameters.
+    """
     body, required = grammar.body, [parameter for parameter in grammar.parameters if parameter.required]
     lead = tuple(required[:-1])
-    if body is None or body.is_list or required[-1:] != [body] or not all(one in grammar.positional and not one.is_list for one in lead):
+    if (
+        body is None
+        or body.is_list
+        or required[-1:] != [body]
+        or not all(one in grammar.positional and not one.is_list for one in lead)
+    ):
         return replace(grammar, for_shell=True)
     return replace(grammar, for_shell=True, literal=body, lead=lead)
 
@@ -126,10 +145,21 @@ def grammar_from(tool: str, schema: Mapping[str, Any]) -> Grammar:
     """Returns the grammar for a JSON Schema of type object."""
     required = set(schema.get("required") or ())
     definitions = {**(schema.get("definitions") or {}), **(schema.get("$defs") or {})}
-    declared = {name: spec if isinstance(spec, Mapping) else {} for name, spec in (schema.get("properties") or {}).items()}
-    parameters = tuple(_parameter(name, spec, name in required, definitions) for name, spec in declared.items())
-    body = next((p for p in parameters if p.body), None) or next((p for name in _BODIES for p in parameters if p.name == name), None)
-    literal = body if body is not None and not body.is_list and [p for p in parameters if p.required] == [body] else None
+    declared = {
+        name: spec if isinstance(spec, Mapping) else {}
+        for name, spec in (schema.get("properties") or {}).items()
+    }
+    parameters = tuple(
+        _parameter(name, spec, name in required, definitions) for name, spec in declared.items()
+    )
+    body = next((p for p in parameters if p.body), None) or next(
+        (p for name in _BODIES for p in parameters if p.name == name), None
+    )
+    literal = (
+        body
+        if body is not None and not body.is_list and [p for p in parameters if p.required] == [body]
+        else None
+    )
     return Grammar(
         tool,
         parameters,
@@ -143,10 +173,19 @@ def grammar_from(tool: str, schema: Mapping[str, Any]) -> Grammar:
 ANY_TYPES = ("boolean", "integer", "number", "null", "array", "object", "string")
 
 
-def _parameter(name: str, spec: Mapping[str, Any], required: bool, definitions: Mapping[str, Any]) -> Parameter:
+def _parameter(
+    name: str, spec: Mapping[str, Any], required: bool, definitions: Mapping[str, Any]
+) -> Parameter:
     branches = [_resolved(branch, definitions) for branch in _branches(_resolved(spec, definitions))]
     types = tuple(dict.fromkeys(kind for branch in branches for kind in _types(branch))) or ANY_TYPES
-    items = next((_resolved(branch["items"], definitions) for branch in branches if isinstance(branch.get("items"), Mapping)), {})
+    items = next(
+        (
+            _resolved(branch["items"], definitions)
+            for branch in branches
+            if isinstance(branch.get("items"), Mapping)
+        ),
+        {},
+    )
     return Parameter(
         name,
         types,
@@ -186,7 +225,9 @@ def _branches(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _types(spec: Mapping[str, Any]) -> tuple[str, ...]:
     declared = spec.get("type")
     if declared is not None:
-        return tuple(one for one in ([declared] if isinstance(declared, str) else declared) if one in ANY_TYPES)
+        return tuple(
+            one for one in ([declared] if isinstance(declared, str) else declared) if one in ANY_TYPES
+        )
     return tuple(dict.fromkeys(_type_of(choice) for choice in _choices(spec)))
 
 
@@ -221,7 +262,12 @@ _NOUNS = {
     "string": "a text",
     "null": "null",
 }
-_JSON_TYPES: dict[str, tuple[type, ...]] = {"integer": (int,), "number": (int, float), "array": (list,), "object": (dict,)}
+_JSON_TYPES: dict[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "array": (list,),
+    "object": (dict,),
+}
 
 
 def _as(kind: str, text: str) -> Any:

@@ -1,4 +1,6 @@
-"""Help pages of ``%tool``, ``%tool grep?`` and ``tools.grep?``, built from the tools' schemas and the active policy."""
+"""Help pages of ``%tool``, ``%tool grep?`` and ``tools.grep?``,
+built from the tools' schemas and the active policy.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,16 @@ if TYPE_CHECKING:
 def overview(session: Session) -> Sheet:
     """Returns the list of all tools: usage, purpose, and what the policy does with them."""
     rows = tuple(
-        (usage(grammar_of(tool)), _first_sentence(tool.description), default_answer(tool, session)) for tool in session.tools.values()
+        (usage(grammar_of(tool)), _first_sentence(tool.description), default_answer(tool, session))
+        for tool in session.tools.values()
     )
     rows += tuple(_unconnected_servers(session))
-    return Sheet("", rows, ("%tool NAME? explains a tool; %tools shows the session.",), ("tool", "what it does", "policy"))
+    return Sheet(
+        "",
+        rows,
+        ("%tool NAME? explains a tool; %tools shows the session.",),
+        ("tool", "what it does", "policy"),
+    )
 
 
 def _unconnected_servers(session: Session) -> Iterator[tuple[str, str, str]]:
@@ -39,13 +47,19 @@ def _unconnected_servers(session: Session) -> Iterator[tuple[str, str, str]]:
             if connection.state != "connected":
                 state = state_of(session, connection)
                 about = f"tools of the MCP server {name}: %tools mcp connect {name}"
-                yield f"{server_prefix(name)}…", about, "not connected yet" if state == "not connected" else state
+                yield (
+                    f"{server_prefix(name)}…",
+                    about,
+                    "not connected yet" if state == "not connected" else state,
+                )
 
 
 def help_sheet(tool: AnyToolBuilder, session: Session, *, python: bool = False) -> Sheet:
     """Returns the help page of a tool; its examples are magics or, with ``python``, functions."""
     grammar = grammar_of(tool)
-    rows = tuple((_spelled(parameter), _kind_of(parameter), parameter.description) for parameter in grammar.parameters)
+    rows = tuple(
+        (_spelled(parameter), _kind_of(parameter), parameter.description) for parameter in grammar.parameters
+    )
     write = partial(function_call, grammar) if python else partial(example_line, grammar)
     examples = tuple((write(example.arguments), example.about) for example in examples_for(tool, grammar))
     lines = (f"kind: {tool.kind.value}", f"policy: {policy_says(tool, session)}")
@@ -60,18 +74,32 @@ def help_text(tool: AnyToolBuilder, session: Session) -> str:
 def usage(grammar: Grammar) -> str:
     """Returns a tool's usage without its flags: ``grep PATTERN [PATH]``, ``shell COMMAND …``."""
     if grammar.literal is not None:
-        return " ".join([grammar.tool, *(parameter.name.upper() for parameter in grammar.lead), grammar.literal.name.upper(), "…"])
+        return " ".join(
+            [
+                grammar.tool,
+                *(parameter.name.upper() for parameter in grammar.lead),
+                grammar.literal.name.upper(),
+                "…",
+            ]
+        )
     required = [parameter.name.upper() for parameter in grammar.positional if parameter.required]
-    path = ["[PATH]" for parameter in grammar.positional if parameter.name == "path" and not parameter.required]
+    path = [
+        "[PATH]" for parameter in grammar.positional if parameter.name == "path" and not parameter.required
+    ]
     return " ".join([grammar.tool, *required, *path])
 
 
 def check_required(grammar: Grammar, arguments: Mapping[str, Any], line: str) -> None:
     """Raises ``ToolFailure`` with the tool's usage if a required argument is missing on the line."""
-    missing = [parameter.name for parameter in grammar.parameters if parameter.required and parameter.name not in arguments]
+    missing = [
+        parameter.name
+        for parameter in grammar.parameters
+        if parameter.required and parameter.name not in arguments
+    ]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
-        how = f"Usage: %tool {usage(grammar)}. %tool {grammar.tool}? has examples{comment_hint(line)}".removesuffix(".") + "."
+        hint = comment_hint(line).removesuffix(".")
+        how = f"Usage: %tool {usage(grammar)}. %tool {grammar.tool}? has examples{hint}."
         message = f"{grammar.tool}: {' and '.join(missing)} {verb} required. {how}"
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
 
@@ -92,9 +120,17 @@ def policy_says(tool: AnyToolBuilder, session: Session) -> str:
 
 
 def _rules_on(tool: AnyToolBuilder, session: Session) -> list[str]:
-    from nbtools.policy.layers import Layer, as_rule, grant_policy  # noqa: PLC0415 - not needed to load the extension
+    from nbtools.policy.layers import (  # noqa: PLC0415 - not needed to load the extension
+        Layer,
+        as_rule,
+        grant_policy,
+    )
 
-    layers = (*session.layers, Layer("session", session.policy), Layer("grants", grant_policy(session.grants)))
+    layers = (
+        *session.layers,
+        Layer("session", session.policy),
+        Layer("grants", grant_policy(session.grants)),
+    )
     return [
         f"{verb} {rule}"
         for verb in (Action.ALLOW, Action.ASK, Action.DENY)
@@ -110,20 +146,36 @@ def _spelled(parameter: Parameter) -> str:
     return f"{parameter.name}{short}" if parameter.required else f"--{parameter.flag}{short}"
 
 
-_KINDS = {"string": "text", "integer": "whole number", "array": "list", "object": "JSON object", "boolean": "true or false"}
+_KINDS = {
+    "string": "text",
+    "integer": "whole number",
+    "array": "list",
+    "object": "JSON object",
+    "boolean": "true or false",
+}
 
 
 def _kind_of(parameter: Parameter) -> str:
-    """Returns the kind of a parameter in words: ``lines, files or count, default lines``; ``flag``; ``whole number, default 100``."""
+    """Returns the kind of a parameter in words: ``lines, files or count, default lines``; ``flag``;
+    ``whole number, default 100``.
+    """
     if parameter.is_switch:
         return f"flag, on unless --no-{parameter.flag}" if parameter.default is True else "flag"
     kinds = [str(choice) for choice in parameter.choices]
     chosen = {"string"} if any(isinstance(choice, str) for choice in parameter.choices) else set()
     kinds += [_KINDS.get(kind, kind) for kind in parameter.types if kind not in {"null", *chosen}]
-    words = " or ".join(filter(None, (", ".join(kinds[:-1]), *kinds[-1:]))) if set(parameter.types) != set(ANY_TYPES) else "any value"
+    words = (
+        " or ".join(filter(None, (", ".join(kinds[:-1]), *kinds[-1:])))
+        if set(parameter.types) != set(ANY_TYPES)
+        else "any value"
+    )
     default = parameter.default
     is_stated = not parameter.required and default not in (None, "", [])
-    return f"{words}, default {default if isinstance(default, str) else json.dumps(default)}" if is_stated else words
+    return (
+        f"{words}, default {default if isinstance(default, str) else json.dumps(default)}"
+        if is_stated
+        else words
+    )
 
 
 def _first_sentence(text: str) -> str:

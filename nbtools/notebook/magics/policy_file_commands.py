@@ -1,4 +1,6 @@
-"""The sub-commands of ``%tools`` about policy files: listing rules, trusting a project, importing other agents' permissions."""
+"""The sub-commands of ``%tools`` about policy files:
+listing rules, trusting a project, importing other agents' permissions.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.notebook.magics.rule_commands import described, in_words
-from nbtools.notebook.magics.sub_commands import SubCommand, inside, one_of, refused, sheet_of_lines, without_flags
+from nbtools.notebook.magics.sub_commands import (
+    SubCommand,
+    inside,
+    one_of,
+    refused,
+    sheet_of_lines,
+    without_flags,
+)
 from nbtools.policy.importers.claude import looks_like_claude, read_claude_settings
 from nbtools.policy.importers.gemini_policies import read_gemini_policies
 from nbtools.policy.importers.gemini_settings import read_gemini_settings
@@ -31,7 +40,10 @@ FROM_FILES = ("user", "project", "saved")
 _TRUST_TITLES = {
     Trust.TRUSTED: "The project's rules are trusted.",
     Trust.UNKNOWN: "This project's allow rules are off until you trust them. Its ask and deny rules apply.",
-    Trust.CHANGED: "This project's allow rules are off, because the file has changed since you trusted it. Its ask and deny rules apply.",
+    Trust.CHANGED: (
+        "This project's allow rules are off, because the file has changed since you trusted it. Its ask and"
+        " deny rules apply."
+    ),
 }
 
 
@@ -43,8 +55,14 @@ class LayerCommands:
         self._displayed = ""
         self.commands = {
             "rules": SubCommand("", "lists all rules with their source", self._rules),
-            "trust": SubCommand("[yes|no]", "shows the project's own rules; yes trusts them, no stops that", self._trust),
-            "import": SubCommand("[--save|--project] PATH", "imports the permission settings of Claude Code or Gemini CLI", self._import),
+            "trust": SubCommand(
+                "[yes|no]", "shows the project's own rules; yes trusts them, no stops that", self._trust
+            ),
+            "import": SubCommand(
+                "[--save|--project] PATH",
+                "imports the permission settings of Claude Code or Gemini CLI",
+                self._import,
+            ),
         }
 
     @property
@@ -57,11 +75,20 @@ class LayerCommands:
         if rest:
             raise refused("%tools rules takes no arguments. %tools allow, ask, deny and revoke change rules.")
         session = self._session
-        layers = (*session.layers, Layer("session", session.policy), Layer("this session's grants", grant_policy(session.grants)))
+        layers = (
+            *session.layers,
+            Layer("session", session.policy),
+            Layer("this session's grants", grant_policy(session.grants)),
+        )
         rows = tuple(row for layer in layers for row in _rows(layer))
         if not rows:
             return sheet_of_lines(f"There are no rules. The mode ({session.mode.value}) decides.")
-        lines = (f"The mode is {session.mode.value}. Deny rules win over ask rules, ask rules over allow rules, whatever their source.",)
+        lines = (
+            (
+                f"The mode is {session.mode.value}. Deny rules win over ask rules, ask rules over allow"
+                " rules, whatever their source."
+            ),
+        )
         return Sheet("", rows, (*lines, *session.store.problems()), ("", "rule", "source"), frozenset({1}))
 
     # --- trust
@@ -75,9 +102,13 @@ class LayerCommands:
         if trust is Trust.ABSENT:
             return sheet_of_lines(f"This project has no rules of its own: {project.path} does not exist.")
         if rest == ["no"]:
-            return self._set_trust(project, "", "Not trusted. The project's allow rules are off; its ask and deny rules apply.")
+            return self._set_trust(
+                project, "", "Not trusted. The project's allow rules are off; its ask and deny rules apply."
+            )
         if rest == ["yes"] and self._displayed in ("", project.digest):
-            return self._set_trust(project, project.digest, "Trusted until the file changes. All of these rules apply now.")
+            return self._set_trust(
+                project, project.digest, "Trusted until the file changes. All of these rules apply now."
+            )
         changed = rest == ["yes"]
         self._displayed = project.digest
         return self._trust_sheet(project, trust, changed=changed)
@@ -87,27 +118,45 @@ class LayerCommands:
         self.reload()
         self._displayed = ""
         revoke = ("%tools trust no revokes this.",) if digest else ()
-        return replace(self._sheet_of(project, trusted=bool(digest)), title=title, lines=(f"The file is {project.path}.", *revoke))
+        return replace(
+            self._sheet_of(project, trusted=bool(digest)),
+            title=title,
+            lines=(f"The file is {project.path}.", *revoke),
+        )
 
     def _trust_sheet(self, project: StoredPolicy, trust: Trust, *, changed: bool) -> Sheet:
         trusted = trust is Trust.TRUSTED
         title = _TRUST_TITLES[trust]
         if changed:
             title = "Not trusted, because the file has changed since you viewed it. These are its rules now."
-        how = "%tools trust no revokes this." if trusted else "%tools trust yes turns the allow rules on, until the file changes."
-        return replace(self._sheet_of(project, trusted=trusted), title=title, lines=(f"The file is {project.path}.", how))
+        how = (
+            "%tools trust no revokes this."
+            if trusted
+            else "%tools trust yes turns the allow rules on, until the file changes."
+        )
+        return replace(
+            self._sheet_of(project, trusted=trusted), title=title, lines=(f"The file is {project.path}.", how)
+        )
 
     def _sheet_of(self, project: StoredPolicy, *, trusted: bool) -> Sheet:
         """Returns the rules of the file, each with a description."""
         named = self._session.tool_named
         rules = [(verb, rule) for verb in VERBS for rule in getattr(project.policy, verb)]
-        rows = [(verb, described(rule), in_words(as_rule(rule, Action(verb)), named), _state(verb, trusted)) for verb, rule in rules]
+        rows = [
+            (verb, described(rule), in_words(as_rule(rule, Action(verb)), named), _state(verb, trusted))
+            for verb, rule in rules
+        ]
         about = "describes what the program does, so that rules can allow it"
         rows += [("program", name, about, _state("allow", trusted)) for name in project.policy.programs]
         if project.policy.mode:
             rows.insert(
                 0,
-                ("mode", project.policy.mode, "applies where no rule does", "on" if trusted else "on where it is stricter"),
+                (
+                    "mode",
+                    project.policy.mode,
+                    "applies where no rule does",
+                    "on" if trusted else "on where it is stricter",
+                ),
             )
         return Sheet("", tuple(rows), (), ("", "rule", "applies to", "state"), frozenset({1}))
 
@@ -120,11 +169,16 @@ class LayerCommands:
     def _import(self, rest: list[str]) -> Sheet:
         words, flags = without_flags(rest, "import", "--save", "--project")
         if len(flags) > 1:
-            raise refused("%tools import saves to one file: use either --save (your own) or --project (the project's).")
+            raise refused(
+                "%tools import saves to one file: use either --save (your own) or --project (the project's)."
+            )
         path = self._resolve(one_of(words, "import", ".claude/settings.json"))
         imported = read_permissions(path, self._session)
         if imported.policy == Policy():
-            return replace(sheet_of_lines(f"{path} has no permissions that can be imported."), lines=_not_carried(imported))
+            return replace(
+                sheet_of_lines(f"{path} has no permissions that can be imported."),
+                lines=_not_carried(imported),
+            )
         result = self._save(imported.policy, flags) if flags else self._add(imported.policy)
         mode = f" The mode is {imported.policy.mode}." if imported.policy.mode else ""
         lines = _not_carried(imported)
@@ -133,7 +187,9 @@ class LayerCommands:
         return Sheet(f"{result}{mode}", rows, lines, ("", "rule"), frozenset({1}))
 
     def _resolve(self, text: str) -> Path:
-        """Returns the path relative to the workspace or, if it does not exist there, to the notebook's folder."""
+        """Returns the path relative to the workspace or, if it does not exist there,
+        to the notebook's folder.
+        """
         path = Path(text).expanduser()
         candidates = (self._session.workspace.root / path, Path.cwd() / path)
         return Path(os.path.realpath(next((one for one in candidates if one.exists()), candidates[0])))
@@ -143,7 +199,9 @@ class LayerCommands:
         lists = {verb: tuple(dict.fromkeys((*getattr(own, verb), *getattr(policy, verb)))) for verb in VERBS}
         joined = Policy(policy.mode or own.mode, **lists, programs={**own.programs, **policy.programs})
         inside(self._runtime, lambda session: setattr(session, "policy", joined))
-        return "Imported for this session. --save writes the rules to your own file, --project to the project's."
+        return (
+            "Imported for this session. --save writes the rules to your own file, --project to the project's."
+        )
 
     def _save(self, policy: Policy, flags: frozenset[str]) -> str:
         store = self._session.store
@@ -151,7 +209,9 @@ class LayerCommands:
         inside(self._runtime, lambda session: session.store.add(path, policy))
         self.reload()
         trusted = path != store.project_path or store.trust() is Trust.TRUSTED
-        return f"Added to {path}." + ("" if trusted else " Its allow rules are off until you trust the file: %tools trust.")
+        return f"Added to {path}." + (
+            "" if trusted else " Its allow rules are off until you trust the file: %tools trust."
+        )
 
 
 def with_files(session: Session) -> tuple[Layer, ...]:
@@ -163,20 +223,30 @@ def read_permissions(path: Path, session: Session) -> ImportedPolicy:
     """Reads the permissions in a file of any supported agent.  Raises ``PolicyError`` or ``ToolFailure``."""
     text = read_bytes(path, str(path)).decode(errors="replace")
     if path.suffix == ".toml":
-        return ImportedPolicy(read_policy(text, path.name), ()) if is_policy_file(text) else read_gemini_policies(text, session.tool_named)
+        return (
+            ImportedPolicy(read_policy(text, path.name), ())
+            if is_policy_file(text)
+            else read_gemini_policies(text, session.tool_named)
+        )
     try:
         settings = json.loads(text)
     except ValueError as error:
         raise PolicyError(f"{path} is not valid JSON: {error}. (TOML files must end in .toml.)") from None
     if isinstance(settings, dict) and looks_like_claude(settings):
         return read_claude_settings(text, session.tool_named, source=_source(path, session))
-    if path.parent.name == ".gemini" or (isinstance(settings, dict) and {"tools", "mcp", "mcpServers"} & set(settings)):
+    if path.parent.name == ".gemini" or (
+        isinstance(settings, dict) and {"tools", "mcp", "mcpServers"} & set(settings)
+    ):
         return read_gemini_settings(text, session.tool_named)
-    raise PolicyError(f"{path} has no permissions of Claude Code (key permissions) or Gemini CLI (keys tools, mcp).")
+    raise PolicyError(
+        f"{path} has no permissions of Claude Code (key permissions) or Gemini CLI (keys tools, mcp)."
+    )
 
 
 def _source(path: Path, session: Session) -> str:
-    """Returns the folder that ``/path`` in a Claude Code file is relative to: the project's, or ``~/.claude`` for the person's file."""
+    """Returns the folder that ``/path`` in a Claude Code file is relative to:
+    the project's, or ``~/.claude`` for the person's file.
+    """
     home = Path("~/.claude").expanduser()
     if path.parent == home:
         return "~/.claude"
@@ -187,7 +257,11 @@ def _source(path: Path, session: Session) -> str:
 def _rows(layer: Layer) -> list[tuple[str, str, str]]:
     active = {verb: layer.trusted or verb != "allow" for verb in VERBS}
     source = {verb: layer.name if active[verb] else f"{layer.name}; off: not trusted" for verb in VERBS}
-    rules = [(verb, described(rule), source[verb]) for verb in ("deny", "ask", "allow") for rule in getattr(layer.policy, verb)]
+    rules = [
+        (verb, described(rule), source[verb])
+        for verb in ("deny", "ask", "allow")
+        for rule in getattr(layer.policy, verb)
+    ]
     return [*rules, *(("program", name, source["allow"]) for name in layer.policy.programs)]
 
 

@@ -59,7 +59,10 @@ _TRUE = {
     "repository": "it reads configuration from the repository it is started in",
     "free": "none of its options is harmful, so arguments known only at run time may be options",
 }
-_HOW = '%tools program NAME flags="-v --verbose" operands=read harmless=true adds one for this session; --save keeps it for later ones.'
+_HOW = (
+    '%tools program NAME flags="-v --verbose" operands=read harmless=true adds one for this session; --save'
+    " keeps it for later ones."
+)
 
 
 class ProgramCommands:
@@ -84,9 +87,18 @@ class ProgramCommands:
         name = " ".join(word for word in words if not is_pair(word))
         pairs = [word for word in words if is_pair(word)]
         save, remove = "--save" in flags, "--remove" in flags
-        if (save and remove) or (save and not pairs) or (remove and pairs) or (flags and not name) or (pairs and not name):
+        if (
+            (save and remove)
+            or (save and not pairs)
+            or (remove and pairs)
+            or (flags and not name)
+            or (pairs and not name)
+        ):
             example = 'mytool flags="-v --verbose" operands=read'
-            raise refused(f"%tools program takes a name and properties of the program, as in %tools program --save {example}.")
+            raise refused(
+                "%tools program takes a name and properties of the program, as in %tools program --save"
+                f" {example}."
+            )
         if remove:
             return self._remove(name)
         if pairs:
@@ -96,7 +108,11 @@ class ProgramCommands:
     def _list_added(self) -> Sheet:
         session = self._session
         layers = (*session.layers, Layer(SESSION, session.policy))
-        rows = tuple((name, spelled(raw), _source_of(layer)) for layer in layers for name, raw in layer.policy.programs.items())
+        rows = tuple(
+            (name, spelled(raw), _source_of(layer))
+            for layer in layers
+            for name, raw in layer.policy.programs.items()
+        )
         if not rows:
             return sheet_of_lines("You have added no programs to the built-in table.", _HOW)
         head = ("program", "properties", "source")
@@ -108,7 +124,9 @@ class ProgramCommands:
         if not entries or known != name:
             unknown = known if not entries else name
             names = [one for one in table.names() if one.count(" ") == unknown.count(" ")]
-            why = f"{unknown} is not in the table of programs, so a rule for it would allow everything it does."
+            why = (
+                f"{unknown} is not in the table of programs, so a rule for it would allow everything it does."
+            )
             return sheet_of_lines(f"{why}{did_you_mean(unknown, names)}", _HOW)
         rule = f"shell({name}:*)"
         return Sheet(name, tuple(_rows(entries[-1])), coverage(rule, table).sentences, code=frozenset())
@@ -131,13 +149,19 @@ class ProgramCommands:
         how_long = saved if save else "for this session; --save keeps it for later ones"
         instead = f"This replaces the built-in entry of {name}. like={_quoted(name)} extends it instead."
         covered = coverage(f"shell({name}:*)", self._session.programs).sentences
-        return sheet_of_lines(f"Added {name} to the table of programs {how_long}.", *([instead] if replaces else []), *covered)
+        return sheet_of_lines(
+            f"Added {name} to the table of programs {how_long}.", *([instead] if replaces else []), *covered
+        )
 
     def _remove(self, name: str) -> Sheet:
         session = self._session
         if name not in session.policy.programs:
             own = session.store.user()
-            remedy = f" It is defined in {own.path}; remove [programs.{_quoted(name)}] there." if name in own.policy.programs else ""
+            remedy = (
+                f" It is defined in {own.path}; remove [programs.{_quoted(name)}] there."
+                if name in own.policy.programs
+                else ""
+            )
             raise PolicyError(f"{name} was not added for this session.{remedy}")
         others = {one: raw for one, raw in session.policy.programs.items() if one != name}
         inside(self._runtime, lambda live: setattr(live, "policy", replace(live.policy, programs=others)))
@@ -147,7 +171,11 @@ class ProgramCommands:
 def offered(session: Session, previous: list[str]) -> list[str]:
     """Returns completions for the next word: programs, their sub-commands, and the keys of an entry."""
     words = [word for word in previous if not word.startswith("--")]
-    remaining = [f"{key}=" for key in entry_keys() if not any(word.startswith(f"{key}=") for word in words)] if words else []
+    remaining = (
+        [f"{key}=" for key in entry_keys() if not any(word.startswith(f"{key}=") for word in words)]
+        if words
+        else []
+    )
     if any(map(is_pair, words)):
         return remaining
     prefix = "".join(f"{word} " for word in words)
@@ -173,7 +201,9 @@ def _quoted(text: str) -> str:
 
 
 def _table(session: Session) -> ProgramTable:
-    from nbtools.shell.program_table import included_table  # noqa: PLC0415 - hundreds of programs: loaded when needed
+    from nbtools.shell.program_table import (  # noqa: PLC0415 - hundreds of programs: loaded when needed
+        included_table,
+    )
 
     return session.programs or included_table()
 

@@ -1,4 +1,6 @@
-"""The sub-commands of ``%tools`` that add, list, save and remove rules and grants, and descriptions of rules in words."""
+"""The sub-commands of ``%tools`` that add, list, save and remove rules and grants,
+and descriptions of rules in words.
+"""
 
 from __future__ import annotations
 
@@ -28,29 +30,44 @@ if TYPE_CHECKING:
     from nbtools.session.session import Session
 
 _STAYS_INSIDE = frozenset({"read", "read_many", "grep", "glob", "ls", "tree", "diagnostics", "cells"})
-"""Tools that reach the workspace only.  A rule for ``edit`` also covers what commands write, which may be outside."""
+"""Tools that reach the workspace only.  A rule for ``edit`` also covers what commands write,
+which may be outside.
+"""
 _ON = {"on": True, "off": False}
 SWITCHES: tuple[str, ...] = get_args(Switch)
 
 
 class RuleCommands:
-    """The sub-commands about rules and grants.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+    """The sub-commands about rules and grants.
+    Errors are raised as ``NbtoolsError`` with a one-line message.
+    """
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self.commands = {
             "allow": SubCommand(
                 "[--save] RULE …",
-                "allows calls without approval in this session; with --save also in later sessions in this workspace",
+                "allows calls without approval in this session; with --save also in later sessions in this"
+                " workspace",
                 self._allow,
             ),
-            "ask": SubCommand("RULE …", "requires approval for these calls", lambda rules: self._add("ask", rules)),
+            "ask": SubCommand(
+                "RULE …", "requires approval for these calls", lambda rules: self._add("ask", rules)
+            ),
             "deny": SubCommand("RULE …", "never allows these calls", lambda rules: self._add("deny", rules)),
-            "grants": SubCommand("", "lists what is allowed without approval, for this session or saved", self._grants),
-            "save": SubCommand("RULE …", "saves grants of this session for later sessions in this workspace", self._save),
-            "revoke": SubCommand("RULE …", "removes rules and grants, also saved ones; * removes all grants", self._revoke),
+            "grants": SubCommand(
+                "", "lists what is allowed without approval, for this session or saved", self._grants
+            ),
+            "save": SubCommand(
+                "RULE …", "saves grants of this session for later sessions in this workspace", self._save
+            ),
+            "revoke": SubCommand(
+                "RULE …", "removes rules and grants, also saved ones; * removes all grants", self._revoke
+            ),
             "approve": SubCommand(
-                "WHAT on|off", f"allows a whole kind of calls without approval, as in Void: {', '.join(SWITCHES)}", self._approve
+                "WHAT on|off",
+                f"allows a whole kind of calls without approval, as in Void: {', '.join(SWITCHES)}",
+                self._approve,
             ),
         }
 
@@ -64,25 +81,38 @@ class RuleCommands:
         self._check_inside(rules)
         inside(self._runtime, lambda session: _grant(session, rules, save=save))
         how_long = "for this and later sessions in this workspace" if save else "for this session"
-        return sheet_of_lines(f"Allowed {how_long}: {', '.join(rules)}.", *self._covered(rules), "%tools revoke RULE removes it.")
+        return sheet_of_lines(
+            f"Allowed {how_long}: {', '.join(rules)}.",
+            *self._covered(rules),
+            "%tools revoke RULE removes it.",
+        )
 
     def _checked(self, rules: list[str], verb: str) -> list[str]:
-        """Returns ``rules``.  Raises ``PolicyError`` also for one that names no tool: it would have no effect, and nobody would notice."""
+        """Returns ``rules``.  Raises ``PolicyError`` also for one that names no tool:
+        it would have no effect, and nobody would notice.
+        """
         for rule in checked(rules, verb):
             if problem := self._session.unknown_tool(read_rule(rule).tool):
                 raise PolicyError(f"The rule {rule} has no effect. {problem}")
         return rules
 
     def _check_inside(self, rules: list[str]) -> None:
-        """Raises ``PolicyError`` for a rule about a file tool and files outside the workspace, which no rule lets these tools reach."""
+        """Raises ``PolicyError`` for a rule about a file tool and files outside the workspace,
+        which no rule lets these tools reach.
+        """
         session, root = self._session, self._session.workspace.root
         for text in rules:
             rule = read_rule(text)
-            if not rule.spec or session.tool_named(rule.tool) not in _STAYS_INSIDE or ReadFilter(str(root), (rooted_pattern(rule),)):
+            if (
+                not rule.spec
+                or session.tool_named(rule.tool) not in _STAYS_INSIDE
+                or ReadFilter(str(root), (rooted_pattern(rule),))
+            ):
                 continue
             raise PolicyError(
-                f"The rule {text} has no effect: file tools stay inside {printable_path(str(root))}, whatever the rules allow. "
-                "%tools workspace FOLDER switches to another one; a command can read there, with a rule such as 'shell(cat:*)'."
+                f"The rule {text} has no effect: file tools stay inside {printable_path(str(root))}, whatever"
+                " the rules allow. %tools workspace FOLDER switches to another one; a command can read"
+                " there, with a rule such as 'shell(cat:*)'."
             )
 
     def _covered(self, rules: list[str]) -> Iterator[str]:
@@ -100,11 +130,15 @@ class RuleCommands:
 
     def _grants(self, rest: list[str]) -> Sheet:
         if rest:
-            raise refused("%tools grants takes no arguments. %tools allow, save and revoke change the grants.")
+            raise refused(
+                "%tools grants takes no arguments. %tools allow, save and revoke change the grants."
+            )
         granted = self._session.granted
         if not granted:
             return sheet_of_lines(
-                "There are no grants.", "“Always allow” on a card or %tools allow RULE adds one; %tools save keeps it for later sessions."
+                "There are no grants.",
+                "“Always allow” on a card or %tools allow RULE adds one; %tools save keeps it for later"
+                " sessions.",
             )
         lines = ("%tools revoke RULE removes a grant, %tools save RULE keeps it for later sessions.",)
         return Sheet("", tuple(map(_row, granted)), lines, ("rule", "duration", "since", "granted for"))
@@ -117,26 +151,43 @@ class RuleCommands:
             how = f"%tools allow --save {_quoted(unknown[0])} adds and saves it."
             raise PolicyError(f"{unknown[0]} is not a grant of this session.{near} {how}")
         inside(self._runtime, lambda there: _grant(there, rules, save=True))
-        return sheet_of_lines(f"Saved for later sessions in this workspace: {', '.join(rules)}.", "%tools revoke RULE removes it.")
+        return sheet_of_lines(
+            f"Saved for later sessions in this workspace: {', '.join(rules)}.",
+            "%tools revoke RULE removes it.",
+        )
 
     def _revoke(self, rest: list[str]) -> Sheet:
         session = self._session
         rules = [*session.grants, *session.saved_grants] if rest == ["*"] else checked(rest, "revoke")
         unknown = inside(self._runtime, lambda there: [rule for rule in rules if not _removed(there, rule)])
         if unknown:
-            raise PolicyError(f"There is no rule or grant {', '.join(unknown)}.{did_you_mean(unknown[0], all_rules(session))}")
+            raise PolicyError(
+                "There is no rule or grant"
+                f" {', '.join(unknown)}.{did_you_mean(unknown[0], all_rules(session))}"
+            )
         return sheet_of_lines(f"Removed: {', '.join(rules)}." if rules else "There are no grants to remove.")
 
     def _approve(self, rest: list[str]) -> Sheet:
         if not rest:
-            rows = tuple((switch, "on" if self._is_on(switch) else "off", ", ".join(approval_rules(switch))) for switch in SWITCHES)
-            return Sheet("", rows, ("%tools approve edits on allows all edits without approval in this session.",), ("switch", "", "rules"))
+            rows = tuple(
+                (switch, "on" if self._is_on(switch) else "off", ", ".join(approval_rules(switch)))
+                for switch in SWITCHES
+            )
+            return Sheet(
+                "",
+                rows,
+                ("%tools approve edits on allows all edits without approval in this session.",),
+                ("switch", "", "rules"),
+            )
         *words, state = rest
         if not words or state not in _ON:
             raise refused("%tools approve takes a switch and on or off, as in %tools approve edits on.")
         switch = next((one for one in SWITCHES if one.lower() == " ".join(words).lower()), " ".join(words))
         rules = approval_rules(switch)
-        inside(self._runtime, lambda session: _grant(session, rules) if _ON[state] else _revoke_all(session, rules))
+        inside(
+            self._runtime,
+            lambda session: _grant(session, rules) if _ON[state] else _revoke_all(session, rules),
+        )
         effect = "allowed without approval" if _ON[state] else "the mode and the rules decide"
         return sheet_of_lines(f"{switch}: {effect} ({', '.join(rules)}).")
 
@@ -147,7 +198,9 @@ class RuleCommands:
 def checked(rules: list[str], verb: str) -> list[str]:
     """Returns ``rules``.  Raises ``PolicyError`` unless there is at least one and all are valid."""
     if not rules:
-        raise PolicyError(f'%tools {verb} needs a rule, as in %tools {verb} edit or %tools {verb} "shell(git status)".')
+        raise PolicyError(
+            f'%tools {verb} needs a rule, as in %tools {verb} edit or %tools {verb} "shell(git status)".'
+        )
     for rule in rules:
         read_rule(rule)
         if verb in VERBS:
@@ -174,7 +227,12 @@ def described(rule: str | Rule) -> str:
 
 def _row(grant: Grant) -> tuple[str, str, str, str]:
     since = datetime.fromtimestamp(grant.at).astimezone()
-    return (grant.rule, "saved" if grant.saved else "this session", f"{since:%Y-%m-%d %H:%M}", grant.by or "by hand")
+    return (
+        grant.rule,
+        "saved" if grant.saved else "this session",
+        f"{since:%Y-%m-%d %H:%M}",
+        grant.by or "by hand",
+    )
 
 
 def _quoted(rule: str) -> str:
@@ -196,7 +254,9 @@ def _removed(session: Session, rule: str) -> bool:
     if session.revoke(rule):
         return True
     policy = session.policy
-    changed = _with(policy, {verb: tuple(one for one in getattr(policy, verb) if str(one) != rule) for verb in VERBS})
+    changed = _with(
+        policy, {verb: tuple(one for one in getattr(policy, verb) if str(one) != rule) for verb in VERBS}
+    )
     session.policy = changed
     return changed != policy
 
@@ -217,7 +277,9 @@ _ABOUT = {"edit": "changing", "read": "reading", "fetch": "fetching from"}
 
 
 def in_words(rule: str | Rule, tool_named: Callable[[str], str]) -> str:
-    """Describes a rule: ``every command that begins with git``.  ``tool_named`` converts any agent's tool name to the canonical one."""
+    """Describes a rule: ``every command that begins with git``.
+    ``tool_named`` converts any agent's tool name to the canonical one.
+    """
     parsed = rule if isinstance(rule, Rule) else read_rule(rule)
     tool = tool_named(parsed.tool)
     if parsed.is_bare:

@@ -22,43 +22,63 @@ _AS_THE_DIALECT = "dialect"
 
 
 class SettingCommands:
-    """The sub-commands ``settings`` and ``set``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+    """The sub-commands ``settings`` and ``set``.
+    Errors are raised as ``NbtoolsError`` with a one-line message.
+    """
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self.commands = {
-            "settings": SubCommand("", "shows the settings: sandbox, secrets, undo and others", self._settings),
+            "settings": SubCommand(
+                "", "shows the settings: sandbox, secrets, undo and others", self._settings
+            ),
             "set": SubCommand("NAME VALUE", "changes a setting, as in: set sandbox required", self._set),
         }
 
     def _settings(self, _: list[str]) -> Sheet:
         settings, meanings = self._runtime.session.settings, descriptions()
-        rows = tuple((field.name, spelled(field.name, getattr(settings, field.name)), meanings[field.name]) for field in fields(Settings))
+        rows = tuple(
+            (field.name, spelled(field.name, getattr(settings, field.name)), meanings[field.name])
+            for field in fields(Settings)
+        )
         lines = ("%tools set NAME VALUE changes one for this session, as in %tools set sandbox required.",)
         return Sheet("", rows, lines, ("setting", "value", "meaning"), frozenset({0, 1}))
 
     def _set(self, rest: list[str]) -> Sheet:
         if len(rest) != 2:
-            raise refused("%tools set takes a setting and a value, as in %tools set sandbox required. %tools settings lists them.")
+            raise refused(
+                "%tools set takes a setting and a value, as in %tools set sandbox required. %tools settings"
+                " lists them."
+            )
         changed = with_setting(self._runtime.session.settings, *rest)
         inside(self._runtime, lambda session: setattr(session, "settings", changed))
         name = rest[0]
         sandbox = (self._runtime.session.workspace.sandbox.description(changed),) if name == "sandbox" else ()
-        return sheet_of_lines(f"{name} is now {spelled(name, getattr(changed, name))}. {descriptions()[name]}", *filter(None, sandbox))
+        return sheet_of_lines(
+            f"{name} is now {spelled(name, getattr(changed, name))}. {descriptions()[name]}",
+            *filter(None, sandbox),
+        )
 
 
 def descriptions() -> dict[str, str]:
     """Returns the description of each setting, from its docstring."""
     schema = TypeAdapter(Settings).json_schema()
-    texts = {name: " ".join(about.get("description", "").replace("``", "").split()) for name, about in schema["properties"].items()}
+    texts = {
+        name: " ".join(about.get("description", "").replace("``", "").split())
+        for name, about in schema["properties"].items()
+    }
     return {name: text.replace("None:", f"{_AS_THE_DIALECT}:") for name, text in texts.items()}
 
 
 def with_setting(settings: Settings, name: str, text: str) -> Settings:
-    """Returns the settings with one value changed.  Raises ``SessionError`` for an unknown setting or an invalid value."""
+    """Returns the settings with one value changed.
+    Raises ``SessionError`` for an unknown setting or an invalid value.
+    """
     known = [field.name for field in fields(Settings)]
     if name not in known:
-        raise SessionError(f"There is no setting {name!r}.{did_you_mean(name, known)} %tools settings lists them.")
+        raise SessionError(
+            f"There is no setting {name!r}.{did_you_mean(name, known)} %tools settings lists them."
+        )
     if name in _AT_START:
         raise SessionError(f"{name} {_AT_START[name]}: Session(settings=Settings({name}=…)).")
     try:
@@ -77,7 +97,13 @@ def values(name: str) -> str:
     kinds = {one.get("type") for one in about.get("anyOf", [about])}
     if "null" in kinds:
         return f"on, off or {_AS_THE_DIALECT}"
-    return "on or off" if "boolean" in kinds else "a size, as in 500MB" if name.endswith("_bytes") else "a number above 0"
+    return (
+        "on or off"
+        if "boolean" in kinds
+        else "a size, as in 500MB"
+        if name.endswith("_bytes")
+        else "a number above 0"
+    )
 
 
 def choices(name: str) -> tuple[str, ...]:
@@ -91,7 +117,11 @@ def spelled(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int):
-        unit = next((unit for unit in ("GB", "MB", "kB") if value % _UNITS[unit.lower()] == 0), "") if name.endswith("_bytes") else ""
+        unit = (
+            next((unit for unit in ("GB", "MB", "kB") if value % _UNITS[unit.lower()] == 0), "")
+            if name.endswith("_bytes")
+            else ""
+        )
         return f"{value // _UNITS[unit.lower()]} {unit}" if unit and value else f"{value:,}"
     if isinstance(value, tuple):
         return ",".join(value) or "none"
@@ -104,7 +134,9 @@ def _value(name: str, text: str) -> Any:
     if name == "ignore_files":
         return () if text == "none" else tuple(part for part in text.split(",") if part)
     number = text.replace(",", "").replace("_", "").replace(" ", "").lower()
-    unit = next((unit for unit in ("kb", "mb", "gb", "b") if name.endswith("_bytes") and number.endswith(unit)), "")
+    unit = next(
+        (unit for unit in ("kb", "mb", "gb", "b") if name.endswith("_bytes") and number.endswith(unit)), ""
+    )
     digits = number.removesuffix(unit)
     if isinstance(getattr(Settings(), name), int) and not isinstance(getattr(Settings(), name), bool):
         return int(digits) * _UNITS.get(unit, 1) if digits.isdigit() and int(digits) else None

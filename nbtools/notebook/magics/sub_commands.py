@@ -18,7 +18,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SubCommand:
-    """A sub-command: its arguments, its purpose, and its function.  ``run`` returns None where a card shows the result."""
+    """A sub-command: its arguments, its purpose, and its function.
+    ``run`` returns None where a card shows the result.
+    """
 
     takes: str
     says: str
@@ -52,7 +54,9 @@ def one_of(rest: list[str], command: str, example: str) -> str:
 
 
 def without_flags(rest: list[str], command: str, *flags: str) -> tuple[list[str], frozenset[str]]:
-    """Returns the words without flags, and the flags among them.  Raises ``ToolFailure`` for a flag the command does not have."""
+    """Returns the words without flags, and the flags among them.
+    Raises ``ToolFailure`` for a flag the command does not have.
+    """
     unknown = [word for word in rest if word.startswith("--") and word not in flags]
     if unknown:
         raise refused(f"%tools {command} has no flag {unknown[0]}. Flags: {', '.join(flags) or 'none'}.")

@@ -31,14 +31,18 @@ _HELP = {"--help", "-h", "?"}
 class ToolMagics(Magics):
     """The magics of a shell.  Errors are shown as cards or lines, not as tracebacks."""
 
-    def __init__(self, shell: InteractiveShell, runtime: NotebookRuntime, displayhook: DeduplicatingDisplayHook) -> None:
+    def __init__(
+        self, shell: InteractiveShell, runtime: NotebookRuntime, displayhook: DeduplicatingDisplayHook
+    ) -> None:
         super().__init__(shell)
         self._runtime = runtime
         self._displayhook = displayhook
 
     @cached_property
     def commands(self) -> ToolsCommands:
-        from nbtools.notebook.magics.tools import ToolsCommands  # noqa: PLC0415 - loaded with the first %tools
+        from nbtools.notebook.magics.tools import (  # noqa: PLC0415 - loaded with the first %tools
+            ToolsCommands,
+        )
 
         return ToolsCommands(self._runtime)
 
@@ -47,8 +51,9 @@ class ToolMagics(Magics):
     def tool(self, line: str, cell: str | None = None) -> ToolResult | None:
         """Call a tool: ``%tool grep -i TODO src --glob "*.py"``.
 
-        ``%tool`` alone lists the tools, ``%tool grep?`` explains one, ``r = %tool …`` assigns the result.  ``%%tool write notes.txt``
-        passes the cell's text as the body parameter.  Variables in the line are not expanded.
+        ``%tool`` alone lists the tools, ``%tool grep?`` explains one, ``r = %tool …`` assigns the result.
+        ``%%tool write notes.txt`` passes the cell's text as the body parameter.  Variables in the line are
+        not expanded.
         """
         name, _, rest = line.strip().partition(" ")
         if not name or name.startswith("#") or name in _HELP:

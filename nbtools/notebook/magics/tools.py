@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from nbtools.cards.decision_text import decided_by
 from nbtools.cards.phrases import clock, elapsed
 from nbtools.cards.tables import Sheet
-from nbtools.core.call import AwaitingApprovalCall, CancelledCall, ErroredCall, FinishedCall, LiveCall, ValidatingCall
+from nbtools.core.call import (
+    AwaitingApprovalCall,
+    CancelledCall,
+    ErroredCall,
+    FinishedCall,
+    LiveCall,
+    ValidatingCall,
+)
 from nbtools.core.errors import ErrorCode
 from nbtools.core.message import counted, did_you_mean
 from nbtools.dialects import dialect_names
@@ -39,14 +46,18 @@ class ServeCommands:
         self._runtime = runtime
         self.commands = {
             "serve": SubCommand(
-                "[off]", "lets MCP clients call the tools through nbtools mcp; approval requests are shown here", self._serve
+                "[off]",
+                "lets MCP clients call the tools through nbtools mcp; approval requests are shown here",
+                self._serve,
             ),
         }
 
     def _serve(self, rest: list[str]) -> Sheet | None:
         if rest:
             return self._stop(one_of(rest, "serve", "off"))
-        from nbtools.notebook.mcp.serving import ClientServing  # noqa: PLC0415 - loaded with the first %tools serve
+        from nbtools.notebook.mcp.serving import (  # noqa: PLC0415 - loaded with the first %tools serve
+            ClientServing,
+        )
 
         if self._runtime.served is None:
             self._runtime.served = ClientServing(self._runtime)
@@ -57,13 +68,22 @@ class ServeCommands:
     def _stop(self, word: str) -> Sheet:
         if word != "off":
             raise refused(f"%tools serve takes no argument or off, not {word!r}.")
-        return sheet_of_lines("Serving has ended." if self._runtime.stop_serving("Serving has ended.") else "This notebook is not serving.")
+        return sheet_of_lines(
+            "Serving has ended."
+            if self._runtime.stop_serving("Serving has ended.")
+            else "This notebook is not serving."
+        )
 
 
 _HELP = ("--help", "-h", "?")
 _ONLY_HELP = [[word] for word in (*_HELP, "??")]
 _RECENT = 30
-_METHODS = {"auto": None, "widget": AnswerMethod.WIDGET, "prompt": AnswerMethod.PROMPT, "deny": AnswerMethod.NOBODY}
+_METHODS = {
+    "auto": None,
+    "widget": AnswerMethod.WIDGET,
+    "prompt": AnswerMethod.PROMPT,
+    "deny": AnswerMethod.NOBODY,
+}
 
 
 class ToolsCommands:
@@ -74,7 +94,11 @@ class ToolsCommands:
         self.commands: dict[str, SubCommand] = {
             "": SubCommand("", "shows the session: workspace, mode, rules, running calls", self._overview),
             "use": SubCommand("DIALECT", "uses the tool names and parameters of another agent", self._use),
-            "mode": SubCommand("MODE", f"sets the permission mode, which applies where no rule does: {', '.join(Mode)}", self._mode),
+            "mode": SubCommand(
+                "MODE",
+                f"sets the permission mode, which applies where no rule does: {', '.join(Mode)}",
+                self._mode,
+            ),
             **RuleCommands(runtime).commands,
             **LayerCommands(runtime).commands,
             **ProgramCommands(runtime).commands,
@@ -87,7 +111,9 @@ class ToolsCommands:
             "workspace": SubCommand("[FOLDER]", "switches to another folder", self._workspace),
             **SettingCommands(runtime).commands,
             **ServeCommands(runtime).commands,
-            "confirm": SubCommand("METHOD", "sets how approval is requested: auto, widget, prompt, deny", self._confirm),
+            "confirm": SubCommand(
+                "METHOD", "sets how approval is requested: auto, widget, prompt, deny", self._confirm
+            ),
             "help": SubCommand("[COMMAND]", "explains one command, or lists all of them", self._help),
         }
 
@@ -104,7 +130,9 @@ class ToolsCommands:
         command = self.commands.get(name)
         if command is None:
             known = [known for known in self.commands if known]
-            raise refused(f"%tools has no sub-command {name!r}.{did_you_mean(name, known)} %tools help lists them.")
+            raise refused(
+                f"%tools has no sub-command {name!r}.{did_you_mean(name, known)} %tools help lists them."
+            )
         return command
 
     @property
@@ -123,7 +151,11 @@ class ToolsCommands:
             ("mode", session.mode.value),
             ("approval by", self._method_name()),
             *_of_files(session, store.user(), store.project(), store.trust()),
-            *((verb, ", ".join(map(described, rules))) for verb in VERBS if (rules := getattr(session.policy, verb))),
+            *(
+                (verb, ", ".join(map(described, rules)))
+                for verb in VERBS
+                if (rules := getattr(session.policy, verb))
+            ),
             ("granted", ", ".join(session.grants) or "nothing yet"),
             *((("remembered", ", ".join(session.saved_grants)),) if session.saved_grants else ()),
             *servers_row(session),
@@ -137,12 +169,27 @@ class ToolsCommands:
             name = one_of(rest, "help", "undo")
             command = self._command(name)
             return Sheet("", ((f"%tools {name} {command.takes}".strip(), command.says),))
-        rows = tuple((f"%tools {name} {command.takes}".strip(), command.says) for name, command in self.commands.items())
-        return Sheet("", rows, ('A rule names a tool, optionally with a path or command: edit, edit(src/**), "shell(git log:*)".',))
+        rows = tuple(
+            (f"%tools {name} {command.takes}".strip(), command.says)
+            for name, command in self.commands.items()
+        )
+        return Sheet(
+            "",
+            rows,
+            (
+                (
+                    'A rule names a tool, optionally with a path or command: edit, edit(src/**), "shell(git'
+                    ' log:*)".'
+                ),
+            ),
+        )
 
     def _use(self, rest: list[str]) -> Sheet:
         if not rest:
-            return sheet_of_lines(f"The dialect is {self._session.dialect.name}. Available dialects: {', '.join(dialect_names())}.")
+            return sheet_of_lines(
+                f"The dialect is {self._session.dialect.name}. Available dialects:"
+                f" {', '.join(dialect_names())}."
+            )
         dialect = one_of(rest, "use", "claude")
         inside(self._runtime, lambda session: setattr(session, "dialect", dialect))
         return sheet_of_lines(f"Dialect set to {dialect}. Tools: {', '.join(self._session.tools.names())}.")
@@ -150,10 +197,13 @@ class ToolsCommands:
     def _mode(self, rest: list[str]) -> Sheet:
         if rest:
             mode = one_of(rest, "mode", "plan").replace("-", "_")
-            inside(self._runtime, lambda session: setattr(session, "policy", replace(session.policy, mode=mode)))
+            inside(
+                self._runtime, lambda session: setattr(session, "policy", replace(session.policy, mode=mode))
+            )
             if mode != self._session.mode:
                 return sheet_of_lines(
-                    f"The mode stays {self._session.mode.value}, because the project's rules are stricter. %tools rules shows them."
+                    f"The mode stays {self._session.mode.value}, because the project's rules are stricter."
+                    " %tools rules shows them."
                 )
         return sheet_of_lines(f"The mode is {self._session.mode.value}.")
 
@@ -169,13 +219,24 @@ class ToolsCommands:
         calls = self._session.active
         if not calls:
             return sheet_of_lines("No call is running.")
-        rows = tuple((call.request.id, call.request.spoken, _subject(call), _state(call), clock(call.at)) for call in calls)
-        return Sheet("", rows, ("%tools cancel ID cancels a call.",), ("id", "tool", "what", "state", "since"), frozenset({1, 2}))
+        rows = tuple(
+            (call.request.id, call.request.spoken, _subject(call), _state(call), clock(call.at))
+            for call in calls
+        )
+        return Sheet(
+            "",
+            rows,
+            ("%tools cancel ID cancels a call.",),
+            ("id", "tool", "what", "state", "since"),
+            frozenset({1, 2}),
+        )
 
     def _cancel(self, ids: list[str]) -> Sheet:
         if not ids:
             raise refused("%tools cancel needs the id of a call; %tools pending lists them.")
-        cancelled = inside(self._runtime, lambda session: [call_id for call_id in ids if session.cancel(call_id)])
+        cancelled = inside(
+            self._runtime, lambda session: [call_id for call_id in ids if session.cancel(call_id)]
+        )
         unknown = [call_id for call_id in ids if call_id not in cancelled]
         lines = [f"Cancelled: {', '.join(cancelled)}."] if cancelled else []
         return sheet_of_lines(*lines, *([f"Not running: {', '.join(unknown)}."] if unknown else []))
@@ -197,12 +258,18 @@ class ToolsCommands:
         return next(name for name, method in _METHODS.items() if method is self._runtime.frontend.preference)
 
 
-def _of_files(session: Session, user: StoredPolicy, project: StoredPolicy, trust: Trust) -> list[tuple[str, str]]:
+def _of_files(
+    session: Session, user: StoredPolicy, project: StoredPolicy, trust: Trust
+) -> list[tuple[str, str]]:
     """Returns a row for each active layer from a file, and for a project that is not trusted."""
     names = [layer.name for layer in session.layers]
     rows = [("your rules", f"{_summary(user)} ({user.path})")] if user.layer in names else []
     if project.layer in names:
-        state = "trusted" if trust is Trust.TRUSTED else f"{trust.value}, so its allow rules are off: %tools trust"
+        state = (
+            "trusted"
+            if trust is Trust.TRUSTED
+            else f"{trust.value}, so its allow rules are off: %tools trust"
+        )
         rows.append(("project rules", f"{_summary(project)}; {state}"))
     return rows
 
@@ -216,7 +283,15 @@ def _summary(stored: StoredPolicy) -> str:
 
 def _history_row(call: FinishedCall) -> tuple[str, ...]:
     duration = elapsed(call.at - call.last.at)
-    return (call.request.id, call.request.spoken, _subject(call.last), _state(call), decided_by(call), clock(call.at), duration)
+    return (
+        call.request.id,
+        call.request.spoken,
+        _subject(call.last),
+        _state(call),
+        decided_by(call),
+        clock(call.at),
+        duration,
+    )
 
 
 def _subject(call: LiveCall) -> str:
@@ -229,6 +304,10 @@ def _state(call: LiveCall | FinishedCall) -> str:
         return "needs your answer"
     if isinstance(call, CancelledCall) and call.answer is not None:
         return "denied"
-    if isinstance(call, ErroredCall) and call.result.error and call.result.error.code is ErrorCode.POLICY_VIOLATION:
+    if (
+        isinstance(call, ErroredCall)
+        and call.result.error
+        and call.result.error.code is ErrorCode.POLICY_VIOLATION
+    ):
         return "not allowed"
     return {"success": "done", "executing": "running", "scheduled": "queued"}.get(call.state, call.state)

@@ -20,7 +20,9 @@ _MAX_FILES = 3
 
 
 class UndoCommands:
-    """The sub-commands ``undo``, ``redo`` and ``journal``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+    """The sub-commands ``undo``, ``redo`` and ``journal``.
+    Errors are raised as ``NbtoolsError`` with a one-line message.
+    """
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
@@ -46,7 +48,10 @@ class UndoCommands:
     def _redo(self, rest: list[str]) -> None:
         if rest:
             raise refused("%tools redo takes no words. %tools undo ID undoes the undo with that id.")
-        last = next((entry for entry in reversed(self._runtime.session.changes) if entry.undoes and not entry.undone), None)
+        last = next(
+            (entry for entry in reversed(self._runtime.session.changes) if entry.undoes and not entry.undone),
+            None,
+        )
         if last is None:
             raise refused("There is no undo that could be undone. %tools journal lists the changes.")
         self._runtime.bridge.undo(last.id, merge=False)
@@ -57,14 +62,26 @@ class UndoCommands:
         session = self._runtime.session
         changes, notices = session.changes, session.journal_notices
         if not changes:
-            off = () if session.settings.journal else ("The journal is off. %tools set journal on records changes from then on.",)
+            off = (
+                ()
+                if session.settings.journal
+                else ("The journal is off. %tools set journal on records changes from then on.",)
+            )
             return sheet_of_lines("There is no change to undo.", *off, *notices)
         listed = changes[-(int(rest[0]) if rest else _RECENT) :]
         earlier = (
-            (f"{len(changes) - len(listed):,} earlier. %tools journal {len(changes)} lists all.",) if len(changes) > len(listed) else ()
+            (f"{len(changes) - len(listed):,} earlier. %tools journal {len(changes)} lists all.",)
+            if len(changes) > len(listed)
+            else ()
         )
         lines = ("%tools undo ID undoes a change; an undo can be undone.", *earlier, *notices)
-        return Sheet("", tuple(map(_row, listed)), lines, ("id", "tool", "files", "when", "size", "state"), frozenset({0, 1, 2}))
+        return Sheet(
+            "",
+            tuple(map(_row, listed)),
+            lines,
+            ("id", "tool", "files", "when", "size", "state"),
+            frozenset({0, 1, 2}),
+        )
 
 
 def _row(entry: JournalEntry) -> tuple[str, ...]:

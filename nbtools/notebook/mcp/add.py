@@ -19,7 +19,9 @@ _EXAMPLE = "%tools mcp add time -- uvx mcp-server-time, or %tools mcp add docs h
 
 @dataclass(frozen=True, slots=True)
 class ServerAddition:
-    """``entry`` is written to the configuration; ``project``: to the project's file instead of the person's own."""
+    """``entry`` is written to the configuration;
+    ``project``: to the project's file instead of the person's own.
+    """
 
     name: str
     entry: Mapping[str, Any]
@@ -45,7 +47,9 @@ def parse_addition(rest: list[str]) -> ServerAddition:
 
 
 def _parse(rest: list[str]) -> _ParsedLine:
-    """Splits flags and command: the command begins after ``--``, or at the first word after the name that is not a URL."""
+    """Splits flags and command: the command begins after ``--``,
+    or at the first word after the name that is not a URL.
+    """
     line, remaining = _ParsedLine(), list(rest)
     while remaining:
         word = remaining.pop(0)
@@ -78,19 +82,30 @@ def _program(line: _ParsedLine) -> dict[str, Any]:
     env = dict(_split(one, "=", "--env NAME=value") for one in line.values.get("--env", ()))
     command, *args = line.command
     cwd = line.values.get("--cwd", [""])[-1]
-    return {"command": command, "args": args, **({"env": env} if env else {}), **({"cwd": cwd} if cwd else {})}
+    return {
+        "command": command,
+        "args": args,
+        **({"env": env} if env else {}),
+        **({"cwd": cwd} if cwd else {}),
+    }
 
 
 def _address(line: _ParsedLine, url: str) -> dict[str, Any]:
     if {"--env", "--cwd"} & set(line.values):
         raise refused("--env and --cwd only work with a command. For a URL use --header 'Name: value'.")
     headers = dict(_split(one, ":", "--header 'Name: value'") for one in line.values.get("--header", ()))
-    return {"type": "sse" if "--sse" in line.switches else "http", "url": url, **({"headers": headers} if headers else {})}
+    return {
+        "type": "sse" if "--sse" in line.switches else "http",
+        "url": url,
+        **({"headers": headers} if headers else {}),
+    }
 
 
 def _settings(line: _ParsedLine) -> dict[str, Any]:
     lists = {"includeTools": "--include", "excludeTools": "--exclude"}
-    settings: dict[str, Any] = {key: _names(line.values[flag]) for key, flag in lists.items() if flag in line.values}
+    settings: dict[str, Any] = {
+        key: _names(line.values[flag]) for key, flag in lists.items() if flag in line.values
+    }
     if "--timeout" in line.values:
         settings["timeout"] = _milliseconds(line.values["--timeout"][-1])
     return {**settings, **({"trust": True} if "--trust" in line.switches else {})}

@@ -20,9 +20,17 @@ _NAME = 60
 
 
 class ClientCallsView:
-    """The cell of ``%tools serve``.  ``target`` is its display target, ``set_target`` sets the display target of a coming call."""
+    """The cell of ``%tools serve``.  ``target`` is its display target,
+    ``set_target`` sets the display target of a coming call.
+    """
 
-    def __init__(self, root: Path, target: DisplayTarget, cell: Screen, set_target: Callable[[str, DisplayTarget], None]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        target: DisplayTarget,
+        cell: Screen,
+        set_target: Callable[[str, DisplayTarget], None],
+    ) -> None:
         self._root = root
         self._screen = GroupedScreen(cell, own=1)
         self._target = replace(target, screen=self._screen)
@@ -65,21 +73,34 @@ class ClientCallsView:
         """Shows in the head that serving has ended, and why."""
         self._waiting.clear()
         self._head.finish(
-            Sheet(f"{why} Clients of nbtools mcp continue without this notebook.", lines=("%tools serve starts serving again.",)).bundle()
+            Sheet(
+                f"{why} Clients of nbtools mcp continue without this notebook.",
+                lines=("%tools serve starts serving again.",),
+            ).bundle()
         )
 
     def _draw(self) -> None:
         columns = ("client", "tool", "call", "since") if self._waiting else ()
-        self._head.show(Sheet(self._title(), self._rows(), self._lines(), columns, frozenset({1, 2})).bundle())
+        self._head.show(
+            Sheet(self._title(), self._rows(), self._lines(), columns, frozenset({1, 2})).bundle()
+        )
 
     def _title(self) -> str:
-        pending = f"{counted(len(self._waiting), 'call')} {'waits' if len(self._waiting) == 1 else 'wait'} for your answer"
+        pending = (
+            f"{counted(len(self._waiting), 'call')} {'waits' if len(self._waiting) == 1 else 'wait'} for your"
+            " answer"
+        )
         connected = f"{self._clients} connected" if self._clients else "no client connected"
         return f"{pending} below." if self._waiting else f"Serving MCP clients on {self._root}: {connected}."
 
     def _rows(self) -> tuple[tuple[str, ...], ...]:
         return tuple(
-            (self._callers[call_id], call.request.spoken, one_line(call.plan.invocation.get_description(), 80), clock(call.at))
+            (
+                self._callers[call_id],
+                call.request.spoken,
+                one_line(call.plan.invocation.get_description(), 80),
+                clock(call.at),
+            )
             for call_id, call in self._waiting.items()
         )
 
@@ -89,10 +110,18 @@ class ClientCallsView:
         warning = (
             ()
             if self._target.answer_method is AnswerMethod.WIDGET
-            else ("Nobody can approve calls here, so those that need approval are denied. To change that: %tools confirm auto",)
+            else (
+                (
+                    "Nobody can approve calls here, so those that need approval are denied. To change that:"
+                    " %tools confirm auto"
+                ),
+            )
         )
         return (
             *warning,
             f'Command for MCP clients: nbtools mcp --workspace "{self._root}"',
-            "Calls and approval requests appear below. After reloading the page run this cell again. To stop: %tools serve off",
+            (
+                "Calls and approval requests appear below. After reloading the page run this cell again. To"
+                " stop: %tools serve off"
+            ),
         )

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
-_ADD = "NAME -- COMMAND …, or NAME https://… with --header, --env, --sse, --timeout, --trust, --include, --exclude, --project"
+_ADD = (
+    "NAME -- COMMAND …, or NAME https://… with --header, --env, --sse, --timeout, --trust, --include,"
+    " --exclude, --project"
+)
 
 
 class McpCommands:
@@ -33,16 +36,38 @@ class McpCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self.commands = {"mcp": SubCommand("[…]", "MCP servers and their tools; %tools mcp help lists the commands", self._run)}
+        self.commands = {
+            "mcp": SubCommand(
+                "[…]", "MCP servers and their tools; %tools mcp help lists the commands", self._run
+            )
+        }
         self.words: dict[str, SubCommand] = {
             "": SubCommand("", "list the servers and connect those that may start", self._list),
-            "add": SubCommand(_ADD, "add a server to your own file or, with --project, to the project's .mcp.json", self._add),
+            "add": SubCommand(
+                _ADD,
+                "add a server to your own file or, with --project, to the project's .mcp.json",
+                self._add,
+            ),
             "remove": SubCommand("NAME", "disconnect a server and remove it from its file", self._remove),
-            "connect": SubCommand("[NAME …]", "connect these servers, or all that are enabled", self._connect),
-            "restart": SubCommand("NAME", "reconnect a server with the current entry of its file", self._restart),
-            "trust": SubCommand("NAME [yes|no]", "show what a project's server would run; trust it or not", self._trust),
-            "enable": SubCommand("NAME", "enable a server in this workspace", lambda rest: self._switch("enable", rest, on=True)),
-            "disable": SubCommand("NAME", "disable a server in this workspace", lambda rest: self._switch("disable", rest, on=False)),
+            "connect": SubCommand(
+                "[NAME …]", "connect these servers, or all that are enabled", self._connect
+            ),
+            "restart": SubCommand(
+                "NAME", "reconnect a server with the current entry of its file", self._restart
+            ),
+            "trust": SubCommand(
+                "NAME [yes|no]", "show what a project's server would run; trust it or not", self._trust
+            ),
+            "enable": SubCommand(
+                "NAME",
+                "enable a server in this workspace",
+                lambda rest: self._switch("enable", rest, on=True),
+            ),
+            "disable": SubCommand(
+                "NAME",
+                "disable a server in this workspace",
+                lambda rest: self._switch("disable", rest, on=False),
+            ),
             "tools": SubCommand("NAME", "list a server's tools", self._tools),
             "resources": SubCommand("NAME", "list a server's resources", self._resources),
             "read": SubCommand("[NAME] URI", "read a resource", self._read),
@@ -60,19 +85,28 @@ class McpCommands:
         command = self.words.get(word.rstrip("?") or ("help" if word else ""))
         if command is None:
             known = [known for known in self.words if known]
-            raise refused(f"%tools mcp has no command {word!r}.{did_you_mean(word, known)} See %tools mcp help.")
+            raise refused(
+                f"%tools mcp has no command {word!r}.{did_you_mean(word, known)} See %tools mcp help."
+            )
         inside(self._runtime, lambda session: session.mcp.load())
         return command.run(more)
 
     def _help(self, _: list[str]) -> Sheet:
-        rows = tuple((f"%tools mcp {word} {command.takes}".strip(), command.says) for word, command in self.words.items())
-        return Sheet("", rows, ("A server connects when one of its tools is called, or when an agent starts.",))
+        rows = tuple(
+            (f"%tools mcp {word} {command.takes}".strip(), command.says)
+            for word, command in self.words.items()
+        )
+        return Sheet(
+            "", rows, ("A server connects when one of its tools is called, or when an agent starts.",)
+        )
 
     # --- connecting
 
     def _list(self, _: list[str]) -> Sheet | None:
         mcp = self._session.mcp
-        waiting = [name for name, one in mcp.connections.items() if may_connect_automatically(self._session, one)]
+        waiting = [
+            name for name, one in mcp.connections.items() if may_connect_automatically(self._session, one)
+        ]
         if not waiting:
             return servers_table(self._session)
         self._with_live_table(mcp.connect(*waiting))
@@ -92,8 +126,12 @@ class McpCommands:
         name = self._server_name(rest, "restart")
         self._with_live_table(self._session.mcp.restart(name), names=[name])
 
-    def _with_live_table(self, work: Coroutine[Any, Any, None], title: str = "", names: list[str] | None = None) -> None:
-        """Shows a table that follows the servers' states during ``work``.  A server's failure appears as its state."""
+    def _with_live_table(
+        self, work: Coroutine[Any, Any, None], title: str = "", names: list[str] | None = None
+    ) -> None:
+        """Shows a table that follows the servers' states during ``work``.
+        A server's failure appears as its state.
+        """
 
         async def work_and_show(target: DisplayTarget) -> None:
             def table() -> Bundle:
@@ -121,7 +159,8 @@ class McpCommands:
         if name in session.mcp.connections:
             where = config_file_of(session, entry_of(session, session.mcp.connections[name]))
             raise refused(
-                f"An MCP server named {name!r} exists already ({where}). Run %tools mcp remove {name} first, or choose another name."
+                f"An MCP server named {name!r} exists already ({where}). Run %tools mcp remove {name} first,"
+                " or choose another name."
             )
         path = session.workspace.root / ".mcp.json" if addition.project else own_file()
 
@@ -151,25 +190,35 @@ class McpCommands:
     def _switch(self, word: str, rest: list[str], *, on: bool) -> Sheet:
         name = self._server_name(rest, word)
         self._runtime.blocking.run(self._session.mcp.switch(name, on=on))
-        return servers_table(self._session, f"{name} is {'enabled' if on else 'disabled'} in this workspace.", (name,))
+        return servers_table(
+            self._session, f"{name} is {'enabled' if on else 'disabled'} in this workspace.", (name,)
+        )
 
     def _trust(self, rest: list[str]) -> Sheet | None:
         if not rest or len(rest) > 2 or rest[1:] not in ([], ["yes"], ["no"]):
-            raise refused("%tools mcp trust needs a name, then yes or no; with the name alone it shows what the server would run.")
+            raise refused(
+                "%tools mcp trust needs a name, then yes or no; with the name alone it shows what the server"
+                " would run."
+            )
         name, catalogue = rest[0], self._session.mcp.catalogue
         named = catalogue.get(name)
         trust = catalogue.trust_state(named)
         if trust is TrustState.OWN:
-            return sheet_of_lines(f"{name} needs no trust: it is configured in your own file {named.origin.path}.")
+            return sheet_of_lines(
+                f"{name} needs no trust: it is configured in your own file {named.origin.path}."
+            )
         if rest[1:] == ["yes"]:
             inside(self._runtime, lambda _: catalogue.trust(named))
-            self._with_live_table(self._session.mcp.connect(name), "Trusted until its entry in the file changes.", [name])
+            self._with_live_table(
+                self._session.mcp.connect(name), "Trusted until its entry in the file changes.", [name]
+            )
             return None
         if rest[1:] == ["no"]:
             inside(self._runtime, lambda _: catalogue.distrust(name))
             self._runtime.blocking.run(self._session.mcp.get(name).close())
             return sheet_of_lines(f"{name} is no longer trusted and will not start.")
-        hint = f"%tools mcp trust {name} {'no revokes the trust' if trust is TrustState.TRUSTED else 'yes trusts it until this changes'}."
+        answer = "no revokes the trust" if trust is TrustState.TRUSTED else "yes trusts it until this changes"
+        hint = f"%tools mcp trust {name} {answer}."
         return Sheet(
             f"{name} of this project's {config_file_of(self._session, named)}: {trust.value}",
             start_summary(named),
@@ -191,10 +240,13 @@ class McpCommands:
     def _read(self, rest: list[str]) -> None:
         if len(rest) not in (1, 2):
             raise refused(
-                "%tools mcp read needs a URI, with the server's name before it if several servers have resources: read docs docs://a"
+                "%tools mcp read needs a URI, with the server's name before it if several servers have"
+                " resources: read docs docs://a"
             )
         *server, uri = rest
-        self._runtime.bridge.run_work(lambda target: show_resource(self._session, server[0] if server else "", uri, target))
+        self._runtime.bridge.run_work(
+            lambda target: show_resource(self._session, server[0] if server else "", uri, target)
+        )
 
     # --- logins
 
@@ -231,6 +283,10 @@ def complete_line(runtime: NotebookRuntime, line: list[str], fragment: str) -> l
     if word == "add":
         return [flag for flag in FLAGS if fragment.startswith("-")]
     if word == "trust":
-        return [name for name, one in session.mcp.catalogue.servers.items() if one.origin.project] if not before else ["yes", "no"]
+        return (
+            [name for name, one in session.mcp.catalogue.servers.items() if one.origin.project]
+            if not before
+            else ["yes", "no"]
+        )
     takes_one = word in words and "NAME" in words[word].takes and (not before or word == "connect")
     return [name for name in session.mcp.connections if name not in before] if takes_one else []

@@ -1,4 +1,6 @@
-"""``%tools mcp login``: shows the login page's link in the cell, and a field for the address of the final page."""
+"""``%tools mcp login``: shows the login page's link in the cell,
+and a field for the address of the final page.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LoginPage(Sheet):
-    """The link to the login page.  It is opened in the person's browser, which may be on another machine than the kernel."""
+    """The link to the login page.  It is opened in the person's browser,
+    which may be on another machine than the kernel.
+    """
 
     server: str = ""
     page: str = ""
@@ -64,7 +68,10 @@ async def _log_in(session: Session, name: str, target: DisplayTarget, *, in_term
 
 async def _ask_for_address(session: Session, name: str) -> None:
     """Asks for the address at which the browser ended, in case that browser cannot reach this machine."""
-    text = f"Log in to {name} with the link above. If your browser ends on an unreachable page, paste its address here."
+    text = (
+        f"Log in to {name} with the link above. If your browser ends on an unreachable page, paste its"
+        " address here."
+    )
     question = {"text": text, "header": "Log in", "kind": "text", "placeholder": "http://127.0.0.1:…"}
     while (result := await session.call("ask", {"questions": [question]})).ok:
         try:

@@ -28,7 +28,11 @@ class PromptCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self.commands = {"prompt": SubCommand("[SERVER:NAME [key=value …]]", "list prompts of MCP servers, or show one", self._prompt)}
+        self.commands = {
+            "prompt": SubCommand(
+                "[SERVER:NAME [key=value …]]", "list prompts of MCP servers, or show one", self._prompt
+            )
+        }
 
     def _prompt(self, rest: list[str]) -> Sheet:
         inside(self._runtime, lambda session: session.mcp.load())
@@ -37,13 +41,20 @@ class PromptCommands:
             return self._runtime.bridge.run_work(lambda _: _prompts_table(session))
         server, colon, name = rest[0].partition(":")
         if not colon or not name:
-            raise refused("%tools prompt needs a server and a prompt's name, as in %tools prompt docs:review topic=tests.")
+            raise refused(
+                "%tools prompt needs a server and a prompt's name, as in %tools prompt docs:review"
+                " topic=tests."
+            )
         return self._runtime.bridge.run_work(lambda _: _fill(session.mcp.get(server), name, rest[1:]))
 
 
 async def _prompts_table(session: Session) -> Sheet:
     """Lists the prompts of all servers that may start; failures are listed below them."""
-    connections = [one for one in session.mcp.connections.values() if one.state == "connected" or may_connect_automatically(session, one)]
+    connections = [
+        one
+        for one in session.mcp.connections.values()
+        if one.state == "connected" or may_connect_automatically(session, one)
+    ]
     found = await asyncio.gather(*(_list_prompts(one) for one in connections), return_exceptions=True)
     rows: list[tuple[str, str, str]] = []
     lines: list[str] = []
@@ -73,7 +84,9 @@ async def _fill(connection: Connection, name: str, words: list[str]) -> Sheet:
 
 
 def _arguments(prompt: ServerPrompt, words: list[str]) -> Mapping[str, str]:
-    """Assigns ``name=value`` by name, other words in order.  Raises ``ToolFailure`` that lists the prompt's arguments."""
+    """Assigns ``name=value`` by name, other words in order.
+    Raises ``ToolFailure`` that lists the prompt's arguments.
+    """
     prompt_name, names = _qualified_name(prompt), [argument.name for argument in prompt.arguments]
     arguments: dict[str, str] = {}
     for word in words:
@@ -84,12 +97,17 @@ def _arguments(prompt: ServerPrompt, words: list[str]) -> Mapping[str, str]:
         free = next((one for one in names if one not in arguments), None)
         if free is None or (equals and name.isidentifier()):
             known = ", ".join(names) or "none"
-            raise refused(f"{prompt_name} has no argument {word!r}. Its arguments: {known}.{did_you_mean(name, names)}")
+            raise refused(
+                f"{prompt_name} has no argument {word!r}. Its arguments: {known}.{did_you_mean(name, names)}"
+            )
         arguments[free] = word
-    missing = [argument.name for argument in prompt.arguments if argument.required and argument.name not in arguments]
+    missing = [
+        argument.name for argument in prompt.arguments if argument.required and argument.name not in arguments
+    ]
     if missing:
         raise refused(
-            f"{prompt_name} needs {' and '.join(missing)}: %tools prompt {prompt_name} {' '.join(f'{name}=…' for name in missing)}"
+            f"{prompt_name} needs {' and '.join(missing)}: %tools prompt {prompt_name}"
+            f" {' '.join(f'{name}=…' for name in missing)}"
         )
     return arguments
 
@@ -105,9 +123,16 @@ def _qualified_name(prompt: ServerPrompt) -> str:
 
 def complete_line(session: Session, words: list[str]) -> list[str]:
     """Returns completions: prompts listed before, then the names of their arguments."""
-    known = {_qualified_name(prompt): prompt for one in session.mcp.connections.values() for prompt in _listed_prompts.get(one, ())}
+    known = {
+        _qualified_name(prompt): prompt
+        for one in session.mcp.connections.values()
+        for prompt in _listed_prompts.get(one, ())
+    }
     if not words:
-        return [*known, *(f"{name}:" for name, one in session.mcp.connections.items() if one not in _listed_prompts)]
+        return [
+            *known,
+            *(f"{name}:" for name, one in session.mcp.connections.items() if one not in _listed_prompts),
+        ]
     prompt = known.get(words[0])
     used = {word.partition("=")[0] for word in words[1:]}
     return [f"{one.name}=" for one in (prompt.arguments if prompt else ()) if one.name not in used]

@@ -28,13 +28,18 @@ async def tools_table(session: Session, name: str) -> Sheet:
     """Returns a table of the server's tools.  Raises ``ToolFailure`` if it cannot be connected."""
     connection = session.mcp.get(name)
     await connection.connect()
-    registered = [tool for tool in session.tools.values() if isinstance(tool, McpTool) and tool.connection is connection]
+    registered = [
+        tool for tool in session.tools.values() if isinstance(tool, McpTool) and tool.connection is connection
+    ]
     if not registered:
         return Sheet(f"{name} has no tools.")
     rows = tuple((tool.name, _short(tool.description), _annotations(name, tool)) for tool in registered)
     columns = ("tool", "description", "annotations")
     return Sheet(
-        _short(connection.server_info.instructions), rows, ("Tool annotations come from the server and are not verified.",), columns
+        _short(connection.server_info.instructions),
+        rows,
+        ("Tool annotations come from the server and are not verified.",),
+        columns,
     )
 
 
@@ -42,15 +47,26 @@ async def resources_table(session: Session, name: str) -> Sheet:
     """Returns a table of the server's resources.  Raises ``ToolFailure``, as above."""
     connection = session.mcp.get(name)
     await connection.connect()
-    found = [(str(one.uri), one.title or one.name, one.mime_type or "", one.description or "") for one in await connection.resources()]
+    found = [
+        (str(one.uri), one.title or one.name, one.mime_type or "", one.description or "")
+        for one in await connection.resources()
+    ]
     found += [
         (one.uri_template, one.title or one.name, one.mime_type or "", one.description or "")
         for one in await connection.resource_templates()
     ]
-    rows = tuple((uri, name_of_resource, kind, _short(description)) for uri, name_of_resource, kind, description in found)
+    rows = tuple(
+        (uri, name_of_resource, kind, _short(description))
+        for uri, name_of_resource, kind, description in found
+    )
     if not rows:
         return Sheet(f"{name} has no resources.")
-    return Sheet("", rows, (f"%tools mcp read {name} URI reads one. Replace the parts in braces.",), ("URI", "name", "type", ""))
+    return Sheet(
+        "",
+        rows,
+        (f"%tools mcp read {name} URI reads one. Replace the parts in braces.",),
+        ("URI", "name", "type", ""),
+    )
 
 
 def _annotations(server: str, tool: McpTool) -> str:
@@ -66,13 +82,21 @@ def _short(text: str) -> str:
 
 
 async def show_resource(session: Session, server: str, uri: str, target: DisplayTarget) -> None:
-    """Shows a resource as a card.  An empty ``server`` means whichever server has it.  Raises ``ToolFailure``."""
+    """Shows a resource as a card.  An empty ``server`` means whichever server has it.
+    Raises ``ToolFailure``.
+    """
     connection = session.mcp.get(server) if server else await _owner(session, uri)
     answer = await connection.read_resource(uri)
     display = combine_displays([one for content in answer.contents for one in resource_displays(content)])
     name = connection.server.name
     card = Card(
-        id="", state="success", tool=name, icon=Icon.FILE_SEARCH.value, subject=one_line(uri, 200), status="Read", blocks=blocks_of(display)
+        id="",
+        state="success",
+        tool=name,
+        icon=Icon.FILE_SEARCH.value,
+        subject=one_line(uri, 200),
+        status="Read",
+        blocks=blocks_of(display),
     )
     LiveDisplay(target).show_card(card)
 
@@ -94,5 +118,7 @@ async def _owner(session: Session, uri: str) -> Connection:
         return candidates[0]
     names = ", ".join(one.server.name for one in candidates)
     raise refused(
-        f"Several servers may have {uri} ({names}). Name one: %tools mcp read NAME {uri}" if candidates else "No MCP server has resources."
+        f"Several servers may have {uri} ({names}). Name one: %tools mcp read NAME {uri}"
+        if candidates
+        else "No MCP server has resources."
     )

@@ -37,7 +37,9 @@ class ClientServing:
         self._start()
 
     def move(self) -> None:
-        """Moves the display to the running cell, and makes this notebook the preferred one if several serve the same workspace."""
+        """Moves the display to the running cell,
+        and makes this notebook the preferred one if several serve the same workspace.
+        """
         target, cell = _serving_cell(self._runtime)
         self._runtime.blocking.run(self._endpoint.prefer())
         self._view.move(target, cell)
@@ -49,7 +51,9 @@ class ClientServing:
         self._view.end(why)
 
     def _start(self) -> None:
-        self._endpoint = NotebookEndpoint(self._root, self._notebook, self._offer, self._view.set_client_count)
+        self._endpoint = NotebookEndpoint(
+            self._root, self._notebook, self._offer, self._view.set_client_count
+        )
         try:
             self._runtime.blocking.run(self._endpoint.start())
         except OSError as error:
@@ -66,7 +70,10 @@ def _serving_cell(runtime: NotebookRuntime) -> tuple[DisplayTarget, Screen]:
     target = runtime.frontend.display_target(None, early=True)
     screen = target.screen.ungrouped if isinstance(target.screen, GroupedScreen) else target.screen
     if not isinstance(runtime.frontend, Kernel) or not isinstance(screen, KernelScreen):
-        message = "%tools serve needs a notebook cell whose output is not captured: clients' calls and approval requests are shown there."
+        message = (
+            "%tools serve needs a notebook cell whose output is not captured: clients' calls and approval"
+            " requests are shown there."
+        )
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     return target, screen
 

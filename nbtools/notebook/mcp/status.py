@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from nbtools.session import Session
 
 COLUMNS = ("server", "state", "tools", "command or URL", "configured in")
-_STATES = {"disconnected": "not connected", "connecting": "connecting…", "connected": "connected", "failed": "failed"}
+_STATES = {
+    "disconnected": "not connected",
+    "connecting": "connecting…",
+    "connected": "connected",
+    "failed": "failed",
+}
 _UNTRUSTED = (TrustState.UNKNOWN, TrustState.CHANGED)
 
 
@@ -30,10 +35,19 @@ def servers_table(session: Session, title: str = "", only: Collection[str] = ())
     if not only:
         lines += [f"✕ {problem.text}" for problem in session.mcp.catalogue.problems]
         lines.append(_NO_SERVERS if not connections else "%tools mcp help lists the commands.")
-    return Sheet(title, tuple(_row(session, one) for one in connections), tuple(lines), COLUMNS if connections else (), frozenset({0, 3}))
+    return Sheet(
+        title,
+        tuple(_row(session, one) for one in connections),
+        tuple(lines),
+        COLUMNS if connections else (),
+        frozenset({0, 3}),
+    )
 
 
-_NO_SERVERS = "No MCP servers are configured. Add one with %tools mcp add NAME -- COMMAND, as in %tools mcp add time -- uvx mcp-server-time"
+_NO_SERVERS = (
+    "No MCP servers are configured. Add one with %tools mcp add NAME -- COMMAND, as in %tools mcp add time --"
+    " uvx mcp-server-time"
+)
 
 
 def servers_row(session: Session) -> list[tuple[str, str]]:
@@ -63,7 +77,9 @@ def entry_of(session: Session, connection: Connection) -> ConfiguredServer | Non
 
 
 def may_connect_automatically(session: Session, connection: Connection) -> bool:
-    """Returns whether listing the server may connect it: not if it has failed, is disabled, or needs approval."""
+    """Returns whether listing the server may connect it:
+    not if it has failed, is disabled, or needs approval.
+    """
     return connection.state == "disconnected" and state_of(session, connection) == "not connected"
 
 
@@ -92,7 +108,13 @@ def target_of(session: Session, connection: Connection) -> str:
 def _row(session: Session, connection: Connection) -> tuple[str, ...]:
     tools = f"{len(connection.tools):,}" if connection.state == "connected" else ""
     where, named = target_of(session, connection), entry_of(session, connection)
-    return (connection.server.name, state_of(session, connection), tools, where, config_file_of(session, named))
+    return (
+        connection.server.name,
+        state_of(session, connection),
+        tools,
+        where,
+        config_file_of(session, named),
+    )
 
 
 def _actions(session: Session, connection: Connection) -> Iterator[str]:
@@ -104,13 +126,21 @@ def _actions(session: Session, connection: Connection) -> Iterator[str]:
         yield f"{name} {why}, so it is not started. %tools mcp trust {name} shows what it would run."
     elif state == "failed":
         problem = connection.problem.rstrip(".")
-        retry = "" if "%tools mcp" in problem else f" {_advice(problem)}%tools mcp restart {name} tries again."
+        retry = (
+            "" if "%tools mcp" in problem else f" {_advice(problem)}%tools mcp restart {name} tries again."
+        )
         yield f"✕ {name}: {problem}.{retry}"
 
 
 def _advice(problem: str) -> str:
-    program = problem.removeprefix("there is no program ").split(" ")[0].rstrip(".,;") if "there is no program" in problem else ""
-    return f"{_INSTALL_HINTS.get(Path(program).name, 'Install it, or give its full path.')} " if program else ""
+    program = (
+        problem.removeprefix("there is no program ").split(" ")[0].rstrip(".,;")
+        if "there is no program" in problem
+        else ""
+    )
+    return (
+        f"{_INSTALL_HINTS.get(Path(program).name, 'Install it, or give its full path.')} " if program else ""
+    )
 
 
 _INSTALL_HINTS = {

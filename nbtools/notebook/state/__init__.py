@@ -1,1 +1,3 @@
-"""The state of a kernel's nbtools for the pages that show it: open questions, running calls, changes, rules, MCP servers."""
+"""The state of a kernel's nbtools for the pages that show it:
+open questions, running calls, changes, rules, MCP servers.
+"""

@@ -40,20 +40,31 @@ _KINDS = {
 
 
 def change_card(session: Session, call_id: str, root: str) -> Card:
-    """Returns a card with the diffs of a call of this session.  Raises ``ToolFailure`` if the journal does not have it (any more)."""
+    """Returns a card with the diffs of a call of this session.
+    Raises ``ToolFailure`` if the journal does not have it (any more).
+    """
     journal = session.workspace.journal
     entries = journal.entries(call=call_id, session=journal.session)
     if not entries:
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "This change is not in the journal of this session any more.")
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, "This change is not in the journal of this session any more."
+        )
     files = _of_result(session, call_id) or tuple(_diffs(session, entries))
-    blocks: tuple[Block, ...] = (*diff_blocks(files), *_notes(session, entries, {file.file_name for file in files}))
+    blocks: tuple[Block, ...] = (
+        *diff_blocks(files),
+        *_notes(session, entries, {file.file_name for file in files}),
+    )
     undone = all(entry.undone_by for entry in entries)
     return Card(
         id=call_id,
         state="success",
         tool=one_line(entries[0].tool, 100),
         icon=Icon.PENCIL.value,
-        subject=files[0].file_name if len(files) == 1 else counted(len({r.path for e in entries for r in e.records}), "file"),
+        subject=(
+            files[0].file_name
+            if len(files) == 1
+            else counted(len({r.path for e in entries for r in e.records}), "file")
+        ),
         root=root,
         status=f"{UNDONE}, {clock(entries[0].at)}" if undone else f"Changed {clock(entries[0].at)}",
         blocks=blocks,
@@ -63,8 +74,16 @@ def change_card(session: Session, call_id: str, root: str) -> Card:
 
 def _of_result(session: Session, call_id: str) -> tuple[FileDiff, ...]:
     """Returns the diffs that the call's result shows, if it is a finished call of this kernel."""
-    display = next((call.result.return_display for call in reversed(session.history) if call.request.id == call_id), None)
-    return display.files if isinstance(display, FileDiffs) else (display,) if isinstance(display, FileDiff) else ()
+    display = next(
+        (call.result.return_display for call in reversed(session.history) if call.request.id == call_id), None
+    )
+    return (
+        display.files
+        if isinstance(display, FileDiffs)
+        else (display,)
+        if isinstance(display, FileDiff)
+        else ()
+    )
 
 
 def _diffs(session: Session, entries: tuple[Entry, ...]) -> list[FileDiff]:
@@ -83,8 +102,13 @@ def _diffs(session: Session, entries: tuple[Entry, ...]) -> list[FileDiff]:
         old, new = None if before is None else decode(before), decode(after)
         if new is None or (before is not None and old is None):
             continue
-        texts = [None if text is None else redactor.text(text.text) if redactor else text.text for text in (old, new)]
-        found.append(file_diff_with_hunks(seen(session.workspace.relative(path)), texts[0], texts[1] or "")[0])
+        texts = [
+            None if text is None else redactor.text(text.text) if redactor else text.text
+            for text in (old, new)
+        ]
+        found.append(
+            file_diff_with_hunks(seen(session.workspace.relative(path)), texts[0], texts[1] or "")[0]
+        )
     return found
 
 
@@ -93,7 +117,9 @@ def _before(session: Session, record: Record) -> bytes | None:
 
 
 def _after(session: Session, record: Record) -> bytes | None:
-    """Returns the content after a write: stored as a difference, or still that of the file; None if it is not known any more."""
+    """Returns the content after a write: stored as a difference, or still that of the file;
+    None if it is not known any more.
+    """
     before = _before(session, record)
     if record.delta is not None and before is not None:
         return apply_delta(record.delta, before)
@@ -111,6 +137,13 @@ def _notes(session: Session, entries: tuple[Entry, ...], in_diffs: set[str]) -> 
         name = seen(session.workspace.relative(record.path))
         if name in in_diffs or record.kind in ("folder", "unfolder"):
             continue
-        target = f" to {seen(session.workspace.relative(record.place))}" if record.kind == "move" and record.place else ""
-        lines.append(f"{name}: {_KINDS.get(record.kind, 'changed; its content is not text or has changed since')}{target}")
+        target = (
+            f" to {seen(session.workspace.relative(record.place))}"
+            if record.kind == "move" and record.place
+            else ""
+        )
+        lines.append(
+            f"{name}:"
+            f" {_KINDS.get(record.kind, 'changed; its content is not text or has changed since')}{target}"
+        )
     return (text_block("\n".join(dict.fromkeys(lines))),) if lines else ()

@@ -1,7 +1,8 @@
 """The comm target through which pages follow the state of a kernel.
 
-``%load_ext nbtools`` announces itself with a comm of this target, which stays open: a page that loads later finds it with a
-``comm_info_request``.  A page that wants the state opens a comm of its own.  So no page ever opens a comm to a kernel without nbtools.
+``%load_ext nbtools`` announces itself with a comm of this target, which stays open: a page that loads later
+finds it with a ``comm_info_request``.  A page that wants the state opens a comm of its own.  So no page ever
+opens a comm to a kernel without nbtools.
 
 A page that follows gets nothing, and nothing is loaded for it, until there is a session.
 """
@@ -71,12 +72,16 @@ class StateComm:
             self._publisher.touch()
 
     def _on_session(self) -> None:
-        """Starts to publish when there is a session; in a thread, because the first call should not wait for it."""
+        """Starts to publish when there is a session;
+        in a thread, because the first call should not wait for it.
+        """
         if self._publisher is None and self._waiting:
             threading.Thread(target=self._publish, name="nbtools-state", daemon=True).start()
 
     def _publish(self) -> StatePublisher:
-        from nbtools.notebook.state.publisher import StatePublisher  # noqa: PLC0415 - loaded when a page follows a session
+        from nbtools.notebook.state.publisher import (  # noqa: PLC0415 - loaded when a page follows a session
+            StatePublisher,
+        )
 
         with self._lock:
             if self._publisher is None:

@@ -29,7 +29,9 @@ class WaitingQuestion(Wire):
 
 
 class RunningCall(Wire):
-    """A call or an agent run in progress.  ``started`` is in seconds since the epoch, by the kernel's clock."""
+    """A call or an agent run in progress.  ``started`` is in seconds since the epoch,
+    by the kernel's clock.
+    """
 
     id: str
     type: Literal["call", "background", "run"]
@@ -52,7 +54,9 @@ class EndedCall(Wire):
 
 
 class ChangedFile(Wire):
-    """A file that a call changed, relative to the workspace.  The numbers of lines are null where they are not known."""
+    """A file that a call changed, relative to the workspace.
+    The numbers of lines are null where they are not known.
+    """
 
     path: str
     added: int | None
@@ -60,7 +64,8 @@ class ChangedFile(Wire):
 
 
 class FileChange(Wire):
-    """The changes of one call.  ``undone_by`` is the call that undoing it would redo; empty unless it is undone.
+    """The changes of one call.  ``undone_by`` is the call that undoing it would redo;
+    empty unless it is undone.
 
     ``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it did not.
     """
@@ -95,7 +100,9 @@ class GrantRow(Wire):
 
 
 class RuleRow(Wire):
-    """A rule with its source: a file, or empty for the rules of this session.  ``off``: the project is not trusted."""
+    """A rule with its source: a file, or empty for the rules of this session.
+    ``off``: the project is not trusted.
+    """
 
     action: Literal["allow", "ask", "deny"]
     rule: str
@@ -151,7 +158,9 @@ class KernelState(Wire):
 
 
 class Consequence(Wire):
-    """The effect of a request, for the person to confirm.  The request is only carried out with its ``token``, once."""
+    """The effect of a request, for the person to confirm.
+    The request is only carried out with its ``token``, once.
+    """
 
     token: str
     title: str
@@ -161,7 +170,9 @@ class Consequence(Wire):
 
 
 class StateReply(Wire):
-    """The reply to a request: done unless there is a ``problem``, or a consequence to confirm first.  ``diff`` replies to ``DiffTask``."""
+    """The reply to a request: done unless there is a ``problem``, or a consequence to confirm first.
+    ``diff`` replies to ``DiffTask``.
+    """
 
     id: int
     problem: str = ""
@@ -177,7 +188,9 @@ class StateMessage(Wire):
 
 
 class SeenTask(Wire):
-    """The page has drawn the snapshot with this number (0: none yet) and is ready for the next one.  It gets no reply."""
+    """The page has drawn the snapshot with this number (0: none yet) and is ready for the next one.
+    It gets no reply.
+    """
 
     type: Literal["seen"] = "seen"
     number: StrictInt
@@ -242,7 +255,16 @@ class ConfirmTask(Wire):
 
 
 StateTask: TypeAlias = Annotated[
-    SeenTask | StartTask | AnswerTask | StopCallTask | UndoTask | DiffTask | ModeTask | RevokeTask | ServerTask | ConfirmTask,
+    SeenTask
+    | StartTask
+    | AnswerTask
+    | StopCallTask
+    | UndoTask
+    | DiffTask
+    | ModeTask
+    | RevokeTask
+    | ServerTask
+    | ConfirmTask,
     Field(discriminator="type"),
 ]
 

@@ -45,8 +45,8 @@ _log = logging.getLogger(__name__)
 class StatePublisher:
     """Builds snapshots when something has changed and a page is ready for one.  Thread-safe.
 
-    A page gets its next snapshot only after it has reported the one before (``SeenTask``): a slow page gets fewer, a closed one none.  A
-    snapshot has only the parts that differ from what the page has.
+    A page gets its next snapshot only after it has reported the one before (``SeenTask``): a slow page gets
+    fewer, a closed one none.  A snapshot has only the parts that differ from what the page has.
     """
 
     def __init__(self, runtime: NotebookRuntime) -> None:
@@ -66,7 +66,9 @@ class StatePublisher:
         self._stop_watching = [runtime.watch(self.touch), runtime.questions.subscribe(self._on_questions)]
 
     def add_page(self, comm: Any, data: Mapping[str, Any] | None = None) -> None:
-        """Sends the state to a page that has opened ``comm``, and carries out its requests; ``data`` is the first one."""
+        """Sends the state to a page that has opened ``comm``, and carries out its requests;
+        ``data`` is the first one.
+        """
         page = Page(comm)
         with self._lock:
             self._pages[comm.comm_id] = page
@@ -86,7 +88,9 @@ class StatePublisher:
         self._pages.clear()
 
     def touch(self, delay: float = INTERVAL) -> None:
-        """Sends a snapshot after ``delay`` seconds at the latest allowed time, if a page follows and anything differs."""
+        """Sends a snapshot after ``delay`` seconds at the latest allowed time,
+        if a page follows and anything differs.
+        """
         self._version += 1
         if not any(page.is_ready for page in tuple(self._pages.values())):
             return
@@ -100,19 +104,32 @@ class StatePublisher:
         """Observes the session's calls."""
         if isinstance(event, OutputEvent):
             return
-        if isinstance(event, FINISHED) and self._bridge is not None and self._bridge.is_background(event.request.id):
+        if (
+            isinstance(event, FINISHED)
+            and self._bridge is not None
+            and self._bridge.is_background(event.request.id)
+        ):
             head = head_of(event, ".")
             failed = not event.result.ok
             status = FAILED[event.result.error.code] if event.result.error else DONE
             self._ended.append(
-                EndedCall(id=head["id"], type="background", tool=head["tool"], subject=head["subject"], status=status, failed=failed)
+                EndedCall(
+                    id=head["id"],
+                    type="background",
+                    tool=head["tool"],
+                    subject=head["subject"],
+                    status=status,
+                    failed=failed,
+                )
             )
         if not isinstance(event, AwaitingApprovalCall):  # the question itself is published when it is open
             self.touch()
 
     def _on_command(self, job: BackgroundCommand) -> None:
         """Handles a background command that has started or ended."""
-        if job.state().has_ended and job not in self._ended_commands:  # a short one has ended before its start is handled
+        if (
+            job.state().has_ended and job not in self._ended_commands
+        ):  # a short one has ended before its start is handled
             self._ended_commands.add(job)
             self._ended.append(snapshot.ended_command(job))
         self.touch()
@@ -126,7 +143,11 @@ class StatePublisher:
         except ValidationError:
             identity = data.get("id")
             if isinstance(identity, int):
-                page.send(StateMessage(reply=StateReply(id=identity, problem="The page sent a request that is not valid.")))
+                page.send(
+                    StateMessage(
+                        reply=StateReply(id=identity, problem="The page sent a request that is not valid.")
+                    )
+                )
             return
         if isinstance(request.task, SeenTask):
             page.seen = request.task.number
@@ -204,17 +225,34 @@ class StatePublisher:
 
     def _runs(self) -> tuple[RunningCall, ...]:
         """Returns the agent runs in progress, and remembers those that have ended."""
-        sources = {work.id: source for source in tuple(self._runtime.call_sources) if (work := source.work()) is not None}
+        sources = {
+            work.id: source
+            for source in tuple(self._runtime.call_sources)
+            if (work := source.work()) is not None
+        }
         for source in [source for identity, source in self._sources.items() if identity not in sources]:
             work = source.work()
             if work is not None:
                 ended = EndedCall(
-                    id=work.id, type="run", tool="agent", subject=work.subject, status=work.status or "Ended", failed=work.failed
+                    id=work.id,
+                    type="run",
+                    tool="agent",
+                    subject=work.subject,
+                    status=work.status or "Ended",
+                    failed=work.failed,
                 )
                 self._ended.append(ended)
         self._sources = sources
         works = [work for source in sources.values() if (work := source.work()) is not None]
         return tuple(
-            RunningCall(id=work.id, type="run", tool="agent", icon="agent", subject=work.subject, started=work.started, cell=work.cell_id)
+            RunningCall(
+                id=work.id,
+                type="run",
+                tool="agent",
+                icon="agent",
+                subject=work.subject,
+                started=work.started,
+                cell=work.cell_id,
+            )
             for work in works
         )

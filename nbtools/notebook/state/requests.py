@@ -1,7 +1,8 @@
 """Carries out what a page requests of a kernel: answers, undo, changes of rules and servers.
 
-A request that loosens the policy, starts a program of the project, or undoes several calls is not carried out at once: the reply states the
-consequence, with a token.  A second request with that token, which the page sends when the person confirms, carries it out, once.
+A request that loosens the policy, starts a program of the project, or undoes several calls is not carried out
+at once: the reply states the consequence, with a token.  A second request with that token, which the page
+sends when the person confirms, carries it out, once.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ Action = Callable[[], Awaitable[Reply]]
 
 
 class Page:
-    """A page that follows the state: what it has, what it has been sent, and the consequences that it was asked to confirm."""
+    """A page that follows the state: what it has, what it has been sent,
+    and the consequences that it was asked to confirm.
+    """
 
     def __init__(self, comm: Any) -> None:
         self.comm = comm
@@ -88,8 +91,14 @@ class Page:
 
     def show(self, state: KernelState) -> None:
         """Sends what the page does not have yet; nothing if it has everything."""
-        parts = {name: getattr(state, name) for name in KernelState.model_fields if name not in ("number", "now")}
-        changed = {name: value for name, value in parts.items() if name not in self._state or self._state[name] != value}
+        parts = {
+            name: getattr(state, name) for name in KernelState.model_fields if name not in ("number", "now")
+        }
+        changed = {
+            name: value
+            for name, value in parts.items()
+            if name not in self._state or self._state[name] != value
+        }
         if not changed:
             return
         self._state, self.sent = parts, self.sent + 1
@@ -105,10 +114,14 @@ class Page:
         return Reply(confirm=Consequence(token=token, title=title, lines=lines, accept=accept))
 
     def confirmed(self, token: str) -> Action:
-        """Returns the action to carry out.  Raises ``ToolFailure`` for an unknown token, or one that has been used."""
+        """Returns the action to carry out.
+        Raises ``ToolFailure`` for an unknown token, or one that has been used.
+        """
         action = self._actions.pop(token, None)
         if action is None:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "This confirmation is not valid any more. Request it again.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, "This confirmation is not valid any more. Request it again."
+            )
         return action
 
 
@@ -147,7 +160,11 @@ class StateRequests:
             return Reply(str(error))
 
     def _reply(self, page: Page, identity: int, reply: Reply) -> None:
-        page.send(StateMessage(reply=StateReply(id=identity, problem=reply.problem, confirm=reply.confirm, diff=reply.diff)))
+        page.send(
+            StateMessage(
+                reply=StateReply(id=identity, problem=reply.problem, confirm=reply.confirm, diff=reply.diff)
+            )
+        )
 
     async def _perform(self, page: Page, request: StateRequest) -> None:
         try:
@@ -177,7 +194,11 @@ class StateRequests:
             case ModeTask(mode=mode):
                 return await self._set_mode(page, session, mode)
             case RevokeTask(rule=rule):
-                return Reply() if session.revoke(rule) else Reply(f"There is no grant {one_line(rule, 200)} any more.")
+                return (
+                    Reply()
+                    if session.revoke(rule)
+                    else Reply(f"There is no grant {one_line(rule, 200)} any more.")
+                )
             case ServerTask() as task:
                 return await self._change_server(page, session, task)
             case _:
@@ -193,13 +214,26 @@ class StateRequests:
         hindered = data.hindered if isinstance(data, UndoData) else ()
         if not merge and isinstance(data, UndoData) and data.has_same_lines:
             lines = tuple(f"{one_line(file.path, 300)}: {file.why}" for file in hindered[:_MAX_NAMED])
-            explained = (*lines, "These lines get the text that they had before the call; other later changes stay. It can be undone.")
-            return page.ask_first("Take back lines that were changed since?", explained, "Take back", self._taking_back(page, call))
+            explained = (
+                *lines,
+                (
+                    "These lines get the text that they had before the call; other later changes stay. It can"
+                    " be undone."
+                ),
+            )
+            return page.ask_first(
+                "Take back lines that were changed since?",
+                explained,
+                "Take back",
+                self._taking_back(page, call),
+            )
         if merge or not hindered or any(file.outcome == "conflict" for file in hindered):
             return Reply(result.error.message)
         lines = tuple(f"{one_line(file.path, 300)}: {file.why}" for file in hindered[:_MAX_NAMED])
         explained = (*lines, "The later changes stay; only those of this call are undone.")
-        return page.ask_first("Undo and keep later changes?", explained, "Undo", lambda: self._undo(page, call, merge=True))
+        return page.ask_first(
+            "Undo and keep later changes?", explained, "Undo", lambda: self._undo(page, call, merge=True)
+        )
 
     def _taking_back(self, page: Page, call: str) -> Action:
         return lambda: self._undo(page, call, merge="take_back")
@@ -209,10 +243,16 @@ class StateRequests:
 
     def _undo_later(self, page: Page, session: Session, call: str) -> Reply:
         journal = session.workspace.journal
-        changes = [one for one in journal.changes(session.workspace.relative, session=journal.session) if not one.undoes]
+        changes = [
+            one
+            for one in journal.changes(session.workspace.relative, session=journal.session)
+            if not one.undoes
+        ]
         position = next((i for i, one in enumerate(changes) if one.id == call), None)
         if position is None:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "This change is not in the journal of this session any more.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, "This change is not in the journal of this session any more."
+            )
         later = [one for one in reversed(changes[position:]) if not one.undone]
         if not later:
             return Reply("All these changes are undone already.")
@@ -225,7 +265,10 @@ class StateRequests:
         for done, call in enumerate(calls):
             result = await asyncio.wrap_future(self._undo_at_card(call, merge=False))
             if result.error is not None:
-                return Reply(f"{done:,} of {counted(len(calls), 'change')} undone. The next one is not: {result.error.message}")
+                return Reply(
+                    f"{done:,} of {counted(len(calls), 'change')} undone. The next one is not:"
+                    f" {result.error.message}"
+                )
         return Reply()
 
     # --- rules
@@ -263,10 +306,16 @@ class StateRequests:
                 await connection.close()
             case "trust":
                 return self._trust_server(page, session, name)
-        return Reply(one_line(connection.problem, 1_000) if task.verb == "connect" and connection.state == "failed" else "")
+        return Reply(
+            one_line(connection.problem, 1_000)
+            if task.verb == "connect" and connection.state == "failed"
+            else ""
+        )
 
     def _trust_server(self, page: Page, session: Session, name: str) -> Reply:
-        """Asks about the entry as it is now: if the file changes before the answer, the changed entry is not trusted."""
+        """Asks about the entry as it is now:
+        if the file changes before the answer, the changed entry is not trusted.
+        """
         named = session.mcp.catalogue.get(name)
 
         async def trust() -> Reply:

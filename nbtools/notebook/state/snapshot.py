@@ -1,4 +1,6 @@
-"""Reads the parts of a kernel's state from its session.  Everything here runs in the session's thread, and takes milliseconds."""
+"""Reads the parts of a kernel's state from its session.
+Everything here runs in the session's thread, and takes milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ MODE_MEANINGS = {
 
 
 def waiting_questions(questions: OpenQuestions) -> tuple[WaitingQuestion, ...]:
-    return tuple(WaitingQuestion(data=question.data(), cell=question.cell_id) for question in questions.current())
+    return tuple(
+        WaitingQuestion(data=question.data(), cell=question.cell_id) for question in questions.current()
+    )
 
 
 def running_calls(bridge: Bridge) -> tuple[RunningCall, ...]:
@@ -105,7 +109,9 @@ def background_commands(bridge: Bridge) -> tuple[RunningCall, ...]:
 
 def ended_command(job: BackgroundCommand) -> EndedCall:
     """Returns a background command that has ended."""
-    from nbtools.tools.commands.background import condition_text  # noqa: PLC0415 - loaded with the first background command
+    from nbtools.tools.commands.background import (  # noqa: PLC0415 - loaded with the first background command
+        condition_text,
+    )
 
     state = job.state()
     failed = state.status != "exited" or state.exit_code != 0
@@ -120,13 +126,19 @@ def ended_command(job: BackgroundCommand) -> EndedCall:
 
 
 def file_changes(session: Session) -> tuple[FileChange, ...]:
-    """Returns the changes of this session, oldest first.  An undo is not a change of its own.  Empty if the journal cannot be read."""
+    """Returns the changes of this session, oldest first.  An undo is not a change of its own.
+    Empty if the journal cannot be read.
+    """
     try:
-        entries = session.workspace.journal.changes(session.workspace.relative, session=session.workspace.journal.session)
+        entries = session.workspace.journal.changes(
+            session.workspace.relative, session=session.workspace.journal.session
+        )
     except ToolFailure:
         return ()
     counts = {call.request.id: _line_counts(call.result.return_display) for call in session.history}
-    return tuple(_file_change(entry, counts.get(entry.id, {})) for entry in entries if not entry.undoes)[-MAX_CHANGES:]
+    return tuple(_file_change(entry, counts.get(entry.id, {})) for entry in entries if not entry.undoes)[
+        -MAX_CHANGES:
+    ]
 
 
 def _file_change(entry: JournalEntry, counts: Mapping[str, tuple[int, int]]) -> FileChange:
@@ -148,7 +160,13 @@ def _changed_file(path: str, counts: tuple[int, int] | None) -> ChangedFile:
 
 
 def _line_counts(display: object) -> dict[str, tuple[int, int]]:
-    files = display.files if isinstance(display, FileDiffs) else (display,) if isinstance(display, FileDiff) else ()
+    files = (
+        display.files
+        if isinstance(display, FileDiffs)
+        else (display,)
+        if isinstance(display, FileDiff)
+        else ()
+    )
     return {file.file_name: file.changed_lines for file in files}
 
 
@@ -164,12 +182,19 @@ def rules_state(session: Session) -> RulesState:
         )
         for one in session.granted[-_MAX_ROWS:]
     )
-    rows = tuple(row for layer in reversed(layers) if layer.name != SAVED for row in _rules_of(session, layer))
-    return RulesState(mode=session.mode.value, modes=mode_choices(session.mode), grants=grants, rules=rows[:_MAX_ROWS])
+    rows = tuple(
+        row for layer in reversed(layers) if layer.name != SAVED for row in _rules_of(session, layer)
+    )
+    return RulesState(
+        mode=session.mode.value, modes=mode_choices(session.mode), grants=grants, rules=rows[:_MAX_ROWS]
+    )
 
 
 def mode_choices(current: Mode) -> tuple[ModeChoice, ...]:
-    return tuple(ModeChoice(name=mode.value, meaning=MODE_MEANINGS[mode], looser=is_looser(mode, current)) for mode in Mode)
+    return tuple(
+        ModeChoice(name=mode.value, meaning=MODE_MEANINGS[mode], looser=is_looser(mode, current))
+        for mode in Mode
+    )
 
 
 def is_looser(mode: Mode, than: Mode) -> bool:
@@ -182,7 +207,11 @@ def _rules_of(session: Session, layer: Layer) -> Iterator[RuleRow]:
         for rule in layer.policy.rules(action):
             off = action is Action.ALLOW and not layer.trusted
             yield RuleRow(
-                action=action.value, rule=one_line(described(rule), 2_000), covers=_in_words(session, rule), source=source, off=off
+                action=action.value,
+                rule=one_line(described(rule), 2_000),
+                covers=_in_words(session, rule),
+                source=source,
+                off=off,
             )
 
 
@@ -225,15 +254,28 @@ def _server(session: Session, connection: Connection) -> ServerRow:
         source=config_file_of(session, named),
         trust=trust_of(session, connection).value if named is not None and named.origin.project else "",
         problem=one_line(connection.problem, 1_000) if connection.state == "failed" else "",
-        verbs=tuple(_verbs(state, connection, is_project=named is not None and named.origin.project, is_configured=named is not None)),
+        verbs=tuple(
+            _verbs(
+                state,
+                connection,
+                is_project=named is not None and named.origin.project,
+                is_configured=named is not None,
+            )
+        ),
     )
 
 
 def _tool_names(connection: Connection) -> Iterable[str]:
-    return sorted(str(getattr(tool, "name", tool)) for tool in connection.tools)[:_MAX_TOOLS] if connection.state == "connected" else ()
+    return (
+        sorted(str(getattr(tool, "name", tool)) for tool in connection.tools)[:_MAX_TOOLS]
+        if connection.state == "connected"
+        else ()
+    )
 
 
-def _verbs(state: str, connection: Connection, *, is_project: bool, is_configured: bool) -> Iterator[ServerVerb]:
+def _verbs(
+    state: str, connection: Connection, *, is_project: bool, is_configured: bool
+) -> Iterator[ServerVerb]:
     if state == "off":
         yield "enable"
         return

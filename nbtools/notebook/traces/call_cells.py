@@ -22,7 +22,9 @@ from nbtools.workspace.workspace import Workspace
 
 
 def cell_source(meaning: CanonicalCall) -> str:
-    """Returns the source of a cell that runs ``meaning`` (see ``call_source``).  Raises ``TraceError`` if there is no such tool."""
+    """Returns the source of a cell that runs ``meaning`` (see ``call_source``).
+    Raises ``TraceError`` if there is no such tool.
+    """
     tool = _TOOLS.get(meaning.tool)
     if tool is None:
         raise TraceError(f"nbtools has no tool named {meaning.tool}.")
@@ -35,12 +37,21 @@ def cell_source(meaning: CanonicalCall) -> str:
 def _spelled(grammar: Grammar, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the arguments as JSON values, without those that equal the default."""
     values = json.loads(json.dumps(dict(arguments), default=str))
-    numbers = {name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in values.items()}
-    return {name: value for name, value in numbers.items() if grammar.named(name).required or value != grammar.named(name).default}
+    numbers = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in values.items()
+    }
+    return {
+        name: value
+        for name, value in numbers.items()
+        if grammar.named(name).required or value != grammar.named(name).default
+    }
 
 
 def _as_edits(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Turns an ``old`` text of several lines into an ``edits`` list of one replacement, which fits on one line as JSON."""
+    """Turns an ``old`` text of several lines into an ``edits`` list of one replacement,
+    which fits on one line as JSON.
+    """
     if "\n" not in arguments.get("old", ""):
         return dict(arguments)
     step = {name: arguments[name] for name in ("old", "new", "count") if name in arguments}
@@ -67,7 +78,9 @@ _TOOLS = _Tools()
 
 
 def load_dialects() -> None:
-    """Loads all dialects with the tools that they name, which ``runnable_call`` would do with the first call of a log."""
+    """Loads all dialects with the tools that they name,
+    which ``runnable_call`` would do with the first call of a log.
+    """
     for name in dialect_names():
         dialect(name)
 
@@ -89,5 +102,8 @@ def _missing_folder(ground: WorkingDirectory) -> str:
     try:
         folder_to_copy(ground, None)
     except TraceError as error:
-        return f"{str(error)[:1].upper()}{str(error)[1:]} %trace LOG --replay STEP --in FOLDER runs the step in a copy of that folder."
+        return (
+            f"{str(error)[:1].upper()}{str(error)[1:]} %trace LOG --replay STEP --in FOLDER runs the step in"
+            " a copy of that folder."
+        )
     return ""

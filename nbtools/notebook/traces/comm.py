@@ -10,7 +10,9 @@ from nbtools.core.browser import IN_BROWSER, received
 from nbtools.notebook.subshells import answer_on_subshell
 
 TRACE_TARGET = "nbtools_trace"
-"""Name of the comm target.  A page opens one comm for all its explorers, sends ``TraceRequest`` and gets a ``TraceAnswer`` for each."""
+"""Name of the comm target.  A page opens one comm for all its explorers,
+sends ``TraceRequest`` and gets a ``TraceAnswer`` for each.
+"""
 
 
 def register_target(comms: Any) -> None:
@@ -41,7 +43,9 @@ def _on_open(comm: Any, message: Any) -> None:
 
 
 def _warm_up() -> None:
-    """Loads what the first opened step needs: the dialects and their tools, which takes some tenths of a second."""
+    """Loads what the first opened step needs:
+    the dialects and their tools, which takes some tenths of a second.
+    """
     from nbtools.notebook.traces.call_cells import load_dialects  # noqa: PLC0415 - loaded in the background
     from nbtools.traces.explorer import step_detail  # noqa: F401, PLC0415 - imported to load it
 
@@ -51,7 +55,9 @@ def _warm_up() -> None:
 def _on_message(comm: Any, message: Any) -> None:
     data = message["content"].get("data") or {}
     if "request" in data:
-        from nbtools.traces.explorer.registry import EXPLORERS  # noqa: PLC0415 - log readers are loaded on first use
+        from nbtools.traces.explorer.registry import (  # noqa: PLC0415 - log readers are loaded on first use
+            EXPLORERS,
+        )
 
         comm.send({"answer": EXPLORERS.respond(received(data["request"])).model_dump(mode="json")})
         answer_on_subshell(comm)

@@ -1,4 +1,6 @@
-"""Exports a log as a lesson: before each step it asks what the reader would do, with the agent's answer folded."""
+"""Exports a log as a lesson: before each step it asks what the reader would do,
+with the agent's answer folded.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,22 @@ _MAX_RESULT = 2_000
 
 
 class LessonExporter(Exporter):
-    """A step is what the agent said and the calls that it then made.  Notes of the review are speaker notes behind their step."""
+    """A step is what the agent said and the calls that it then made.
+    Notes of the review are speaker notes behind their step.
+    """
 
     def cells(self) -> Iterator[Cell]:
         self._checkpoints = 0
-        self._notes = [one for one in self._trace.labels if one.kind == "note" and one.placed and one.value.strip()]
+        self._notes = [
+            one for one in self._trace.labels if one.kind == "note" and one.placed and one.value.strip()
+        ]
         yield markdown_cell(self._lesson_title(), "slide")
         for session in self._trace.sessions:
             rows = self._rows(session)
             yield from self._heading(session) if rows else ()
-            yield from self._note_cells([one for one in self._notes if one.session == session.id and one.seq is None])
+            yield from self._note_cells(
+                [one for one in self._notes if one.session == session.id and one.seq is None]
+            )
             for step in _steps(rows):
                 yield from self._step_cells(session, step)
 
@@ -33,10 +41,10 @@ class LessonExporter(Exporter):
         heading = self._title().partition("\n")[0]
         removed = f"\n\n{self._removal.note} from this lesson." if self._removal.note else ""
         return (
-            f"{heading}\n\nA recorded session as a lesson: {counted(len(self._trace.calls), 'call')}. At each checkpoint, decide what you "
-            "would do next; then unfold what the agent did. A difference is not a mistake: say what speaks for each.\n\n"
-            "To run a call here, copy its `%tool` line into a new code cell, below one that has run `%load_ext nbtools`."
-            f"{removed}"
+            f"{heading}\n\nA recorded session as a lesson: {counted(len(self._trace.calls), 'call')}. At each"
+            " checkpoint, decide what you would do next; then unfold what the agent did. A difference is not"
+            " a mistake: say what speaks for each.\n\nTo run a call here, copy its `%tool` line into a new"
+            f" code cell, below one that has run `%load_ext nbtools`.{removed}"
         )
 
     def _step_cells(self, session: Session, step: Sequence[Event | Call]) -> Iterator[Cell]:
@@ -49,12 +57,19 @@ class LessonExporter(Exporter):
                     yield from self._message_cells(event)
         first, last = step[0].seq, step[-1].seq
         yield from self._note_cells(
-            [one for one in self._notes if one.session == session.id and one.seq is not None and first <= one.seq <= last]
+            [
+                one
+                for one in self._notes
+                if one.session == session.id and one.seq is not None and first <= one.seq <= last
+            ]
         )
 
     def _checkpoint(self, step: Sequence[Event | Call]) -> Cell:
         self._checkpoints += 1
-        parts = (self._call_answer(row) if isinstance(row, Call) else sanitize_markdown(self._text(row)) for row in step)
+        parts = (
+            self._call_answer(row) if isinstance(row, Call) else sanitize_markdown(self._text(row))
+            for row in step
+        )
         answer = "\n\n".join(parts)
         return markdown_cell(
             f"**Checkpoint {self._checkpoints}: what would you do next?**\n\n"

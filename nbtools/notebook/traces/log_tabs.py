@@ -1,6 +1,8 @@
-"""Opens logs for tabs of JupyterLab, in a kernel without a notebook that the tabs have started for themselves.
+"""Opens logs for tabs of JupyterLab, in a kernel without a notebook that the tabs have started for
+themselves.
 
-The front end runs ``register()`` in that kernel and opens a comm for each log.  A path is data in a message, never code.
+The front end runs ``register()`` in that kernel and opens a comm for each log.
+A path is data in a message, never code.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ def register() -> None:
 
     folder = Path.cwd()
     register_in_kernel()
-    comm.get_comm_manager().register_target(LOG_TARGET, lambda opened, message: _on_open(folder, opened, message))
+    comm.get_comm_manager().register_target(
+        LOG_TARGET, lambda opened, message: _on_open(folder, opened, message)
+    )
 
 
 def _on_open(folder: Path, comm: Any, message: Any) -> None:
@@ -44,11 +48,15 @@ def answer(folder: Path, request: Any) -> LogAnswer:
         logs = [_path(folder, log) for log in wanted.logs]
         return _compare(logs) if len(logs) > 1 else _open(logs[0], wanted.step) if logs else _list()
     except ValidationError:
-        return LogAnswer(problem="The page sent a request that this kernel does not support. Reload the page.")
+        return LogAnswer(
+            problem="The page sent a request that this kernel does not support. Reload the page."
+        )
     except TraceError as error:
         return LogAnswer(problem=str(error))
     except Exception as error:  # noqa: BLE001 - the page waits for an answer, so a bug is reported there
-        return LogAnswer(problem=f"Internal error in nbtools, please report it: {type(error).__name__}: {error}")
+        return LogAnswer(
+            problem=f"Internal error in nbtools, please report it: {type(error).__name__}: {error}"
+        )
 
 
 def _path(folder: Path, log: str) -> Path:
@@ -67,7 +75,9 @@ def _path(folder: Path, log: str) -> Path:
 
 
 def _open(log: Path, step: str) -> LogAnswer:
-    from nbtools.traces.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
+    from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
+        open_trace,
+    )
     from nbtools.traces.explorer.registry import EXPLORERS  # noqa: PLC0415 - as above
 
     explorer = open_trace(log, step or None)

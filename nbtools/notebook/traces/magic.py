@@ -36,7 +36,9 @@ TraceValue: TypeAlias = "Explorer | SessionList | Comparison | Replayed | Steppe
 class TraceMagics(Magics):
     """Opens, compares and replays session logs.  Every error is shown as a card."""
 
-    def __init__(self, shell: InteractiveShell, runtime: NotebookRuntime, display_hook: DeduplicatingDisplayHook) -> None:
+    def __init__(
+        self, shell: InteractiveShell, runtime: NotebookRuntime, display_hook: DeduplicatingDisplayHook
+    ) -> None:
         super().__init__(shell)
         self._runtime = runtime
         self._display_hook = display_hook
@@ -44,25 +46,31 @@ class TraceMagics(Magics):
     @no_var_expand
     @line_magic
     def trace(self, line: str) -> TraceValue:
-        """Opens, compares or replays the session logs of coding agents: ``%trace ~/.claude/projects/…/session.jsonl``.
+        """Opens, compares or replays the session logs of coding agents:
+        ``%trace ~/.claude/projects/…/session.jsonl``.
 
         ::
 
-            %trace                         lists the sessions of all agents on this machine; s = %trace gives access to it: s.sessions
+            %trace                         lists the sessions of all agents on this machine;
+                                           s = %trace gives access to it: s.sessions
             %trace PROJECT                 lists those of a project: a folder, or its name
-            %trace latest                  opens the session that changed last; latest claude: of an agent; latest PROJECT: of a project
-            %trace LOG                     opens a log; t = %trace LOG gives access to it: t.trace has sessions, calls, events
+            %trace latest                  opens the session that changed last;
+                                           latest claude: of an agent; latest PROJECT: of a project
+            %trace LOG                     opens a log; t = %trace LOG gives access to it:
+                                           t.trace has sessions, calls, events
             %trace LOG --step 46           opens it at a step
             %trace LOG --replay 46         runs that call again in a temporary copy and compares the results
             %trace LOG --replay 46-52      runs a range in one copy, up to the first different result
-                                           (steps = %trace … gives access to it: steps.run(), steps.step(new="…"),
-                                           steps.skip(), steps.root, steps.close())
+                                           (steps = %trace … gives access to it: steps.run(),
+                                           steps.step(new="…"), steps.skip(), steps.root, steps.close())
                 --in FOLDER                the folder or checkout to copy in place of the session's folder
                 --at COMMIT                the commit to check out in the copy
                 --cwd FOLDER               the session's folder, if the log does not record it
-            %trace A B C …                 compares up to 20 logs: totals, outcomes, and where each parts; a pattern such as runs/*.jsonl
-                --check "command pytest"   a column of outcomes: did the last one pass? Also label NAME, verdict, tests, answer,
-                                           file PATH contains TEXT, file PATH changed, file PATH same
+            %trace A B C …                 compares up to 20 logs: totals, outcomes, and where each
+                                           parts; a pattern such as runs/*.jsonl
+                --check "command pytest"   a column of outcomes: did the last one pass? Also label
+                                           NAME, verdict, tests, answer, file PATH contains TEXT,
+                                           file PATH changed, file PATH same
                 --baseline B               the log with which the others are aligned
 
         A single path with spaces needs no quotes.
@@ -76,7 +84,9 @@ class TraceMagics(Magics):
         return None
 
     def _run(self, command: TraceCommand) -> TraceValue:
-        from nbtools.traces.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
+        from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
+            open_trace,
+        )
 
         match command:
             case OpenLog():
@@ -89,13 +99,19 @@ class TraceMagics(Magics):
                 return self._replay(command)
 
     def _replay(self, command: ReplayLog) -> Replayed | SteppedReplay | None:
-        from nbtools.notebook.traces.replay_magic import ReplayMagic, ReplayOptions  # noqa: PLC0415 - as above
+        from nbtools.notebook.traces.replay_magic import (  # noqa: PLC0415 - as above
+            ReplayMagic,
+            ReplayOptions,
+        )
         from nbtools.traces.explorer.explorer import open_trace  # noqa: PLC0415 - as above
 
         explorer = _load_or_show(command.log, lambda: open_trace(command.log))
         if explorer is None:
             return None
-        replay, where = ReplayMagic(self._runtime, self._display_hook.remember), ReplayOptions(command.folder, command.commit, command.cwd)
+        replay, where = (
+            ReplayMagic(self._runtime, self._display_hook.remember),
+            ReplayOptions(command.folder, command.commit, command.cwd),
+        )
         if command.last:
             return replay.replay_range(explorer, command.first, command.last, where)
         return replay.replay_step(explorer, command.first, where)

@@ -13,7 +13,15 @@ from typing import Any, TypeAlias
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.magics.command_line import comment_start, parse, words
 from nbtools.notebook.magics.flags import grammar_from
-from nbtools.traces.log_arguments import CHECK, LATEST, CompareLogs, argument_error, comparison_command, expanded, path_exists
+from nbtools.traces.log_arguments import (
+    CHECK,
+    LATEST,
+    CompareLogs,
+    argument_error,
+    comparison_command,
+    expanded,
+    path_exists,
+)
 
 _MAX_COMPLETIONS = 200
 _RANGE = re.compile(r"([\d.]+)\s*(?:-|–|—|\.\.)\s*([\d.]+)")
@@ -33,7 +41,11 @@ _GRAMMAR = grammar_from(
         "properties": {
             "logs": {"type": "array", "items": {"type": "string"}},
             **{name: {"type": "string", "description": text} for name, text in FLAGS.items()},
-            CHECK: {"type": "array", "items": {"type": "string"}, "description": "with several logs: a column of outcomes"},
+            CHECK: {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "with several logs: a column of outcomes",
+            },
         },
     },
 )
@@ -70,7 +82,9 @@ TraceCommand: TypeAlias = OpenLog | CompareLogs | ReplayLog | ListSessions
 
 
 def parse_line(line: str) -> TraceCommand:
-    """Parses a line.  Raises ``ToolFailure`` with a one-line message that says how to write it, ``TraceError`` if nothing is the latest."""
+    """Parses a line.  Raises ``ToolFailure`` with a one-line message that says how to write it,
+    ``TraceError`` if nothing is the latest.
+    """
     arguments = _parsed(line[: comment_start(line)].strip())
     logs = arguments.pop("logs", [])
     if logs[:1] == [LATEST]:
@@ -98,16 +112,22 @@ def _single_log(log: str, flags: dict[str, Any]) -> TraceCommand:
             raise argument_error(f"--{stray} only works together with --replay STEP.")
         return OpenLog(log, _step_number(flags["step"]) if "step" in flags else "")
     if "step" in flags:
-        raise argument_error("use either --step (opens the log at a step) or --replay (runs a step again), not both.")
+        raise argument_error(
+            "use either --step (opens the log at a step) or --replay (runs a step again), not both."
+        )
     range_match = _RANGE.fullmatch(replay.strip())
     first, last = (range_match[1], range_match[2]) if range_match else (replay, "")
-    options = {name: flags.get(flag, "") for name, flag in (("folder", "in"), ("commit", "at"), ("cwd", "cwd"))}
+    options = {
+        name: flags.get(flag, "") for name, flag in (("folder", "in"), ("commit", "at"), ("cwd", "cwd"))
+    }
     return ReplayLog(log, _step_number(first), _step_number(last) if last else "", **options)
 
 
 def _step_number(text: str) -> str:
     if not _NUMBER.fullmatch(text.strip()):
-        raise argument_error(f"{text!r} is not a step number. Write it as in the list, 46 or 48.1, and a range as 46-52.")
+        raise argument_error(
+            f"{text!r} is not a step number. Write it as in the list, 46 or 48.1, and a range as 46-52."
+        )
     return text.strip()
 
 
@@ -121,7 +141,9 @@ def _parsed(line: str) -> dict[str, Any]:
 
 def _before_flags(line: str) -> tuple[str, str]:
     try:
-        flag = next((word.start for word in words(line) if word.bare and word.text.startswith("--")), len(line))
+        flag = next(
+            (word.start for word in words(line) if word.bare and word.text.startswith("--")), len(line)
+        )
     except ToolFailure:  # an unclosed quote may be an apostrophe in a file name
         flag = len(line)
     return line[:flag].strip(), line[flag:]
@@ -140,7 +162,9 @@ def _is_project(word: str) -> bool:
 
 
 def complete_line(words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
-    """Yields completions of ``fragment`` after the words ``words``, each with its kind: flags, and paths relative to the notebook."""
+    """Yields completions of ``fragment`` after the words ``words``, each with its kind:
+    flags, and paths relative to the notebook.
+    """
     if fragment.startswith("-"):
         yield from ((f"--{name}", "param") for name in (*FLAGS, CHECK) if f"--{name}" not in words)
     elif not words or words[-1] not in {"--step", "--replay", "--at"}:
@@ -150,7 +174,9 @@ def complete_line(words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
 
 
 def _matching_paths(fragment: str) -> Iterator[str]:
-    """Yields the paths that begin with ``fragment``; hidden ones only if their name begins with a dot there."""
+    """Yields the paths that begin with ``fragment``;
+    hidden ones only if their name begins with a dot there.
+    """
     folder, slash, start = fragment.rpartition("/")
     try:
         with os.scandir(Path(folder + slash or ".").expanduser()) as entries:

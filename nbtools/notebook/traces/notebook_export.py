@@ -1,4 +1,6 @@
-"""Exports a log as a notebook: its messages as text, and every call as a cell in nbtools' own tools, with the recorded result."""
+"""Exports a log as a notebook: its messages as text, and every call as a cell in nbtools' own tools,
+with the recorded result.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,14 @@ ProgressCallback: TypeAlias = Callable[[int, int], None]
 
 @contextmanager
 def progress_line(label: str) -> Iterator[ProgressCallback]:
-    """Shows a long export's progress as one line in a notebook, nowhere else.  The line is empty at the end."""
+    """Shows a long export's progress as one line in a notebook, nowhere else.
+    The line is empty at the end.
+    """
     ipython = sys.modules.get("IPython")  # programs run without it
     shell: Any = ipython.get_ipython() if ipython else None
-    shows = hasattr(shell, "kernel") and not IN_BROWSER  # Pyodide's kernel shows outputs only when the work is done
+    shows = (
+        hasattr(shell, "kernel") and not IN_BROWSER
+    )  # Pyodide's kernel shows outputs only when the work is done
     display = LiveDisplay(Kernel(shell).display_target(None), first=1.0, interval=0.5) if shows else None
 
     def report(done: int, total: int) -> None:
@@ -66,25 +72,37 @@ _SPEAKERS = {"user": "Person", "assistant_text": "Agent"}
 
 
 def write_notebook(
-    trace: Trace, path: str | Path, *, lesson: bool = False, redact: Patterns = (), keep: Collection[str] = (), home: bool = True
+    trace: Trace,
+    path: str | Path,
+    *,
+    lesson: bool = False,
+    redact: Patterns = (),
+    keep: Collection[str] = (),
+    home: bool = True,
 ) -> Path:
-    """Writes ``trace`` to ``path`` and returns the path; if that exists, the next free name beside it (``story-1.ipynb``).
+    """Writes ``trace`` to ``path`` and returns the path;
+    if that exists, the next free name beside it (``story-1.ipynb``).
 
-    Rewound branches and calls that the model did not make itself are left out.  A ``lesson`` asks before each step.  Secrets are removed
-    as by ``Trace.to_html``, and the first cell says how many.  Raises ``TraceError`` for an invalid pattern, if the log has changed since
-    it was read, and if the file cannot be written.
+    Rewound branches and calls that the model did not make itself are left out.  A ``lesson`` asks before each
+    step.  Secrets are removed as by ``Trace.to_html``, and the first cell says how many.  Raises
+    ``TraceError`` for an invalid pattern, if the log has changed since it was read, and if the file cannot be
+    written.
     """
     target = Path(path).expanduser()
     with progress_line(f"Writing {target.name}") as report:
         exporter: type[Exporter] = Exporter
         if lesson:
-            from nbtools.notebook.traces.lesson_export import LessonExporter  # noqa: PLC0415 - inherits from this module's class
+            from nbtools.notebook.traces.lesson_export import (  # noqa: PLC0415 - inherits from this module's class
+                LessonExporter,
+            )
 
             exporter = LessonExporter
         removal = removal_for(trace.sessions, redact, keep, home=home)
         exported = exporter(trace, report, removal)
         exported.find_secrets()
-        text = msgspec.json.format(msgspec.json.encode(_notebook(exported.cells(), removal), order="sorted"), indent=1)
+        text = msgspec.json.format(
+            msgspec.json.encode(_notebook(exported.cells(), removal), order="sorted"), indent=1
+        )
     try:
         return create_file(target, text + b"\n")
     except OSError as error:
@@ -97,9 +115,12 @@ def _notebook(cells: Iterable[Cell], removal: Removal) -> dict[str, Any]:
     def cleaned(cell: Cell) -> list[str]:
         return _lines(removal.text("".join(cell["source"])))
 
-    # Not by the package nbformat: importing it takes seconds, only to validate what is correct by construction.
+    # Not by the package nbformat: importing it takes seconds,
+    # only to validate what is correct by construction.
     return {
-        "cells": [{**cell, "id": f"step-{number}", "source": cleaned(cell)} for number, cell in enumerate(cells, 1)],
+        "cells": [
+            {**cell, "id": f"step-{number}", "source": cleaned(cell)} for number, cell in enumerate(cells, 1)
+        ],
         "metadata": {
             "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
             "language_info": {"name": "python"},
@@ -137,11 +158,15 @@ class Exporter:
                 yield from self._call_cells(row) if isinstance(row, Call) else self._message_cells(row)
 
     def _rows(self, session: Session) -> list[Event | Call]:
-        return sorted((*self._events.get(session.id, ()), *self._calls.get(session.id, ())), key=lambda row: row.seq)
+        return sorted(
+            (*self._events.get(session.id, ()), *self._calls.get(session.id, ())), key=lambda row: row.seq
+        )
 
     def _heading(self, session: Session) -> Iterator[Cell]:
         if len(self._trace.sessions) > 1:
-            yield markdown_cell(f"## {'Sub-agent' if session.parent else 'Session'} {plain(session.title or session.id)}")
+            yield markdown_cell(
+                f"## {'Sub-agent' if session.parent else 'Session'} {plain(session.title or session.id)}"
+            )
 
     @cached_property
     def _sessions(self) -> dict[str, Session] | None:
@@ -150,7 +175,9 @@ class Exporter:
 
     @cached_property
     def _events(self) -> dict[str, list[Event]]:
-        return _by_session(one for one in self._trace.events if one.live and one.kind in _SPEAKERS and one.text.strip())
+        return _by_session(
+            one for one in self._trace.events if one.live and one.kind in _SPEAKERS and one.text.strip()
+        )
 
     @cached_property
     def _calls(self) -> dict[str, list[Call]]:
@@ -158,16 +185,19 @@ class Exporter:
 
     @cached_property
     def _readings(self) -> dict[int, Any]:
-        return {id(event): reading for event, reading in zip(self._trace.events, self._trace.events.log_files, strict=True)}
+        return {
+            id(event): reading
+            for event, reading in zip(self._trace.events, self._trace.events.log_files, strict=True)
+        }
 
     def _title(self) -> str:
         summary = summary_of(self._trace)
         first = self._trace.sessions[0] if self._trace.sessions else None
         cwd = f" in {inline_code(one_line(first.cwd))}" if first is not None and first.cwd else ""
         introduction = (
-            f"A recorded session{cwd}: {len(self._trace.calls):,} calls, each as a cell that runs it again, with the recorded result. "
-            "Running a cell changes files: move this notebook into a copy of the repository first, or switch to one with "
-            "`%tools workspace FOLDER`."
+            f"A recorded session{cwd}: {len(self._trace.calls):,} calls, each as a cell that runs it again,"
+            " with the recorded result. Running a cell changes files: move this notebook into a copy of the"
+            " repository first, or switch to one with `%tools workspace FOLDER`."
         )
         introduction += f"\n\n{self._removal.note} from this notebook." if self._removal.note else ""
         first_line = summary.title.partition("⏎")[0].strip()  # the first prompt may have several lines
@@ -175,13 +205,18 @@ class Exporter:
 
     def _message_cells(self, event: Event) -> Iterator[Cell]:
         text = self._text(event)
-        yield markdown_cell(f"**{_SPEAKERS[event.kind]}**\n\n{_folded(text) if len(text) > _FOLD_LENGTH else sanitize_markdown(text)}")
+        shown = _folded(text) if len(text) > _FOLD_LENGTH else sanitize_markdown(text)
+        yield markdown_cell(f"**{_SPEAKERS[event.kind]}**\n\n{shown}")
 
     def _text(self, event: Event) -> str:
-        return "\n".join(map(seen, self._removal.text(self._full_text(event))[:_MAX_LENGTH].splitlines())).strip()
+        return "\n".join(
+            map(seen, self._removal.text(self._full_text(event))[:_MAX_LENGTH].splitlines())
+        ).strip()
 
     def _full_text(self, event: Event) -> str:
-        """Returns the full text of an event, of which the row has the beginning, if it can be found in the record."""
+        """Returns the full text of an event, of which the row has the beginning,
+        if it can be found in the record.
+        """
         if event.size <= len(event.text):
             return event.text
         record = self._readings[id(event)].record(event.ref)
@@ -200,7 +235,9 @@ class Exporter:
         yield _code(source, [output], {"nbtools": {"session": call.session, "call": call.id}})
 
     def _card(self, call: Call, detail: Detail, cwd: str) -> Card:
-        """Returns the recorded card without secrets: lines are coloured piece by piece, so it is cleaned before it is drawn."""
+        """Returns the recorded card without secrets:
+        lines are coloured piece by piece, so it is cleaned before it is drawn.
+        """
         with redacting(RemovingRedactor(removal=self._removal)):
             card = recorded_card(redacted_call(call), redacted_detail(detail), cwd=cwd)
         return Card.model_validate(remove_from_card(card.model_dump(mode="json"), self._removal))
@@ -225,7 +262,9 @@ def _comment_cell(call: Call, why: str) -> str:
 
 def _folded(text: str) -> str:
     """Returns HTML that every notebook folds."""
-    return f"<details><summary>{plain(one_line(text, 120))}</summary>\n\n{sanitize_markdown(text)}\n\n</details>"
+    return (
+        f"<details><summary>{plain(one_line(text, 120))}</summary>\n\n{sanitize_markdown(text)}\n\n</details>"
+    )
 
 
 def markdown_cell(text: str, slide: str = "") -> Cell:
@@ -234,7 +273,9 @@ def markdown_cell(text: str, slide: str = "") -> Cell:
     return {"cell_type": "markdown", "metadata": metadata, "source": _lines(text)}
 
 
-def _code(source: str, outputs: Sequence[Mapping[str, Any]] = (), metadata: Mapping[str, Any] | None = None) -> Cell:
+def _code(
+    source: str, outputs: Sequence[Mapping[str, Any]] = (), metadata: Mapping[str, Any] | None = None
+) -> Cell:
     return {
         "cell_type": "code",
         "execution_count": None,
@@ -246,7 +287,9 @@ def _code(source: str, outputs: Sequence[Mapping[str, Any]] = (), metadata: Mapp
 
 def _output(bundle: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a recorded result as a cell's output."""
-    data = {mime: _lines(content) if isinstance(content, str) else content for mime, content in bundle.items()}
+    data = {
+        mime: _lines(content) if isinstance(content, str) else content for mime, content in bundle.items()
+    }
     return {"output_type": "display_data", "data": data, "metadata": {"nbtools": {"recorded": True}}}
 
 

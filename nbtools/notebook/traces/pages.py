@@ -18,6 +18,8 @@ needs_widget = needs_widgets
 
 
 def widget(view: TraceView | SessionsView | ComparisonView) -> ExplorerWidget:
-    from nbtools.notebook.traces.widget import ExplorerWidget  # noqa: PLC0415 - ipywidgets takes 70 ms to load
+    from nbtools.notebook.traces.widget import (  # noqa: PLC0415 - ipywidgets takes 70 ms to load
+        ExplorerWidget,
+    )
 
     return ExplorerWidget(view)

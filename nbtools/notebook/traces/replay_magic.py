@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.notebook.traces.replayed_card import copying_card, obstacle_card, replay_hint, replayed_card, skipped_card
+from nbtools.notebook.traces.replayed_card import (
+    copying_card,
+    obstacle_card,
+    replay_hint,
+    replayed_card,
+    skipped_card,
+)
 from nbtools.notebook.traces.rerun import Rerun, open_rerun, replay_obstacle
 from nbtools.notebook.traces.stepping import NumberedCall, SteppedReplay
 from nbtools.replay.replay import Replayed
@@ -23,7 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """``folder`` is copied in place of the session's, at ``commit``; ``cwd`` is the session's folder if the log does not record it.
+    """``folder`` is copied in place of the session's, at ``commit``;
+    ``cwd`` is the session's folder if the log does not record it.
 
     Empty values: as recorded.
     """
@@ -62,15 +69,23 @@ class ReplayMagic:
         self.remember(result)
         return result
 
-    def replay_range(self, explorer: Explorer, first: str, last: str, where: ReplayOptions) -> SteppedReplay | None:
-        """Runs the calls of a range up to the first different result.  Raises ``TraceError`` if there are none."""
+    def replay_range(
+        self, explorer: Explorer, first: str, last: str, where: ReplayOptions
+    ) -> SteppedReplay | None:
+        """Runs the calls of a range up to the first different result.
+        Raises ``TraceError`` if there are none.
+        """
         sessions = _sessions(explorer)
         calls = select_calls(explorer.calls_between(first, last), sessions)
         numbered = [NumberedCall(explorer.step_of(call), call) for call in calls]
         if not numbered:
-            raise TraceError(f"Steps {first}–{last} contain nothing to run again: all their calls are on a rewound branch.")
+            raise TraceError(
+                f"Steps {first}–{last} contain nothing to run again: all their calls are on a rewound branch."
+            )
         call, display = calls[0], LiveDisplay(self.runtime.frontend.display_target(None))
-        rerun = self._copy(call, working_directory_of(call, where.cwd, sessions), where, display, numbered[0].number)
+        rerun = self._copy(
+            call, working_directory_of(call, where.cwd, sessions), where, display, numbered[0].number
+        )
         if rerun is None:
             return None
         steps = SteppedReplay(rerun, numbered, self.runtime.frontend, self.remember)
@@ -78,7 +93,9 @@ class ReplayMagic:
         self.remember(steps)
         return steps
 
-    def _copy(self, call: Call, ground: WorkingDirectory, where: ReplayOptions, display: LiveDisplay, number: str) -> Rerun | None:
+    def _copy(
+        self, call: Call, ground: WorkingDirectory, where: ReplayOptions, display: LiveDisplay, number: str
+    ) -> Rerun | None:
         """Returns None, after showing why, if there is nothing to copy."""
         try:
             folder = folder_to_copy(ground, where.folder or None)
@@ -88,7 +105,14 @@ class ReplayMagic:
         except TraceError as error:
             display.show_card(obstacle_card(call, str(error), cwd=ground.cwd, number=number, hint=_HINT))
         except KeyboardInterrupt:
-            display.show_card(obstacle_card(call, "It was interrupted while the folder was being copied.", cwd=ground.cwd, number=number))
+            display.show_card(
+                obstacle_card(
+                    call,
+                    "It was interrupted while the folder was being copied.",
+                    cwd=ground.cwd,
+                    number=number,
+                )
+            )
             raise
         return None
 
@@ -97,4 +121,7 @@ def _sessions(explorer: Explorer) -> dict[str, Session]:
     return {one.id: one for one in explorer.trace.sessions}
 
 
-_HINT = "--in FOLDER names the folder or checkout to copy in place of the session's, --at COMMIT the commit to check out."
+_HINT = (
+    "--in FOLDER names the folder or checkout to copy in place of the session's, --at COMMIT the commit to"
+    " check out."
+)

@@ -21,16 +21,32 @@ _MAX_LISTED = 5
 
 
 def replayed_card(replayed: Replayed, *, number: str = "", hint: str = "") -> Card:
-    """Returns the card of a result; ``number`` is that of its step, if any; ``hint`` says what to try if they differ."""
-    common = _head(replayed.call, replayed.cwd, number) | {"record": seen(f"Run in a temporary copy of {replayed.basis}")}
+    """Returns the card of a result; ``number`` is that of its step, if any;
+    ``hint`` says what to try if they differ.
+    """
+    common = _head(replayed.call, replayed.cwd, number) | {
+        "record": seen(f"Run in a temporary copy of {replayed.basis}")
+    }
     if status := _status_without_result(replayed):
         return Card(**common, state="cancelled", status=status, blocks=_not_run(replayed))
     if replayed.same:
         return Card(
-            **common, state="success", status="Same as recorded", blocks=_recorded_blocks(replayed), folded=True, unfold="show result"
+            **common,
+            state="success",
+            status="Same as recorded",
+            blocks=_recorded_blocks(replayed),
+            folded=True,
+            unfold="show result",
         )
     blocks = _difference(replayed, hint)
-    return Card(**common, state="success", failed=True, status="Different from recorded", **_changed_lines(replayed), blocks=blocks)
+    return Card(
+        **common,
+        state="success",
+        failed=True,
+        status="Different from recorded",
+        **_changed_lines(replayed),
+        blocks=blocks,
+    )
 
 
 def replayed_bundle(replayed: Replayed) -> dict[str, Any]:
@@ -44,12 +60,20 @@ def copying_card(call: Call, cwd: str, folder: str, *, number: str = "") -> Card
 
 def obstacle_card(call: Call, why: str, *, cwd: str = "", number: str = "", hint: str = "") -> Card:
     """Returns the card of a call that cannot be run again."""
-    blocks = (text_block(_sentence(why), tone="error"), *((text_block(hint, tone="quiet", markdown=True),) if hint else ()))
+    blocks = (
+        text_block(_sentence(why), tone="error"),
+        *((text_block(hint, tone="quiet", markdown=True),) if hint else ()),
+    )
     return Card(**_head(call, cwd, number), state="error", status="Cannot be run again", blocks=blocks)
 
 
 def skipped_card(skipped: Skipped, *, cwd: str = "", number: str = "") -> Card:
-    return Card(**_head(skipped.call, cwd, number), state="cancelled", status="Skipped", blocks=(text_block(skipped.why, tone="quiet"),))
+    return Card(
+        **_head(skipped.call, cwd, number),
+        state="cancelled",
+        status="Skipped",
+        blocks=(text_block(skipped.why, tone="quiet"),),
+    )
 
 
 def _head(call: Call, cwd: str, number: str) -> dict[str, Any]:
@@ -83,7 +107,10 @@ def _not_run(replayed: Replayed) -> tuple[Block, ...]:
 
 def _recorded_blocks(replayed: Replayed) -> tuple[Block, ...]:
     recorded = recorded_card(replayed.call, replayed.recorded, cwd=replayed.cwd)
-    return (*_ignored_differences(replayed), *(recorded.blocks or (text_block("No output, as recorded.", tone="quiet"),)))
+    return (
+        *_ignored_differences(replayed),
+        *(recorded.blocks or (text_block("No output, as recorded.", tone="quiet"),)),
+    )
 
 
 def _ignored_differences(replayed: Replayed) -> tuple[Block, ...]:
@@ -113,7 +140,10 @@ def replay_hint(replayed: Replayed) -> str:
     """Returns a hint, for a call that was run alone, on how to reproduce the recorded result."""
     if replayed.basis.startswith("commit"):
         return "The copy does not contain the changes of earlier steps. --replay FIRST-LAST runs them first."
-    return "The copy has the files as they are now. --at COMMIT takes those of a commit, --replay FIRST-LAST runs earlier steps first."
+    return (
+        "The copy has the files as they are now. --at COMMIT takes those of a commit, --replay FIRST-LAST"
+        " runs earlier steps first."
+    )
 
 
 def _sentence(text: str) -> str:

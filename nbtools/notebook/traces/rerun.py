@@ -1,4 +1,6 @@
-"""Runs recorded calls in a copy, from a cell: with a card while they run, approval requests as in the notebook, and cancellation."""
+"""Runs recorded calls in a copy, from a cell:
+with a card while they run, approval requests as in the notebook, and cancellation.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class Rerun:
         return Steps(calls, self.ground, self.copy, self._bridge.blocking.session)
 
     def perform(self, work: Callable[[str], Coroutine[Any, Any, T]], display: LiveDisplay) -> T:
-        """Runs ``work``, which makes a call with the given id, shown at ``display``, and waits.  An interrupt cancels it and propagates."""
+        """Runs ``work``, which makes a call with the given id, shown at ``display``, and waits.
+        An interrupt cancels it and propagates.
+        """
         return self._bridge.perform(work, display=display)
 
     def work(self) -> None:

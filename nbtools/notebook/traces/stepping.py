@@ -34,13 +34,18 @@ class NumberedCall:
 class SteppedReplay:
     """``steps = %trace LOG --replay 46-52``: the result of each call so far, and the ``next`` one.
 
-    ``run()`` continues to the first result that differs from the recorded one, ``step()`` runs one call, ``step(new="…")`` with other
-    arguments (``meaning`` has the tool and its arguments), ``again(new="…")`` repeats the last one, ``skip()`` skips the next one.
-    ``root`` is the copy, to inspect and to edit; ``close()`` deletes it, as does the end of the kernel.  All wait, as ``tools.…`` do.
+    ``run()`` continues to the first result that differs from the recorded one, ``step()`` runs one call,
+    ``step(new="…")`` with other arguments (``meaning`` has the tool and its arguments), ``again(new="…")``
+    repeats the last one, ``skip()`` skips the next one.  ``root`` is the copy, to inspect and to edit;
+    ``close()`` deletes it, as does the end of the kernel.  All wait, as ``tools.…`` do.
     """
 
     def __init__(
-        self, rerun: Rerun, calls: Sequence[NumberedCall], frontend: Kernel | Terminal, remember: Callable[[object], None] = lambda _: None
+        self,
+        rerun: Rerun,
+        calls: Sequence[NumberedCall],
+        frontend: Kernel | Terminal,
+        remember: Callable[[object], None] = lambda _: None,
     ) -> None:
         self.calls = tuple(calls)
         self._rerun = rerun
@@ -61,7 +66,9 @@ class SteppedReplay:
 
     @property
     def meaning(self) -> CanonicalCall:
-        """The tool and arguments that ``step()`` would run.  Raises ``TraceError`` if the next call has no counterpart, or none is left."""
+        """The tool and arguments that ``step()`` would run.
+        Raises ``TraceError`` if the next call has no counterpart, or none is left.
+        """
         return self._steps.meaning
 
     @property
@@ -88,18 +95,25 @@ class SteppedReplay:
         return self._rerun.copy.basis
 
     def step(self, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Replayed | Skipped:
-        """Runs the next call, with these arguments overriding its own; shows its card and returns the result.  Raises ``TraceError``."""
+        """Runs the next call, with these arguments overriding its own; shows its card and returns the result.
+        Raises ``TraceError``.
+        """
         result = self._step(self._new_display(), {**(arguments or {}), **named})
         self._remember(result)
         return result
 
     def again(self, arguments: Mapping[str, Any] | None = None, /, **named: Any) -> Replayed | Skipped:
-        """Runs the last call once more, with these arguments overriding its own, on the current state of the copy.
+        """Runs the last call once more, with these arguments overriding its own,
+        on the current state of the copy.
 
         Raises ``TraceError``.
         """
         self._must_be_open()
-        number, display, edited = self.calls[max(0, len(self.done) - 1)].number, self._new_display(), {**(arguments or {}), **named}
+        number, display, edited = (
+            self.calls[max(0, len(self.done) - 1)].number,
+            self._new_display(),
+            {**(arguments or {}), **named},
+        )
         result = self._rerun.perform(lambda call_id: self._steps.again(edited, id=call_id), display)
         self._show(result, display, number)
         self._remember(result)
@@ -114,7 +128,9 @@ class SteppedReplay:
         return skipped
 
     def run(self, overview: LiveDisplay | None = None) -> Replayed | None:
-        """Continues to the first result that differs from the recorded one and returns it; None if all are the same."""
+        """Continues to the first result that differs from the recorded one and returns it;
+        None if all are the same.
+        """
         self._next_call()
         overview, display = overview or self._new_display(), self._new_display()
         overview.update(self.bundle)
@@ -162,7 +178,10 @@ class SteppedReplay:
 
     def _must_be_open(self) -> None:
         if not self.is_open:
-            raise TraceError("these steps are closed and their copy is deleted; start again with %trace LOG --replay FIRST-LAST.")
+            raise TraceError(
+                "these steps are closed and their copy is deleted; start again with %trace LOG --replay"
+                " FIRST-LAST."
+            )
 
     def _next_call(self) -> NumberedCall:
         self._must_be_open()
@@ -174,10 +193,15 @@ class SteppedReplay:
         return self.bundle()
 
     def __repr__(self) -> str:
-        return f"<Steps {self.calls[0].number} to {self.calls[-1].number}: {len(self.done)} of {len(self.calls)} done>"
+        return (
+            f"<Steps {self.calls[0].number} to {self.calls[-1].number}: {len(self.done)} of {len(self.calls)}"
+            " done>"
+        )
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

@@ -1,4 +1,6 @@
-"""Script-free HTML and text of a range of replayed calls: one line each, recorded and new outcome, and how to continue."""
+"""Script-free HTML and text of a range of replayed calls:
+one line each, recorded and new outcome, and how to continue.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,14 @@ _WORDS: dict[State, str] = {
     "next": "next",
     "waiting": "",
 }
-_COLOURS: dict[State, str] = {"same": GREEN, "parted": RED, "unrun": AMBER, "skipped": GREY, "next": BLUE, "waiting": GREY}
+_COLOURS: dict[State, str] = {
+    "same": GREEN,
+    "parted": RED,
+    "unrun": AMBER,
+    "skipped": GREY,
+    "next": BLUE,
+    "waiting": GREY,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,11 @@ def steps_text(steps: SteppedReplay) -> str:
     """Returns the same as plain text."""
     rows = _rows(steps)
     width = max((len(row.number) for row in rows), default=1)
-    lines = [f"  {row.number:>{width}}  {ICON_CHARACTERS.get(row.icon, '⚒')} {row.name} {row.subject}{_bracket(row)}" for row in rows]
+    lines = [
+        f"  {row.number:>{width}}  {ICON_CHARACTERS.get(row.icon, '⚒')} {row.name}"
+        f" {row.subject}{_bracket(row)}"
+        for row in rows
+    ]
     ways = [f"  {code}  {what}" for code, what in _actions(steps)]
     return "\n".join([_title(steps), f"  {_facts(steps)}", *lines, *ways])
 
@@ -85,7 +98,10 @@ def _facts(steps: SteppedReplay) -> str:
 
 def _rows(steps: SteppedReplay) -> list[_Row]:
     cwd, done = steps.cwd, steps.done
-    return [_row(one, done[at] if at < len(done) else None, at == len(done) and steps.is_open, cwd) for at, one in enumerate(steps.calls)]
+    return [
+        _row(one, done[at] if at < len(done) else None, at == len(done) and steps.is_open, cwd)
+        for at, one in enumerate(steps.calls)
+    ]
 
 
 def _row(one: NumberedCall, result: Replayed | Skipped | None, is_next: bool, cwd: str) -> _Row:
@@ -128,7 +144,10 @@ def _actions(steps: SteppedReplay) -> Iterator[tuple[str, str]]:
         return
     if steps.done and isinstance(last := steps.done[-1], Replayed) and not last.same:
         number = steps.calls[len(steps.done) - 1].number
-        yield f"steps.again({_argument(last.meaning.arguments)})", f"runs step {number} again with other arguments"
+        yield (
+            f"steps.again({_argument(last.meaning.arguments)})",
+            f"runs step {number} again with other arguments",
+        )
     if steps.next is not None:
         yield "steps.run()", "continues to the next difference"
         yield f"steps.step({_argument(steps.arguments)})", f"runs step {steps.next.number}"

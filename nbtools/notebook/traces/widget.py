@@ -1,4 +1,6 @@
-"""The explorer of a session log as an anywidget, for front ends without the JupyterLab extension: VS Code, Colab, marimo."""
+"""The explorer of a session log as an anywidget, for front ends without the JupyterLab extension:
+VS Code, Colab, marimo.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ _STATIC = Path(__file__).parents[1] / "static"
 
 
 class ExplorerWidget(anywidget.AnyWidget):
-    """Shows an explorer, the list of sessions, or a comparison, which must be in the registry, and what is opened from it.
+    """Shows an explorer, the list of sessions, or a comparison, which must be in the registry,
+    and what is opened from it.
 
-    Its page sends custom messages ``{"request": …}`` with a ``TraceRequest`` for one of these; the reply is ``{"answer": …}`` with a
-    ``TraceAnswer``.  Other messages are ignored.  The page can change the widget's state, but nothing in the kernel depends on it.
+    Its page sends custom messages ``{"request": …}`` with a ``TraceRequest`` for one of these; the reply is
+    ``{"answer": …}`` with a ``TraceAnswer``.  Other messages are ignored.  The page can change the widget's
+    state, but nothing in the kernel depends on it.
     """
 
     _esm = (_STATIC / "explorer.js").read_text(encoding="utf-8")
@@ -40,7 +44,9 @@ class ExplorerWidget(anywidget.AnyWidget):
         if isinstance(request, dict) and request.get("explorer") in self._opened:
             answer = EXPLORERS.respond(request)
             if isinstance(answer.reply, OpenedLogs):
-                self._opened |= {view.explorer for view in (answer.reply.view, answer.reply.comparison) if view is not None}
+                self._opened |= {
+                    view.explorer for view in (answer.reply.view, answer.reply.comparison) if view is not None
+                }
             self.send({"answer": answer.model_dump(mode="json")})
 
     def bundle(self) -> dict[str, Any]:

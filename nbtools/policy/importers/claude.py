@@ -1,7 +1,8 @@
 """Imports the permissions of Claude Code's ``settings.json`` as a policy.
 
-The meaning of its rules follows its documentation: ``*`` in a command matches any text, blanks included; ``Read`` and ``Edit`` with a path
-apply to every tool that reads or writes; ``domain:`` names hosts; ``mcp__server`` covers all tools of a server.
+The meaning of its rules follows its documentation: ``*`` in a command matches any text, blanks included;
+``Read`` and ``Edit`` with a path apply to every tool that reads or writes; ``domain:`` names hosts;
+``mcp__server`` covers all tools of a server.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from nbtools.core.errors import PolicyError
 from nbtools.core.schema.parameters import describe_errors
 from nbtools.core.tool_names import mcp_rule
 from nbtools.policy.claude_rules import READERS, WRITERS, claude_meaning
-from nbtools.policy.importers.imported import ImportBuilder, ImportedPolicy, ToolNameLookup, is_available, rules_or_problem
+from nbtools.policy.importers.imported import (
+    ImportBuilder,
+    ImportedPolicy,
+    ToolNameLookup,
+    is_available,
+    rules_or_problem,
+)
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule
 
@@ -32,13 +39,24 @@ _MODES = {
 _RULE = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<spec>.*)\))?", re.DOTALL)
 _NO_EFFECT = "has no effect in Claude Code, where only Read and Edit rules apply to paths"
 _ELSEWHERE = {
-    "hooks": "Hooks were not imported. Session(hooks=claude_hooks(PATH)) from nbtools.hooks runs the hooks of this file.",
-    "sandbox": "The sandbox was not imported, because it is a setting of nbtools: %tools set sandbox required.",
-    "enabledMcpjsonServers": "enabledMcpjsonServers was not imported: rules do not decide which MCP servers are started.",
-    "enableAllProjectMcpServers": "enableAllProjectMcpServers was not imported: rules do not decide which MCP servers are started.",
+    "hooks": (
+        "Hooks were not imported. Session(hooks=claude_hooks(PATH)) from nbtools.hooks runs the hooks of this"
+        " file."
+    ),
+    "sandbox": (
+        "The sandbox was not imported, because it is a setting of nbtools: %tools set sandbox required."
+    ),
+    "enabledMcpjsonServers": (
+        "enabledMcpjsonServers was not imported: rules do not decide which MCP servers are started."
+    ),
+    "enableAllProjectMcpServers": (
+        "enableAllProjectMcpServers was not imported: rules do not decide which MCP servers are started."
+    ),
 }
 _IN_PERMISSIONS = {
-    "disableBypassPermissionsMode": "disableBypassPermissionsMode has no counterpart: %tools mode yolo can always be set for a session.",
+    "disableBypassPermissionsMode": (
+        "disableBypassPermissionsMode has no counterpart: %tools mode yolo can always be set for a session."
+    ),
     "disableAutoMode": "disableAutoMode has no counterpart: nbtools has no mode auto.",
 }
 
@@ -61,7 +79,8 @@ class _Settings(BaseModel):
 
 
 def read_claude_settings(text: str, tool_named: ToolNameLookup, *, source: str = "") -> ImportedPolicy:
-    """Imports the permissions of a settings file.  ``source`` is the folder that ``/path`` in it is relative to; empty: the workspace.
+    """Imports the permissions of a settings file.
+    ``source`` is the folder that ``/path`` in it is relative to; empty: the workspace.
 
     Raises ``PolicyError`` for an invalid file.
     """
@@ -83,13 +102,21 @@ def _rest(settings: _Settings, gathering: ImportBuilder) -> None:
     if permissions.mode in _MODES:
         gathering.mode = _MODES[permissions.mode]
     elif permissions.mode == "bypassPermissions":
-        gathering.remark("Mode bypassPermissions was not imported. Its counterpart ends with a session: %tools mode yolo sets it.")
+        gathering.remark(
+            "Mode bypassPermissions was not imported. Its counterpart ends with a session: %tools mode yolo"
+            " sets it."
+        )
     elif permissions.mode:
         gathering.remark(f"Mode {permissions.mode} has no counterpart, so the mode was not changed.")
     for folder in permissions.directories:
-        gathering.remark(f"The folder {folder} was not added: a session works on one workspace. %tools workspace changes it.")
+        gathering.remark(
+            f"The folder {folder} was not added: a session works on one workspace. %tools workspace"
+            " changes it."
+        )
     for key in permissions.model_extra or {}:
-        gathering.remark(_IN_PERMISSIONS.get(key, f"permissions.{key} is not a known setting and was not imported."))
+        gathering.remark(
+            _IN_PERMISSIONS.get(key, f"permissions.{key} is not a known setting and was not imported.")
+        )
     for key in settings.model_extra or {}:
         if key in _ELSEWHERE:
             gathering.remark(_ELSEWHERE[key])
@@ -98,7 +125,9 @@ def _rest(settings: _Settings, gathering: ImportBuilder) -> None:
 class _RuleConverter:
     """Converts one rule.  What cannot be expressed becomes a remark."""
 
-    def __init__(self, gathering: ImportBuilder, verb: Action, text: str, tool_named: ToolNameLookup, source: str) -> None:
+    def __init__(
+        self, gathering: ImportBuilder, verb: Action, text: str, tool_named: ToolNameLookup, source: str
+    ) -> None:
         self._gathering = gathering
         self._verb = verb
         self._text = text

@@ -12,7 +12,10 @@ _SHOWS = ("--output", "--output=*", "--ext-diff", "--textconv", "--exec", "--exe
 _COMMANDS = (
     *(f"rm {option}:*" for option in ("-f", "-rf", "-fr")),
     *(f"find * {option}:*" for option in _FINDS),
-    *(f"rg * {option}:*" for option in ("--pre", "--pre=*", "--hostname-bin", "--hostname-bin=*", "--search-zip", "-z")),
+    *(
+        f"rg * {option}:*"
+        for option in ("--pre", "--pre=*", "--hostname-bin", "--hostname-bin=*", "--search-zip", "-z")
+    ),
     *(f"git * {option}:*" for option in ("-c", "-c*", "--config-env", "--config-env=*")),
     *(f"git {command} * {option}:*" for command in ("status", "log", "diff", "show") for option in _SHOWS),
     *(f"base64 * {option}:*" for option in ("-o*", "--output", "--output=*")),
@@ -22,7 +25,9 @@ _BRANCH = r"git branch (?!(?:--list|-l|--show-current|-a|--all|-r|--remotes|-v|-
 
 
 def dangerous_commands(modes: Sequence[str]) -> Iterator[Rule]:
-    """Yields the ask rules that go with an allow of every command in these modes, empty for all; mode ``yolo`` does not ask."""
+    """Yields the ask rules that go with an allow of every command in these modes, empty for all;
+    mode ``yolo`` does not ask.
+    """
     asked = tuple(mode for mode in modes or Mode if mode != Mode.YOLO)
     if asked:
         yield from (Rule("shell", command, modes=asked) for command in _COMMANDS)

@@ -51,8 +51,12 @@ _MAX_NAME = 63
 
 
 def allowed_tool(tool_name: str, server: str, tool_named: ToolNameLookup) -> str:
-    """Returns the tool that an allow covers here; empty where Gemini CLI has no such tool, or its name means something else here."""
-    too_long = len(_agent_name(tool_name, server)) > _MAX_NAME  # calls have a shortened name there, which the rule does not match
+    """Returns the tool that an allow covers here;
+    empty where Gemini CLI has no such tool, or its name means something else here.
+    """
+    too_long = (
+        len(_agent_name(tool_name, server)) > _MAX_NAME
+    )  # calls have a shortened name there, which the rule does not match
     return "" if too_long else _allowed_tool(tool_name, server, tool_named)
 
 
@@ -75,12 +79,18 @@ def _tool_of_server(tool_name: str, server: str) -> str:
     """Returns the tool for an allow with ``mcpName``, where the tool's name has no prefix."""
     if server == EVERY_TOOL:
         return "mcp__*" if tool_name == EVERY_TOOL else ""
-    plain = is_same_server(server) and not tool_name.startswith("mcp_") and (tool_name == EVERY_TOOL or _NAME.fullmatch(tool_name))
+    plain = (
+        is_same_server(server)
+        and not tool_name.startswith("mcp_")
+        and (tool_name == EVERY_TOOL or _NAME.fullmatch(tool_name))
+    )
     return mcp_rule(server, tool_name) if plain else ""
 
 
 def is_same_server(server: str) -> bool:
-    """Whether the name of a server is part of its tools' names here without a change, so that no other server has the same part."""
+    """Whether the name of a server is part of its tools' names here without a change,
+    so that no other server has the same part.
+    """
     return len(server) <= MAX_SERVER_LENGTH and _NAME.fullmatch(server) is not None
 
 
@@ -91,8 +101,8 @@ def _agent_name(tool_name: str, server: str) -> str:
 def possible_tools(tool_name: str, server: str, tool_named: ToolNameLookup) -> tuple[str, ...]:
     """Returns the tools that a deny or an ask may mean, including all doubtful ones.
 
-    A server's name and a tool's may both have underscores, so ``mcp_a_b_c`` is a tool of the server ``a`` or ``a_b``. Gemini CLI replaces
-    the middle of a long name by dots.
+    A server's name and a tool's may both have underscores, so ``mcp_a_b_c`` is a tool of the server ``a`` or
+    ``a_b``. Gemini CLI replaces the middle of a long name by dots.
     """
     if server:
         names = (tool_name, tool_name.removeprefix(f"mcp_{server}_"))
@@ -106,7 +116,7 @@ def possible_tools(tool_name: str, server: str, tool_named: ToolNameLookup) -> t
 
 def _splits(name: str) -> tuple[str, ...]:
     parts = name.split("_")
-    cuts = ((("_".join(parts[:at])), "_".join(parts[at:])) for at in range(1, len(parts)))
+    cuts = (("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts)))
     return tuple(mcp_rule(server, _uncut(tool)) for server, tool in cuts if server and tool)
 
 

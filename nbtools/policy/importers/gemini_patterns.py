@@ -1,7 +1,9 @@
-"""Converts the conditions of Gemini CLI's rules: prefixes of commands, and regular expressions for the arguments as JSON.
+"""Converts the conditions of Gemini CLI's rules:
+prefixes of commands, and regular expressions for the arguments as JSON.
 
-Gemini CLI searches the arguments' JSON text with a JavaScript expression; ``commandPrefix`` and ``commandRegex`` are short for expressions
-that begin with ``"command":"``. An allow is converted only where it matches the same calls or fewer in the text that rules here match.
+Gemini CLI searches the arguments' JSON text with a JavaScript expression; ``commandPrefix`` and
+``commandRegex`` are short for expressions that begin with ``"command":"``. An allow is converted only where
+it matches the same calls or fewer in the text that rules here match.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ _SAME = r"""
   | \\ (?: x [0-9A-Fa-f]{2} | u [0-9A-Fa-f]{4} | 0 (?! \d ) )          # characters by number
   | \[ \^? (?: \\ [sdwtnrfv\]\[\\^/.$*+?(){}|"'-] | [^\]\[\\] )+ \]    # classes
   | \( (?: \? [:=!] | (?!\?) ) | \)                                    # groups
-  | (?: [*+?] | \{ \d+ (?: , \d* )? \} ) (?: \? (?!\?) | (?!\?) ) (?! [*+{] )  # repetitions, each read in one way
+  | (?: [*+?] | \{ \d+ (?: , \d* )? \} ) (?: \? (?!\?) | (?!\?) ) (?! [*+{] )  # repetitions
   | [^\\\[\](){}*+?]
 """
 _SAME_IN_BOTH = re.compile(f"(?:{_SAME})*", re.VERBOSE)
@@ -46,7 +48,9 @@ _NARROWER = r"""
   | [\w\ .,:=@%/~\#<>!&;'-]
 """
 _NARROWER_HERE = re.compile(f"(?:{_NARROWER})+", re.VERBOSE)
-"""An expression for a command's beginning that matches here only what it matches in JSON: no quotes, anchors, lookaheads."""
+"""An expression for a command's beginning that matches here only what it matches in JSON:
+no quotes, anchors, lookaheads.
+"""
 _COMMAND = re.compile(r'"command\\?"(?:\s|\\s[*+?]?)*:(?:\s|\\s[*+?]?)*\\?"')
 _NAMED = re.compile(r'"(\w+)(\\?"\s*:)')
 _RENAMED = {"file_path": "path", "absolute_path": "path", "dir_path": "path", "is_background": "background"}
@@ -60,7 +64,9 @@ _TO_QUOTE = re.compile(r'(?:\\[^"]|\[\^?\]?(?:\\.|[^\]\\])*\]|[^"\\\[])*', re.DO
 
 
 def allowed_beginning(tool: str, prefix: str, base: dict[str, Any]) -> Rule:
-    """Returns the rule for commands that begin with these words.  Raises ``PolicyError`` where the text is more than words."""
+    """Returns the rule for commands that begin with these words.
+    Raises ``PolicyError`` where the text is more than words.
+    """
     if not _PLAIN_PREFIX.fullmatch(prefix) or "  " in prefix:
         raise PolicyError(f"the prefix {prefix!r} is more than the first words of one command")
     if "*" in prefix:
@@ -69,40 +75,52 @@ def allowed_beginning(tool: str, prefix: str, base: dict[str, Any]) -> Rule:
 
 
 def allowed_command(regex: str) -> str:
-    """Returns the expression if it matches no more here than in Gemini CLI.  Raises ``PolicyError`` otherwise."""
+    """Returns the expression if it matches no more here than in Gemini CLI.
+    Raises ``PolicyError`` otherwise.
+    """
     expression(regex)
     _check_safe(f'"command":"{regex}')
     if not _NARROWER_HERE.fullmatch(regex):
-        raise PolicyError("its expression depends on more than the command's plain text, which is matched differently here")
+        raise PolicyError(
+            "its expression depends on more than the command's plain text, which is matched differently here"
+        )
     return f"(?a){regex}" if _ASCII.search(regex) else regex
 
 
 def allowed_arguments(regex: str) -> str:
-    """Returns the expression for arguments that are the same here.  Raises ``PolicyError`` if its meaning differs."""
+    """Returns the expression for arguments that are the same here.
+    Raises ``PolicyError`` if its meaning differs.
+    """
     expression(regex)
     _check_safe(regex)
     return _in_python("".join(_LINE if part == "." else part for part in _TOKEN.findall(regex)))
 
 
 def allowed_folder(tool_name: str, regex: str) -> str:
-    """Returns the folder that an expression narrows the tool to, as a path pattern.  Raises ``PolicyError`` for other expressions.
+    """Returns the folder that an expression narrows the tool to, as a path pattern.
+    Raises ``PolicyError`` for other expressions.
 
     A rule matches the resolved path, an expression the path as written.
     """
     found = _FOLDER.fullmatch(regex)
     if found is None or found[1] not in PATH_ARGUMENTS.get(tool_name, ()):
-        raise PolicyError("its pattern depends on how the arguments are written; use a rule like edit(docs/**) instead")
+        raise PolicyError(
+            "its pattern depends on how the arguments are written; use a rule like edit(docs/**) instead"
+        )
     return f"/{found[2]}**"
 
 
 def _check_safe(regex: str) -> None:
     """Raises ``PolicyError`` for an expression that Gemini CLI rejects, together with its rule."""
     if len(regex) > MAX_LENGTH or _UNSAFE.search(regex):
-        raise PolicyError("Gemini CLI ignores the rule, because its expression has a group that repeats or is too long")
+        raise PolicyError(
+            "Gemini CLI ignores the rule, because its expression has a group that repeats or is too long"
+        )
 
 
 def _in_python(regex: str) -> str:
-    """Returns the expression with the same meaning in Python.  Raises ``PolicyError`` where that is not certain.
+    """Returns the expression with the same meaning in Python.
+    Raises ``PolicyError`` where that is not certain.
 
     In JavaScript letters, digits and word boundaries are those of ASCII, and blanks are those of Unicode.
     """
@@ -110,14 +128,18 @@ def _in_python(regex: str) -> str:
     if not _SAME_IN_BOTH.fullmatch(regex):
         raise PolicyError("its expression has another meaning in Python")
     parts = _TOKEN.findall(regex)
-    text = "".join(part.replace("\\s", _BLANKS) if part[0] == "[" else _CONVERTED.get(part, part) for part in parts)
+    text = "".join(
+        part.replace("\\s", _BLANKS) if part[0] == "[" else _CONVERTED.get(part, part) for part in parts
+    )
     converted = f"(?a){text}" if _ASCII.search(regex) else text
     expression(converted)
     return converted
 
 
 def has_own_arguments(tool: str) -> bool:
-    """Whether calls of the tool have the same arguments here as in Gemini CLI, as they do not depend on the dialect."""
+    """Whether calls of the tool have the same arguments here as in Gemini CLI,
+    as they do not depend on the dialect.
+    """
     return tool.startswith(("mcp_", "discovered_tool_"))
 
 
@@ -127,12 +149,18 @@ def has_own_arguments(tool: str) -> bool:
 def forbidding_rules(
     tool: str, prefixes: tuple[str, ...], command: str | None, arguments: str | None, base: dict[str, Any]
 ) -> Iterator[Rule]:
-    """Yields rules that together match wherever one of the conditions does.  Raises ``PolicyError`` if that cannot be expressed."""
+    """Yields rules that together match wherever one of the conditions does.
+    Raises ``PolicyError`` if that cannot be expressed.
+    """
     commands = tool in ("shell", EVERY_TOOL)
     for prefix in prefixes:
         plain = _PLAIN_PREFIX.fullmatch(prefix) and "*" not in prefix
         if commands:
-            yield Rule("shell", f"{prefix}:*", **base) if plain else Rule("shell", command=_literal_beginning(prefix), **base)
+            yield (
+                Rule("shell", f"{prefix}:*", **base)
+                if plain
+                else Rule("shell", command=_literal_beginning(prefix), **base)
+            )
         if tool != "shell" or not plain:
             text = re.escape(json.dumps(prefix, ensure_ascii=False)[:-1])
             yield Rule(tool, arguments=rf'"command":{text}(?:[\s"]|\\")', **base)
@@ -153,10 +181,14 @@ def _dot_matches_all(found: re.Match[str] | None) -> str:
 
 
 def _portable(regex: str, tool: str) -> str:
-    """Returns the expression with the argument names used here.  Raises ``PolicyError`` where it may match fewer calls here."""
+    """Returns the expression with the argument names used here.
+    Raises ``PolicyError`` where it may match fewer calls here.
+    """
     if has_own_arguments(tool):
         return _in_python(regex)
     names = [found[1] for found in _NAMED.finditer(regex)]
-    if any(name not in _RENAMED and name not in _UNCHANGED for name in names) or _UNCERTAIN.search(_NAMED.sub("", regex)):
+    if any(name not in _RENAMED and name not in _UNCHANGED for name in names) or _UNCERTAIN.search(
+        _NAMED.sub("", regex)
+    ):
         raise PolicyError("its pattern depends on arguments that have another form here")
     return _in_python(_NAMED.sub(lambda found: f'"{_RENAMED.get(found[1], found[1])}{found[2]}', regex))

@@ -1,13 +1,16 @@
 """Imports Gemini CLI's policy files of ``[[rule]]`` tables.
 
-In Gemini CLI the matching rule of the highest priority decides; in nbtools a deny wins over an ask and an ask over an allow. An import
-never allows more than the file did:
+In Gemini CLI the matching rule of the highest priority decides; in nbtools a deny wins over an ask and an ask
+over an allow. An import never allows more than the file did:
 
-- An allow is imported only where every key of it is understood and has an exact or a narrower counterpart; otherwise it is left out.
-- A deny or an ask is imported as wide as it was or wider. Where its condition has no counterpart, every call of the tool is asked.
+- An allow is imported only where every key of it is understood and has an exact or a narrower counterpart;
+  otherwise it is left out.
+- A deny or an ask is imported as wide as it was or wider.
+  Where its condition has no counterpart, every call of the tool is asked.
 
-Each rule that is left out or changed is named in a remark. A file that Gemini CLI rejects (wrong types, a priority outside 0-999) is
-rejected here, too.  Two spellings of a key (``denyMessage``, ``deny_message``) are read.
+Each rule that is left out or changed is named in a remark. A file that Gemini CLI rejects (wrong types, a
+priority outside 0-999) is rejected here, too.  Two spellings of a key (``denyMessage``, ``deny_message``) are
+read.
 """
 
 from __future__ import annotations
@@ -18,7 +21,16 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+)
 
 from nbtools.core.errors import PolicyError
 from nbtools.core.schema.parameters import describe_errors
@@ -32,14 +44,26 @@ from nbtools.policy.importers.gemini_patterns import (
     forbidding_rules,
     has_own_arguments,
 )
-from nbtools.policy.importers.imported import ImportBuilder, ImportedPolicy, ToolNameLookup, is_available, rules_or_problem
+from nbtools.policy.importers.imported import (
+    ImportBuilder,
+    ImportedPolicy,
+    ToolNameLookup,
+    is_available,
+    rules_or_problem,
+)
 from nbtools.policy.modes import Mode
 from nbtools.policy.rules import Rule
 
 _Verb: TypeAlias = Literal["allow", "ask", "deny"]
 _VERBS: Mapping[str, _Verb] = {"allow": "allow", "ask_user": "ask", "deny": "deny"}
 _STRENGTH = {"allow": 0, "ask": 1, "deny": 2}
-MODES = {"default": Mode.DEFAULT, "autoEdit": Mode.AUTO_EDIT, "auto_edit": Mode.AUTO_EDIT, "yolo": Mode.YOLO, "plan": Mode.PLAN}
+MODES = {
+    "default": Mode.DEFAULT,
+    "autoEdit": Mode.AUTO_EDIT,
+    "auto_edit": Mode.AUTO_EDIT,
+    "yolo": Mode.YOLO,
+    "plan": Mode.PLAN,
+}
 EVERY_COMMAND = r"\S"
 """The expression of an allow of every command."""
 _RULE_NAME = re.compile(r"[\w.*-]+")
@@ -62,7 +86,9 @@ class _Rule(BaseModel):
     annotations: dict[str, Any] | None = Field(None, alias="toolAnnotations")
     modes: tuple[StrictStr, ...] = ()
     interactive: StrictBool | None = None
-    redirects: StrictBool = Field(False, validation_alias=AliasChoices("allowRedirection", "allow_redirection"))
+    redirects: StrictBool = Field(
+        False, validation_alias=AliasChoices("allowRedirection", "allow_redirection")
+    )
     message: StrictStr = Field("", validation_alias=AliasChoices("denyMessage", "deny_message"))
 
     @property
@@ -91,7 +117,10 @@ class _Rule(BaseModel):
         """The rule as it appears in the file, for remarks."""
         what = ", ".join(filter(None, (*_several(self.prefixes), self.command, self.arguments)))
         server = f"{self.server}: " if self.server else ""
-        return f"{self.decision} {server}{', '.join(self.names)}{f' ({what})' if what else ''}, priority {self.priority}"
+        return (
+            f"{self.decision} {server}{', '.join(self.names)}{f' ({what})' if what else ''}, priority"
+            f" {self.priority}"
+        )
 
 
 class _Checker(BaseModel):
@@ -128,14 +157,26 @@ def read_gemini_policies(text: str, tool_named: ToolNameLookup) -> ImportedPolic
     for checker in policies.safety_checker:
         names = ", ".join(_several(checker.tools))
         modes = () if checker.unknown_modes else _modes(checker.modes)
-        gathering.add("ask", *(Rule(tool, modes=modes) for tool in _tools_meant(checker, tool_named) if _RULE_NAME.fullmatch(tool)))
-        gathering.remark(f"The safety checker for {names} was not imported, so these calls need approval; use a hook to check calls.")
+        gathering.add(
+            "ask",
+            *(
+                Rule(tool, modes=modes)
+                for tool in _tools_meant(checker, tool_named)
+                if _RULE_NAME.fullmatch(tool)
+            ),
+        )
+        gathering.remark(
+            f"The safety checker for {names} was not imported, so these calls need approval; use a hook to"
+            " check calls."
+        )
     for key in policies.model_extra or {}:
         gathering.remark(f"{key} is not a known setting and was not imported.")
     return gathering.build()
 
 
-def _convert(written: _Rule, tool_named: ToolNameLookup, checked: tuple[str, ...], gathering: ImportBuilder) -> tuple[Rule, ...]:
+def _convert(
+    written: _Rule, tool_named: ToolNameLookup, checked: tuple[str, ...], gathering: ImportBuilder
+) -> tuple[Rule, ...]:
     if written.verb == "allow":
         return _allowed(written, tool_named, checked, gathering)
     return _forbidden(written, tool_named, gathering)
@@ -144,7 +185,9 @@ def _convert(written: _Rule, tool_named: ToolNameLookup, checked: tuple[str, ...
 # --- allow
 
 
-def _allowed(written: _Rule, tool_named: ToolNameLookup, checked: tuple[str, ...], gathering: ImportBuilder) -> tuple[Rule, ...]:
+def _allowed(
+    written: _Rule, tool_named: ToolNameLookup, checked: tuple[str, ...], gathering: ImportBuilder
+) -> tuple[Rule, ...]:
     """Adds the rules of an allow, without those that have no counterpart."""
     if problem := _why_left_out(written):
         gathering.remark(f"{written.title}: {problem}.")
@@ -155,8 +198,12 @@ def _allowed(written: _Rule, tool_named: ToolNameLookup, checked: tuple[str, ...
         if not (is_available(tool) or tool.startswith("discovered_tool_")):
             gathering.remark(f"{written.title}: nbtools has no tool {tool_name}.")
         elif any(_share_calls(Rule(tool), Rule(other)) for other in checked):
-            gathering.remark(f"{written.title}: in Gemini CLI a safety checker checks its calls, and here none does.")
-        elif isinstance(rules := rules_or_problem(partial(_allow_rules, written, tool_name, tool, tool_named)), str):
+            gathering.remark(
+                f"{written.title}: in Gemini CLI a safety checker checks its calls, and here none does."
+            )
+        elif isinstance(
+            rules := rules_or_problem(partial(_allow_rules, written, tool_name, tool, tool_named)), str
+        ):
             gathering.remark(f"{written.title}: {rules.removesuffix('.')}.")
         else:
             found += rules
@@ -170,12 +217,20 @@ def _allowed(written: _Rule, tool_named: ToolNameLookup, checked: tuple[str, ...
 def _why_left_out(written: _Rule) -> str:
     """Returns the first reason to leave out an allow; empty where there is none."""
     people = "a person can" if written.interactive else "nobody can"
-    all_true = written.annotations is None or (bool(written.annotations) and all(value is True for value in written.annotations.values()))
+    all_true = written.annotations is None or (
+        bool(written.annotations) and all(value is True for value in written.annotations.values())
+    )
     reasons = {
         f"{written.unknown_keys} is not known here and may narrow the rule": bool(written.unknown_keys),
-        'it names no tool; an allow of every call needs toolName = "*"': written.tools is None and written.server is None,
-        f"it applies to the subagent {written.subagent}, and nbtools has no subagents": written.subagent is not None,
-        f"it applies only where {people} be asked, and an allow here applies everywhere": written.interactive is not None,
+        'it names no tool; an allow of every call needs toolName = "*"': (
+            written.tools is None and written.server is None
+        ),
+        f"it applies to the subagent {written.subagent}, and nbtools has no subagents": (
+            written.subagent is not None
+        ),
+        f"it applies only where {people} be asked, and an allow here applies everywhere": (
+            written.interactive is not None
+        ),
         f"nbtools has no mode {written.unknown_modes}": bool(written.unknown_modes),
         "commandPrefix, commandRegex and argsPattern are mutually exclusive": len(written.conditions) > 1,
         "one of its conditions is empty": not all((*written.conditions, *_several(written.prefixes))),
@@ -185,7 +240,9 @@ def _why_left_out(written: _Rule) -> str:
 
 
 def _allow_rules(written: _Rule, tool_name: str, tool: str, tool_named: ToolNameLookup) -> Iterable[Rule]:
-    """Returns the rules of an allow, one for each prefix.  Raises ``PolicyError`` for what has no counterpart."""
+    """Returns the rules of an allow, one for each prefix.
+    Raises ``PolicyError`` for what has no counterpart.
+    """
     base: dict[str, Any] = {
         "modes": tuple(MODES[mode] for mode in written.modes),
         "annotations": tuple(sorted((written.annotations or {}).items())),
@@ -208,7 +265,9 @@ def _allow_rules(written: _Rule, tool_name: str, tool: str, tool_named: ToolName
 
 
 def allow_every_call(tool: str, base: Mapping[str, Any]) -> Rule:
-    """Returns an allow rule for every call.  Commands that cannot be parsed are not covered, nor redirects if the original covers none."""
+    """Returns an allow rule for every call.
+    Commands that cannot be parsed are not covered, nor redirects if the original covers none.
+    """
     if tool == "shell":
         return Rule(tool, command=EVERY_COMMAND, **base, literal=True)
     return Rule(tool, **{**base, "redirects": False})
@@ -220,14 +279,20 @@ def allow_every_call(tool: str, base: Mapping[str, Any]) -> Rule:
 def _forbidden(written: _Rule, tool_named: ToolNameLookup, gathering: ImportBuilder) -> tuple[Rule, ...]:
     """Adds the rules of a deny or an ask, none narrower than the original."""
     if written.subagent:
-        gathering.remark(f"{written.title}: it applies to the subagent {written.subagent}, and nbtools has no subagents.")
+        gathering.remark(
+            f"{written.title}: it applies to the subagent {written.subagent}, and nbtools has no subagents."
+        )
         return ()
     verb = written.verb if written.interactive is not False else "ask"
     _report_wider(written, gathering)
     annotations = written.annotations or {}
     base: dict[str, Any] = {
         "modes": () if written.unknown_modes else _modes(written.modes),
-        "annotations": tuple(sorted(annotations.items())) if all(isinstance(value, bool) for value in annotations.values()) else (),
+        "annotations": (
+            tuple(sorted(annotations.items()))
+            if all(isinstance(value, bool) for value in annotations.values())
+            else ()
+        ),
     }
     found: list[Rule] = []
     for tool in _tools_meant(written, tool_named):
@@ -240,7 +305,9 @@ def _forbidden(written: _Rule, tool_named: ToolNameLookup, gathering: ImportBuil
         except PolicyError as error:
             rules = (Rule(tool, **base),)
             gathering.add("ask", *rules)
-            gathering.remark(f"{written.title}: {str(error).removesuffix('.')}. So every call of {tool} needs approval.")
+            gathering.remark(
+                f"{written.title}: {str(error).removesuffix('.')}. So every call of {tool} needs approval."
+            )
         found += rules
     return tuple(found)
 
@@ -253,7 +320,9 @@ def _forbidding(written: _Rule, tool: str, base: dict[str, Any]) -> tuple[Rule, 
 
 
 def _modes(named: tuple[str, ...]) -> tuple[Mode, ...]:
-    """Returns the modes. A rule for ``default`` also applies in ``dont_ask``, which is the default mode where nobody can be asked."""
+    """Returns the modes. A rule for ``default`` also applies in ``dont_ask``,
+    which is the default mode where nobody can be asked.
+    """
     modes = tuple(MODES[mode] for mode in named)
     return (*modes, Mode.DONT_ASK) if Mode.DEFAULT in modes else modes
 
@@ -263,11 +332,17 @@ def _report_wider(written: _Rule, gathering: ImportBuilder) -> None:
     wider = {
         f"{written.unknown_keys} is not known here and does not narrow the rule": bool(written.unknown_keys),
         "it names no tool, so it applies to all": written.tools is None and written.server is None,
-        f"nbtools has no mode {written.unknown_modes}, so the rule applies in all modes": bool(written.unknown_modes),
-        "it applies only where nobody can be asked; here its calls need approval, or are denied without a person": written.interactive
-        is False,
-        "commandPrefix, commandRegex and argsPattern are mutually exclusive; here each of them applies": len(written.conditions) > 1,
-        "its toolAnnotations are not all true or false and do not narrow the rule": not all(isinstance(value, bool) for value in values),
+        f"nbtools has no mode {written.unknown_modes}, so the rule applies in all modes": bool(
+            written.unknown_modes
+        ),
+        "it applies only where nobody can be asked; here its calls need approval,"
+        " or are denied without a person": (written.interactive is False),
+        "commandPrefix, commandRegex and argsPattern are mutually exclusive; here each of them applies": (
+            len(written.conditions) > 1
+        ),
+        "its toolAnnotations are not all true or false and do not narrow the rule": not all(
+            isinstance(value, bool) for value in values
+        ),
     }
     for sentence in (sentence for sentence, holds in wider.items() if holds):
         gathering.remark(f"{written.title}: {sentence}.")
@@ -275,7 +350,13 @@ def _report_wider(written: _Rule, gathering: ImportBuilder) -> None:
 
 def _tools_meant(written: _Rule | _Checker, tool_named: ToolNameLookup) -> tuple[str, ...]:
     names = _several(written.tools) or (EVERY_TOOL,)
-    return tuple(dict.fromkeys(tool for tool_name in names for tool in possible_tools(tool_name, written.server or "", tool_named)))
+    return tuple(
+        dict.fromkeys(
+            tool
+            for tool_name in names
+            for tool in possible_tools(tool_name, written.server or "", tool_named)
+        )
+    )
 
 
 # --- what wins
@@ -294,7 +375,8 @@ def _report_overridden(converted: list[tuple[_Rule, tuple[Rule, ...]]], gatherin
         if beaten:
             others = "; ".join(other.title for other in beaten)
             gathering.remark(
-                f"{written.title} overrides {others} in Gemini CLI. Here deny wins over ask and ask over allow, so the stricter applies."
+                f"{written.title} overrides {others} in Gemini CLI. Here deny wins over ask and ask over"
+                " allow, so the stricter applies."
             )
 
 

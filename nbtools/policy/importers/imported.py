@@ -21,7 +21,8 @@ ToolNameLookup: TypeAlias = Callable[[str], str]
 class ImportedPolicy:
     """The imported policy, and in ``not_carried`` a sentence for each setting that it does not express.
 
-    It never allows more than the original: an allow rule with a condition that cannot be expressed is left out.
+    It never allows more than the original:
+    an allow rule with a condition that cannot be expressed is left out.
     """
 
     policy: Policy
@@ -43,7 +44,10 @@ class ImportBuilder:
         self.remarks[sentence] = None
 
     def build(self) -> ImportedPolicy:
-        lists = {verb: tuple(plain_rule(rule, Action(verb)) for rule in rules) for verb, rules in self.rules.items()}
+        lists = {
+            verb: tuple(plain_rule(rule, Action(verb)) for rule in rules)
+            for verb, rules in self.rules.items()
+        }
         policy = Policy(self.mode or "", lists["allow"], lists["ask"], lists["deny"])
         return ImportedPolicy(policy, tuple(self.remarks))
 

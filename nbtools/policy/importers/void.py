@@ -17,7 +17,9 @@ _RULES: dict[str, tuple[str, ...]] = {
 
 
 def approval_rules(switch: str) -> tuple[str, ...]:
-    """Returns the allow rules of a switch (``edits``, ``terminal``, ``MCP tools``).  Raises ``PolicyError`` for an unknown switch."""
+    """Returns the allow rules of a switch (``edits``, ``terminal``, ``MCP tools``).
+    Raises ``PolicyError`` for an unknown switch.
+    """
     if switch not in _RULES:
         known = get_args(Switch)
         raise PolicyError(f"There is no switch {switch!r}.{did_you_mean(switch, known)}")

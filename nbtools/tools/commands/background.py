@@ -29,7 +29,9 @@ class ShellOutputParams(DocumentedModel):
     id: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
     """The command's id, as returned by shell. Default: lists all background commands."""
     filter: str | None = None
-    """A regular expression without look-around and back-references: only matching lines are returned; the others count as read."""
+    """A regular expression without look-around and back-references: only matching lines are returned;
+    the others count as read.
+    """
     wait: Annotated[float, Field(ge=0)] = 0
     """Seconds to wait for new (matching) output or the end of the command, at most 600."""
     whole: bool = False
@@ -40,10 +42,11 @@ class ShellOutputParams(DocumentedModel):
 class ShellOutput:
     """The state of a background command.
 
-    ``status``: ``running``, ``exited``, ``killed`` (by nbtools or by ``signal``), or ``left`` (it has exited, but processes it started
-    still run).  ``text`` is the new output, ``new_lines`` counts the new lines (also those not in the text), ``lines`` all lines.
-    ``stopped`` names the limit that ended it.  ``full_output`` is the file with the whole output.  ``whole``: the text is all output.
-    ``ended_before``: it was to be ended and had ended already.  ``left``: the processes that it left running when it exited.
+    ``status``: ``running``, ``exited``, ``killed`` (by nbtools or by ``signal``), or ``left`` (it has exited,
+    but processes it started still run).  ``text`` is the new output, ``new_lines`` counts the new lines (also
+    those not in the text), ``lines`` all lines.  ``stopped`` names the limit that ended it.  ``full_output``
+    is the file with the whole output.  ``whole``: the text is all output.  ``ended_before``: it was to be
+    ended and had ended already.  ``left``: the processes that it left running when it exited.
     """
 
     id: str
@@ -80,7 +83,10 @@ class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
     parameters = ShellOutputParams
     examples = (
         Example("Lists the commands in the background.", {}),
-        Example("Shows what command 1 has printed, and waits for it for up to 10 seconds.", {"id": "1", "wait": 10}),
+        Example(
+            "Shows what command 1 has printed, and waits for it for up to 10 seconds.",
+            {"id": "1", "wait": 10},
+        ),
     )
 
     def __init__(self, workspace: Workspace, *, longest: float = 600, limit: int = 40_000) -> None:
@@ -91,7 +97,9 @@ class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
 
     def validate_tool_param_values(self, params: ShellOutputParams) -> str | None:
         if params.wait > self.longest:
-            return Message.of(Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g}).")
+            return Message.of(
+                Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g})."
+            )
         if params.whole and (params.filter is not None or params.id is None):
             whole = Parameter("whole")
             problem = Message.of(whole, " needs an ", Parameter("id"), " and has no ", Parameter("filter"))
@@ -131,7 +139,9 @@ class ShellOutputInvocation(BaseToolInvocation[ShellOutputParams]):
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
-    """Returns a function that tells whether a line matches; it raises ``ToolFailure`` if matching takes too long."""
+    """Returns a function that tells whether a line matches;
+    it raises ``ToolFailure`` if matching takes too long.
+    """
     left = _FILTER_TIMEOUT
 
     def matches(line: str) -> bool:
@@ -140,7 +150,10 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
         found = pattern_occurs(pattern, line)
         left -= time.monotonic() - began
         if left < 0:
-            message = f"The filter took longer than {_FILTER_TIMEOUT:g} seconds. Give a simpler one; no output counts as read."
+            message = (
+                f"The filter took longer than {_FILTER_TIMEOUT:g} seconds. Give a simpler one; no output"
+                " counts as read."
+            )
             raise ToolFailure(ErrorCode.TIMEOUT, message)
         return found
 
@@ -148,11 +161,18 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def output_result(
-    job: BackgroundCommand, news: NewOutput, condition: JobState, *, whole: bool = False, ended_before: bool = False
+    job: BackgroundCommand,
+    news: NewOutput,
+    condition: JobState,
+    *,
+    whole: bool = False,
+    ended_before: bool = False,
 ) -> ToolResult:
     """Returns the result for one command: its new output, or the ``whole``, and its state."""
     state = f"{'had already ended: ' if ended_before else ''}{condition_text(condition)}"
-    text = news.text or ("(no new line matches)\n" if news.lines else "(no output)\n" if whole else "(no new output)\n")
+    text = news.text or (
+        "(no new line matches)\n" if news.lines else "(no output)\n" if whole else "(no new output)\n"
+    )
     content = f"{text}{'' if text.endswith(chr(10)) else chr(10)}({state})"
     display = CommandOutput(news.text, job.output.lines, condition.exit_code, job.output.full_output, state)
     lines = f"{news.lines:,} {'' if whole else 'new '}line{'' if news.lines == 1 else 's'}"
@@ -162,7 +182,12 @@ def output_result(
 
 
 def output_data(
-    job: BackgroundCommand, condition: JobState, news: NewOutput, *, whole: bool = False, ended_before: bool = False
+    job: BackgroundCommand,
+    condition: JobState,
+    news: NewOutput,
+    *,
+    whole: bool = False,
+    ended_before: bool = False,
 ) -> ShellOutput:
     return ShellOutput(
         id=job.id,
@@ -193,7 +218,9 @@ def condition_text(condition: JobState) -> str:
         case "exited":
             return f"exited{code} after {seconds}"
         case "left":
-            return f"exited{code or f' by {condition.signal}'} after {seconds}; processes it started still run"
+            return (
+                f"exited{code or f' by {condition.signal}'} after {seconds}; processes it started still run"
+            )
         case "killed":
             limit = {"": "", "time": ": timeout", "silence": ": no output for too long"}[condition.stopped]
             return f"ended{code or f' by {condition.signal}'} after {seconds}{limit}"
@@ -202,7 +229,9 @@ def condition_text(condition: JobState) -> str:
 def _list_result(jobs: tuple[BackgroundCommand, ...]) -> ToolResult:
     """Returns one line for each command; no output counts as read."""
     states = [(job, job.state()) for job in jobs]
-    lines = [f"{job.id}  {condition_text(condition)}  {_in_one_line(job.command)}" for job, condition in states]
+    lines = [
+        f"{job.id}  {condition_text(condition)}  {_in_one_line(job.command)}" for job, condition in states
+    ]
     text = "\n".join(lines) or "No background commands were started."
     running = sum(condition.status in ("running", "left") for _, condition in states)
     data = tuple(output_data(job, condition, NewOutput("", 0)) for job, condition in states)
@@ -222,7 +251,8 @@ class ShellKillParams(DocumentedModel):
 
 
 class ShellKillTool(BaseDeclarativeTool[ShellKillParams]):
-    """Ends a background command.  ``limit``: characters of its last output for a model.  Its data is a ``ShellOutput``.
+    """Ends a background command.  ``limit``: characters of its last output for a model.
+    Its data is a ``ShellOutput``.
 
     It needs no approval, because it ends only commands that this session started.
     """
@@ -230,13 +260,17 @@ class ShellKillTool(BaseDeclarativeTool[ShellKillParams]):
     name = "shell_kill"
     display_name = "End a command"
     description = (
-        "Ends a background command and every process it started, forcibly after 2 seconds. Returns its last output and how it ended."
+        "Ends a background command and every process it started, forcibly after 2 seconds. Returns its last"
+        " output and how it ended."
     )
     kind = Kind.EXECUTE
     asks = False
     runs_beside = True
     parameters = ShellKillParams
-    examples = (Example("Ends background command 1.", {"id": "1"}), Example("Ends background command 2.", {"id": "2"}))
+    examples = (
+        Example("Ends background command 1.", {"id": "1"}),
+        Example("Ends background command 2.", {"id": "2"}),
+    )
 
     def __init__(self, workspace: Workspace, *, limit: int = 40_000) -> None:
         self.workspace = workspace

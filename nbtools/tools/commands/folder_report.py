@@ -17,9 +17,10 @@ _MOST_BYTES = 1 << 16
 class FolderReport:
     """A pipe through which bash reports its working directory after a command line that succeeded.
 
-    A line that fails, exits, is ended or goes on in the background reports nothing, as in Claude Code.  Programs that the line starts do
-    not inherit the pipe.  What is reported is not trusted: a caller must check that the folder is one in which commands may run.
-    Inactive where no report is wanted, or the line names no command that changes the folder.
+    A line that fails, exits, is ended or goes on in the background reports nothing, as in Claude Code.
+    Programs that the line starts do not inherit the pipe.  What is reported is not trusted: a caller must
+    check that the folder is one in which commands may run.  Inactive where no report is wanted, or the line
+    names no command that changes the folder.
     """
 
     def __init__(self, command: str, *, wanted: bool) -> None:
@@ -35,12 +36,17 @@ class FolderReport:
 
     @property
     def script(self) -> str:
-        """The command line, followed by the report; exit codes, ``set -e`` and positional parameters are those of the line alone."""
+        """The command line, followed by the report;
+        exit codes, ``set -e`` and positional parameters are those of the line alone.
+        """
         if not self._pipe:
             return self._command
         into = self._pipe[1]
         report = f"{{ \\builtin pwd -P >&{into} || : ; }} 2>/dev/null"
-        return f"eval {shlex.quote(self._command)} {into}>&-; case $? in 0) {report} ;; *) \\builtin exit ;; esac"
+        return (
+            f"eval {shlex.quote(self._command)} {into}>&-; case $? in 0) {report} ;; *) \\builtin exit ;;"
+            " esac"
+        )
 
     def folder(self) -> str:
         """Returns the absolute path that bash has reported; empty if it has reported none."""
@@ -56,7 +62,8 @@ class FolderReport:
     def carry(self, workspace: Workspace, started_in: Path) -> str:
         """Lets later commands start where this one ended, or at the workspace's root if that is outside.
 
-        Returns where it ended: relative to the workspace, absolute if it is outside, empty if it is where it started or not known.
+        Returns where it ended: relative to the workspace, absolute if it is outside,
+        empty if it is where it started or not known.
         """
         reported = self.folder()
         ended_in = Path(os.path.realpath(reported)) if reported else started_in

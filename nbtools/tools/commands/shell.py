@@ -49,15 +49,22 @@ _UNPREDICTABLE = frozenset(("set", "shopt", "source", ".", "eval", "exec", "exit
 
 
 def exit_meaning(command: str, exit_code: int | None) -> str:
-    """Returns what exit code 1 means for commands that use it as an answer, such as ``no match``; otherwise an empty string.
+    """Returns what exit code 1 means for commands that use it as an answer, such as ``no match``;
+    otherwise an empty string.
 
     For a pipeline this is the meaning of the last stage, unless ``pipefail`` may be set.
     """
     if exit_code != 1:
         return ""
     parsed = parse_shell(command)
-    certain = not parsed.parse_error and not any(part.nested or (part.argv and part.argv[0] in _UNPREDICTABLE) for part in parsed.commands)
-    return _meaning_of_list(parsed.commands) if certain and parsed.commands and not command.lstrip().startswith("!") else ""
+    certain = not parsed.parse_error and not any(
+        part.nested or (part.argv and part.argv[0] in _UNPREDICTABLE) for part in parsed.commands
+    )
+    return (
+        _meaning_of_list(parsed.commands)
+        if certain and parsed.commands and not command.lstrip().startswith("!")
+        else ""
+    )
 
 
 def _meaning_of_list(commands: Sequence[SimpleCommand]) -> str:
@@ -72,7 +79,11 @@ def _meaning_of_command(command: SimpleCommand) -> str:
     if not command.argv or any(redirect.writes or redirect.operator == "<" for redirect in command.redirects):
         return ""
     name = command.argv[0].rpartition("/")[2]
-    return _GIT_MEANINGS.get(command.argv[1], "") if name == "git" and len(command.argv) > 1 else _MEANINGS.get(name, "")
+    return (
+        _GIT_MEANINGS.get(command.argv[1], "")
+        if name == "git" and len(command.argv) > 1
+        else _MEANINGS.get(name, "")
+    )
 
 
 class ShellParams(DocumentedModel):
@@ -91,27 +102,32 @@ class ShellParams(DocumentedModel):
     keep: bool = False
     """At the timeout, let the command continue in the background instead of ending it."""
     leave: bool = False
-    """Leave processes that the command starts with & running in the background instead of ending them with it."""
+    """Leave processes that the command starts with & running in the background instead of ending them with
+    it.
+    """
     wait: Annotated[float, Field(ge=0, le=600)] = 0
     """With background: seconds to collect its first output, or until it ends, before returning."""
     carry: bool = False
     """After success, let later commands of the session that carry start in the folder where this one ends."""
     characters: int | None = Field(default=None, ge=1_000, le=190_000)
-    """Characters of output to return: of longer output the first and the last half. Default: 40,000, of which the end is four fifths."""
+    """Characters of output to return: of longer output the first and the last half.
+    Default: 40,000, of which the end is four fifths.
+    """
 
 
 class ShellTool(BaseDeclarativeTool[ShellParams]):
     """Runs a command line.
 
-    ``timeout`` and ``longest``: default and maximum seconds.  ``silence``: seconds without output.  ``limit``: characters of output for a
-    model.
+    ``timeout`` and ``longest``: default and maximum seconds.  ``silence``: seconds without output.
+    ``limit``: characters of output for a model.
     """
 
     name = "shell"
     display_name = "Shell"
     description = (
-        "Runs a bash command line in the workspace and returns its output (with standard error) and its exit code. "
-        "No process outlives the call unless background, keep or leave is set; then it runs until the session ends at the latest."
+        "Runs a bash command line in the workspace and returns its output (with standard error) and its exit"
+        " code. No process outlives the call unless background, keep or leave is set; then it runs until the"
+        " session ends at the latest."
     )
     output_limit = 200_000
     kind = Kind.EXECUTE
@@ -123,7 +139,13 @@ class ShellTool(BaseDeclarativeTool[ShellParams]):
     )
 
     def __init__(
-        self, workspace: Workspace, *, timeout: float = 120, longest: float = 600, silence: float = 300, limit: int = 40_000
+        self,
+        workspace: Workspace,
+        *,
+        timeout: float = 120,
+        longest: float = 600,
+        silence: float = 300,
+        limit: int = 40_000,
     ) -> None:
         self.workspace = workspace
         self.timeout = timeout
@@ -137,15 +159,22 @@ class ShellTool(BaseDeclarativeTool[ShellParams]):
         if not params.command.strip():
             return Message.of(Parameter("command"), " is empty. Give the command line to run.")
         if "\0" in params.command:
-            return Message.of(Parameter("command"), " contains a NUL character, which bash does not accept. Remove it.")
+            return Message.of(
+                Parameter("command"), " contains a NUL character, which bash does not accept. Remove it."
+            )
         if params.timeout is not None and params.timeout > self.longest and not params.background:
-            return Message.of(Parameter("timeout"), f" is at most {self.longest:g} seconds (given {params.timeout:g}).")
+            return Message.of(
+                Parameter("timeout"), f" is at most {self.longest:g} seconds (given {params.timeout:g})."
+            )
         return None
 
     def create_invocation(self, params: ShellParams) -> ShellInvocation:
         folder = self.workspace.resolve(params.path)
         if quoted := _quoted_command(params.command, folder):
-            message = f" is one word in quotes, so it would be the name of one program. Write the command line without them: {quoted}"
+            message = (
+                " is one word in quotes, so it would be the name of one program. Write the command line"
+                f" without them: {quoted}"
+            )
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(Parameter("command"), message))
         if params.timeout is None and not params.background:
             params = params.model_copy(update={"timeout": self.timeout})
@@ -157,9 +186,11 @@ _NOT_A_NAME = re.compile(r"[\s;&|<>]")
 
 
 def _quoted_command(command: str, folder: Path) -> str:
-    """Returns the command line that somebody has put in quotes as a whole, such as ``"a; b"``; empty if it is none.
+    """Returns the command line that somebody has put in quotes as a whole, such as ``"a; b"``;
+    empty if it is none.
 
-    It is none if such a program exists, as ``"/opt/My Tools/run"`` may.  The line is not run in its place: what runs is what was written.
+    It is none if such a program exists, as ``"/opt/My Tools/run"`` may.
+    The line is not run in its place: what runs is what was written.
     """
     found = _QUOTED.fullmatch(command)
     inner = (found[1] or found[2]).strip() if found else ""
@@ -182,7 +213,9 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         return (ToolLocation(str(self.folder)),)
 
     def target(self) -> CommandTarget:
-        return CommandTarget(self.params.command, "." if self.params.path == "." else self.tool.workspace.relative(self.folder))
+        return CommandTarget(
+            self.params.command, "." if self.params.path == "." else self.tool.workspace.relative(self.folder)
+        )
 
     async def should_confirm_execute(self) -> ToolExecuteConfirmationDetails:
         roots = parse_shell(self.params.command).roots
@@ -190,20 +223,29 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         sandbox = self.tool.workspace.sandbox.description(self.tool.workspace.settings)
         note = self.tool.workspace.command_snapshots.warning(self.params.command, self.folder)
         title, command = "Run this command?", self.params.command
-        return ToolExecuteConfirmationDetails(title, command, ", ".join(roots), roots, folder, sandbox, note, shell_name())
+        return ToolExecuteConfirmationDetails(
+            title, command, ", ".join(roots), roots, folder, sandbox, note, shell_name()
+        )
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         folder = self._folder()
         wanted = self.params.carry and not self.params.background
         with closing(FolderReport(self.params.command, wanted=wanted)) as report:
             confined = await self.tool.workspace.sandboxed([shell(), "-c", report.script], folder)
-            watch = await self.tool.workspace.command_snapshots.begin(self.params.command, folder, update_output)
+            watch = await self.tool.workspace.command_snapshots.begin(
+                self.params.command, folder, update_output
+            )
             if self.params.background:
                 return await self._start_in_background(confined, folder, watch)
             return await self._run_to_end(confined, folder, watch, report, update_output)
 
     async def _run_to_end(
-        self, confined: SandboxedCommand, folder: Path, watch: CommandSnapshot, report: FolderReport, update_output: UpdateOutput | None
+        self,
+        confined: SandboxedCommand,
+        folder: Path,
+        watch: CommandSnapshot,
+        report: FolderReport,
+        update_output: UpdateOutput | None,
     ) -> ToolResult:
         workspace = self.tool.workspace
         viewed = await asyncio.to_thread(FileView.of, workspace, self.folder, self.params.command)
@@ -217,8 +259,16 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
 
             try:
                 with _translated_start_errors():
-                    running = start(confined.argv, cwd=folder, env=self._environment(), receive=receive, descriptors=report.descriptors)
-                ended = await running.wait_or_leave_running(self._limits(), keep=self.params.keep, leave=self.params.leave)
+                    running = start(
+                        confined.argv,
+                        cwd=folder,
+                        env=self._environment(),
+                        receive=receive,
+                        descriptors=report.descriptors,
+                    )
+                ended = await running.wait_or_leave_running(
+                    self._limits(), keep=self.params.keep, leave=self.params.leave
+                )
             except BaseException:
                 if update_output:
                     update_output(_so_far(collector, watch.note))
@@ -239,7 +289,9 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             await watch.end()
             return self._result(ended, collector, confined, watch.note, ended_in)
 
-    async def _start_in_background(self, confined: SandboxedCommand, folder: Path, watch: CommandSnapshot) -> ToolResult:
+    async def _start_in_background(
+        self, confined: SandboxedCommand, folder: Path, watch: CommandSnapshot
+    ) -> ToolResult:
         try:
             job = self._start(confined.argv, folder)
         except BaseException:
@@ -253,19 +305,26 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         except BaseException:
             await job.kill()
             raise
-        return _started(job, confined, 0, news.text, watch.note, condition_text(state) if state.has_ended else "")
+        return _started(
+            job, confined, 0, news.text, watch.note, condition_text(state) if state.has_ended else ""
+        )
 
     def _folder(self) -> Path:
         folder = self.tool.workspace.recheck(self.params.path, self.folder)
         if not folder.is_dir():
             code = ErrorCode.PATH_IS_NOT_A_DIRECTORY if folder.exists() else ErrorCode.FILE_NOT_FOUND
-            raise ToolFailure(code, f"The folder {self.params.path} to run the command in does not exist or is not a folder.")
+            raise ToolFailure(
+                code,
+                f"The folder {self.params.path} to run the command in does not exist or is not a folder.",
+            )
         return folder
 
     def _start(self, argv: list[str], folder: Path) -> BackgroundCommand:
         limits = Limits(self.params.timeout or inf, self.params.silence or inf)
         with _translated_start_errors():
-            return self.tool.workspace.jobs.start(self.params.command, argv, folder, self._environment(), limits)
+            return self.tool.workspace.jobs.start(
+                self.params.command, argv, folder, self._environment(), limits
+            )
 
     def _environment(self) -> dict[str, str]:
         return environment(os.environ, secrets=self.tool.workspace.settings.secrets)
@@ -274,7 +333,11 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         return Limits(self.params.timeout or self.tool.timeout, self.params.silence or self.tool.silence)
 
     def _adopt(
-        self, running: RunningProgram, collector: OutputCollector, watch: CommandSnapshot, left: tuple[int, ...] = ()
+        self,
+        running: RunningProgram,
+        collector: OutputCollector,
+        watch: CommandSnapshot,
+        left: tuple[int, ...] = (),
     ) -> BackgroundCommand:
         """Registers a running command, or the processes ``left`` by it, as a background command."""
         job = self.tool.workspace.jobs.adopt(self.params.command, running, collector, left=left)
@@ -286,17 +349,31 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         return self.params.characters or self.tool.limit
 
     def _shortened(self, collector: OutputCollector) -> ShortenedOutput:
-        return collector.shortened(self._limit) if self.params.characters is None else collector.shortened(self._limit, 0.5)
+        return (
+            collector.shortened(self._limit)
+            if self.params.characters is None
+            else collector.shortened(self._limit, 0.5)
+        )
 
     def _move_to_background(
-        self, running: RunningProgram, collector: OutputCollector, confined: SandboxedCommand, watch: CommandSnapshot
+        self,
+        running: RunningProgram,
+        collector: OutputCollector,
+        confined: SandboxedCommand,
+        watch: CommandSnapshot,
     ) -> ToolResult:
         job = self._adopt(running, collector, watch)
         text = job.unread.read(self._limit, final=False).text
         return _started(job, confined, self.params.timeout or self.tool.timeout, text, watch.note)
 
     def _result(
-        self, ended: ProgramResult, collector: OutputCollector, confined: SandboxedCommand, undo_note: str, ended_in: str, job: str = ""
+        self,
+        ended: ProgramResult,
+        collector: OutputCollector,
+        confined: SandboxedCommand,
+        undo_note: str,
+        ended_in: str,
+        job: str = "",
     ) -> ToolResult:
         text, complete = collector.display()
         if not complete:
@@ -306,7 +383,9 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         why = confined.description if ended.exit_code and not meaning and confined.confined else ""
         secrets = self._secrets_note(ended, output.text)
         reset = f"Shell cwd was reset to {self.tool.workspace.root}" if Path(ended_in).is_absolute() else ""
-        notes = _present(_background(ended), collector.problem, why, confined.created_warning(), undo_note, secrets, reset)
+        notes = _present(
+            _background(ended), collector.problem, why, confined.created_warning(), undo_note, secrets, reset
+        )
         remarks = _present(_stopped(ended, self), meaning, _left(ended, job))
         data = ShellData(
             ended.exit_code,
@@ -326,21 +405,36 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         # The message of a stopped command has its remarks already.
         note = joined("; ", notes if ended.stopped else (*remarks, *notes))
         display = CommandOutput(text, collector.lines, ended.exit_code, collector.full_output, note)
-        error = ToolError(ErrorCode.TIMEOUT, Message.of("The command ", joined("; ", remarks), ".")) if ended.stopped else None
+        error = (
+            ToolError(ErrorCode.TIMEOUT, Message.of("The command ", joined("; ", remarks), "."))
+            if ended.stopped
+            else None
+        )
         content = _llm_content(output.text, ended, remarks)
         return ToolResult(content, display, error, _summary(ended, collector.lines), data, _sentences(notes))
 
     def _secrets_note(self, ended: ProgramResult, text: str) -> str:
         """Names the removed variables, once, if the command may have failed because they are missing."""
-        if not ended.exit_code or self.tool.workspace.settings.secrets or self.tool.has_named_secrets or not _MAY_NEED_SECRETS.search(text):
+        if (
+            not ended.exit_code
+            or self.tool.workspace.settings.secrets
+            or self.tool.has_named_secrets
+            or not _MAY_NEED_SECRETS.search(text)
+        ):
             return ""
         names = ", ".join(sorted(secret_variables(os.environ)))
         self.tool.has_named_secrets = bool(names)
-        return f"variables that look like secrets are not passed to commands: {names}; Settings(secrets=True) passes them" if names else ""
+        return (
+            f"variables that look like secrets are not passed to commands: {names}; Settings(secrets=True)"
+            " passes them"
+            if names
+            else ""
+        )
 
 
 _MAY_NEED_SECRETS = re.compile(
-    r"(?i)auth|token|credential|password|secret|api.?key|logged in|log in|login|\b40[13]\b|permission denied|not set|unset|KeyError"
+    r"(?i)auth|token|credential|password|secret|api.?key|logged in|log in|login|\b40[13]\b|permission"
+    r" denied|not set|unset|KeyError"
 )
 
 
@@ -350,22 +444,38 @@ def _translated_start_errors() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The command cannot be passed to bash: {error}.") from None
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, f"The command cannot be passed to bash: {error}."
+        ) from None
     except OSError as error:
         raise from_os_error(error, "The command cannot be started", ErrorCode.SHELL_EXECUTE_ERROR) from None
 
 
 def _started(
-    job: BackgroundCommand, confined: SandboxedCommand, seconds: float, text: str = "", note: str = "", ended: str = ""
+    job: BackgroundCommand,
+    confined: SandboxedCommand,
+    seconds: float,
+    text: str = "",
+    note: str = "",
+    ended: str = "",
 ) -> ToolResult:
-    """Returns the result for a background command; ``seconds`` and ``text``: its time and output when it was moved there."""
+    """Returns the result for a background command;
+    ``seconds`` and ``text``: its time and output when it was moved there.
+    """
     path = job.output.full_output
     since = f"Still running after {seconds:g} seconds; it continues" if seconds else "Running"
     where = f"its output goes to {path}" if path else "its output is not saved to a file"
-    read, end = Advice(" Read it with ", ToolName("shell_output"), "."), Advice(" End it with ", ToolName("shell_kill"), ".")
-    message = Message.of(f"{since} in the background with the id {job.id} (pid {job.pid}); {where}.", read, end)
+    read, end = (
+        Advice(" Read it with ", ToolName("shell_output"), "."),
+        Advice(" End it with ", ToolName("shell_kill"), "."),
+    )
+    message = Message.of(
+        f"{since} in the background with the id {job.id} (pid {job.pid}); {where}.", read, end
+    )
     if ended:
-        message = Message.of(f"The background command with the id {job.id} (pid {job.pid}) has {ended}; {where}.")
+        message = Message.of(
+            f"The background command with the id {job.id} (pid {job.pid}) has {ended}; {where}."
+        )
     gap = "" if text.endswith("\n") else "\n"
     content = joined("", (text, gap, "(", message, ")") if text else (message,))
     state = f"{ended or 'runs'} in the background, id {job.id}"
@@ -381,7 +491,11 @@ def _so_far(collector: OutputCollector, undo_note: str) -> CommandOutput:
     if not complete:
         collector.write_to_file()
     return CommandOutput(
-        text, collector.lines, None, "" if complete else collector.full_output, "; ".join(_present(collector.problem, undo_note))
+        text,
+        collector.lines,
+        None,
+        "" if complete else collector.full_output,
+        "; ".join(_present(collector.problem, undo_note)),
     )
 
 
@@ -397,7 +511,11 @@ def _stopped(ended: ProgramResult, invocation: ShellInvocation) -> str:
     if ended.stopped == "time":
         seconds = invocation.params.timeout or invocation.tool.timeout
         longest = SameCall({"timeout": invocation.tool.longest})
-        longer = Advice(" (the call ", longest, " gives it the longest time)") if seconds < invocation.tool.longest else ""
+        longer = (
+            Advice(" (the call ", longest, " gives it the longest time)")
+            if seconds < invocation.tool.longest
+            else ""
+        )
         return Message.of(f"was stopped after {seconds:g} seconds", longer)
     seconds = invocation.params.silence or invocation.tool.silence
     return f"was stopped after {seconds:g} seconds without output" if ended.stopped else ""
@@ -416,7 +534,9 @@ def _left(ended: ProgramResult, job: str) -> str:
         return ""
     count, pids = len(ended.left), ", ".join(map(str, ended.left))
     which = (
-        f"1 process that it started still runs (pid {pids})" if count == 1 else f"{count} processes that it started still run (pids {pids})"
+        f"1 process that it started still runs (pid {pids})"
+        if count == 1
+        else f"{count} processes that it started still run (pids {pids})"
     )
     return f"{which} in the background with the id {job}"
 

@@ -1,4 +1,6 @@
-"""The `terminal_open`, `terminal_run`, `terminal_output` and `terminal_kill` tools for persistent bash terminals."""
+"""The `terminal_open`, `terminal_run`, `terminal_output` and `terminal_kill` tools for persistent bash
+terminals.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.result_data import TerminalRunData, TerminalState
 from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import Asks, BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
+from nbtools.core.tool import (
+    Asks,
+    BaseToolInvocation,
+    CommandTarget,
+    Example,
+    Kind,
+    ToolLocation,
+    UpdateOutput,
+)
 from nbtools.shell.grammar import parse_shell
 from nbtools.workspace.processes.environment import environment, shell, shell_name
 from nbtools.workspace.processes.terminal import ScreenContent, Terminal, terminal_argv
@@ -45,8 +55,8 @@ class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
     name = "terminal_open"
     display_name = "Open a terminal"
     description = (
-        "Opens a bash terminal that keeps its working directory, variables and functions between commands and can run interactive "
-        "programs. Type into it with terminal_run. It is closed when the session ends."
+        "Opens a bash terminal that keeps its working directory, variables and functions between commands and"
+        " can run interactive programs. Type into it with terminal_run. It is closed when the session ends."
     )
     kind = Kind.EXECUTE
     parameters = TerminalOpenParams
@@ -60,7 +70,9 @@ class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
 
     def validate_tool_param_values(self, params: TerminalOpenParams) -> str | None:
         if params.name is not None and not _NAME.fullmatch(params.name):
-            return Message.of(Parameter("name"), " must be 1 to 40 letters, digits, dots, dashes and underscores.")
+            return Message.of(
+                Parameter("name"), " must be 1 to 40 letters, digits, dots, dashes and underscores."
+            )
         return None
 
     def create_invocation(self, params: TerminalOpenParams) -> TerminalOpenInvocation:
@@ -95,14 +107,21 @@ class TerminalOpenInvocation(BaseToolInvocation[TerminalOpenParams]):
         folder = workspace.resolve(self.params.path)
         if not folder.is_dir():
             code = ErrorCode.PATH_IS_NOT_A_DIRECTORY if folder.exists() else ErrorCode.FILE_NOT_FOUND
-            raise ToolFailure(code, f"The folder {self.params.path} to open a terminal in does not exist or is not a folder.")
+            raise ToolFailure(
+                code,
+                f"The folder {self.params.path} to open a terminal in does not exist or is not a folder.",
+            )
         rows, columns = self.params.rows, self.params.columns
         confined = await workspace.sandboxed(terminal_argv(shell()), folder, terminal=True)
         env = environment(os.environ, secrets=workspace.settings.secrets)
         try:
-            id_, terminal = await workspace.terminals.open(self.params.name, confined, folder, env, rows, columns)
+            id_, terminal = await workspace.terminals.open(
+                self.params.name, confined, folder, env, rows, columns
+            )
         except OSError as error:
-            raise from_os_error(error, "The terminal cannot be opened", ErrorCode.SHELL_EXECUTE_ERROR) from None
+            raise from_os_error(
+                error, "The terminal cannot be opened", ErrorCode.SHELL_EXECUTE_ERROR
+            ) from None
         await terminal.wait_for_prompt(0, _STARTING, ahead=False)
         look = terminal.read_screen()
         state = terminal_state(workspace, id_, terminal, look)
@@ -112,7 +131,15 @@ class TerminalOpenInvocation(BaseToolInvocation[TerminalOpenParams]):
 
 def terminal_state(workspace: Workspace, id_: str, terminal: Terminal, look: ScreenContent) -> TerminalState:
     path = workspace.relative(terminal.folder(workspace.root))
-    return TerminalState(id_, terminal.open, bash_code(terminal), look.screen, look.new, path, sandbox=terminal.confined.description)
+    return TerminalState(
+        id_,
+        terminal.open,
+        bash_code(terminal),
+        look.screen,
+        look.new,
+        path,
+        sandbox=terminal.confined.description,
+    )
 
 
 def bash_code(terminal: Terminal) -> int | None:
@@ -128,9 +155,16 @@ def terminal_display(terminal: Terminal, look: ScreenContent, note: str) -> Comm
 
 def terminal_text(terminal: Terminal, look: ScreenContent, note: str) -> str:
     """Returns the text for a model: the new lines, and the screen if a full-screen program runs."""
-    lost = f"[… {look.lost:,} earlier lines were discarded; redirect long output to a file]\n" if look.lost else ""
+    lost = (
+        f"[… {look.lost:,} earlier lines were discarded; redirect long output to a file]\n"
+        if look.lost
+        else ""
+    )
     full_screen = terminal.screen.main is not None
-    parts = [lost + look.new.rstrip() if look.new.strip() else "", f"The screen:\n{look.screen}" if full_screen else ""]
+    parts = [
+        lost + look.new.rstrip() if look.new.strip() else "",
+        f"The screen:\n{look.screen}" if full_screen else "",
+    ]
     return "\n".join(part for part in (*parts, f"({note})") if part)
 
 
@@ -144,11 +178,16 @@ class TerminalOutputParams(DocumentedModel):
 
 
 class TerminalOutputTool(BaseDeclarativeTool[TerminalOutputParams]):
-    """Returns new output of a terminal.  ``longest``: maximum ``wait`` in seconds.  Its data is a ``TerminalState``."""
+    """Returns new output of a terminal.  ``longest``: maximum ``wait`` in seconds.
+    Its data is a ``TerminalState``.
+    """
 
     name = "terminal_output"
     display_name = "Terminal output"
-    description = "Returns what a terminal has printed since the last call, and its screen if a full-screen program runs in it."
+    description = (
+        "Returns what a terminal has printed since the last call, and its screen if a full-screen program"
+        " runs in it."
+    )
     kind = Kind.READ
     runs_beside = True
     parameters = TerminalOutputParams
@@ -163,7 +202,9 @@ class TerminalOutputTool(BaseDeclarativeTool[TerminalOutputParams]):
 
     def validate_tool_param_values(self, params: TerminalOutputParams) -> str | None:
         if params.wait > self.longest:
-            return Message.of(Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g}).")
+            return Message.of(
+                Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g})."
+            )
         return None
 
     def create_invocation(self, params: TerminalOutputParams) -> TerminalOutputInvocation:
@@ -193,7 +234,12 @@ def terminal_result(workspace: Workspace, id_: str, terminal: Terminal) -> ToolR
     look = terminal.read_screen()
     note = _note(terminal)
     content = terminal_text(terminal, look, note)
-    return ToolResult(content, terminal_display(terminal, look, note), summary=note, data=terminal_state(workspace, id_, terminal, look))
+    return ToolResult(
+        content,
+        terminal_display(terminal, look, note),
+        summary=note,
+        data=terminal_state(workspace, id_, terminal, look),
+    )
 
 
 def _note(terminal: Terminal) -> str:
@@ -213,9 +259,13 @@ class TerminalRunParams(DocumentedModel):
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The terminal's number or name."""
     command: Annotated[str, Field(json_schema_extra={"body": True})]
-    """The text to type: a command line, or input for the running program. ^C, ^D and so on, alone, press that key."""
+    """The text to type: a command line, or input for the running program.
+    ^C, ^D and so on, alone, press that key.
+    """
     wait: Annotated[float, Field(ge=0)] = 5
-    """Seconds to wait until the command finishes or a program waits for input; a command that takes longer is not ended."""
+    """Seconds to wait until the command finishes or a program waits for input;
+    a command that takes longer is not ended.
+    """
     enter: bool = True
     """Whether to press Enter after the text."""
     rows: int | None = Field(default=None, ge=2, le=500)
@@ -248,9 +298,14 @@ class TerminalRunTool(BaseDeclarativeTool[TerminalRunParams]):
 
     def validate_tool_param_values(self, params: TerminalRunParams) -> str | None:
         if params.wait > self.longest:
-            return Message.of(Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g}).")
+            return Message.of(
+                Parameter("wait"), f" is at most {self.longest:g} seconds (given {params.wait:g})."
+            )
         if ("\t" in params.command and "\n" not in params.command) or params.command == "^I":
-            return Message.of(Parameter("command"), " contains a tab, which completes a name in a terminal. Write blanks or $'\\t'.")
+            return Message.of(
+                Parameter("command"),
+                " contains a tab, which completes a name in a terminal. Write blanks or $'\\t'.",
+            )
         return None
 
     def create_invocation(self, params: TerminalRunParams) -> TerminalRunInvocation:
@@ -268,7 +323,9 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         self.may_change_folder = not terminal.at_prompt
         """Whether a running program may change that directory before bash runs the command."""
         self.typed_text = terminal.typed_text
-        """Text already typed without Enter, which bash or the program will read together with the command as one line."""
+        """Text already typed without Enter,
+        which bash or the program will read together with the command as one line.
+        """
 
     @property
     def asks(self) -> Asks:
@@ -283,7 +340,11 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         return self.params.command
 
     def target(self) -> CommandTarget:
-        return CommandTarget(self.typed_text + self.params.command, self.tool.workspace.relative(self.folder), self.may_change_folder)
+        return CommandTarget(
+            self.typed_text + self.params.command,
+            self.tool.workspace.relative(self.folder),
+            self.may_change_folder,
+        )
 
     async def should_confirm_execute(self) -> ToolExecuteConfirmationDetails:
         workspace = self.tool.workspace
@@ -300,11 +361,16 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         terminal = self.tool.workspace.terminals.get(self.params.id)
         if not terminal.open:
-            message = Message.of(f"Terminal {self.params.id} has ended.", Advice(" Open a new one with ", ToolName("terminal_open"), "."))
+            message = Message.of(
+                f"Terminal {self.params.id} has ended.",
+                Advice(" Open a new one with ", ToolName("terminal_open"), "."),
+            )
             raise ToolFailure(ErrorCode.EXECUTION_FAILED, message)
         self._check_unchanged(terminal)
         if self.params.rows or self.params.columns:
-            terminal.resize(self.params.rows or terminal.screen.rows, self.params.columns or terminal.screen.columns)
+            terminal.resize(
+                self.params.rows or terminal.screen.rows, self.params.columns or terminal.screen.columns
+            )
         workspace, is_command = self.tool.workspace, terminal.at_prompt and not terminal.typed_text
         command = self.params.command if is_command else _INPUT
         watch = await workspace.command_snapshots.begin(command, self.folder, update_output)
@@ -314,12 +380,20 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         return self._result(terminal, terminal.read_screen(), finished, watch.note)
 
     def _check_unchanged(self, terminal: Terminal) -> None:
-        """Raises ``ToolFailure`` (``conflict``) if the terminal is no longer in the state that the policy decided about."""
+        """Raises ``ToolFailure`` (``conflict``) if the terminal is no longer in the state that the policy
+        decided about.
+        """
         if terminal.folder(self.folder) != self.folder:
-            raise ToolFailure(ErrorCode.CONFLICT, f"Terminal {self.params.id} is in another folder now. Nothing was typed. Call again.")
+            raise ToolFailure(
+                ErrorCode.CONFLICT,
+                f"Terminal {self.params.id} is in another folder now. Nothing was typed. Call again.",
+            )
         left = terminal.typed_text
         if (not terminal.at_prompt and not self.may_change_folder) or left != self.typed_text:
-            raise ToolFailure(ErrorCode.CONFLICT, f"Terminal {self.params.id} has become busy. Nothing was typed. Call again.")
+            raise ToolFailure(
+                ErrorCode.CONFLICT,
+                f"Terminal {self.params.id} has become busy. Nothing was typed. Call again.",
+            )
 
     async def _type(self, terminal: Terminal, update_output: UpdateOutput | None) -> bool:
         """Types the command.  Returns whether it has finished."""
@@ -346,11 +420,24 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
         state = terminal_state(self.tool.workspace, self.params.id, terminal, look)
         code = (terminal.exit_code if state.running else state.exit_code) if finished else None
         note = self._note(state, finished, code)
-        data = TerminalRunData(state.id, state.running, code, state.screen, state.new, state.path, finished, sandbox=state.sandbox)
+        data = TerminalRunData(
+            state.id,
+            state.running,
+            code,
+            state.screen,
+            state.new,
+            state.path,
+            finished,
+            sandbox=state.sandbox,
+        )
         summary = f"exit {code}" if finished else "still running"
-        display = replace(terminal_display(terminal, look, "; ".join(filter(None, (note, undo_note)))), exit_code=code)
+        display = replace(
+            terminal_display(terminal, look, "; ".join(filter(None, (note, undo_note)))), exit_code=code
+        )
         notes = (f"({undo_note})",) if undo_note else ()
-        return ToolResult(terminal_text(terminal, look, note), display, summary=summary, data=data, notes=notes)
+        return ToolResult(
+            terminal_text(terminal, look, note), display, summary=summary, data=data, notes=notes
+        )
 
     def _note(self, state: TerminalState, finished: bool, code: int | None) -> str:
         if not state.running:
@@ -373,12 +460,17 @@ class TerminalKillTool(BaseDeclarativeTool[TerminalKillParams]):
 
     name = "terminal_kill"
     display_name = "Close a terminal"
-    description = "Closes a terminal and ends every program that runs in it. Its number or name can then be used again."
+    description = (
+        "Closes a terminal and ends every program that runs in it. Its number or name can then be used again."
+    )
     kind = Kind.EXECUTE
     asks = False
     runs_beside = True
     parameters = TerminalKillParams
-    examples = (Example("Closes terminal 1.", {"id": "1"}), Example("Closes the terminal named build.", {"id": "build"}))
+    examples = (
+        Example("Closes terminal 1.", {"id": "1"}),
+        Example("Closes the terminal named build.", {"id": "build"}),
+    )
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace

@@ -17,9 +17,16 @@ from nbtools.workspace.workspace import Workspace
 _SEVERAL_LINES = re.compile(r"\d+(?:,(?:\d+|\$))?p")
 _COUNT = re.compile(r"-\d+|-[nc]\d+|--(?:lines|bytes)=\d+")
 _WHOLE = {"cat": re.compile(r"-[nbAevtETs]+"), "nl": re.compile(r"-ba"), "bat": re.compile(r"-[pn]+|--plain")}
-_PARTS = {"head": _COUNT, "tail": _COUNT, **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), re.compile(r"-[nHiwxvFEP]+|-[ABC]\d+"))}
+_PARTS = {
+    "head": _COUNT,
+    "tail": _COUNT,
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), re.compile(r"-[nHiwxvFEP]+|-[ABC]\d+")),
+}
 _SEARCHES = frozenset({"grep", "egrep", "fgrep", "rg"})
-_COUNTED = {**dict.fromkeys(("head", "tail"), frozenset({"-n", "-c"})), **dict.fromkeys(_SEARCHES, frozenset({"-A", "-B", "-C"}))}
+_COUNTED = {
+    **dict.fromkeys(("head", "tail"), frozenset({"-n", "-c"})),
+    **dict.fromkeys(_SEARCHES, frozenset({"-A", "-B", "-C"})),
+}
 
 
 class ViewedFile(NamedTuple):
@@ -40,33 +47,47 @@ class FileView:
 
     @classmethod
     def of(cls, workspace: Workspace, folder: Path, command: str) -> FileView | None:
-        """Reads the file that ``command`` prints in ``folder``; None where it does anything else, or the file cannot be read."""
+        """Reads the file that ``command`` prints in ``folder``;
+        None where it does anything else, or the file cannot be read.
+        """
         viewed = viewed_file(command)
         if viewed is None:
             return None
         with contextlib.suppress(ToolFailure):
             path = workspace.resolve(str(folder / viewed.path))
-            return cls(workspace, path, read_bytes(path, viewed.path), ReadExtent.WHOLE if viewed.whole else ReadExtent.RANGE)
+            return cls(
+                workspace,
+                path,
+                read_bytes(path, viewed.path),
+                ReadExtent.WHOLE if viewed.whole else ReadExtent.RANGE,
+            )
         return None
 
     def record(self, *, complete: bool) -> None:
-        """Records that the file was read, unless it has changed meanwhile.  ``complete``: the model gets all that was printed."""
+        """Records that the file was read, unless it has changed meanwhile.
+        ``complete``: the model gets all that was printed.
+        """
         with contextlib.suppress(ToolFailure):
             if read_bytes(self.path, str(self.path)) == self.content:
-                self.workspace.read_tracker.record(self.path, self.content, self.extent if complete else ReadExtent.PARTIAL)
+                self.workspace.read_tracker.record(
+                    self.path, self.content, self.extent if complete else ReadExtent.PARTIAL
+                )
 
 
 def viewed_file(command: str) -> ViewedFile | None:
-    """Returns the one file that the command line prints; None for all lines that do anything else, or that it does not understand.
+    """Returns the one file that the command line prints;
+    None for all lines that do anything else, or that it does not understand.
 
-    The programs are those of Claude Code: ``cat``, ``nl``, ``bat``, ``head``, ``tail``, ``sed -n 'X,Yp'``, ``grep``, ``egrep``, ``fgrep``
-    and ``rg``, without pipes, redirects, variables and wildcards.
+    The programs are those of Claude Code: ``cat``, ``nl``, ``bat``, ``head``, ``tail``, ``sed -n 'X,Yp'``,
+    ``grep``, ``egrep``, ``fgrep`` and ``rg``, without pipes, redirects, variables and wildcards.
     """
     parsed = parse_shell(command)
     if parsed.parse_error or len(parsed.commands) != 1:
         return None
     only = parsed.commands[0]
-    plain = only.text == command.strip() and not (only.redirects or only.assignments or only.dynamic or only.nested)
+    plain = only.text == command.strip() and not (
+        only.redirects or only.assignments or only.dynamic or only.nested
+    )
     return _viewed(only.argv) if plain and only.argv else None
 
 

@@ -1,8 +1,9 @@
 """Aligns the steps of several runs against one of them, with bounded work.
 
-The beginning that all runs share is taken first. Each other run is then aligned with the baseline: identical steps by a diff, and between
-them similar steps. Steps that the baseline does not have are put after the step at which their run left it, where equal steps of different
-runs share a row. The order of the runs makes no difference.
+The beginning that all runs share is taken first. Each other run is then aligned with the baseline: identical
+steps by a diff, and between them similar steps. Steps that the baseline does not have are put after the step
+at which their run left it, where equal steps of different runs share a row. The order of the runs makes no
+difference.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from nbtools.diff.matching import common_start, matching_blocks
 from nbtools.traces.comparison.steps import ComparableCall, ending_of, similarity
 
 _MAX_PAIRS = 40_000
-"""Pairs of calls in one gap that are compared with each other; in a larger gap no similar calls are matched."""
+"""Pairs of calls in one gap that are compared with each other;
+in a larger gap no similar calls are matched.
+"""
 _ALL_PAIRS = 2_000_000
 """Pairs that are compared with each other in all gaps of all runs: each run may use an equal part."""
 _MAX_SLOT = 20_000
@@ -29,7 +32,9 @@ Pair: TypeAlias = tuple[int | None, int | None, bool]
 
 
 class Row:
-    """A row of the alignment: the positions of its calls by run. ``alike`` are runs whose call is similar and not the same."""
+    """A row of the alignment: the positions of its calls by run.
+    ``alike`` are runs whose call is similar and not the same.
+    """
 
     __slots__ = ("alike", "at", "key")
 
@@ -47,14 +52,29 @@ def align(runs: Sequence[Sequence[ComparableCall]], baseline: int) -> list[Row]:
     slots: list[list[Row]] = [[] for _ in range(len(rows) + 1)]
     for position in range(shared):
         rows[position].at |= dict.fromkeys(range(len(runs)), position)
-    for run in sorted((run for run in range(len(runs)) if run != baseline), key=lambda run: _digest(runs[run])):
+    for run in sorted(
+        (run for run in range(len(runs)) if run != baseline), key=lambda run: _digest(runs[run])
+    ):
         pairs = _ALL_PAIRS // max(len(runs) - 1, 1)
-        _add(rows, slots, run, keys[run], aligned_pairs(runs[baseline][shared:], runs[run][shared:], pairs), shared)
-    return [row for slot, base in zip(slots, [*rows, None], strict=True) for row in (*slot, *([base] if base else []))]
+        _add(
+            rows,
+            slots,
+            run,
+            keys[run],
+            aligned_pairs(runs[baseline][shared:], runs[run][shared:], pairs),
+            shared,
+        )
+    return [
+        row
+        for slot, base in zip(slots, [*rows, None], strict=True)
+        for row in (*slot, *([base] if base else []))
+    ]
 
 
 def central_run(runs: Sequence[Sequence[ComparableCall]]) -> int:
-    """Returns the run that has most of its steps in common with the others; the shorter one of two that are equal in this."""
+    """Returns the run that has most of its steps in common with the others;
+    the shorter one of two that are equal in this.
+    """
     known = [{one.key for one in run} for run in runs]
     in_runs = Counter(key for keys in known for key in keys)
     scores = [sum(in_runs[key] - 1 for key in keys) for keys in known]
@@ -69,7 +89,9 @@ def _digest(run: Sequence[ComparableCall]) -> bytes:
     return digest.digest()
 
 
-def _add(rows: list[Row], slots: list[list[Row]], run: int, keys: Sequence[str], pairs: Iterator[Pair], shared: int) -> None:
+def _add(
+    rows: list[Row], slots: list[list[Row]], run: int, keys: Sequence[str], pairs: Iterator[Pair], shared: int
+) -> None:
     """Adds a run: steps that the baseline has to its rows, others to the slot after the step before them."""
     slot, pending = shared, list[int]()
     for i, j, alike in pairs:
@@ -86,8 +108,14 @@ def _add(rows: list[Row], slots: list[list[Row]], run: int, keys: Sequence[str],
 
 
 def _merged(slot: list[Row], run: int, positions: list[int], keys: Sequence[str]) -> list[Row]:
-    """Returns the rows of a slot with the steps of a run: in rows that have the same step, and in new rows between them."""
-    blocks = matching_blocks([row.key for row in slot], [keys[at] for at in positions]) if slot and len(slot) < _MAX_SLOT else []
+    """Returns the rows of a slot with the steps of a run:
+    in rows that have the same step, and in new rows between them.
+    """
+    blocks = (
+        matching_blocks([row.key for row in slot], [keys[at] for at in positions])
+        if slot and len(slot) < _MAX_SLOT
+        else []
+    )
     rows: list[Row] = []
     i = j = 0
     for x, y, size in [*blocks, (len(slot), len(positions), 0)]:
@@ -101,13 +129,17 @@ def _merged(slot: list[Row], run: int, positions: list[int], keys: Sequence[str]
 
 
 def aligned_pairs(a: Sequence[ComparableCall], b: Sequence[ComparableCall], pairs: int) -> Iterator[Pair]:
-    """Yields every position of both sequences once, in order: pairs, similar ones marked, and positions of one side."""
+    """Yields every position of both sequences once, in order:
+    pairs, similar ones marked, and positions of one side.
+    """
     for op in opcodes([one.key for one in a], [one.key for one in b]):
         if op.tag == "equal":
             yield from ((op.i1 + at, op.j1 + at, False) for at in range(op.i2 - op.i1))
             continue
         size = (op.i2 - op.i1) * (op.j2 - op.j1)
-        found = _most_similar(a[op.i1 : op.i2], b[op.j1 : op.j2]) if 0 < size <= min(_MAX_PAIRS, pairs) else []
+        found = (
+            _most_similar(a[op.i1 : op.i2], b[op.j1 : op.j2]) if 0 < size <= min(_MAX_PAIRS, pairs) else []
+        )
         pairs -= size if size <= min(_MAX_PAIRS, pairs) else 0
         i, j = op.i1, op.j1
         for x, y in [*((op.i1 + x, op.j1 + y) for x, y in found), (op.i2, op.j2)]:

@@ -8,11 +8,15 @@ from typing import Literal, TypeAlias
 
 from nbtools.core.errors import TraceError
 
-CheckKind: TypeAlias = Literal["tests", "command", "answer", "label", "verdict", "file_contains", "file_changed", "file_same"]
+CheckKind: TypeAlias = Literal[
+    "tests", "command", "answer", "label", "verdict", "file_contains", "file_changed", "file_same"
+]
 
 CHECK_FORMS: dict[str, str] = {
     "tests": "the last command that runs tests exited with 0",
-    "command PROGRAM …": "the last command line with this command exited with 0; * stands for any characters of a word",
+    "command PROGRAM …": (
+        "the last command line with this command exited with 0; * stands for any characters of a word"
+    ),
     "answer": "the last message of the model",
     "answer contains TEXT": "the last message of the model contains the text",
     "verdict": "the verdict of the review on the session is pass",
@@ -24,7 +28,9 @@ CHECK_FORMS: dict[str, str] = {
 """What a check may say, and what it states."""
 DEFAULT_CHECKS = ("tests", "answer")
 _MAX_LENGTH = 1_000
-_FILE = re.compile(r'file\s+(?:"(?P<quoted>[^"]+)"|(?P<path>\S+))\s+(?:(?P<kind>changed|same)|contains\s+(?P<text>\S.*))')
+_FILE = re.compile(
+    r'file\s+(?:"(?P<quoted>[^"]+)"|(?P<path>\S+))\s+(?:(?P<kind>changed|same)|contains\s+(?P<text>\S.*))'
+)
 _OTHERS: tuple[tuple[CheckKind, re.Pattern[str]], ...] = (
     ("tests", re.compile("tests")),
     ("verdict", re.compile("verdict")),
@@ -36,7 +42,9 @@ _OTHERS: tuple[tuple[CheckKind, re.Pattern[str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check; ``source`` is how it was written. ``text`` is its command, label or text, ``path`` its file."""
+    """A check; ``source`` is how it was written.
+    ``text`` is its command, label or text, ``path`` its file.
+    """
 
     source: str
     kind: CheckKind
@@ -67,8 +75,14 @@ def parse_check(source: str) -> Check:
     line = source.strip()
     if len(line) <= _MAX_LENGTH and "\n" not in line:
         if found := _FILE.fullmatch(line):
-            kinds: dict[str | None, CheckKind] = {"changed": "file_changed", "same": "file_same", None: "file_contains"}
-            return Check(line, kinds[found["kind"]], _unquoted(found["text"] or ""), found["quoted"] or found["path"])
+            kinds: dict[str | None, CheckKind] = {
+                "changed": "file_changed",
+                "same": "file_same",
+                None: "file_contains",
+            }
+            return Check(
+                line, kinds[found["kind"]], _unquoted(found["text"] or ""), found["quoted"] or found["path"]
+            )
         for kind, form in _OTHERS:
             if found := form.fullmatch(line):
                 return Check(line, kind, _unquoted(found.groupdict().get("text") or ""))

@@ -1,4 +1,6 @@
-"""Compares two to twenty sessions: their totals, their steps side by side, where each parts, and how each ended."""
+"""Compares two to twenty sessions: their totals, their steps side by side, where each parts,
+and how each ended.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,11 @@ MAX_RUNS = len(LETTERS)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of several runs, or of one. ``calls`` has the call of each run, None where a run has no such step.
+    """A step of several runs, or of one.
+    ``calls`` has the call of each run, None where a run has no such step.
 
-    ``alike`` are the indexes of runs whose call is similar to the others', and not the same. ``note`` says how the same call ended
-    differently.
+    ``alike`` are the indexes of runs whose call is similar to the others', and not the same.
+    ``note`` says how the same call ended differently.
     """
 
     calls: tuple[Call | None, ...]
@@ -42,7 +45,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The place where ``run`` parts from the baseline: the index of the step, and the next call of each; None where one has ended."""
+    """The place where ``run`` parts from the baseline: the index of the step, and the next call of each;
+    None where one has ended.
+    """
 
     run: int
     step: int
@@ -51,17 +56,30 @@ class Parting:
 
 
 class Comparison:
-    """The comparison of ``traces``; ``runs`` describes them, in the same order. ``checks`` are the columns of outcomes.
+    """The comparison of ``traces``; ``runs`` describes them, in the same order.
+    ``checks`` are the columns of outcomes.
 
-    ``steps`` has every call of each run's main session once, in its order; ``baseline`` is the index of the run with which the others are
-    aligned. Its HTML display runs no scripts.
+    ``steps`` has every call of each run's main session once, in its order; ``baseline`` is the index of the
+    run with which the others are aligned. Its HTML display runs no scripts.
     """
 
-    def __init__(self, traces: Sequence[Trace], *, baseline: int | None = None, checks: Sequence[str] = (), prices: bool = False) -> None:
+    def __init__(
+        self,
+        traces: Sequence[Trace],
+        *,
+        baseline: int | None = None,
+        checks: Sequence[str] = (),
+        prices: bool = False,
+    ) -> None:
         if not 2 <= len(traces) <= MAX_RUNS:
-            raise TraceError(f"{len(traces)} runs cannot be compared: give 2 to {MAX_RUNS}. nbtools.traces.Corpus queries more in SQL.")
+            raise TraceError(
+                f"{len(traces)} runs cannot be compared: give 2 to {MAX_RUNS}. nbtools.traces.Corpus queries"
+                " more in SQL."
+            )
         if baseline is not None and not 0 <= baseline < len(traces):
-            raise TraceError(f"There is no run {baseline} to be the baseline (there are 0–{len(traces) - 1}).")
+            raise TraceError(
+                f"There is no run {baseline} to be the baseline (there are 0–{len(traces) - 1})."
+            )
         self.checks = tuple(check.source for check in parse_checks(checks))
         self.traces = tuple(traces)
         self._calls = [comparable_calls(trace) for trace in self.traces]
@@ -95,19 +113,23 @@ class Comparison:
 
     @cached_property
     def partings(self) -> tuple[Parting | None, ...]:
-        """The partings of the runs from the baseline; None for the baseline, and for runs that do the same."""
+        """The partings of the runs from the baseline;
+        None for the baseline, and for runs that do the same.
+        """
         return tuple(self._parting(run) for run in range(len(self.runs)))
 
     def outcomes(self, *checks: str) -> Outcomes:
         """Returns the table of what ``checks`` find in each run, by default those of the comparison.
 
-        Checks are texts such as ``command pytest``, ``label loop``, ``file src/cart.py contains round(`` (``CHECK_FORMS``). Raises
-        ``TraceError`` for one that is not understood.
+        Checks are texts such as ``command pytest``, ``label loop``, ``file src/cart.py contains round(``
+        (``CHECK_FORMS``). Raises ``TraceError`` for one that is not understood.
         """
         return outcomes_of(self.traces, self.runs, parse_checks(checks or self.checks), self.baseline)
 
     def number(self, run: int, row: Call | Event | None) -> str:
-        """Returns the step number of a run's call or message, as ``%trace`` lists it; empty for None, and for what has no number."""
+        """Returns the step number of a run's call or message, as ``%trace`` lists it;
+        empty for None, and for what has no number.
+        """
         return "" if row is None else self._numbers[run].get((row.session, row.seq), "")
 
     @cached_property
@@ -115,27 +137,44 @@ class Comparison:
         from nbtools.traces.explorer.timeline import rows_by_step  # noqa: PLC0415 - loaded on first use
 
         rows = map(rows_by_step, self.traces)
-        return tuple({(row.session, row.seq): number for number, row in one.items() if isinstance(row, Call | Event)} for one in rows)
+        return tuple(
+            {(row.session, row.seq): number for number, row in one.items() if isinstance(row, Call | Event)}
+            for one in rows
+        )
 
     def parting_text(self, parting: Parting) -> str:
         """Returns where a run parts, by its own and the baseline's step numbers: ``at step 3 (A: 4)``."""
-        ours, theirs = self.number(parting.run, parting.call), self.number(self.baseline, parting.baseline_call)
-        return f"at {f'step {ours}' if ours else 'its end'} ({self.runs[self.baseline].name}: {theirs or 'its end'})"
+        ours, theirs = (
+            self.number(parting.run, parting.call),
+            self.number(self.baseline, parting.baseline_call),
+        )
+        return (
+            f"at {f'step {ours}' if ours else 'its end'} ({self.runs[self.baseline].name}:"
+            f" {theirs or 'its end'})"
+        )
 
     def _step(self, row: Row) -> Step:
-        calls = tuple(self._calls[run][row.at[run]] if run in row.at else None for run in range(len(self.runs)))
+        calls = tuple(
+            self._calls[run][row.at[run]] if run in row.at else None for run in range(len(self.runs))
+        )
         return Step(
-            tuple(None if one is None else one.call for one in calls), frozenset(row.alike | self._changed_differently(calls)), _note(calls)
+            tuple(None if one is None else one.call for one in calls),
+            frozenset(row.alike | self._changed_differently(calls)),
+            _note(calls),
         )
 
     def _changed_differently(self, calls: Sequence[ComparableCall | None]) -> set[int]:
-        """Returns the runs that changed a file in another way than the baseline, or than most where the baseline does not change it."""
+        """Returns the runs that changed a file in another way than the baseline,
+        or than most where the baseline does not change it.
+        """
         made = [(run, one.call) for run, one in enumerate(calls) if one is not None and one.group == "change"]
         if len(made) < 2:
             return set()
         digests = {run: digest for run, call in made if (digest := self._digests.of(call)) is not None}
         counts = Counter(digests.values())
-        usual = digests.get(self.baseline) or max(counts, key=lambda digest: (counts[digest], digest), default=b"")
+        usual = digests.get(self.baseline) or max(
+            counts, key=lambda digest: (counts[digest], digest), default=b""
+        )
         return {run for run, digest in digests.items() if digest != usual}
 
     def _parting(self, run: int) -> Parting | None:
@@ -157,7 +196,11 @@ class Comparison:
         return comparison_bundle(self)
 
     def __repr__(self) -> str:
-        parted = [f"{self.runs[one.run].name} parts {self.parting_text(one)}" for one in self.partings if one is not None]
+        parted = [
+            f"{self.runs[one.run].name} parts {self.parting_text(one)}"
+            for one in self.partings
+            if one is not None
+        ]
         names = f"{len(self.runs)} runs, {self.same:,} of {len(self.steps):,} steps the same"
         return f"<Comparison of {names}, {', '.join(parted) or 'no difference'}>"
 
@@ -165,15 +208,23 @@ class Comparison:
 _BY_BASELINE = frozenset({"steps", "shared", "partings"})
 
 
-def compare(*logs: Trace | str | Path, baseline: int | None = None, checks: Sequence[str] = (), prices: bool = False) -> Comparison:
+def compare(
+    *logs: Trace | str | Path, baseline: int | None = None, checks: Sequence[str] = (), prices: bool = False
+) -> Comparison:
     """Compares two to twenty runs, of the same agent or of different ones. A path is loaded first.
 
-    ``baseline`` is the index of the run with which the others are aligned; by default the one that has most in common with the others.
-    ``checks`` are the columns of outcomes; by default the last test command and the final answer. With ``prices``, requests are priced.
+    ``baseline`` is the index of the run with which the others are aligned; by default the one that has most
+    in common with the others. ``checks`` are the columns of outcomes; by default the last test command and
+    the final answer. With ``prices``, requests are priced.
 
     Raises ``TraceError`` where a log has no session, or cannot be read.
     """
-    return Comparison([one if isinstance(one, Trace) else load(one) for one in logs], baseline=baseline, checks=checks, prices=prices)
+    return Comparison(
+        [one if isinstance(one, Trace) else load(one) for one in logs],
+        baseline=baseline,
+        checks=checks,
+        prices=prices,
+    )
 
 
 def _counted_once(traces: Sequence[Trace]) -> list[Trace]:
@@ -181,7 +232,10 @@ def _counted_once(traces: Sequence[Trace]) -> list[Trace]:
     repeats = iter(find_repeats([batch for trace in traces for batch in trace.batches]))
     found = [[next(repeats) for _ in trace.batches] for trace in traces]
     pairs = zip(traces, found, strict=True)
-    return [Trace(trace.readings, map(without_repeats, trace.batches, own)) if any(own) else trace for trace, own in pairs]
+    return [
+        Trace(trace.readings, map(without_repeats, trace.batches, own)) if any(own) else trace
+        for trace, own in pairs
+    ]
 
 
 def _note(calls: Sequence[ComparableCall | None]) -> str:

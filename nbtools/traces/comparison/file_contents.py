@@ -27,14 +27,23 @@ class FileContent:
 
 
 def file_content(trace: Trace, path: str) -> FileContent:
-    """Returns the changes and the last text of the file at ``path``, relative to the session's folder or the end of its path.
+    """Returns the changes and the last text of the file at ``path``,
+    relative to the session's folder or the end of its path.
 
     Raises ``TraceError`` where the log has changed since it was read.
     """
     folders = {one.id: one.cwd for one in trace.sessions}
     calls = {(call.session, call.id): call for call in trace.calls if call.live}
-    keys = ((one, file_key(one.path, folders.get(one.session, ""))) for one in trace.file_changes if one.applied and one.path)
-    found = {(one.session, one.call): key for one, key in keys if (one.session, one.call) in calls and is_path(key, path)}
+    keys = (
+        (one, file_key(one.path, folders.get(one.session, "")))
+        for one in trace.file_changes
+        if one.applied and one.path
+    )
+    found = {
+        (one.session, one.call): key
+        for one, key in keys
+        if (one.session, one.call) in calls and is_path(key, path)
+    }
     changes = sorted((calls[key] for key in found), key=lambda call: (call.at or 0.0, call.seq))
     if len(set(found.values())) > 1:
         return FileContent(tuple(changes))  # several files end like this
@@ -76,5 +85,7 @@ def _parts(diff: FileDiff) -> Iterator[FileDiff]:
         return
     for hunk in _HUNK.split(diff.file_diff)[1:]:
         lines = hunk.splitlines(keepends=True)
-        old, new = ("".join(line[1:] for line in lines if line[:1] in signs) for signs in ((" ", "-"), (" ", "+")))
+        old, new = (
+            "".join(line[1:] for line in lines if line[:1] in signs) for signs in ((" ", "-"), (" ", "+"))
+        )
         yield replace(diff, original_content=old, new_content=new)

@@ -60,7 +60,9 @@ def _blocks(rows: Rows) -> tuple[list[tuple[bool, list[ComparedRow]]], int]:
 
 
 def _files(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
-    """Yields the changed files with the lines that each run added and removed: first those that most runs changed."""
+    """Yields the changed files with the lines that each run added and removed:
+    first those that most runs changed.
+    """
     changed: dict[str, dict[int, ChangedFile]] = {}
     for at, run in enumerate(comparison.runs):
         for one in run.changed:
@@ -72,13 +74,19 @@ def _files(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
 def _lines(file: ChangedFile | None) -> str:
     if file is None:
         return ""
-    counts = [text for text in (f"+{file.added:,}" if file.added else "", f"−{file.removed:,}" if file.removed else "") if text]
+    counts = [
+        text
+        for text in (f"+{file.added:,}" if file.added else "", f"−{file.removed:,}" if file.removed else "")
+        if text
+    ]
     return " ".join(counts) or "changed"
 
 
 def _commands(comparison: Comparison) -> list[str]:
     """Returns the commands that open the first logs where they part."""
     partings = [one for one in comparison.partings if one is not None]
-    places = [(comparison.baseline, one.baseline_call) for one in partings[:1]] + [(one.run, one.call) for one in partings]
+    places = [(comparison.baseline, one.baseline_call) for one in partings[:1]] + [
+        (one.run, one.call) for one in partings
+    ]
     numbers = ((comparison.runs[run].log, comparison.number(run, call)) for run, call in places)
     return [trace_line(log, f"--step {number}") for log, number in numbers if log and number][:_MAX_COMMANDS]

@@ -1,7 +1,8 @@
-"""Wire format of a comparison, ``application/vnd.nbtools.comparison.v1+json``, and of the requests of its page.
+"""Wire format of a comparison, ``application/vnd.nbtools.comparison.v1+json``,
+and of the requests of its page.
 
-The page names runs and steps by number, checks by their text; it never names a path.  ``labextension/src/comparison/model.ts`` is
-generated from this file.
+The page names runs and steps by number, checks by their text; it never names a path.
+``labextension/src/comparison/model.ts`` is generated from this file.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ Mark = Literal["", "same", "alike", "failed"]
 
 
 class ComparedRun(Wire):
-    """A run.  ``name`` is its letter, ``about`` its agent, model and log; ``totals`` are the cells under the view's ``totals``.
+    """A run.  ``name`` is its letter, ``about`` its agent, model and log;
+    ``totals`` are the cells under the view's ``totals``.
 
-    ``parts`` says where it parts from the baseline, empty for the baseline and for the same steps; ``step`` is its step number there.
+    ``parts`` says where it parts from the baseline, empty for the baseline and for the same steps;
+    ``step`` is its step number there.
     """
 
     name: str
@@ -39,7 +42,9 @@ class ComparedTotal(Wire):
 
 
 class ComparedCheck(Wire):
-    """A column of outcomes.  ``source`` is the check as it is written, ``states`` what it states, ``rate`` how many runs passed."""
+    """A column of outcomes.  ``source`` is the check as it is written, ``states`` what it states,
+    ``rate`` how many runs passed.
+    """
 
     source: str
     states: str
@@ -63,7 +68,9 @@ class ComparedGroup(Wire):
 
 
 class ComparedOutcomes(Wire):
-    """The outcomes of each run, in the order of the runs.  ``tasks`` is empty where the runs are of one task, or of one each."""
+    """The outcomes of each run, in the order of the runs.
+    ``tasks`` is empty where the runs are of one task, or of one each.
+    """
 
     type: Literal["outcomes"] = "outcomes"
     checks: tuple[ComparedCheck, ...]
@@ -82,8 +89,9 @@ class ComparedCall(Wire):
 class ComparedRow(Wire):
     """A step, or ``count`` steps from ``index`` on that all runs have in common and that are folded.
 
-    ``numbers`` are the step numbers of the runs, empty where a run has no such step, and ``marks`` how each ended.  ``others`` are calls
-    that are only similar to the one named; ``parts`` are the names of the runs that part here.
+    ``numbers`` are the step numbers of the runs, empty where a run has no such step, and ``marks`` how each
+    ended.  ``others`` are calls that are only similar to the one named; ``parts`` are the names of the runs
+    that part here.
     """
 
     index: int
@@ -118,8 +126,8 @@ class ComparedForm(Wire):
 
 
 class ComparisonView(Wire):
-    """The comparison against one baseline.  ``explorer`` is its id in the kernel, which requests name; ``facts`` summarise it.
-    ``forms`` are the forms of checks.
+    """The comparison against one baseline.  ``explorer`` is its id in the kernel, which requests name;
+    ``facts`` summarise it.  ``forms`` are the forms of checks.
     """
 
     type: Literal["comparison"] = "comparison"

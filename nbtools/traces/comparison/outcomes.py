@@ -21,13 +21,28 @@ from nbtools.traces.trace import Trace
 
 State: TypeAlias = Literal["passed", "failed", "unknown", ""]
 MAX_CHECKS = 12
-_READERS = LOOKUPS | {"echo", "printf", "install", "add", "uninstall", "remove", "man", "less", "vim", "nano", "sed", "touch", "rm"}
+_READERS = LOOKUPS | {
+    "echo",
+    "printf",
+    "install",
+    "add",
+    "uninstall",
+    "remove",
+    "man",
+    "less",
+    "vim",
+    "nano",
+    "sed",
+    "touch",
+    "rm",
+}
 """Words before a command by which it is not run but read, installed or named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The finding of a check in a run. ``state`` is empty where there is nothing to pass, as for an answer; ``text`` says what was found.
+    """The finding of a check in a run. ``state`` is empty where there is nothing to pass, as for an answer;
+    ``text`` says what was found.
 
     ``row`` is the call or message that says so, None where it is no single one.
     """
@@ -46,12 +61,19 @@ class Outcomes:
     cells: tuple[tuple[Outcome, ...], ...]
 
     def rates(self, task: str | None = None) -> tuple[Rate | None, ...]:
-        """Returns for each check how many of the runs passed, with Wilson's interval; of one task where it is named.
+        """Returns for each check how many of the runs passed, with Wilson's interval;
+        of one task where it is named.
 
         Unknown outcomes do not count. None for a check that nothing passes or fails.
         """
-        rows = [cells for run, cells in zip(self.runs, self.cells, strict=True) if task is None or run.task == task]
-        return tuple(_rate(check, [cells[at].state for cells in rows]) for at, check in enumerate(self.checks))
+        rows = [
+            cells
+            for run, cells in zip(self.runs, self.cells, strict=True)
+            if task is None or run.task == task
+        ]
+        return tuple(
+            _rate(check, [cells[at].state for cells in rows]) for at, check in enumerate(self.checks)
+        )
 
     @cached_property
     def tasks(self) -> tuple[str, ...]:
@@ -62,7 +84,14 @@ class Outcomes:
     def records(self) -> list[dict[str, Any]]:
         """Returns one record for each run and check, for a data frame."""
         return [
-            {"run": run.name, "log": run.log, "task": run.task, "check": check.source, "state": cell.state, "outcome": cell.text}
+            {
+                "run": run.name,
+                "log": run.log,
+                "task": run.task,
+                "check": check.source,
+                "state": cell.state,
+                "outcome": cell.text,
+            }
             for run, cells in zip(self.runs, self.cells, strict=True)
             for check, cell in zip(self.checks, cells, strict=True)
         ]
@@ -74,14 +103,18 @@ class Outcomes:
 
 
 def parse_checks(checks: Sequence[str]) -> tuple[Check, ...]:
-    """Parses checks, by default ``DEFAULT_CHECKS``; raises ``TraceError`` for one that is not understood, and for too many."""
+    """Parses checks, by default ``DEFAULT_CHECKS``;
+    raises ``TraceError`` for one that is not understood, and for too many.
+    """
     parsed = tuple(dict.fromkeys(parse_check(check) for check in checks or DEFAULT_CHECKS))
     if len(parsed) > MAX_CHECKS:
         raise TraceError(f"{len(parsed)} checks are too many: give at most {MAX_CHECKS}.")
     return parsed
 
 
-def outcomes_of(traces: Sequence[Trace], runs: Sequence[Run], checks: Sequence[Check], baseline: int) -> Outcomes:
+def outcomes_of(
+    traces: Sequence[Trace], runs: Sequence[Run], checks: Sequence[Check], baseline: int
+) -> Outcomes:
     columns = [_column(check, traces, baseline) for check in checks]
     return Outcomes(tuple(runs), tuple(checks), tuple(zip(*columns, strict=True)))
 
@@ -118,7 +151,9 @@ def _command(trace: Trace, check: Check) -> Outcome:
 
 
 def _commands(trace: Trace) -> list[Call]:
-    """Returns the commands of all sessions of the log in order; without times, only those of the main session, whose order is known."""
+    """Returns the commands of all sessions of the log in order;
+    without times, only those of the main session, whose order is known.
+    """
     calls = [call for call in trace.calls if call.op == "shell" and call.live]
     if all(call.at is not None for call in calls):
         return sorted(calls, key=lambda call: call.at or 0.0)
@@ -127,11 +162,17 @@ def _commands(trace: Trace) -> list[Call]:
 
 
 def _command_line(call: Call) -> str:
-    return call.detail.command or call.subject if len(call.subject) >= PREVIEW - 1 or call.subject.endswith("…") else call.subject
+    return (
+        call.detail.command or call.subject
+        if len(call.subject) >= PREVIEW - 1 or call.subject.endswith("…")
+        else call.subject
+    )
 
 
 def _runs(part: str, words: Sequence[str]) -> bool:
-    """Whether a command contains these words one after the other, and does not only look at them or install them."""
+    """Whether a command contains these words one after the other,
+    and does not only look at them or install them.
+    """
     have = part.split()
     for at in range(len(have) - len(words) + 1):
         names = [have[at].rpartition("/")[2], *have[at + 1 : at + len(words)]]
@@ -145,12 +186,24 @@ def _ending(trace: Trace, call: Call, parts: Sequence[tuple[str, str]], place: i
     if succeeded is None:
         return Outcome("unknown", "the log does not say how it ended", call)
     operators = {operator for _, operator in parts[place:]} - {"", "&&"}
-    if operators and not (operators == {"|"} and any(part == "set -o pipefail" for part, _ in parts)) and parts[place + 1 :]:
+    if (
+        operators
+        and not (operators == {"|"} and any(part == "set -o pipefail" for part, _ in parts))
+        and parts[place + 1 :]
+    ):
         last = parts[-1][0].split()[0]
-        return Outcome("unknown", f"its own exit code is not recorded, only that of {last[:30]} after it", call)
+        return Outcome(
+            "unknown", f"its own exit code is not recorded, only that of {last[:30]} after it", call
+        )
     edits = _edits_after(trace, call)
     later = f", {edits} edit{'s' if edits > 1 else ''} after it" if edits else ""
-    code = f"exit code {call.exit_code}" if call.exit_code is not None else "succeeded" if succeeded else "failed"
+    code = (
+        f"exit code {call.exit_code}"
+        if call.exit_code is not None
+        else "succeeded"
+        if succeeded
+        else "failed"
+    )
     return Outcome("passed" if succeeded else "failed", f"{code}{later}", call)
 
 
@@ -164,13 +217,20 @@ def _succeeded(call: Call) -> bool | None:
 
 def _edits_after(trace: Trace, call: Call) -> int:
     changed = {one.call for one in trace.file_changes if one.applied and one.session == call.session}
-    return sum(one.session == call.session and one.seq > call.seq and one.live and one.id in changed for one in trace.calls)
+    return sum(
+        one.session == call.session and one.seq > call.seq and one.live and one.id in changed
+        for one in trace.calls
+    )
 
 
 def _answer(trace: Trace, check: Check) -> Outcome:
     main = {one.id for one in main_sessions(trace)}
     rows = zip(trace.events, trace.events.log_files, strict=True)
-    said = [(one, log) for one, log in rows if one.kind == "assistant_text" and one.live and one.session in main and one.text.strip()]
+    said = [
+        (one, log)
+        for one, log in rows
+        if one.kind == "assistant_text" and one.live and one.session in main and one.text.strip()
+    ]
     if not said:
         return Outcome("unknown", "no message of the model is recorded")
     event, log = said[-1]
@@ -181,17 +241,25 @@ def _answer(trace: Trace, check: Check) -> Outcome:
 
 
 def _label(trace: Trace, check: Check) -> Outcome:
-    found = [label for label in trace.labels if label.kind in {"label", "code"} and label.value == check.text and label.placed]
+    found = [
+        label
+        for label in trace.labels
+        if label.kind in {"label", "code"} and label.value == check.text and label.placed
+    ]
     if found:
         return Outcome("passed", f"at step {found[0].step}" if found[0].step else "the session")
-    if any(label.kind == "verdict" and label.whole_session and label.value != "defer" for label in trace.labels):
+    if any(
+        label.kind == "verdict" and label.whole_session and label.value != "defer" for label in trace.labels
+    ):
         return Outcome("failed", "reviewed without it")
     return Outcome("unknown", "not reviewed")
 
 
 def _verdict(trace: Trace, _: Check) -> Outcome:
     main = {one.id for one in main_sessions(trace)}
-    given = [one for one in trace.labels if one.kind == "verdict" and one.whole_session and one.session in main]
+    given = [
+        one for one in trace.labels if one.kind == "verdict" and one.whole_session and one.session in main
+    ]
     if not given:
         return Outcome("unknown", "not reviewed")
     values = {one.value for one in given}
@@ -215,7 +283,9 @@ def _file_contains(trace: Trace, check: Check) -> Outcome:
         return Outcome("passed", "contained", last)
     if content.whole:
         return Outcome("failed", "not contained", last)
-    return Outcome("unknown", "the log has only a part of the file" if content.changes else "no recorded change", last)
+    return Outcome(
+        "unknown", "the log has only a part of the file" if content.changes else "no recorded change", last
+    )
 
 
 def _content_digest(trace: Trace, path: str) -> tuple[str, Call | None] | Outcome:
@@ -225,15 +295,33 @@ def _content_digest(trace: Trace, path: str) -> tuple[str, Call | None] | Outcom
         return Outcome("unknown", str(error))
     last = content.changes[-1] if content.changes else None
     if content.text is None or not content.whole:
-        return Outcome("unknown", "the log has only a part of the file" if content.changes else "no recorded change", last)
+        return Outcome(
+            "unknown",
+            "the log has only a part of the file" if content.changes else "no recorded change",
+            last,
+        )
     return blake2b(content.text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest(), last
 
 
 def _same_contents(found: Sequence[tuple[str, Call | None] | Outcome], baseline: int) -> list[Outcome]:
     base = found[baseline]
     if isinstance(base, Outcome):
-        return [one if isinstance(one, Outcome) else Outcome("unknown", f"{one[0]}, the baseline's is unknown", one[1]) for one in found]
-    same = [one if isinstance(one, Outcome) else Outcome("passed" if one[0] == base[0] else "failed", one[0], one[1]) for one in found]
+        return [
+            (
+                one
+                if isinstance(one, Outcome)
+                else Outcome("unknown", f"{one[0]}, the baseline's is unknown", one[1])
+            )
+            for one in found
+        ]
+    same = [
+        (
+            one
+            if isinstance(one, Outcome)
+            else Outcome("passed" if one[0] == base[0] else "failed", one[0], one[1])
+        )
+        for one in found
+    ]
     same[baseline] = Outcome("", f"{base[0]}, the baseline", base[1])
     return same
 

@@ -40,10 +40,16 @@ _FOLDED = 4
 TOTALS = (
     ComparedTotal(label="Steps", title="Calls of the session's own model: those that are compared below"),
     ComparedTotal(label="Calls", title="All calls of tools, with those of sub-agents and nested calls"),
-    ComparedTotal(label="Failed", title="Calls that failed, commands that exited with an error code, errors of the agent"),
+    ComparedTotal(
+        label="Failed",
+        title="Calls that failed, commands that exited with an error code, errors of the agent",
+    ),
     ComparedTotal(label="Edits", title="Calls that change files, whether or not the change took effect"),
     ComparedTotal(label="Files", title="Files with a change that took effect"),
-    ComparedTotal(label="Tokens in", title="Tokens that were sent to models, with those read from and written to a cache"),
+    ComparedTotal(
+        label="Tokens in",
+        title="Tokens that were sent to models, with those read from and written to a cache",
+    ),
     ComparedTotal(label="Tokens out", title="Tokens that models wrote"),
     ComparedTotal(label="Duration", title="From the first to the last record"),
     ComparedTotal(label="Cost", title="US dollars, as recorded, or priced if that was asked for"),
@@ -61,12 +67,16 @@ class Fold:
 
 def run_row(comparison: Comparison, at: int) -> ComparedRun:
     run, parting = comparison.runs[at], comparison.partings[at]
-    about = " · ".join(filter(None, [", ".join(run.agents), ", ".join(run.models[:3]), home_relative(run.log)]))
+    about = " · ".join(
+        filter(None, [", ".join(run.agents), ", ".join(run.models[:3]), home_relative(run.log)])
+    )
     is_known_by_title = sum(other.title == run.title for other in comparison.runs) == 1
     text = "" if parting is None else comparison.parting_text(parting)
     return ComparedRun(
         name=run.name,
-        title=one_line(redacted(run.title if is_known_by_title else PurePath(run.log).name or run.title), 200),
+        title=one_line(
+            redacted(run.title if is_known_by_title else PurePath(run.log).name or run.title), 200
+        ),
         about=one_line(redacted(about), 500),
         totals=_totals(run),
         parts="baseline" if at == comparison.baseline else text or "the same steps",
@@ -123,7 +133,11 @@ def rate_text(rate: Rate | None) -> str:
 
 
 def _cell(comparison: Comparison, run: int, outcome: Outcome) -> ComparedCell:
-    return ComparedCell(state=outcome.state, text=one_line(redacted(outcome.text), 200), step=comparison.number(run, outcome.row))
+    return ComparedCell(
+        state=outcome.state,
+        text=one_line(redacted(outcome.text), 200),
+        step=comparison.number(run, outcome.row),
+    )
 
 
 class Rows:
@@ -141,7 +155,10 @@ class Rows:
         """Returns the call of a run that is similar to the one that the row names."""
         call = self.comparison.steps[at].calls[run] or named
         is_change = (call.op, call.paths) == (named.op, named.paths) and call.op in CHANGES
-        text = f"{one_line(call.name, 100)} {_subject(self.comparison.runs[run], call)}{' (another change)' if is_change else ''}"
+        text = (
+            f"{one_line(call.name, 100)}"
+            f" {_subject(self.comparison.runs[run], call)}{' (another change)' if is_change else ''}"
+        )
         return ComparedCall(run=run, text=text, ending=outcome_of(call))
 
     def page(self, first: int, count: int, unfolded: Collection[int] = ()) -> ComparedPage:
@@ -152,12 +169,17 @@ class Rows:
         for fold in self._folds:
             is_folded = fold.folded and fold.first not in unfolded
             size = 1 if is_folded else fold.count
-            partings += [total + step - fold.first for step in self._partings_in(fold)] if not is_folded else []
+            partings += (
+                [total + step - fold.first for step in self._partings_in(fold)] if not is_folded else []
+            )
             if is_folded and first <= total < first + count:
                 rows.append(ComparedRow(index=fold.first, count=fold.count))
             elif not is_folded:
                 skipped = max(first - total, 0)
-                rows += [self._row(at) for at in range(fold.first + skipped, fold.first + min(size, first + count - total))]
+                rows += [
+                    self._row(at)
+                    for at in range(fold.first + skipped, fold.first + min(size, first + count - total))
+                ]
             total += size
         return ComparedPage(first=first, total=total, rows=tuple(rows), partings=tuple(partings))
 
@@ -194,7 +216,9 @@ class Rows:
 
 
 def _folds(steps: Sequence[Step]) -> Iterator[Fold]:
-    """Divides steps into those that are the same in all runs, folded where there are several, and the others."""
+    """Divides steps into those that are the same in all runs, folded where there are several,
+    and the others.
+    """
     first = 0
     for at in range(1, len(steps) + 1):
         if at == len(steps) or steps[at].differs != steps[first].differs:
@@ -203,7 +227,9 @@ def _folds(steps: Sequence[Step]) -> Iterator[Fold]:
 
 
 def _named_run(step: Step, baseline: int) -> int:
-    """Returns the run whose call names the row: the baseline if it has the step, else the first that is not only similar."""
+    """Returns the run whose call names the row:
+    the baseline if it has the step, else the first that is not only similar.
+    """
     if step.calls[baseline] is not None:
         return baseline
     having = [at for at, call in enumerate(step.calls) if call is not None]

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.comparison.steps import CHANGES, ComparableCall, comparable_call, file_key, normalized_command, relative_path
+from nbtools.traces.comparison.steps import (
+    CHANGES,
+    ComparableCall,
+    comparable_call,
+    file_key,
+    normalized_command,
+    relative_path,
+)
 from nbtools.traces.model import Call, FileChange, Session, Tokens
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.repeated_records import REPEATS
@@ -15,7 +22,9 @@ from nbtools.traces.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file that a run changed, relative to its folder. Line counts are None where the log does not record them."""
+    """A file that a run changed, relative to its folder.
+    Line counts are None where the log does not record them.
+    """
 
     path: str
     times: int
@@ -25,14 +34,18 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One of the compared sessions, with its sub-agents. ``name`` is its letter, ``task`` the beginning of the first prompt.
+    """One of the compared sessions, with its sub-agents.
+    ``name`` is its letter, ``task`` the beginning of the first prompt.
 
-    ``repeats`` is the number of records that a fork repeats of another run: they are aligned, and not counted again.
+    ``repeats`` is the number of records that a fork repeats of another run:
+    they are aligned, and not counted again.
 
-    ``calls`` ``failed`` ``edits`` ``files`` ``tokens`` ``seconds`` are counted as the explorer counts them; ``steps`` are the calls that
-    are aligned: those of the session's own model, without rewound branches. None: not recorded. ``cost`` is in US dollars.
+    ``calls`` ``failed`` ``edits`` ``files`` ``tokens`` ``seconds`` are counted as the explorer counts them;
+    ``steps`` are the calls that are aligned: those of the session's own model, without rewound branches.
+    None: not recorded. ``cost`` is in US dollars.
 
-    ``read`` ``ran`` ``changed`` list each file or command once, in the order of first use, without rewound branches.
+    ``read`` ``ran`` ``changed`` list each file or command once, in the order of first use,
+    without rewound branches.
     """
 
     name: str
@@ -66,7 +79,9 @@ class Run:
 
 
 def main_sessions(trace: Trace) -> list[Session]:
-    """Returns the sessions that no other session of the log started. Raises ``TraceError`` where there is none."""
+    """Returns the sessions that no other session of the log started.
+    Raises ``TraceError`` where there is none.
+    """
     if not trace.sessions:
         raise TraceError("The log contains no session to compare.")
     ids = {one.id for one in trace.sessions}
@@ -78,11 +93,16 @@ def comparable_calls(trace: Trace) -> list[ComparableCall]:
     main = {one.id: one for one in main_sessions(trace)}
     calls = [call for call in trace.calls if call.session in main and call.level == "model" and call.live]
     order = {session: number for number, session in enumerate(main)}
-    return [comparable_call(call, main[call.session].cwd) for call in sorted(calls, key=lambda call: (order[call.session], call.seq))]
+    return [
+        comparable_call(call, main[call.session].cwd)
+        for call in sorted(calls, key=lambda call: (order[call.session], call.seq))
+    ]
 
 
 def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
-    """Describes a run. With ``prices``, requests are priced. Raises ``TraceError`` where the log has no session."""
+    """Describes a run. With ``prices``, requests are priced.
+    Raises ``TraceError`` where the log has no session.
+    """
     main = main_sessions(trace)
     folders = {one.id: one.cwd for one in trace.sessions}
     calls = [call for call in trace.calls if call.live]
@@ -106,8 +126,17 @@ def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
         tokens=_tokens(trace.sessions),
         cost=trace.cost(prices=prices).total,
         seconds=max(times) - min(times) if times and max(times) > min(times) else None,
-        read=_unique(relative_path(path, folders.get(call.session, "")) for call in calls if call.op == "read" for path in call.paths),
-        ran=_unique(normalized_command(call.subject, folders.get(call.session, "")) for call in calls if call.op == "shell"),
+        read=_unique(
+            relative_path(path, folders.get(call.session, ""))
+            for call in calls
+            if call.op == "read"
+            for path in call.paths
+        ),
+        ran=_unique(
+            normalized_command(call.subject, folders.get(call.session, ""))
+            for call in calls
+            if call.op == "shell"
+        ),
         changed=tuple(_changed_files([one for one in applied if (one.session, one.call) in live], folders)),
         repeats=sum(one.counts.get(REPEATS, 0) for one in trace.sessions),
     )
@@ -119,13 +148,19 @@ def has_failed(call: Call) -> bool:
 
 
 def _failed(trace: Trace) -> int | None:
-    failed = sum(map(has_failed, trace.calls)) + sum(one.kind == "error" and bool(one.text) for one in trace.events)
+    failed = sum(map(has_failed, trace.calls)) + sum(
+        one.kind == "error" and bool(one.text) for one in trace.events
+    )
     return failed if failed or all(log.format.tells_errors for log in trace.readings) else None
 
 
 def _task(trace: Trace, main: set[str]) -> str:
     """Returns the beginning of what the person typed first; empty where the log does not have it."""
-    texts = (typed_text(one.text) for one in trace.events if one.kind == "user" and one.live and one.session in main)
+    texts = (
+        typed_text(one.text)
+        for one in trace.events
+        if one.kind == "user" and one.live and one.session in main
+    )
     return " ".join(next(filter(None, texts), "").split())
 
 
@@ -138,7 +173,9 @@ def _changed_files(changes: Sequence[FileChange], folders: dict[str, str]) -> It
     for change in changes:
         by_path.setdefault(file_key(change.path, folders.get(change.session, "")), []).append(change)
     for path, found in by_path.items():
-        yield ChangedFile(path, len(found), _total(one.added for one in found), _total(one.removed for one in found))
+        yield ChangedFile(
+            path, len(found), _total(one.added for one in found), _total(one.removed for one in found)
+        )
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

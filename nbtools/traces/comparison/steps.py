@@ -1,4 +1,6 @@
-"""Steps in comparable form: what a call does, and to what, whatever its agent calls it and wherever the checkout is."""
+"""Steps in comparable form: what a call does, and to what,
+whatever its agent calls it and wherever the checkout is.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,16 @@ CHANGES: frozenset[Op] = frozenset({"edit", "write", "patch", "notebook"})
 _MIN_SIMILARITY = 0.6
 _FAILED = ("error", "denied", "cancelled", "interrupted")
 _MAX_DIGESTS = 20_000
-"""Most changes of one comparison whose texts are read from the logs; the others are compared by their file only."""
+"""Most changes of one comparison whose texts are read from the logs;
+the others are compared by their file only.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparableCall:
-    """A call in comparable form: its operation and target, independent of the agent's tool names and of the checkout's location."""
+    """A call in comparable form: its operation and target,
+    independent of the agent's tool names and of the checkout's location.
+    """
 
     call: Call
     group: str
@@ -38,23 +44,33 @@ def comparable_call(call: Call, cwd: str) -> ComparableCall:
         return ComparableCall(call, "change", " ".join(paths) or call.subject, paths)
     if call.op == "shell":
         return ComparableCall(call, "shell", normalized_command(call.subject, cwd), paths)
-    return ComparableCall(call, call.op, relative_path(call.subject, cwd) or " ".join(paths) or call.name, paths)
+    return ComparableCall(
+        call, call.op, relative_path(call.subject, cwd) or " ".join(paths) or call.name, paths
+    )
 
 
 @lru_cache(maxsize=1 << 14)
 def relative_path(path: str, cwd: str) -> str:
     """Returns the path relative to ``cwd``, where it is inside."""
-    return posixpath.relpath(path, cwd) if cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/")) else path
+    return (
+        posixpath.relpath(path, cwd)
+        if cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/"))
+        else path
+    )
 
 
 @lru_cache(maxsize=1 << 14)
 def file_key(path: str, folder: str) -> str:
-    """Returns one key for a file, however its path was written; relative to the session's ``folder`` where it is inside."""
+    """Returns one key for a file, however its path was written;
+    relative to the session's ``folder`` where it is inside.
+    """
     return relative_path(posixpath.normpath(posixpath.join(folder, path)), folder)
 
 
 def normalized_command(line: str, cwd: str) -> str:
-    """Normalises a command line: removes superfluous blanks, the path of the workspace, and an initial ``cd`` into it."""
+    """Normalises a command line: removes superfluous blanks, the path of the workspace,
+    and an initial ``cd`` into it.
+    """
     words = " ".join(line.split())
     if cwd:
         words = words.removeprefix(f"cd {cwd} && ").replace(f"{cwd.rstrip('/')}/", "")
@@ -71,17 +87,24 @@ def ending_of(call: Call) -> str:
 
 
 def end_differently(endings: Iterable[str]) -> bool:
-    """Whether calls ended in different ways, as far as their logs say: ``failed`` may be any exit code but 0."""
+    """Whether calls ended in different ways, as far as their logs say:
+    ``failed`` may be any exit code but 0.
+    """
     known = set(endings) - {"unknown"}
     return len(known) > 1 and ("succeeded" in known or len(known - {"failed"}) > 1)
 
 
 def similarity(one: ComparableCall, other: ComparableCall) -> float:
-    """Returns the similarity of two calls, from ``_MIN_SIMILARITY`` to 1; 0 for calls with little in common."""
+    """Returns the similarity of two calls, from ``_MIN_SIMILARITY`` to 1;
+    0 for calls with little in common.
+    """
     if one.group != other.group:
         return 0
     common = set(one.paths) & set(other.paths)
-    alike = max(text_similarity(one.target, other.target), 0.9 * len(common) / max(len(one.paths), len(other.paths), 1))
+    alike = max(
+        text_similarity(one.target, other.target),
+        0.9 * len(common) / max(len(one.paths), len(other.paths), 1),
+    )
     return alike if alike >= _MIN_SIMILARITY else 0
 
 
@@ -95,7 +118,9 @@ def text_similarity(one: str, other: str) -> float:
 
 
 def _text_similarity(one: str, other: str) -> float:
-    """Computes ``text_similarity`` in Python, by Hyyrö's bit-parallel algorithm, where a 0 in ``row`` is a character in common."""
+    """Computes ``text_similarity`` in Python, by Hyyrö's bit-parallel algorithm,
+    where a 0 in ``row`` is a character in common.
+    """
     places: dict[str, int] = {}
     for index, character in enumerate(one):
         places[character] = places.get(character, 0) | 1 << index
@@ -107,13 +132,17 @@ def _text_similarity(one: str, other: str) -> float:
 
 
 class ChangeDigests:
-    """Digests of the texts of changes, without file names. They are read from the logs, each once, and at most ``_MAX_DIGESTS``."""
+    """Digests of the texts of changes, without file names.
+    They are read from the logs, each once, and at most ``_MAX_DIGESTS``.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, bytes | None] = {}
 
     def of(self, call: Call) -> bytes | None:
-        """Returns the digest of a call's changes; None where the log does not have their texts, or can no longer be read."""
+        """Returns the digest of a call's changes;
+        None where the log does not have their texts, or can no longer be read.
+        """
         if id(call) not in self._known:
             self._known[id(call)] = _digest(call) if len(self._known) < _MAX_DIGESTS else None
         return self._known[id(call)]
@@ -121,7 +150,13 @@ class ChangeDigests:
 
 def _digest(call: Call) -> bytes | None:
     try:
-        texts: Sequence[str] = [diff.file_diff.partition("@@")[2] or diff.new_content for diff in call.detail.changes]
+        texts: Sequence[str] = [
+            diff.file_diff.partition("@@")[2] or diff.new_content for diff in call.detail.changes
+        ]
     except TraceError:
         return None
-    return hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).digest() if texts else None
+    return (
+        hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if texts
+        else None
+    )

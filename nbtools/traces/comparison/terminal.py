@@ -27,7 +27,9 @@ def compared(options: Namespace) -> str:
     """Returns the comparison as tables, or as JSON. Raises ``TraceError``."""
     stray = next((name for name in _OTHERS if getattr(options, name)), None)
     if stray is not None:
-        raise TraceError(f"--{stray} takes one log, and {len(options.log)} are named. A path with spaces needs quotes.")
+        raise TraceError(
+            f"--{stray} takes one log, and {len(options.log)} are named. A path with spaces needs quotes."
+        )
     command = _command(options)
     comparison = compare(*command.logs, baseline=command.baseline, checks=command.checks)
     if options.json:
@@ -55,7 +57,18 @@ def _records(comparison: Comparison) -> dict[str, Any]:
         {
             **{
                 name: getattr(run, name)
-                for name in ("name", "title", "log", "agents", "models", "task", "steps", "calls", "failed", "edits")
+                for name in (
+                    "name",
+                    "title",
+                    "log",
+                    "agents",
+                    "models",
+                    "task",
+                    "steps",
+                    "calls",
+                    "failed",
+                    "edits",
+                )
             },
             "files": run.files,
             "tokens_in": run.tokens_in,
@@ -67,4 +80,9 @@ def _records(comparison: Comparison) -> dict[str, Any]:
         for run, parting in zip(comparison.runs, comparison.partings, strict=True)
     ]
     baseline = comparison.runs[comparison.baseline].name
-    return {"baseline": baseline, "shared": comparison.shared, "runs": runs, "outcomes": comparison.outcomes().records()}
+    return {
+        "baseline": baseline,
+        "shared": comparison.shared,
+        "runs": runs,
+        "outcomes": comparison.outcomes().records(),
+    }

@@ -20,7 +20,10 @@ def comparison_text(view: ComparisonView, rows: Rows) -> str:
     """Returns the tables of totals and of outcomes, and the steps around each place where a run parts."""
     totals = columns_in_use(view)
     head = ("", "Run", "Parts", *(total.label for _, total in totals))
-    table = [(run.name, _short(run.title, _TITLE), run.parts, *(run.totals[at] for at, _ in totals)) for run in view.runs]
+    table = [
+        (run.name, _short(run.title, _TITLE), run.parts, *(run.totals[at] for at, _ in totals))
+        for run in view.runs
+    ]
     lines = [view.facts, "", *_table([head, *table]), "", *_outcomes(view)]
     steps = list(_steps(view, rows))
     return "\n".join(map(seen, [*lines, *(["", *steps] if steps else [])]))
@@ -40,7 +43,13 @@ def _outcomes(view: ComparisonView) -> Iterator[str]:
 def _steps(view: ComparisonView, rows: Rows) -> Iterator[str]:
     """Yields the steps around the partings, each with its number in every run."""
     page = rows.page(0, 0)
-    near = sorted({at for place in page.partings for at in range(max(0, place - _AROUND), min(page.total, place + _AROUND + 1))})
+    near = sorted(
+        {
+            at
+            for place in page.partings
+            for at in range(max(0, place - _AROUND), min(page.total, place + _AROUND + 1))
+        }
+    )
     found: list[ComparedRow | None] = []
     for before, at in zip([None, *near], near, strict=False):
         found += [None] if before is not None and at > before + 1 else []
@@ -60,9 +69,14 @@ def _step(row: ComparedRow, runs: int) -> tuple[str, ...]:
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     columns = max(map(len, rows))
-    widths = [max(cell_width(row[at]) for row in rows if at < len(row) and len(row) == columns) for at in range(columns)]
+    widths = [
+        max(cell_width(row[at]) for row in rows if at < len(row) and len(row) == columns)
+        for at in range(columns)
+    ]
     for row in rows:
-        yield "  ".join(cell + " " * (width - cell_width(cell)) for cell, width in zip(row, widths, strict=False)).rstrip()
+        yield "  ".join(
+            cell + " " * (width - cell_width(cell)) for cell, width in zip(row, widths, strict=False)
+        ).rstrip()
 
 
 def _short(text: str, most: int) -> str:

@@ -50,7 +50,9 @@ class ComparisonDisplay:
         """Answers a request of the page. Raises ``TraceError``."""
         match task:
             case ComparedTask():
-                return self._rows_of(self._against(task.baseline)).page(task.first, task.count, frozenset(task.unfolded))
+                return self._rows_of(self._against(task.baseline)).page(
+                    task.first, task.count, frozenset(task.unfolded)
+                )
             case BaselineTask():
                 return self.view(self._against(task.baseline))
             case OutcomesTask():
@@ -61,7 +63,9 @@ class ComparisonDisplay:
         raise TraceError("This comparison cannot answer that request. Run the cell again.")
 
     def bundle(self) -> dict[str, Any]:
-        """Returns a MIME bundle: for the extension, as a widget where needed, as HTML without scripts, and as text."""
+        """Returns a MIME bundle: for the extension, as a widget where needed, as HTML without scripts,
+        and as text.
+        """
         view, rows = self.opened(), self._rows_of(self.comparison)
         return {
             COMPARISON_MIME: view.model_dump(mode="json"),

@@ -1,6 +1,7 @@
 """A corpus of thousands of sessions in a folder or on an object store.
 
-It consists of parts (Parquet files for queries and a search index) and a manifest of the logs they were made from.
+It consists of parts (Parquet files for queries and a search index) and a manifest of the logs they were made
+from.
 """
 
 from __future__ import annotations
@@ -36,23 +37,35 @@ _OLD_MANIFEST = "corpus.sqlite"
 
 
 def open_corpus_database(manifest: Manifest, storage: Storage) -> Database:
-    """Opens a DuckDB database with a view for each table over the current parts, which has each record once; ``all_NAME`` has all."""
+    """Opens a DuckDB database with a view for each table over the current parts, which has each record once;
+    ``all_NAME`` has all.
+    """
     db = Database()
     parts = manifest.parts().values()
     for name, kind in CORPUS_TABLES.items():
-        db.add_table(f"no_{name}", schema(kind).empty_table() if name != "problems" else _unreadable_logs(manifest))
-        db.execute(f"create temp view all_{name} as from no_{name}{''.join(_unions(db, storage, name, parts))}")
+        db.add_table(
+            f"no_{name}", schema(kind).empty_table() if name != "problems" else _unreadable_logs(manifest)
+        )
+        db.execute(
+            f"create temp view all_{name} as from no_{name}{''.join(_unions(db, storage, name, parts))}"
+        )
     add_views(db)
     return db
 
 
 def _unreadable_logs(manifest: Manifest) -> Any:
-    rows = [{"why": entry.why, "source": path, "recovered": 0} for path, entry in sorted(manifest.logs().items()) if entry.why]
+    rows = [
+        {"why": entry.why, "source": path, "recovered": 0}
+        for path, entry in sorted(manifest.logs().items())
+        if entry.why
+    ]
     return import_library("pyarrow").Table.from_pylist(rows, schema(Problem))
 
 
 def _unions(db: Database, storage: Storage, table: str, parts: Iterable[Part]) -> Iterator[str]:
-    """Yields the SQL that combines the parts: complete parts together, and each part with outdated logs by itself, without their rows."""
+    """Yields the SQL that combines the parts:
+    complete parts together, and each part with outdated logs by itself, without their rows.
+    """
     file = f"{table}.parquet"
     with_table = [part for part in parts if file in part.files]
     whole = [part for part in with_table if not part.dead]
@@ -64,12 +77,15 @@ def _unions(db: Database, storage: Storage, table: str, parts: Iterable[Part]) -
 
 
 class Corpus:
-    """The corpus in a folder, which is created where it does not exist, or below a prefix of an object store: ``s3://bucket/prefix``.
+    """The corpus in a folder, which is created where it does not exist, or below a prefix of an object store:
+    ``s3://bucket/prefix``.
 
-    Several processes may read it and ingest into it at once. A corpus that cannot be written to can be queried.
+    Several processes may read it and ingest into it at once.
+    A corpus that cannot be written to can be queried.
 
-    ``machine`` is the name under which the logs of this machine are recorded on an object store (by default its network name): an ingest
-    removes only logs of its own machine. Credentials for object stores come from the environment, profile files or the machine's role.
+    ``machine`` is the name under which the logs of this machine are recorded on an object store (by default
+    its network name): an ingest removes only logs of its own machine. Credentials for object stores come from
+    the environment, profile files or the machine's role.
 
     Raises ``TraceError`` where the folder or bucket cannot be used, or contains a corpus of another version.
     """
@@ -80,7 +96,10 @@ class Corpus:
             self._storage = ObjectStorage.of(str(folder))
             self._machine = platform.node() if machine is None else machine
         elif isinstance(folder, Path) and is_url(str(folder).replace(":/", "://", 1)):
-            raise TraceError(f"A path cannot be the address of an object store. Write Corpus({str(folder).replace(':/', '://', 1)!r}).")
+            raise TraceError(
+                "A path cannot be the address of an object store. Write"
+                f" Corpus({str(folder).replace(':/', '://', 1)!r})."
+            )
         else:
             self.folder = Path(folder).expanduser().absolute()
             self._storage = FolderStorage(self.folder)
@@ -102,17 +121,20 @@ class Corpus:
         *,
         keep: bool = False,
     ) -> Ingested:
-        """Reads the logs at ``paths`` that are new or have changed, and removes the logs whose file no longer exists.
+        """Reads the logs at ``paths`` that are new or have changed,
+        and removes the logs whose file no longer exists.
 
         Your notes, labels and verdicts about sessions of the corpus are copied into it.
 
         ``paths``: logs, folders that contain logs at any depth, or a glob pattern.
 
-        ``client``: an executor or a ``dask.distributed.Client`` that does the work, or the address of its scheduler; its workers must see
-        the logs and the corpus under the same paths. Without one, a process is used for each processor. ``progress`` is called after each
-        log; by default, progress is displayed in notebooks and terminals (True: always, False: never). ``keep``: logs deleted from disk
-        stay in the corpus, for agents that delete their old logs. An ingest may be interrupted at any time; finished logs stay in the
-        corpus. In a script, call this below ``if __name__ == "__main__":``, because it starts processes.
+        ``client``: an executor or a ``dask.distributed.Client`` that does the work, or the address of its
+        scheduler; its workers must see the logs and the corpus under the same paths. Without one, a process
+        is used for each processor. ``progress`` is called after each log; by default, progress is displayed
+        in notebooks and terminals (True: always, False: never). ``keep``: logs deleted from disk stay in the
+        corpus, for agents that delete their old logs. An ingest may be interrupted at any time; finished logs
+        stay in the corpus. In a script, call this below ``if __name__ == "__main__":``, because it starts
+        processes.
 
         Raises ``TraceError`` where the corpus cannot be written to, for example when the disk is full.
         """
@@ -125,8 +147,8 @@ class Corpus:
     def sql(self, query: str) -> QueryResult:
         """Runs a DuckDB query over the tables of all logs, those of ``Trace.sql``.
 
-        ``source`` is the log of a row, ``ref.line`` the line in it; ``open`` loads that log. Raises ``TraceError`` for an invalid query,
-        and where DuckDB or pyarrow is not installed.
+        ``source`` is the log of a row, ``ref.line`` the line in it; ``open`` loads that log. Raises
+        ``TraceError`` for an invalid query, and where DuckDB or pyarrow is not installed.
         """
 
         def read() -> QueryResult:
@@ -155,7 +177,8 @@ class Corpus:
     def open(self, where: str | Path | Found) -> Trace:
         """Loads the log of a session (its id), of a row (its ``source``) or of a search hit.
 
-        Raises ``TraceError`` where there is no such session, several logs contain it, or the log no longer exists.
+        Raises ``TraceError`` where there is no such session, several logs contain it,
+        or the log no longer exists.
         """
         return load(self._source(where))
 
@@ -171,7 +194,9 @@ class Corpus:
         self._manifest.refresh()
         logs, size = self._manifest.counts()
         facts = {"logs": f"{logs:,}, {size / 1e6:,.1f} MB"}
-        unread = [f"{path}: {entry.why}" for path, entry in sorted(self._manifest.logs().items()) if entry.why]
+        unread = [
+            f"{path}: {entry.why}" for path, entry in sorted(self._manifest.logs().items()) if entry.why
+        ]
         unread += [f"{name} is damaged: {why}" for name, why in sorted(self._manifest.damaged.items())]
         with suppress(TraceError):
             facts |= self._counts()
@@ -184,7 +209,9 @@ class Corpus:
         return CorpusLabels(self._storage)
 
     def _while_current(self, read: Callable[[], T]) -> T:
-        """Returns what ``read`` returns; calls it again where an ingest has meanwhile removed what was being read."""
+        """Returns what ``read`` returns;
+        calls it again where an ingest has meanwhile removed what was being read.
+        """
         self._manifest.refresh()
         while True:
             version = self._manifest.version
@@ -202,10 +229,14 @@ class Corpus:
         return self._database
 
     def _counts(self) -> dict[str, str]:
-        ((sessions, first, last),) = self.sql("select count(*), min(started), max(coalesce(ended, started)) from sessions").fetchall()
+        ((sessions, first, last),) = self.sql(
+            "select count(*), min(started), max(coalesce(ended, started)) from sessions"
+        ).fetchall()
         ((calls,),) = self.sql("select count(*) from calls").fetchall()
         ((problems,),) = self.sql("select count(*) from problems").fetchall()
-        formats = self.sql("select format, count(*) as n from sessions group by format order by n desc, format").fetchall()
+        formats = self.sql(
+            "select format, count(*) as n from sessions group by format order by n desc, format"
+        ).fetchall()
         return {
             "sessions": f"{sessions:,}",
             "calls": f"{calls:,}",
@@ -223,6 +254,9 @@ class Corpus:
         query = f"select distinct source from sessions where id = {sql_literal(where)} order by source"  # noqa: S608 - quoted
         found = self.sql(query).fetchall()
         if len(found) != 1:
-            several = f"{len(found)} logs have a session {where}. Open one of these: {', '.join(source for (source,) in found)}."
+            several = (
+                f"{len(found)} logs have a session {where}. Open one of these:"
+                f" {', '.join(source for (source,) in found)}."
+            )
             raise TraceError(several if found else f"{self._storage.address} has no session {where}.")
         return str(found[0][0])

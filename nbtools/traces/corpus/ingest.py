@@ -32,14 +32,17 @@ from nbtools.traces.model import NOWHERE, Problem
 
 _PART = re.compile(PARTS + r"/\.?([0-9a-f]{32})/")
 _DAY = 24 * 3600
-"""Age in seconds from which on an unknown part was left by a process that was stopped: its writer would have listed it."""
+"""Age in seconds from which on an unknown part was left by a process that was stopped:
+its writer would have listed it.
+"""
 _CONTINUE = "The logs read so far are in it; run ingest again to continue."
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """The result of an ingest, as paths: ``read`` logs were new or had changed, ``gone`` logs were removed from the corpus, ``problems``
-    could not be read, and keep what the corpus had of them. ``same`` is the number of logs that had not changed.
+    """The result of an ingest, as paths: ``read`` logs were new or had changed, ``gone`` logs were removed
+    from the corpus, ``problems`` could not be read, and keep what the corpus had of them. ``same`` is the
+    number of logs that had not changed.
     """
 
     read: tuple[str, ...]
@@ -49,7 +52,10 @@ class Ingested:
     seconds: float
 
     def __str__(self) -> str:
-        counts = f"{len(self.read):,} logs read, {self.same:,} unchanged, {len(self.gone):,} removed, {len(self.problems):,} not readable"
+        counts = (
+            f"{len(self.read):,} logs read, {self.same:,} unchanged, {len(self.gone):,} removed,"
+            f" {len(self.problems):,} not readable"
+        )
         return f"{counts}, in {self.seconds:.1f} s"
 
     def __repr__(self) -> str:
@@ -70,13 +76,17 @@ class Ingest:
     read: list[str] = field(default_factory=list)
     problems: dict[str, Problem] = field(default_factory=dict)
 
-    def run(self, paths: str | Path | Iterable[str | Path], client: Any, report: ProgressCallback, *, keep: bool) -> Ingested:
+    def run(
+        self, paths: str | Path | Iterable[str | Path], client: Any, report: ProgressCallback, *, keep: bool
+    ) -> Ingested:
         started = time.monotonic()
         with self._translated_errors(), connect(client) as executor:
             self.manifest.refresh()
             self._reading = self.manifest.next_reading()
             damaged = self._damaged_logs()
-            logs = {path: entry for path, entry in self.manifest.logs().items() if entry.machine == self.machine}
+            logs = {
+                path: entry for path, entry in self.manifest.logs().items() if entry.machine == self.machine
+            }
             known = {path: entry.log for path, entry in logs.items() if path not in damaged}
             work = plan_ingest(paths, known, keep=keep)
             lost = {path for path in damaged if path in logs and not Path(path).exists()}
@@ -87,7 +97,9 @@ class Ingest:
                 self._report(outcomes, work, report, started)
             self._merge(executor)
             self._delete_unused()
-        return Ingested(tuple(sorted(self.read)), tuple(gone), self.problems, work.same, time.monotonic() - started)
+        return Ingested(
+            tuple(sorted(self.read)), tuple(gone), self.problems, work.same, time.monotonic() - started
+        )
 
     def _start(self, work: Plan, gone: list[Entry]) -> None:
         """Records the logs that are gone, and those that no reader recognises."""
@@ -105,7 +117,10 @@ class Ingest:
         """Returns the logs to read: not those of another machine that has a log of this path."""
         for log in work.logs:
             if other := self._elsewhere(log.path):
-                why = f"The corpus has a log with this path from the machine {other!r}. If it is the same log, ingest it with Corpus(…, "
+                why = (
+                    f"The corpus has a log with this path from the machine {other!r}. If it is the same log,"
+                    " ingest it with Corpus(…, "
+                )
                 self._problem([log.path], f"{why}machine={other!r}); otherwise into a corpus of its own.")
         return [log for log in work.logs if not log.why and log.path not in self.problems]
 
@@ -114,7 +129,17 @@ class Ingest:
         return entry.machine if entry is not None and not entry.gone and entry.machine != self.machine else ""
 
     def _entry(self, log: Log, **other: Any) -> Entry:
-        return Entry(log.path, self._reading, log.files, log.key, log.size, log.format, log.why, machine=self.machine, **other)
+        return Entry(
+            log.path,
+            self._reading,
+            log.files,
+            log.key,
+            log.size,
+            log.format,
+            log.why,
+            machine=self.machine,
+            **other,
+        )
 
     def _report(self, outcomes: Iterable[Log], work: Plan, report: ProgressCallback, started: float) -> None:
         logs = [log for log in work.logs if not log.why]
@@ -135,7 +160,9 @@ class Ingest:
                 self._store(batch, outcome)
                 yield from batch.logs
         # Where a process died, its logs are tried one by one, so that only the one that kills it fails.
-        for batch, outcome in map_files([Batch((log,)) for log in lost], WritePart(self.storage), client, task=0):
+        for batch, outcome in map_files(
+            [Batch((log,)) for log in lost], WritePart(self.storage), client, task=0
+        ):
             self._store(batch, outcome)
             yield from batch.logs
 
@@ -145,9 +172,20 @@ class Ingest:
         if isinstance(outcome, TaskFailure):
             outcome = PartWritten("", {}, {}, dict.fromkeys((log.path for log in batch.logs), outcome.why))
         entries = [
-            Entry(log.path, self._reading, log.files, "", log.size, log.format, outcome.failures[log.path], machine=self.machine)
-            if log.path in outcome.failures
-            else self._entry(log, rows=dict(outcome.rows[log.path]), part=outcome.name)
+            (
+                Entry(
+                    log.path,
+                    self._reading,
+                    log.files,
+                    "",
+                    log.size,
+                    log.format,
+                    outcome.failures[log.path],
+                    machine=self.machine,
+                )
+                if log.path in outcome.failures
+                else self._entry(log, rows=dict(outcome.rows[log.path]), part=outcome.name)
+            )
             for log in batch.logs
         ]
         files = PartFiles(tuple(log.path for log in batch.logs), dict(outcome.files))
@@ -158,10 +196,24 @@ class Ingest:
 
     def _merge(self, client: Any) -> None:
         self.manifest.refresh()
-        for job, outcome in map_files(plan_merges(self.manifest.parts()), MergeParts(self.storage), client, task=LARGEST_PART):
+        for job, outcome in map_files(
+            plan_merges(self.manifest.parts()), MergeParts(self.storage), client, task=LARGEST_PART
+        ):
             if not isinstance(outcome, TaskFailure):
                 moved = [
-                    Entry(e.path, e.read, e.files, e.key, e.size, e.format, e.why, e.rows, outcome.name, e.merges + 1, machine=e.machine)
+                    Entry(
+                        e.path,
+                        e.read,
+                        e.files,
+                        e.key,
+                        e.size,
+                        e.format,
+                        e.why,
+                        e.rows,
+                        outcome.name,
+                        e.merges + 1,
+                        machine=e.machine,
+                    )
                     for e in job.logs
                 ]
                 files = PartFiles(tuple(entry.path for entry in moved), dict(outcome.files))
@@ -183,7 +235,9 @@ class Ingest:
         self.manifest.compact()
 
     def _damaged_logs(self) -> set[str]:
-        """Returns the logs in parts whose files are missing or have another size than when they were written."""
+        """Returns the logs in parts whose files are missing or have another size than when they
+        were written.
+        """
         stored = {name: file.size for name, file in self.storage.files(PARTS).items()}
         damaged = {
             name
@@ -192,7 +246,12 @@ class Ingest:
         }
         if damaged:
             self.manifest.refresh()  # a part that another process has just merged is no longer listed
-        return {entry.path for name, part in self.manifest.parts().items() if name in damaged for entry in part.logs}
+        return {
+            entry.path
+            for name, part in self.manifest.parts().items()
+            if name in damaged
+            for entry in part.logs
+        }
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:

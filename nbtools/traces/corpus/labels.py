@@ -1,6 +1,8 @@
-"""The labels of a corpus: records that ingests have copied into it, and the table ``labels``, which places them in its logs.
+"""The labels of a corpus: records that ingests have copied into it, and the table ``labels``,
+which places them in its logs.
 
-Each ingest adds the records that are new as a file under a unique name, so that those of several reviewers come together.
+Each ingest adds the records that are new as a file under a unique name,
+so that those of several reviewers come together.
 """
 
 from __future__ import annotations
@@ -29,9 +31,11 @@ _CANDIDATES = """
     select source, number from (
         select source, number from sessions join labelled using (id, format)
         union
-        select starts.source, number from (select source, session as id, unnest(hashes) as start from session_starts) as starts
+        select starts.source, number from (select source, session as id, unnest(hashes) as start
+          from session_starts) as starts
             join labelled using (start)
-            join sessions on sessions.source = starts.source and sessions.id = starts.id and sessions.format = labelled.format
+            join sessions on sessions.source = starts.source and sessions.id = starts.id
+              and sessions.format = labelled.format
     ) order by all
 """
 _MAX_FILES = 16
@@ -39,7 +43,9 @@ _MAX_FILES = 16
 
 
 class CorpusLabels:
-    """Finds the labels of a corpus. Only logs with labels are read, each again only if it or its labels have changed."""
+    """Finds the labels of a corpus. Only logs with labels are read,
+    each again only if it or its labels have changed.
+    """
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -61,14 +67,20 @@ class CorpusLabels:
             try:
                 self._storage.write(name, encode_records([*(known.values() if replaced else ()), *chosen]))
             except OSError as error:
-                raise TraceError(f"{self._storage.address} cannot be written to: {error}. The labels are not in it yet.") from error
+                raise TraceError(
+                    f"{self._storage.address} cannot be written to: {error}. The labels are not in it yet."
+                ) from error
             self._storage.delete(replaced)
 
     def table(self, db: Database) -> Any:
         """Returns an Arrow table. Raises ``TraceError`` where a label file cannot be read."""
         records = {record.id: record for record in self._own.records()} | self._stored_records()
         in_order = sorted(records.values(), key=lambda record: (record.at, record.id))
-        rows = [(label, source) for source, own in self._by_source(db, in_order).items() for label in self._labels(source, own)]
+        rows = [
+            (label, source)
+            for source, own in self._by_source(db, in_order).items()
+            for label in self._labels(source, own)
+        ]
         rows.sort(key=lambda row: (row[0].at, row[0].id))
         table = arrow_without_texts([label for label, _ in rows], Label)
         sources = import_library("pyarrow").array([source for _, source in rows], "string")
@@ -81,7 +93,9 @@ class CorpusLabels:
             for name in self._stored.keys() - names:
                 del self._stored[name]
             for name in names - self._stored.keys():
-                with suppress(FileNotFoundError):  # replaced since it was listed; then the next listing differs
+                with suppress(
+                    FileNotFoundError
+                ):  # replaced since it was listed; then the next listing differs
                     self._stored[name] = decode_records(self._storage.read(name))
             previous = names
         folder = self._storage.folder if isinstance(self._storage, FolderStorage) else None
@@ -89,11 +103,18 @@ class CorpusLabels:
         return {record.id: record for records in (*self._stored.values(), added) for record in records}
 
     def _by_source(self, db: Database, records: Sequence[Record]) -> Mapping[str, list[Record]]:
-        """Returns the records that may be about each log: by the id of a session, or by how it begins, for copies under other names."""
+        """Returns the records that may be about each log:
+        by the id of a session, or by how it begins, for copies under other names.
+        """
         if not records:
             return {}
         rows = [
-            {"number": number, "id": one.target.session, "format": one.target.format, "start": one.target.start}
+            {
+                "number": number,
+                "id": one.target.session,
+                "format": one.target.format,
+                "start": one.target.start,
+            }
             for number, one in enumerate(records)
         ]
         db.add_table("labelled", import_library("pyarrow").Table.from_pylist(rows))

@@ -1,8 +1,8 @@
 """The manifest of a corpus: which logs it contains, from which bytes, in which parts.
 
-Each ingest adds files with changes, under unique names; nothing is overwritten. Of the changes to a log, the one from the latest reading
-counts, so that any order of the files gives the same manifest, and processes that ingest at the same time lose nothing. A part that is not
-listed does not count.
+Each ingest adds files with changes, under unique names; nothing is overwritten. Of the changes to a log, the
+one from the latest reading counts, so that any order of the files gives the same manifest, and processes that
+ingest at the same time lose nothing. A part that is not listed does not count.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ VERSION = 5
 """Version of the manifest and of the contents of parts; a corpus of another version cannot be opened."""
 _NAME = re.compile(MANIFEST + r"/\d{20}-[0-9a-f]{32}\.v(\d+)\.json\.gz")
 PartName: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
-"""The name of a part's folder in the corpus.  No other name is read or deleted, because a manifest may come from someone else."""
+"""The name of a part's folder in the corpus.
+No other name is read or deleted, because a manifest may come from someone else.
+"""
 _MAX_FILES = 16
 """Number of files from which on they are replaced by one."""
 _THREADS = 8
@@ -43,8 +45,9 @@ _MAX_BYTES = 256 << 20
 class Entry(Struct, frozen=True, omit_defaults=True):
     """The corpus contains this of a log since the reading that began at ``read`` (nanoseconds since 1970).
 
-    ``rows`` counts the rows of each table in ``part``, which changes when parts are merged (``merges``). ``gone``: the log was removed.
-    ``machine`` is the one that has the log. An entry without a key tells of a reading that failed.
+    ``rows`` counts the rows of each table in ``part``, which changes when parts are merged (``merges``).
+    ``gone``: the log was removed. ``machine`` is the one that has the log. An entry without a key tells of a
+    reading that failed.
     """
 
     path: str
@@ -89,7 +92,9 @@ class Change(Struct):
 
 @dataclass(frozen=True)
 class Part:
-    """A part: its logs, their size in bytes, its tables, its files, and the logs whose rows in it are outdated (``dead``)."""
+    """A part: its logs, their size in bytes, its tables, its files,
+    and the logs whose rows in it are outdated (``dead``).
+    """
 
     name: str
     logs: tuple[Entry, ...]
@@ -108,7 +113,9 @@ class Manifest:
     failures: dict[str, Entry] = field(default_factory=dict)
     _part_files: dict[str, PartFiles] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
-    """The files that are left out, with the reason; the logs that only they list are read again by the next ingest."""
+    """The files that are left out, with the reason;
+    the logs that only they list are read again by the next ingest.
+    """
     _known: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 
@@ -118,10 +125,13 @@ class Manifest:
         return len(self._known)
 
     def refresh(self) -> None:
-        """Reads the changes that are new. Warns of damaged ones, and leaves them out. Raises ``TraceError`` for another version."""
+        """Reads the changes that are new. Warns of damaged ones, and leaves them out.
+        Raises ``TraceError`` for another version.
+        """
         with self._lock:
             previous: set[str] | None = None
-            # While files are replaced, a listing may miss the new one and the old ones; then the next listing differs.
+            # While files are replaced, a listing may miss the new one and the old ones;
+            # then the next listing differs.
             while (names := self._names()) != previous:
                 new = sorted(names - self._known - self.damaged.keys())
                 if not new and self._known:
@@ -229,7 +239,9 @@ class Manifest:
 
 
 def _unpacked(packed: bytes) -> bytes:
-    """Returns the content of a file of the manifest.  Raises an error, with little memory, if it is damaged or too large."""
+    """Returns the content of a file of the manifest.
+    Raises an error, with little memory, if it is damaged or too large.
+    """
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
         content = file.read(_MAX_BYTES + 1)
     if len(content) > _MAX_BYTES:
@@ -239,14 +251,23 @@ def _unpacked(packed: bytes) -> bytes:
 
 def other_version(address: str, version: int) -> TraceError:
     age = "a newer" if version > VERSION else "an older"
-    return TraceError(f"{address} is a corpus of {age} nbtools with other tables. Ingest the logs into a new folder.")
+    return TraceError(
+        f"{address} is a corpus of {age} nbtools with other tables. Ingest the logs into a new folder."
+    )
 
 
 def _part(name: str, entries: Sequence[Entry], files: PartFiles) -> Part:
     tables = frozenset(table for entry in entries for table in entry.rows)
     alive = {entry.path for entry in entries}
     dead = tuple(sorted(set(files.logs) - alive))
-    return Part(name, tuple(sorted(entries, key=lambda entry: entry.path)), sum(e.size for e in entries), tables, files.files, dead)
+    return Part(
+        name,
+        tuple(sorted(entries, key=lambda entry: entry.path)),
+        sum(e.size for e in entries),
+        tables,
+        files.files,
+        dead,
+    )
 
 
 def removed(entries: Iterable[Entry], read: int) -> list[Entry]:

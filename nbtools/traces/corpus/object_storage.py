@@ -1,7 +1,7 @@
 """Corpora on object stores: ``s3://bucket/prefix``, ``gs://…``, ``abfss://…``, with ``pyarrow.fs``.
 
-Credentials come from where the stores' own tools look for them: environment variables, profile files, roles of the machine. No request
-needs conditional writes, which some S3-compatible servers lack.
+Credentials come from where the stores' own tools look for them: environment variables, profile files, roles
+of the machine. No request needs conditional writes, which some S3-compatible servers lack.
 """
 
 from __future__ import annotations
@@ -36,13 +36,20 @@ _SETTINGS = ("AWS_", "GOOGLE_", "AZURE_")
 _THREADS = 8
 """Requests at a time."""
 _ERRORS = {
-    r"NO_SUCH_BUCKET|bucket does not exist|NoSuchBucket": "the bucket does not exist. Create it, or correct the address.",
-    r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|InvalidAccessKeyId|SignatureDoesNotMatch|AuthFailure|HTTP status 40[13]"
-    r"|UNAUTHENTICATED|PERMISSION_DENIED": "access is denied. Check the credentials (for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
-    "AWS_PROFILE, or the machine's role), and whether they allow to list, read, write and delete there.",
+    r"NO_SUCH_BUCKET|bucket does not exist|NoSuchBucket": (
+        "the bucket does not exist. Create it, or correct the address."
+    ),
+    r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|InvalidAccessKeyId|SignatureDoesNotMatch|AuthFailure|HTTP"
+    r" status 40[13]"
+    r"|UNAUTHENTICATED|PERMISSION_DENIED": (
+        "access is denied. Check the credentials (for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+        "AWS_PROFILE, or the machine's role), and whether they allow to list, read, write and delete there."
+    ),
     r"EXPIRED_TOKEN|ExpiredToken|token.*expired": "the credentials have expired. Log in again.",
-    r"NETWORK_CONNECTION|curlCode|REQUEST_TIMEOUT|timed? ?out|Connection (refused|reset)|resolve host": "the server cannot be reached, or "
-    "the connection broke. Check the network and AWS_ENDPOINT_URL, then try again.",
+    r"NETWORK_CONNECTION|curlCode|REQUEST_TIMEOUT|timed? ?out|Connection (refused|reset)|resolve host": (
+        "the server cannot be reached, or "
+        "the connection broke. Check the network and AWS_ENDPOINT_URL, then try again."
+    ),
 }
 
 
@@ -63,10 +70,16 @@ class ObjectStorage:
         scheme = parts.scheme.lower()
         is_account = scheme.startswith("abfs") and "@" in parts.netloc and ":" not in parts.netloc
         if "@" in parts.netloc and not is_account:
-            message = "The address of a corpus must not contain credentials. Put them into the environment or a profile file."
+            message = (
+                "The address of a corpus must not contain credentials. Put them into the environment or a"
+                " profile file."
+            )
             raise TraceError(message)
         if scheme not in SCHEMES:
-            raise TraceError(f"{scheme}:// is not supported. Use a folder, or one of: {', '.join(f'{one}://' for one in SCHEMES)}.")
+            raise TraceError(
+                f"{scheme}:// is not supported. Use a folder, or one of:"
+                f" {', '.join(f'{one}://' for one in SCHEMES)}."
+            )
         if not parts.netloc:
             raise TraceError(f"{url} names no bucket. Write {scheme}://bucket/prefix.")
         return cls(f"{scheme}://{url.split('://', 1)[1].rstrip('/')}")
@@ -84,7 +97,9 @@ class ObjectStorage:
         fs = import_library("pyarrow.fs")
         start = self._path(folder)
         with self._translated():
-            found = self._file_system.get_file_info(fs.FileSelector(start, recursive=True, allow_not_found=True))
+            found = self._file_system.get_file_info(
+                fs.FileSelector(start, recursive=True, allow_not_found=True)
+            )
         return {
             folder + info.path[len(start) :]: Stored(info.size, info.mtime_ns / 1e9 if info.mtime_ns else 0.0)
             for info in found
@@ -104,13 +119,17 @@ class ObjectStorage:
         with tempfile.TemporaryDirectory(prefix="nbtools-part-") as temporary:
             folder = Path(temporary)
             yield folder
-            self._each(lambda file: self._upload(file, f"{PARTS}/{name}/{file.name}"), sorted(folder.iterdir()))
+            self._each(
+                lambda file: self._upload(file, f"{PARTS}/{name}/{file.name}"), sorted(folder.iterdir())
+            )
 
     def delete(self, names: Iterable[str]) -> None:
         def delete(name: str) -> None:
             is_folder = "." not in name.rpartition("/")[2]
             with suppress(FileNotFoundError), self._translated():
-                (self._file_system.delete_dir if is_folder else self._file_system.delete_file)(self._path(name))
+                (self._file_system.delete_dir if is_folder else self._file_system.delete_file)(
+                    self._path(name)
+                )
 
         self._each(delete, names)
 
@@ -119,7 +138,11 @@ class ObjectStorage:
         if not cached.exists():
             temporary = cached.with_name(f".{uuid.uuid4().hex}")
             try:
-                with self._translated(), self._file_system.open_input_file(self._path(name)) as file, temporary.open("wb") as copy:
+                with (
+                    self._translated(),
+                    self._file_system.open_input_file(self._path(name)) as file,
+                    temporary.open("wb") as copy,
+                ):
                     shutil.copyfileobj(file, copy, 1 << 20)
                 temporary.rename(cached)
             finally:
@@ -165,7 +188,9 @@ class ObjectStorage:
 
     def _cache(self) -> Path:
         place = f"{_endpoint()} {self.address}"
-        return private_folder(state_folder() / "corpora" / hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:32])
+        return private_folder(
+            state_folder() / "corpora" / hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:32]
+        )
 
     def _upload(self, file: Path, name: str) -> None:
         with file.open("rb") as data, self._new_object(name) as stored:
@@ -173,7 +198,10 @@ class ObjectStorage:
 
     @contextmanager
     def _new_object(self, name: str) -> Iterator[Any]:
-        with self._translated(), self._file_system.open_output_stream(self._path(name), compression=None) as file:
+        with (
+            self._translated(),
+            self._file_system.open_output_stream(self._path(name), compression=None) as file,
+        ):
             yield file
 
     @staticmethod
@@ -184,7 +212,9 @@ class ObjectStorage:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Converts the errors of the library to ``TraceError``; a file that does not exist stays a ``FileNotFoundError``."""
+        """Converts the errors of the library to ``TraceError``;
+        a file that does not exist stays a ``FileNotFoundError``.
+        """
         try:
             yield
         except FileNotFoundError:
@@ -194,7 +224,9 @@ class ObjectStorage:
 
 
 def _known_error(error: str) -> str:
-    """Returns what happened and what to do, for an error message of the library; empty where it is not in the table."""
+    """Returns what happened and what to do, for an error message of the library;
+    empty where it is not in the table.
+    """
     return next((text for pattern, text in _ERRORS.items() if re.search(pattern, error, re.IGNORECASE)), "")
 
 
@@ -218,5 +250,8 @@ def _file_system(scheme: str, bucket: str, endpoint: str, settings: object) -> A
             return fs.S3FileSystem(endpoint_override=endpoint, region=region, allow_delayed_open=True)
         return fs.S3FileSystem(region=region or fs.resolve_s3_region(bucket), allow_delayed_open=True)
     except (ImportError, NotImplementedError, TypeError) as error:
-        message = f'This installation of pyarrow cannot open {scheme}://. Install it: pip install "nbtools-agent[object-stores]"'
+        message = (
+            f"This installation of pyarrow cannot open {scheme}://. Install it: pip install"
+            ' "nbtools-agent[object-stores]"'
+        )
         raise TraceError(message) from error

@@ -1,7 +1,8 @@
 """Applies a function to many files: in this process, in a process pool, or on a given cluster.
 
-Functions and files are pickled, so the function must be a module's function or a callable dataclass. A failure concerns one file only and
-does not stop the others. Where a process dies, its files are tried again one by one, and only the file that kills it fails.
+Functions and files are pickled, so the function must be a module's function or a callable dataclass. A
+failure concerns one file only and does not stop the others. Where a process dies, its files are tried again
+one by one, and only the file that kills it fails.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ T = TypeVar("T")
 TASK = 50 << 20
 """Bytes of files per task: on a cluster, a task costs some milliseconds."""
 _POOL_TASK_BYTES = 4 << 20
-"""Bytes of files per task in our own pool, where a task costs almost nothing: small tasks balance the load and update progress often."""
+"""Bytes of files per task in our own pool, where a task costs almost nothing:
+small tasks balance the load and update progress often.
+"""
 
 _MAIN_GUARD = "In a script, call ingest below `if __name__ == '__main__':`."
 
@@ -40,11 +43,14 @@ class TaskFailure:
     why: str
 
 
-def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *, task: int = TASK) -> Generator[tuple[F, T | TaskFailure]]:
+def map_files(
+    files: Iterable[F], work: Callable[[F], T], client: Any = None, *, task: int = TASK
+) -> Generator[tuple[F, T | TaskFailure]]:
     """Yields each file with the result of ``work`` on it, in order of completion.
 
-    ``client``: an executor or a ``dask.distributed.Client``; it gets ``task`` bytes of files at a time. Without one, a pool uses as many
-    processes as this process may use processors; files that fit into one task are processed here.
+    ``client``: an executor or a ``dask.distributed.Client``; it gets ``task`` bytes of files at a time.
+    Without one, a pool uses as many processes as this process may use processors; files that fit into one
+    task are processed here.
     """
     pending = list(files)
     if client is None and sum(file.size for file in pending) <= task:
@@ -69,7 +75,9 @@ def map_files(files: Iterable[F], work: Callable[[F], T], client: Any = None, *,
 
 @contextmanager
 def connect(client: Any) -> Iterator[Any]:
-    """Connects to the scheduler whose address is given, and disconnects at the end; any other client is returned as it is."""
+    """Connects to the scheduler whose address is given, and disconnects at the end;
+    any other client is returned as it is.
+    """
     if not isinstance(client, str):
         yield client
         return
@@ -78,7 +86,9 @@ def connect(client: Any) -> Iterator[Any]:
 
 
 def batches(files: Iterable[F], size: int) -> Iterator[list[F]]:
-    """Groups files into batches of ``size`` bytes, the largest first, so that none of them is started last."""
+    """Groups files into batches of ``size`` bytes, the largest first,
+    so that none of them is started last.
+    """
     batch: list[F] = []
     total = 0
     for file in sorted(files, key=lambda file: file.size, reverse=True):
@@ -109,7 +119,9 @@ def _failure(error: BaseException) -> TaskFailure:
 def _outcomes(
     executor: Executor, work: Callable[[F], T], tasks: Iterable[Sequence[F]]
 ) -> Iterator[tuple[Sequence[F], list[T | TaskFailure] | BaseException]]:
-    """Yields finished tasks. Cancels the tasks that have not started when the caller stops iterating or is interrupted."""
+    """Yields finished tasks. Cancels the tasks that have not started when the caller stops iterating or is
+    interrupted.
+    """
     futures: dict[Future[list[T | TaskFailure]], Sequence[F]] = {}
     try:
         for files in tasks:
@@ -145,9 +157,13 @@ def _executor(client: Any, tasks: int) -> Iterator[Executor]:
         # Not pure: clusters would reuse the results of equal tasks.
         yield client.get_executor(pure=False) if hasattr(client, "get_executor") else client
         return
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only needed for many logs; slow to import
+    from concurrent.futures import (  # noqa: PLC0415 - only needed for many logs; slow to import
+        ProcessPoolExecutor,
+    )
 
-    with ProcessPoolExecutor(min(processors(), tasks), process_context(), _start_worker, (dict(os.environ),)) as pool:
+    with ProcessPoolExecutor(
+        min(processors(), tasks), process_context(), _start_worker, (dict(os.environ),)
+    ) as pool:
         try:
             _check_start(pool)
             yield pool
@@ -169,7 +185,8 @@ def _check_start(pool: Any) -> None:
 def _start_worker(environment: Mapping[str, str]) -> None:
     """Ignores Ctrl-C, which reaches all processes of a terminal: the main process ends the workers.
 
-    The environment may have changed since the server that starts the workers was started, for example by credentials.
+    The environment may have changed since the server that starts the workers was started,
+    for example by credentials.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.update(environment)

@@ -34,14 +34,18 @@ _ROWS = 1_000
 _BUFFER_CHARACTERS = 8 << 20
 """Rows are buffered until there are this many, or until their texts have this many characters."""
 _GROUP_BYTES = 16 << 20
-"""Bytes of columns that are written as one group: larger groups are read faster, but one must fit into memory."""
+"""Bytes of columns that are written as one group:
+larger groups are read faster, but one must fit into memory.
+"""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _NAMES = {kind: name for name, kind in CORPUS_TABLES.items()}
 
 
 @dataclass(frozen=True)
 class PartWritten:
-    """A part: its files with their sizes, the number of rows in each table by log, and the logs that could not be read, with the reason."""
+    """A part: its files with their sizes, the number of rows in each table by log,
+    and the logs that could not be read, with the reason.
+    """
 
     name: str
     files: Mapping[str, int]
@@ -124,7 +128,9 @@ def _write_log(log_file: LogFile, files: Mapping[type, TableFile], index: IndexW
         for signal in signals.take():
             tables[Signal].add(signal, problems)
     except Exception as error:  # noqa: BLE001 - the rows of the log are still good; reported
-        problems.rows.append(Problem(NOWHERE, f"The signals of this log are incomplete: {type(error).__name__}: {error}"))
+        problems.rows.append(
+            Problem(NOWHERE, f"The signals of this log are incomplete: {type(error).__name__}: {error}")
+        )
     for table in tables.values():
         table.flush(problems)
     problems.flush(problems)
@@ -162,7 +168,9 @@ class TableFile:
             return
         if self._writer is None:
             path = str(self.folder / f"{_NAMES[self.kind]}.parquet")
-            self._writer = import_library("pyarrow.parquet").ParquetWriter(path, schema(self.kind), compression="zstd")
+            self._writer = import_library("pyarrow.parquet").ParquetWriter(
+                path, schema(self.kind), compression="zstd"
+            )
         self._writer.write_table(import_library("pyarrow").Table.from_batches(self._group, schema(self.kind)))
         self._group, self._size = [], 0
 
@@ -205,29 +213,39 @@ class _TextReader:
         try:
             return texts_of(row, read)
         except Exception as error:  # noqa: BLE001 - concerns one row; reported with its position
-            self.problems.rows.append(Problem(row.ref, f"The texts of this row cannot be read: {type(error).__name__}: {error}"))
+            self.problems.rows.append(
+                Problem(row.ref, f"The texts of this row cannot be read: {type(error).__name__}: {error}")
+            )
             return [None] * len(TEXTS[type(row)])
 
 
 LARGEST_PART = 256 << 20
 """Maximum bytes of logs in a merged part."""
 _TIERS = (16 << 20, 64 << 20)
-"""Parts with fewer bytes of logs are merged where there are many of them: small ones often, larger ones rarely."""
+"""Parts with fewer bytes of logs are merged where there are many of them:
+small ones often, larger ones rarely.
+"""
 MAX_SMALL_PARTS = 24
 """Number of parts of a tier up to which nothing is merged."""
 _BATCH_BYTES = (16 << 20, 128 << 20)
-"""Smallest and largest size of a batch: its part should not have to be merged soon, and an interrupted batch is lost."""
+"""Smallest and largest size of a batch: its part should not have to be merged soon,
+and an interrupted batch is lost.
+"""
 _BATCHES_PER_WORKER = 4
 
 
 def plan_batches(logs: Iterable[Log], workers: int) -> list[Batch]:
-    """Returns batches of about the same size, a multiple of the number of workers where there are several, the largest first."""
+    """Returns batches of about the same size, a multiple of the number of workers where there are several,
+    the largest first.
+    """
     pending = sorted(logs, key=lambda log: log.size, reverse=True)
     smallest, largest = _BATCH_BYTES
     total = sum(log.size for log in pending)
     number = max(-(-total // largest), min(_BATCHES_PER_WORKER * workers, -(-total // smallest)))
     number = number if number <= 1 else -(-number // workers) * workers
-    filled: list[tuple[int, int, list[Log]]] = [(0, batch, []) for batch in range(min(max(number, 1), len(pending)))]
+    filled: list[tuple[int, int, list[Log]]] = [
+        (0, batch, []) for batch in range(min(max(number, 1), len(pending)))
+    ]
     for log in pending:
         size, batch, chosen = filled[0]
         chosen.append(log)
@@ -304,13 +322,19 @@ def plan_merges(parts: Mapping[str, Part]) -> list[MergeJob]:
         small = {name: part for name, part in parts.items() if part.size < tier}
         if len(small) > MAX_SMALL_PARTS:
             chosen |= small
-    return [MergeJob(tuple(batch)) for batch in batches(chosen.values(), LARGEST_PART) if len(batch) > 1 or batch[0].dead]
+    return [
+        MergeJob(tuple(batch))
+        for batch in batches(chosen.values(), LARGEST_PART)
+        if len(batch) > 1 or batch[0].dead
+    ]
 
 
 def _without_dead(rows: Any, dead: Sequence[str]) -> Any:
     pa = import_library("pyarrow")
     compute = import_library("pyarrow.compute")
-    return rows.filter(compute.invert(compute.is_in(rows.column("source"), value_set=pa.array(dead, pa.string()))))
+    return rows.filter(
+        compute.invert(compute.is_in(rows.column("source"), value_set=pa.array(dead, pa.string())))
+    )
 
 
 def _sizes(folder: Path) -> dict[str, int]:

@@ -18,7 +18,9 @@ LAYOUT_VERSION = 1
 
 @dataclass(frozen=True)
 class Log:
-    """A log to read: its files, itself first, and a key of their current state. ``why`` is the reason where no reader recognises it."""
+    """A log to read: its files, itself first, and a key of their current state.
+    ``why`` is the reason where no reader recognises it.
+    """
 
     path: str
     files: tuple[str, ...]
@@ -32,8 +34,8 @@ class Log:
 class Plan:
     """The changes that an ingest makes to the corpus.
 
-    ``logs`` are read, the rows of the paths ``gone`` are removed, ``same`` counts unchanged logs, and ``odd`` are paths that are not valid
-    UTF-8 and cannot be stored.
+    ``logs`` are read, the rows of the paths ``gone`` are removed, ``same`` counts unchanged logs, and ``odd``
+    are paths that are not valid UTF-8 and cannot be stored.
     """
 
     logs: tuple[Log, ...]
@@ -50,7 +52,11 @@ def plan_ingest(paths: str | Path | Iterable[str | Path], known: Mapping[str, Lo
     readers = {known_format.name: known_format for known_format in formats()}
     candidates = dict.fromkeys(_expand_folders(expand_paths(paths), known))
     odd = tuple(path for path in candidates if not _is_text(path))
-    found = {path: log for path in candidates if path not in odd and (log := _log(path, known.get(path), readers)) is not None}
+    found = {
+        path: log
+        for path in candidates
+        if path not in odd and (log := _log(path, known.get(path), readers)) is not None
+    }
     secondary_files = {file for log in (*known.values(), *found.values()) for file in log.files[1:]}
     logs = [log for path, log in found.items() if path not in secondary_files]
     changed = tuple(log for log in logs if stored_key(known, log.path) != log.key)
@@ -64,7 +70,9 @@ def stored_key(known: Mapping[str, Log], path: str) -> str:
 
 
 def expand_paths(paths: str | Path | Iterable[str | Path]) -> list[str]:
-    """Returns absolute paths, each once; a single path may be a glob pattern (``**`` matches folders at any depth)."""
+    """Returns absolute paths, each once;
+    a single path may be a glob pattern (``**`` matches folders at any depth).
+    """
     if isinstance(paths, str | Path):
         pattern = str(Path(paths).expanduser())
         exists = Path(pattern).exists()
@@ -83,12 +91,16 @@ def _is_text(path: str) -> bool:
 
 
 def _expand_folders(paths: Iterable[str], known: Mapping[str, Log]) -> Iterator[str]:
-    """Replaces a folder that is not itself a log with the logs below it; skips names that begin with a dot."""
+    """Replaces a folder that is not itself a log with the logs below it;
+    skips names that begin with a dot.
+    """
     for path in paths:
         if path in known or not Path(path).is_dir() or _is_log(path):
             yield path
         else:
-            yield from _expand_folders(sorted(entry.path for entry in os.scandir(path) if not entry.name.startswith(".")), known)
+            yield from _expand_folders(
+                sorted(entry.path for entry in os.scandir(path) if not entry.name.startswith(".")), known
+            )
 
 
 def _is_log(folder: str) -> bool:
@@ -116,7 +128,9 @@ def _log(path: str, before: Log | None, readers: Mapping[str, Format]) -> Log | 
     return _with_key(path, tuple(map(str, log_file.source.files)), log_file.format.name, readers)
 
 
-def _with_key(path: str, files: tuple[str, ...], name: str, readers: Mapping[str, Format], why: str = "") -> Log | None:
+def _with_key(
+    path: str, files: tuple[str, ...], name: str, readers: Mapping[str, Format], why: str = ""
+) -> Log | None:
     """Returns the log with a key of its files' state; None where it does not exist.
 
     A file that no reader recognises is tried again when the readers change.
@@ -130,7 +144,16 @@ def _with_key(path: str, files: tuple[str, ...], name: str, readers: Mapping[str
             if file == path:
                 return None
             continue
-        states.append((file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))  # st_ctime changes with any byte
+        states.append(
+            (file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        )  # st_ctime changes with any byte
         size += stat.st_size
     state = repr((LAYOUT_VERSION, name or sorted(readers), states))
-    return Log(path, files, hashlib.sha256(state.encode("utf-8", "surrogateescape")).hexdigest()[:32], size, name, why)
+    return Log(
+        path,
+        files,
+        hashlib.sha256(state.encode("utf-8", "surrogateescape")).hexdigest()[:32],
+        size,
+        name,
+        why,
+    )

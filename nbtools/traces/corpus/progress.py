@@ -13,7 +13,9 @@ from nbtools.traces.optional_libraries import import_library
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of an ingest: logs and bytes, done and in total; ``path`` is the last finished log, ``seconds`` the time since the start."""
+    """Progress of an ingest: logs and bytes, done and in total;
+    ``path`` is the last finished log, ``seconds`` the time since the start.
+    """
 
     done: int
     total: int
@@ -30,7 +32,8 @@ ProgressCallback: TypeAlias = Callable[[Progress], object]
 def progress_display(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
     """Yields the function to call with each ``Progress``.
 
-    ``progress`` may be that function; None displays progress in notebooks and terminals only, True everywhere, False nowhere.
+    ``progress`` may be that function; None displays progress in notebooks and terminals only,
+    True everywhere, False nowhere.
     """
     if callable(progress):
         yield progress
@@ -44,7 +47,9 @@ def progress_display(progress: ProgressCallback | bool | None) -> Iterator[Progr
         nonlocal bar
         if bar is None:
             # Not tqdm.auto: the widget that it uses in notebooks leaves "0%" in a saved notebook.
-            bar = import_library("tqdm").tqdm(total=progress.bytes_total, unit="B", unit_scale=True, dynamic_ncols=True)
+            bar = import_library("tqdm").tqdm(
+                total=progress.bytes_total, unit="B", unit_scale=True, dynamic_ncols=True
+            )
         bar.set_description(f"{progress.done:,} of {progress.total:,} logs", refresh=False)
         bar.update(progress.bytes_done - bar.n)
 

@@ -1,6 +1,8 @@
-"""Leaves out of a corpus's tables what a fork's log repeats of its parent's, by the rule of ``repeated_records``.
+"""Leaves out of a corpus's tables what a fork's log repeats of its parent's,
+by the rule of ``repeated_records``.
 
-The view ``all_NAME`` has every row of a table. Only the rows of related logs are looked at; mostly there are none.
+The view ``all_NAME`` has every row of a table.
+Only the rows of related logs are looked at; mostly there are none.
 """
 
 from __future__ import annotations
@@ -27,23 +29,33 @@ _RELATED = f"""
 with identities as (
     select source, session, 'request' as kind, id, time from all_usage
     where length(id) >= {MIN_ID} and time is not null
-    union all select source, session, 'call', native_id, time from all_calls where length(native_id) >= {MIN_ID} and time is not null
+    union all select source, session, 'call', native_id, time from all_calls
+      where length(native_id) >= {MIN_ID} and time is not null
 ), shared as (
-    select kind, id, time from identities group by all having min(session) <> max(session) and min(source) <> max(source)
+    select kind, id, time from identities group by all having min(session) <> max(session)
+      and min(source) <> max(source)
 ), copies as (select id from all_sessions where list_contains(flags, '{COPIED_SESSION}'))
 select distinct source from identities semi join shared using (kind, id, time)
 union select source from all_sessions semi join copies using (id)
 """  # noqa: S608 - constants
 _TOKENS = tuple(f"{kind}_tokens" for kind in TOKEN_KINDS)
-_COUNTED = ", ".join(f"if(r.id is null, s.{name}, r.{name}) as {name}" for name in (*_TOKENS, "cost", "flags", "counts"))
+_COUNTED = ", ".join(
+    f"if(r.id is null, s.{name}, r.{name}) as {name}" for name in (*_TOKENS, "cost", "flags", "counts")
+)
 _VIEWS = {
-    "sessions": f"select s.* replace ({_COUNTED}) from all_sessions s left join counted_sessions r using (source, id) "  # noqa: S608 - as above
-    "where r.elsewhere is distinct from true",
+    "sessions": (
+        f"select s.* replace ({_COUNTED}) from all_sessions s"  # noqa: S608 - as above
+        " left join counted_sessions r using (source, id) "
+        "where r.elsewhere is distinct from true"
+    ),
     "events": "from all_events anti join repeated_steps using (source, seq)",
     "calls": "from all_calls anti join repeated_steps using (source, seq)",
     "file_changes": "from all_file_changes anti join repeated_calls using (source, session, call)",
-    "usage": "select s.* replace (if(r.session is null, s.cost, r.cost) as cost) from all_usage s "
-    "left join counted_rests r using (source, session, scope) anti join repeated_requests using (source, session, scope, id, time, ref)",
+    "usage": (
+        "select s.* replace (if(r.session is null, s.cost, r.cost) as cost) from all_usage s left join"
+        " counted_rests r using (source, session, scope) anti join repeated_requests using (source, session,"
+        " scope, id, time, ref)"
+    ),
     "context": "from all_context anti join repeated_steps using (source, seq)",
     "signals": "from all_signals anti join repeated_signals using (source, session, kind, seqs)",
 }
@@ -72,7 +84,9 @@ class _Logs:
     def batches(self) -> dict[str, RowBatch]:
         """Returns the rows by log, those of a log in reading order."""
         logs: dict[str, RowBatch] = defaultdict(RowBatch)
-        for row in self._rows("sessions", "id, format, epoch_us(ended) as ended, cost, flags, counts", _TOKENS):
+        for row in self._rows(
+            "sessions", "id, format, epoch_us(ended) as ended, cost, flags, counts", _TOKENS
+        ):
             session = Session(
                 id=row["id"],
                 format=row["format"],
@@ -83,25 +97,47 @@ class _Logs:
                 counts=msgspec.json.decode(row["counts"] or "{}", type=dict[str, Any]),
             )
             logs[row["source"]].sessions.append(session)
-        for row in self._rows("events", "session, seq, kind, text, size, epoch_us(time) as at, type, key, ref", order="seq"):
-            event = Event(row["session"], row["seq"], row["kind"], row["text"], row["size"], _seconds(row["at"]))
-            logs[row["source"]].events.append(replace(event, type=row["type"], key=row["key"], ref=Ref(**row["ref"])))
+        for row in self._rows(
+            "events", "session, seq, kind, text, size, epoch_us(time) as at, type, key, ref", order="seq"
+        ):
+            event = Event(
+                row["session"], row["seq"], row["kind"], row["text"], row["size"], _seconds(row["at"])
+            )
+            logs[row["source"]].events.append(
+                replace(event, type=row["type"], key=row["key"], ref=Ref(**row["ref"]))
+            )
         fields = "session, id, seq, name, native_id, subject, epoch_us(time) as at, answered, ref, result_ref"
         for row in self._rows("calls", fields, order="seq"):
-            call = Call(row["session"], row["id"], row["seq"], row["name"], "other", _NO_ORIGIN, at=_seconds(row["at"]))
+            call = Call(
+                row["session"],
+                row["id"],
+                row["seq"],
+                row["name"],
+                "other",
+                _NO_ORIGIN,
+                at=_seconds(row["at"]),
+            )
             refs: dict[str, Any] = {name: Ref(**row[name]) for name in ("ref", "result_ref")}
-            call = replace(call, native_id=row["native_id"], subject=row["subject"], answered=row["answered"], **refs)
+            call = replace(
+                call, native_id=row["native_id"], subject=row["subject"], answered=row["answered"], **refs
+            )
             logs[row["source"]].calls.append(call)
         for row in self._rows("usage", "session, scope, id, model, epoch_us(time) as at, cost, ref", _TOKENS):
             names = {name: row[name] for name in ("scope", "id", "model", "cost")}
-            request = RequestUsage(row["session"], at=_seconds(row["at"]), tokens=_tokens(row), ref=Ref(**row["ref"]), **names)
+            request = RequestUsage(
+                row["session"], at=_seconds(row["at"]), tokens=_tokens(row), ref=Ref(**row["ref"]), **names
+            )
             logs[row["source"]].usage.append(request)
         return dict(logs)
 
-    def _rows(self, table: str, fields: str, others: Iterable[str] = (), order: str = "") -> list[dict[str, Any]]:
+    def _rows(
+        self, table: str, fields: str, others: Iterable[str] = (), order: str = ""
+    ) -> list[dict[str, Any]]:
         columns = ", ".join(("source", fields, *others))
         ordered = f" order by source, {order}" if order else ""
-        found = self._db.query(f"select {columns} from all_{table} semi join related_logs using (source){ordered}")  # noqa: S608 - constants
+        found = self._db.query(
+            f"select {columns} from all_{table} semi join related_logs using (source){ordered}"  # noqa: S608 - constants
+        )
         rows: list[dict[str, Any]] = found.to_arrow().to_pylist()
         return rows
 
@@ -129,11 +165,16 @@ def _add_tables(db: Database, logs: Mapping[str, RowBatch], repeats: Mapping[str
         steps += ({"source": source, "seq": seq} for seq in found.steps)
         calls += ({"source": source, "session": session, "call": call} for session, call in found.calls)
         left_out += (_request(source, logs[source].usage[at]) for at in found.requests)
-        rests += ({"source": source, "session": one.session, "scope": one.scope, "cost": one.cost} for one in found.rests.values())
+        rests += (
+            {"source": source, "session": one.session, "scope": one.scope, "cost": one.cost}
+            for one in found.rests.values()
+        )
         counted += (_session(source, name, one) for name, one in found.sessions.items())
     names = {"source": pa.string(), "session": pa.string()}
     keys = {name: requests.field(name).type for name in ("source", "session", "scope", "id", "time", "ref")}
-    counts = {name: sessions.field(name).type for name in ("source", "id", *_TOKENS, "cost", "flags", "counts")}
+    counts = {
+        name: sessions.field(name).type for name in ("source", "id", *_TOKENS, "cost", "flags", "counts")
+    }
     tables = {
         "repeated_steps": (steps, {"source": pa.string(), "seq": pa.int64()}),
         "repeated_calls": (calls, {**names, "call": pa.string()}),
@@ -144,8 +185,9 @@ def _add_tables(db: Database, logs: Mapping[str, RowBatch], repeats: Mapping[str
     for name, (rows, types) in tables.items():
         db.add_table(name, pa.Table.from_pylist(rows, pa.schema(types)))
     db.execute(
-        "create temp view repeated_signals as select source, session, kind, seqs from all_signals s where not exists "
-        "(select 1 from unnest(s.seqs) as step(seq) anti join (select seq from repeated_steps r where r.source = s.source) using (seq))"
+        "create temp view repeated_signals as select source, session, kind, seqs from all_signals s where not"
+        " exists (select 1 from unnest(s.seqs) as step(seq) anti join (select seq from repeated_steps r where"
+        " r.source = s.source) using (seq))"
     )
 
 
@@ -160,7 +202,14 @@ def _session(source: str, name: str, session: Session | None) -> dict[str, Any]:
         return {"source": source, "id": name, "elsewhere": True}
     tokens = {f"{kind}_tokens": getattr(session.tokens, kind) for kind in TOKEN_KINDS}
     counts = json.dumps(session.counts, ensure_ascii=False)
-    return {"source": source, "id": name, **tokens, "cost": session.cost, "flags": [*session.flags], "counts": counts}
+    return {
+        "source": source,
+        "id": name,
+        **tokens,
+        "cost": session.cost,
+        "flags": [*session.flags],
+        "counts": counts,
+    }
 
 
 def _tokens(row: Mapping[str, Any]) -> Tokens:

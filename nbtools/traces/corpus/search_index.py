@@ -33,7 +33,8 @@ _NAMES = {Event: "events", Call: "calls"}
 _TABLES = """
 create table logs(id integer primary key, path text not null);
 create table documents(
-  id integer primary key, log integer not null, kind text not null, session text not null, seq integer not null, text blob not null
+  id integer primary key, log integer not null, kind text not null, session text not null,
+    seq integer not null, text blob not null
 );
 create index documents_of_log on documents(log)
 """
@@ -44,7 +45,9 @@ _COMPRESSION_LEVEL = 1
 
 
 class IndexWriter:
-    """Writes the index of a part; the file is created with the first text. The logs come in the order of ``writing_order``."""
+    """Writes the index of a part; the file is created with the first text.
+    The logs come in the order of ``writing_order``.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / INDEX
@@ -60,7 +63,11 @@ class IndexWriter:
         """Adds the searched texts of a ``pyarrow.RecordBatch`` with rows of this type, of the current log."""
         if kind not in _COLUMNS:
             return
-        records = [record for record in rows.select(list(_COLUMNS[kind])).to_pylist() if record.get("kind") not in UNSEARCHED_KINDS]
+        records = [
+            record
+            for record in rows.select(list(_COLUMNS[kind])).to_pylist()
+            if record.get("kind") not in UNSEARCHED_KINDS
+        ]
         texts = [text_index.indexed_text(text_of_record(record)) for record in records]
         packed = (zlib.compress(text.encode(), _COMPRESSION_LEVEL) for text in texts)
         names = ((_NAMES[kind], record["session"] or "", record["seq"] or 0) for record in records)
@@ -106,7 +113,9 @@ def _disk_errors() -> Iterator[None]:
 
 
 def writing_order(entries: Iterable[Entry]) -> list[Entry]:
-    """Returns logs in the order in which a part's index has them: the reverse of the order in which they are found."""
+    """Returns logs in the order in which a part's index has them:
+    the reverse of the order in which they are found.
+    """
     return sorted(entries, key=_order, reverse=True)
 
 
@@ -134,20 +143,29 @@ class PartIndex:
     """The index of a part, to be read."""
 
     def __init__(self, file: Path) -> None:
-        self.connection = sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+        self.connection = sqlite3.connect(
+            f"{file.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False
+        )
         self.close = weakref.finalize(self, self.connection.close)
 
     def matching(self, question: text_index.IndexQuery, live: Mapping[str, Entry]) -> Iterator[Document]:
         """Yields the matching documents of the ``live`` logs, the last one first."""
-        query = "select path, kind, session, seq from documents join logs on logs.id = log where documents.id = ?"
+        query = (
+            "select path, kind, session, seq from documents join logs on logs.id = log where documents.id = ?"
+        )
         for number in matching_numbers(self.connection, question, "rowid desc"):
             path, *names = self.connection.execute(query, (number,)).fetchone()
-            if path in live and (not question.substring or any(map(question.matches, beginnings(self._packed(number))))):
+            if path in live and (
+                not question.substring or any(map(question.matches, beginnings(self._packed(number))))
+            ):
                 yield Document(self, number, live[path], *names)
 
     def documents_of(self, path: str) -> Iterator[list[tuple[str, str, int, bytes]]]:
         """Yields batches of a log's documents: table, session, seq and compressed text."""
-        query = "select kind, session, seq, text from documents where log in (select id from logs where path = ?) order by id"
+        query = (
+            "select kind, session, seq, text from documents where log in (select id from logs where path = ?)"
+            " order by id"
+        )
         with closing(self.connection.execute(query, (path,))) as found:
             while batch := found.fetchmany(500):
                 yield batch
@@ -156,7 +174,9 @@ class PartIndex:
         return decompress_text(self._packed(number))
 
     def _packed(self, number: int) -> bytes:
-        return bytes(self.connection.execute("select text from documents where id = ?", (number,)).fetchone()[0])
+        return bytes(
+            self.connection.execute("select text from documents where id = ?", (number,)).fetchone()[0]
+        )
 
 
 def decompress_text(text: bytes) -> str:
@@ -164,7 +184,9 @@ def decompress_text(text: bytes) -> str:
 
 
 def beginnings(text: bytes) -> Iterator[str]:
-    """Yields longer and longer beginnings of a text, at last the whole text: matches are mostly near the beginning."""
+    """Yields longer and longer beginnings of a text, at last the whole text:
+    matches are mostly near the beginning.
+    """
     stream = zlib.decompressobj()
     start = stream.decompress(text, _PREFIX_BYTES)
     if stream.unconsumed_tail:
@@ -204,7 +226,9 @@ class Found:
         return f"<Found {self.kind} {self.session}:{self.seq} {self.snippet!r}>"
 
     def _repr_html_(self) -> str:
-        return render("search_hit", name=f"{self.session}:{self.seq}", snippet=self.snippet, source=self.source)
+        return render(
+            "search_hit", name=f"{self.session}:{self.seq}", snippet=self.snippet, source=self.source
+        )
 
 
 @dataclass
@@ -250,7 +274,9 @@ class SearchIndex:
                 message = f"{files[name]} was cut"
                 raise FileNotFoundError(message)
             self._open[name] = PartIndex(file)
-        return [(self._open[name], {entry.path: entry for entry in part.logs}) for name, part in parts.items()]
+        return [
+            (self._open[name], {entry.path: entry for entry in part.logs}) for name, part in parts.items()
+        ]
 
     def _hit(self, document: Document, query: str) -> Found:
         read, text_of = partial(self._row, document), partial(document.index.text, document.number)

@@ -1,6 +1,7 @@
 """The storage of a corpus: a folder, or a prefix of an object store (``s3://bucket/prefix``).
 
-Every file has a unique name, is written once and never changed, so that processes that write at the same time need no lock.
+Every file has a unique name, is written once and never changed,
+so that processes that write at the same time need no lock.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Stored(NamedTuple):
 
 
 class Storage(Protocol):
-    """The files of a corpus, by names such as ``parts/4f…/calls.parquet``. Raises ``TraceError`` where the storage cannot be used."""
+    """The files of a corpus, by names such as ``parts/4f…/calls.parquet``.
+    Raises ``TraceError`` where the storage cannot be used.
+    """
 
     @property
     def address(self) -> str:
@@ -51,13 +54,17 @@ class Storage(Protocol):
         """Writes a file, completely or not at all."""
 
     def new_part(self, name: str) -> Any:
-        """Context manager that yields a temporary local folder, whose files become the part ``name`` at the end."""
+        """Context manager that yields a temporary local folder,
+        whose files become the part ``name`` at the end.
+        """
 
     def delete(self, names: Iterable[str]) -> None:
         """Deletes those of these files and folders that exist."""
 
     def local_file(self, name: str) -> Path:
-        """Returns the path of a local file with these contents. Raises ``FileNotFoundError`` where it no longer exists."""
+        """Returns the path of a local file with these contents.
+        Raises ``FileNotFoundError`` where it no longer exists.
+        """
 
     def drop_copies(self, names: Iterable[str]) -> None:
         """Deletes the local copies of other files than these."""
@@ -173,6 +180,8 @@ def read_rows(storage: Storage, name: str, values: Mapping[str, object]) -> list
     """Returns the rows of a Parquet file that have these values."""
     path, file_system = storage.source(name)
     filters = [(column, "==", value) for column, value in values.items()]
-    table = import_library("pyarrow.parquet").read_table(path, filters=filters, partitioning=None, filesystem=file_system)
+    table = import_library("pyarrow.parquet").read_table(
+        path, filters=filters, partitioning=None, filesystem=file_system
+    )
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows

@@ -10,7 +10,9 @@ from nbtools.traces.explorer.model import TraceAction
 
 
 class CellSources:
-    """Sources of the cells that an explorer offers.  ``log`` is the path as the person typed it; without it every source is empty."""
+    """Sources of the cells that an explorer offers.
+    ``log`` is the path as the person typed it; without it every source is empty.
+    """
 
     def __init__(self, log: str) -> None:
         self._log = log
@@ -41,10 +43,16 @@ class CellSources:
     def export_path(self) -> Path:
         """Returns the path for an exported notebook: the log's own path with the suffix ``.ipynb``."""
         path = self._file
-        return path.with_suffix(".ipynb") if path.suffix and path.suffix != ".ipynb" else path.with_name(f"{path.name}.ipynb")
+        return (
+            path.with_suffix(".ipynb")
+            if path.suffix and path.suffix != ".ipynb"
+            else path.with_name(f"{path.name}.ipynb")
+        )
 
     def share_path(self) -> Path:
-        """Returns the path for a file to share: the log's name in the working directory, where a person finds it."""
+        """Returns the path for a file to share:
+        the log's name in the working directory, where a person finds it.
+        """
         return Path.cwd() / f"{self._file.stem}.html"
 
     def sql(self) -> str:
@@ -55,7 +63,9 @@ class CellSources:
 
 
 def relative_to_notebook(path: Path) -> str:
-    """Returns ``path`` relative to the folder of this kernel's notebook; empty if there is no relative path."""
+    """Returns ``path`` relative to the folder of this kernel's notebook;
+    empty if there is no relative path.
+    """
     session = Path(os.environ.get("JPY_SESSION_NAME", ""))
     folder = session.parent if session.is_absolute() else Path.cwd()
     try:

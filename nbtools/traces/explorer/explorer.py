@@ -14,7 +14,16 @@ from nbtools.traces.explorer.cell_sources import CellSources
 from nbtools.traces.explorer.export.static_html import trace_html, trace_text
 from nbtools.traces.explorer.facets import Facet, Facets
 from nbtools.traces.explorer.following import Following
-from nbtools.traces.explorer.model import TRACE_MIME, FollowTask, OpenedLogs, TraceBar, TraceFact, TraceFilter, TraceFollow, TraceView
+from nbtools.traces.explorer.model import (
+    TRACE_MIME,
+    FollowTask,
+    OpenedLogs,
+    TraceBar,
+    TraceFact,
+    TraceFilter,
+    TraceFollow,
+    TraceView,
+)
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.page_requests import PageResponder, Reply, Task
 from nbtools.traces.explorer.pages import connect_page, widget_of
@@ -43,8 +52,8 @@ _BARS = 240
 class Explorer:
     """Displays ``trace`` as the value of a cell.
 
-    ``log`` is its path as the person typed it, for the cells that the explorer offers; ``step`` is the number of the step to begin at.
-    Raises ``TraceError`` if there is no such step.
+    ``log`` is its path as the person typed it, for the cells that the explorer offers; ``step`` is the number
+    of the step to begin at. Raises ``TraceError`` if there is no such step.
     """
 
     def __init__(self, trace: Trace, *, log: str = "", step: str = "") -> None:
@@ -71,7 +80,9 @@ class Explorer:
         return summary_of(self.trace)
 
     def line_at(self, step: str) -> int:
-        """Returns the index in ``lines`` of the step with this number: ``46``, ``48.1``.  Raises ``TraceError``."""
+        """Returns the index in ``lines`` of the step with this number: ``46``, ``48.1``.
+        Raises ``TraceError``.
+        """
         line = self._numbers.get(step.strip())
         if line is None:
             last = next((number for number in reversed(self.lines.numbers) if "." not in number), "")
@@ -80,14 +91,17 @@ class Explorer:
         return line
 
     def call_at(self, step: str) -> Call:
-        """Returns the call of this step.  Raises ``TraceError`` if there is no such step or it is a message."""
+        """Returns the call of this step.  Raises ``TraceError`` if there is no such step or it is a
+        message.
+        """
         row = self.lines.rows[self.line_at(step)]
         if not isinstance(row, Call):
             raise TraceError(f"Step {step.strip()} is a message, not a tool call.")
         return row
 
     def calls_between(self, first: str, last: str) -> list[Call]:
-        """Returns the calls of the steps ``first`` to ``last`` (inclusive), with those nested under the last one.
+        """Returns the calls of the steps ``first`` to ``last`` (inclusive),
+        with those nested under the last one.
 
         Either end may be a message.  Raises ``TraceError`` if there is no such step, or no call in the range.
         """
@@ -98,11 +112,15 @@ class Explorer:
         return calls
 
     def step_of(self, row: LineRow) -> str:
-        """Returns the step number of a row of ``trace``; empty for a row that has no line, such as a system message."""
+        """Returns the step number of a row of ``trace``;
+        empty for a row that has no line, such as a system message.
+        """
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
-    def answer(self, task: AnyTask) -> Reply | TraceFollow | TraceReview | SavedFilters | SessionsPage | OpenedLogs:
+    def answer(
+        self, task: AnyTask
+    ) -> Reply | TraceFollow | TraceReview | SavedFilters | SessionsPage | OpenedLogs:
         """Answers a request of a page.  Raises ``TraceError``."""
         match task:
             case FollowTask():
@@ -112,7 +130,9 @@ class Explorer:
             case SavedFiltersTask():
                 return saved_filters.answer(task)
             case SessionsTask() | CompareWithTask():
-                from nbtools.traces.comparison.picker import choose  # noqa: PLC0415 - loaded when sessions are chosen
+                from nbtools.traces.comparison.picker import (  # noqa: PLC0415 - loaded when sessions are chosen
+                    choose,
+                )
 
                 return choose(self.trace, task)
             case _:
@@ -122,7 +142,9 @@ class Explorer:
         """Answers a request about the review; with the first one, the list can be filtered by it."""
         self._add_review_facets()
         if task.line is not None and task.action in {"note", "label", "verdict"}:
-            line, last = self._following.lines_now(task.version, [task.line, task.line if task.last is None else task.last])
+            line, last = self._following.lines_now(
+                task.version, [task.line, task.line if task.last is None else task.last]
+            )
             task = task.model_copy(update={"line": line, "last": None if task.last is None else last})
         review = self.reviewer.answer(task)
         self.facets.changed()
@@ -130,14 +152,19 @@ class Explorer:
 
     def _add_review_facets(self) -> None:
         if not self._is_reviewed:
-            from nbtools.traces.explorer.reviewing.reviewer import ReviewFacet, SignalFacet  # noqa: PLC0415 - loaded with the first review
+            from nbtools.traces.explorer.reviewing.reviewer import (  # noqa: PLC0415 - loaded with the first review
+                ReviewFacet,
+                SignalFacet,
+            )
 
             self._is_reviewed = True
             self.add_facet(lambda explorer: ReviewFacet(explorer.reviewer))
             self.add_facet(lambda explorer: SignalFacet(explorer.reviewer))
 
     def rows_under(self, query: TraceFilter) -> list[LineRow]:
-        """Returns the rows that a filter lists, when all of the log has been searched.  Raises ``TraceError``."""
+        """Returns the rows that a filter lists, when all of the log has been searched.
+        Raises ``TraceError``.
+        """
         if any(chip.startswith(("review:", "signal:")) for chip in query.chips):
             self._add_review_facets()
             self.reviewer.wait_for_signals()
@@ -146,7 +173,8 @@ class Explorer:
     def update(self) -> bool:
         """Takes over what was written to the log since; returns whether that changes any line.
 
-        ``lines`` is then another timeline, in which steps may have other numbers if calls within an earlier step were added.
+        ``lines`` is then another timeline,
+        in which steps may have other numbers if calls within an earlier step were added.
         """
         before = self.trace.calls
         self.trace.update()
@@ -177,7 +205,10 @@ class Explorer:
         return TraceView(
             explorer=self.id,
             title=self.summary.title,
-            facts=tuple(TraceFact(text=fact.text, doubt=fact.doubt, bad=fact.bad, title=fact.title) for fact in self.summary.facts),
+            facts=tuple(
+                TraceFact(text=fact.text, doubt=fact.doubt, bad=fact.bad, title=fact.title)
+                for fact in self.summary.facts
+            ),
             bars=tuple(map(_bar, bars(self.lines.tones, self.lines.weights, _BARS))),
             page=self._answers.page(TraceFilter(), 0, lines),
             step=self.step,
@@ -191,10 +222,12 @@ class Explorer:
 
     @gc_paused()
     def bundle(self) -> dict[str, Any]:
-        """Returns a MIME bundle: the view for the JupyterLab extension, script-free HTML for saved notebooks and converters, and text.
+        """Returns a MIME bundle: the view for the JupyterLab extension,
+        script-free HTML for saved notebooks and converters, and text.
 
-        Where the front end is known to lack the extension, the widget is added: a front end displays the type that it prefers, and our
-        extension prefers its own.  Registers the explorer, so that pages can send it requests from now on.
+        Where the front end is known to lack the extension, the widget is added: a front end displays the type
+        that it prefers, and our extension prefers its own.  Registers the explorer, so that pages can send it
+        requests from now on.
         """
         EXPLORERS.add(self)
         view, drawn = self.view(), bars(self.lines.tones, self.lines.weights)
@@ -206,7 +239,9 @@ class Explorer:
         }
 
     def widget(self) -> Any:
-        """Returns the explorer as an anywidget, for every front end that supports ipywidgets; ``mo.ui.anywidget`` in marimo."""
+        """Returns the explorer as an anywidget, for every front end that supports ipywidgets;
+        ``mo.ui.anywidget`` in marimo.
+        """
         EXPLORERS.add(self)
         return widget_of(self.view())
 
@@ -221,7 +256,9 @@ class Explorer:
         return {number: line for line, number in enumerate(self.lines.numbers)}
 
     def add_facet(self, make: Callable[[Explorer], Facet]) -> None:
-        """Adds chips to filter by.  ``make`` is called with this explorer now, and again whenever the log has grown."""
+        """Adds chips to filter by.  ``make`` is called with this explorer now,
+        and again whenever the log has grown.
+        """
         self._facet_makers.append(make)
         self.facets.add(make(self))
 
@@ -237,7 +274,9 @@ class Explorer:
     @cached_property
     def reviewer(self) -> Reviewer:
         """Answers requests about the review of the log."""
-        from nbtools.traces.explorer.reviewing.reviewer import Reviewer  # noqa: PLC0415 - loaded with the first review
+        from nbtools.traces.explorer.reviewing.reviewer import (  # noqa: PLC0415 - loaded with the first review
+            Reviewer,
+        )
         from nbtools.traces.explorer.reviewing.signal_search import SignalSearch  # noqa: PLC0415
 
         self._signals = self._signals or SignalSearch(self.trace)
@@ -249,7 +288,9 @@ class Explorer:
 
 
 def _bar(bar: Bar) -> TraceBar:
-    return TraceBar(first=bar.first, last=bar.last, height=round(100 * bar.height), tone=bar.tone, failed=bar.failed)
+    return TraceBar(
+        first=bar.first, last=bar.last, height=round(100 * bar.height), tone=bar.tone, failed=bar.failed
+    )
 
 
 class LogPosition(Protocol):
@@ -264,17 +305,20 @@ class LogPosition(Protocol):
 
 
 def open_trace(path: str | Path | LogPosition, step: str | int | None = None) -> Explorer:
-    """Opens the session log at ``path``; its rows are ``.trace``.  ``step`` is the number of the step to begin at: ``46``, ``"48.1"``.
+    """Opens the session log at ``path``; its rows are ``.trace``.
+    ``step`` is the number of the step to begin at: ``46``, ``"48.1"``.
 
-    A search result of a corpus opens its log at its step.
-    Raises ``TraceError`` if the log cannot be opened or its format is not recognised, and if there is no such step.
+    A search result of a corpus opens its log at its step. Raises ``TraceError`` if the log cannot be opened
+    or its format is not recognised, and if there is no such step.
     """
     if isinstance(path, str | Path):
         return Explorer(load(path), log=str(path), step="" if step is None else str(step))
     explorer = Explorer(load(path.source), log=str(path.source))
     lines = zip(explorer.lines.rows, explorer.lines.numbers, strict=True)
     steps = ((row, number) for row, number in lines if isinstance(row, Call | Event))
-    number = next((number for row, number in steps if (row.session, row.seq) == (path.session, path.seq)), None)
+    number = next(
+        (number for row, number in steps if (row.session, row.seq) == (path.session, path.seq)), None
+    )
     if number is None:
         raise TraceError(f"{path.source} has no step at position {path.seq} of session {path.session}.")
     return Explorer(explorer.trace, log=str(path.source), step=number)

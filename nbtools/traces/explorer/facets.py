@@ -1,4 +1,6 @@
-"""Chips and menus by which the lines of a log can be filtered: kind, outcome, tool and file of a step, and what others add."""
+"""Chips and menus by which the lines of a log can be filtered:
+kind, outcome, tool and file of a step, and what others add.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ _FILES = CHANGE_OPS | {"read"}
 class Facet(ABC):
     """A group of choices by which lines can be filtered.
 
-    A line matches a facet if it has one of the chosen keys, and the whole filter if it matches every facet.  ``name`` has no colon.
-    ``menu``: the choices are a menu, because there are many, instead of chips.
+    A line matches a facet if it has one of the chosen keys, and the whole filter if it matches every facet.
+    ``name`` has no colon.  ``menu``: the choices are a menu, because there are many, instead of chips.
     """
 
     name: str
@@ -53,7 +55,10 @@ class KindFacet(Facet):
     _KINDS: Mapping[str, tuple[frozenset[str], str]] = {
         "edits": (CHANGE_OPS, "Calls that change files, whether or not the change took effect"),
         "shell": (frozenset({"shell"}), "Calls that run commands"),
-        "search": (frozenset({"search", "list", "web_search"}), "Calls that search or list files, or search the web"),
+        "search": (
+            frozenset({"search", "list", "web_search"}),
+            "Calls that search or list files, or search the web",
+        ),
         "reads": (frozenset({"read", "fetch"}), "Calls that read files or pages"),
         "agents": (frozenset({"agent"}), "Calls that start sub-agents"),
         "said": (frozenset({"user", "assistant_text"}), "Messages of people and models"),
@@ -86,7 +91,10 @@ class OutcomeFacet(Facet):
     }
 
     def __init__(self, lines: Timeline) -> None:
-        found = {key: [line for line, one in enumerate(lines.tones) if one == tone] for key, (tone, _) in self._ENDS.items()}
+        found = {
+            key: [line for line, one in enumerate(lines.tones) if one == tone]
+            for key, (tone, _) in self._ENDS.items()
+        }
         self._lines = {key: places for key, places in found.items() if places}
 
     def lines(self) -> Mapping[str, Sequence[int]]:
@@ -176,7 +184,9 @@ class Facets:
         return {facet.name: facet for facet in own}
 
     def add(self, facet: Facet) -> None:
-        """Adds a facet after the others, or replaces the one of the same name; its chips appear with the page's next answer."""
+        """Adds a facet after the others, or replaces the one of the same name;
+        its chips appear with the page's next answer.
+        """
         self._added[facet.name] = facet
         self.changed()
 
@@ -195,13 +205,18 @@ class Facets:
         lines = {name: (self._all[name].lines(), keys) for name, keys in chosen.items()}
         return {name: _union([by_key.get(key, ()) for key in keys]) for name, (by_key, keys) in lines.items()}
 
-    def offered(self, others: Mapping[str, Sequence[int] | None], query: TraceFilter) -> tuple[TraceFacet, ...]:
+    def offered(
+        self, others: Mapping[str, Sequence[int] | None], query: TraceFilter
+    ) -> tuple[TraceFacet, ...]:
         """Returns all choices with their counts.
 
-        ``others`` has for each facet of ``query``, and for ``""``, the lines that all *other* parts of the filter match; None: all lines.
+        ``others`` has for each facet of ``query``, and for ``""``,
+        the lines that all *other* parts of the filter match; None: all lines.
         """
         masks = {name: _mask(lines, len(self._lines)) for name, lines in others.items()}
-        return tuple(self._offer(facet, masks.get(facet.name, masks[""]), query.chips) for facet in self._all.values())
+        return tuple(
+            self._offer(facet, masks.get(facet.name, masks[""]), query.chips) for facet in self._all.values()
+        )
 
     def _offer(self, facet: Facet, mask: bytearray | None, chips: Sequence[str]) -> TraceFacet:
         lines = facet.lines()

@@ -1,4 +1,6 @@
-"""The files that a session changed, and the diff of each over the whole session, as far as the log records the texts."""
+"""The files that a session changed, and the diff of each over the whole session,
+as far as the log records the texts.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _MAX_PARTS = 20
 
 @dataclass(slots=True)
 class Part:
-    """A text that the log follows through several changes: the whole file, or a part of it.  ``before`` is None for a new file."""
+    """A text that the log follows through several changes: the whole file, or a part of it.
+    ``before`` is None for a new file.
+    """
 
     before: str | None
     after: str
@@ -60,7 +64,9 @@ class ChangedFiles:
         return TraceChanges(files=tuple(files[:MAX_FILES]), total=len(files))
 
     def diff(self, key: str) -> TraceOpened:
-        """Returns the diff of a file over the session.  Raises ``TraceError`` for a file that was not changed."""
+        """Returns the diff of a file over the session.
+        Raises ``TraceError`` for a file that was not changed.
+        """
         if key not in self._by_file:
             raise TraceError(f"No change of {one_line(key, 200)} took effect in this log.")
         changes = self._by_file[key]
@@ -87,7 +93,11 @@ class ChangedFiles:
     def _by_file(self) -> dict[str, list[_Change]]:
         ids = {change.call for change in self._trace.file_changes}
         rows = enumerate(self._lines.rows)
-        places = {(row.session, row.id): (line, self._lines.folder(row)) for line, row in rows if type(row) is Call and row.id in ids}
+        places = {
+            (row.session, row.id): (line, self._lines.folder(row))
+            for line, row in rows
+            if type(row) is Call and row.id in ids
+        }
         files: dict[str, list[_Change]] = defaultdict(list)
         for change in self._trace.file_changes:
             place = places.get((change.session, change.call))
@@ -98,7 +108,9 @@ class ChangedFiles:
         return dict(sorted(files.items(), key=lambda item: item[1][0].line))
 
     def _parts(self, key: str, changes: Sequence[_Change]) -> tuple[list[Part], dict[str, list[int]]]:
-        """Returns the texts before and after, and the lines of the steps whose texts are missing, by reason."""
+        """Returns the texts before and after, and the lines of the steps whose texts are missing,
+        by reason.
+        """
         parts: list[Part] = []
         missing: dict[str, list[int]] = defaultdict(list)
         for line in dict.fromkeys(one.line for one in changes):
@@ -109,7 +121,12 @@ class ChangedFiles:
                 missing["on a rewound branch, and left out here"].append(line)
                 continue
             folder = self._lines.folder(call)
-            diffs = [part for one in call.detail.changes if file_key(one.file_name, folder) == key for part in _recorded(one)]
+            diffs = [
+                part
+                for one in call.detail.changes
+                if file_key(one.file_name, folder) == key
+                for part in _recorded(one)
+            ]
             if not diffs:
                 missing["whose text the log does not record"].append(line)
             for diff in diffs:
@@ -128,11 +145,16 @@ class ChangedFiles:
             if part.before == part.after:
                 yield text_block("The text is the same again as before these changes.", tone="quiet")
             else:
-                yield diff_block(key, _ended(part.before, part.after), _ended(part.after, part.before or part.after) or "")
+                yield diff_block(
+                    key, _ended(part.before, part.after), _ended(part.after, part.before or part.after) or ""
+                )
         if len(parts) > _MAX_PARTS:
             yield text_block(f"⋯ {len(parts) - _MAX_PARTS} more parts: open the steps below.", tone="quiet")
         if any(part.before is not None for part in parts):
-            yield text_block("Where the log has only a part of the file, line numbers count within that part.", tone="quiet")
+            yield text_block(
+                "Where the log has only a part of the file, line numbers count within that part.",
+                tone="quiet",
+            )
         for reason, lines in missing.items():
             yield text_block(f"Not in this diff: {self._named(lines)}, {reason}.", tone="quiet")
 
@@ -147,7 +169,9 @@ class ChangedFiles:
 
 def _listed(key: str, changes: Sequence[_Change], lines: Timeline) -> TraceChangedFile:
     counts = [(one.change.added, one.change.removed) for one in changes]
-    known = [(added or 0, removed or 0) for added, removed in counts if added is not None or removed is not None]
+    known = [
+        (added or 0, removed or 0) for added, removed in counts if added is not None or removed is not None
+    ]
     return TraceChangedFile(
         path=key,
         label=one_line(key, 300),
@@ -162,15 +186,29 @@ def _listed(key: str, changes: Sequence[_Change], lines: Timeline) -> TraceChang
 
 def _kind(changes: Sequence[_Change]) -> str:
     kinds = [one.change.kind for one in changes]
-    return "deleted" if kinds[-1] == "delete" else "new" if kinds[0] == "add" else "renamed" if "rename" in kinds else ""
+    return (
+        "deleted"
+        if kinds[-1] == "delete"
+        else "new"
+        if kinds[0] == "add"
+        else "renamed"
+        if "rename" in kinds
+        else ""
+    )
 
 
 def _links(lines: Timeline, places: Sequence[int]) -> tuple[TraceLink, ...]:
     places = list(dict.fromkeys(places))
     links: list[TraceLink] = []
     for place in places[:_MAX_STEPS]:
-        links += [*([TraceLink(text=", ")] if links else []), TraceLink(text=lines.numbers[place], line=place)]
-    return (*links, *([TraceLink(text=f" and {len(places) - _MAX_STEPS} more")] if len(places) > _MAX_STEPS else []))
+        links += [
+            *([TraceLink(text=", ")] if links else []),
+            TraceLink(text=lines.numbers[place], line=place),
+        ]
+    return (
+        *links,
+        *([TraceLink(text=f" and {len(places) - _MAX_STEPS} more")] if len(places) > _MAX_STEPS else []),
+    )
 
 
 def _recorded(diff: FileDiff) -> Iterator[FileDiff]:
@@ -197,7 +235,9 @@ def _follow(parts: list[Part], diff: FileDiff, line: int) -> None:
 
 
 def _continue(part: Part, old: str | None, new: str) -> bool:
-    """Applies a change to a part if that is certain: the part is its text before, contains it once, or is contained in it once."""
+    """Applies a change to a part if that is certain:
+    the part is its text before, contains it once, or is contained in it once.
+    """
     if old is None:  # the whole file was rewritten: it is this part if that was the whole file
         if part.before is not None:
             return False
@@ -214,5 +254,7 @@ def _continue(part: Part, old: str | None, new: str) -> bool:
 
 
 def _ended(text: str | None, other: str | None) -> str | None:
-    """Returns ``text`` with a final newline if neither side has one: many logs have only the part that was replaced."""
+    """Returns ``text`` with a final newline if neither side has one:
+    many logs have only the part that was replaced.
+    """
     return f"{text}\n" if text and other and not text.endswith("\n") and not other.endswith("\n") else text

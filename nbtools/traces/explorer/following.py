@@ -28,7 +28,9 @@ _REST = 1.0
 
 
 class Following:
-    """Answers pages that follow. Lines keep their numbers between two answers, so that a page's requests mean the lines that it shows."""
+    """Answers pages that follow. Lines keep their numbers between two answers,
+    so that a page's requests mean the lines that it shows.
+    """
 
     def __init__(self, explorer: Explorer) -> None:
         self._explorer = explorer
@@ -37,7 +39,9 @@ class Following:
         self._not_before = 0.0
         self._search: ContinuationSearch | None = None
         self._sessions: dict[str, str] | None = None
-        """Sessions that went on under another id, with their first id; None as long as the explorer has its first log."""
+        """Sessions that went on under another id, with their first id;
+        None as long as the explorer has its first log.
+        """
         self._lock = Lock()
 
     @property
@@ -45,13 +49,17 @@ class Following:
         return self._version
 
     def answer(self, task: FollowTask) -> TraceFollow:
-        """Returns what has changed since the version that the page shows.  Raises ``TraceError`` if it cannot go on to ``task.log``."""
+        """Returns what has changed since the version that the page shows.
+        Raises ``TraceError`` if it cannot go on to ``task.log``.
+        """
         with self._lock:
             self._continue_in(task.log) if task.log else self._update()
             explorer, found = self._explorer, self._continuation()
             continuation = "" if found is None else found.name
             if task.version == self._version:
-                return TraceFollow(version=self._version, fresh=explorer.trace.fresh, continuation=continuation)
+                return TraceFollow(
+                    version=self._version, fresh=explorer.trace.fresh, continuation=continuation
+                )
             before = self._rows.get(task.version)
             moves, changed = line_moves(before or (), explorer.lines.rows, self._sessions)
             return TraceFollow(
@@ -70,7 +78,12 @@ class Following:
             if version == self._version:
                 return list(lines)
             moves, _ = line_moves(self._rows.get(version, ()), self._explorer.lines.rows, self._sessions)
-        found = [move.to + line - move.first for line in lines for move in moves if move.first <= line < move.first + move.count]
+        found = [
+            move.to + line - move.first
+            for line in lines
+            for move in moves
+            if move.first <= line < move.first + move.count
+        ]
         if len(found) < len(lines):
             raise TraceError("The log has grown, and this step is no longer where it was. Select it again.")
         return found
@@ -101,7 +114,9 @@ class Following:
         """Goes on to the log that was found, and to no other."""
         found, explorer = self._continuation(), self._explorer
         if found is None or found.name != name:
-            raise TraceError(f"This session does not go on in {name!r}. It may have gone on in another file; look again.")
+            raise TraceError(
+                f"This session does not go on in {name!r}. It may have gone on in another file; look again."
+            )
         rows, before = explorer.lines.rows, explorer.trace.sessions
         explorer.continue_in(open_continuation(explorer.trace.readings[0], found))
         after = explorer.trace.sessions
@@ -115,7 +130,8 @@ class Following:
 def line_moves(
     before: Sequence[LineRow], after: Sequence[LineRow], sessions: Mapping[str, str] | None = None
 ) -> tuple[tuple[TraceMove, ...], tuple[int, ...]]:
-    """Returns where the lines of ``before`` are in ``after``, as stretches that moved together, and which lines say something else.
+    """Returns where the lines of ``before`` are in ``after``, as stretches that moved together,
+    and which lines say something else.
 
     ``sessions`` are as in ``row_keys``.
     """
@@ -123,7 +139,9 @@ def line_moves(
     places = {key: line for line, key in enumerate(row_keys(after[start:], sessions), start)}
     moves: list[list[int]] = [[0, 0, start]] if start else []
     changed: list[int] = []
-    for line, (row, key) in enumerate(zip(before[start:], row_keys(before[start:], sessions), strict=True), start):
+    for line, (row, key) in enumerate(
+        zip(before[start:], row_keys(before[start:], sessions), strict=True), start
+    ):
         to = places.get(key)
         if to is None:
             continue

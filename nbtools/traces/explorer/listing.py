@@ -43,7 +43,9 @@ class FilteredLines:
     """Whether the lines are in the order of the log."""
 
     def index_of(self, line: int) -> int:
-        """Returns the index, from 0, of ``line`` in ``lines``, or of the first one after it; 0 where the lines are in another order."""
+        """Returns the index, from 0, of ``line`` in ``lines``, or of the first one after it;
+        0 where the lines are in another order.
+        """
         if self.ordered:
             return bisect_left(self.lines, line)
         return self.lines.index(line) if line in self.lines else 0
@@ -61,7 +63,9 @@ class LineFilter:
         self._lock = Lock()
 
     def apply(self, query: TraceFilter) -> FilteredLines:
-        """Returns the lines under a filter.  Raises ``TraceError`` for an unknown chip or a text that cannot be searched for."""
+        """Returns the lines under a filter.
+        Raises ``TraceError`` for an unknown chip or a text that cannot be searched for.
+        """
         key = (query, self._facets.version)
         with self._lock:
             if key in self._cache:
@@ -76,10 +80,15 @@ class LineFilter:
         return listed
 
     def facets(self, query: TraceFilter) -> tuple[TraceFacet, ...]:
-        """Returns the choices to filter by, with the number of lines that each has under the filter's other facets."""
+        """Returns the choices to filter by,
+        with the number of lines that each has under the filter's other facets.
+        """
         by_facet = self._facets.matching(query.chips)
         found = self._search.find(query.text).lines if query.text.strip() else None
-        others = {name: self._matching({key: by_facet[key] for key in by_facet if key != name}, found, query) for name in ("", *by_facet)}
+        others = {
+            name: self._matching({key: by_facet[key] for key in by_facet if key != name}, found, query)
+            for name in ("", *by_facet)
+        }
         return self._facets.offered(others, query)
 
     def _filter(self, query: TraceFilter) -> FilteredLines:
@@ -89,11 +98,15 @@ class LineFilter:
         lines = self._unfolded(lines, query.folded) if query.folded else lines
         calls = sum(map(self._is_call.__getitem__, lines))
         if query.order:
-            amounts: Mapping[int, float] = self._requests.tokens if query.order == "tokens" else self._requests.seconds
+            amounts: Mapping[int, float] = (
+                self._requests.tokens if query.order == "tokens" else self._requests.seconds
+            )
             lines = sorted(lines, key=lambda line: -amounts.get(line, -1))
         return FilteredLines(lines, calls, found.indexed if found else 100, not query.order)
 
-    def _matching(self, by_facet: Mapping[str, Sequence[int]], found: Sequence[int] | None, query: TraceFilter) -> Sequence[int] | None:
+    def _matching(
+        self, by_facet: Mapping[str, Sequence[int]], found: Sequence[int] | None, query: TraceFilter
+    ) -> Sequence[int] | None:
         """Returns the lines that are in all of these; None if nothing restricts them."""
         candidates = [*by_facet.values(), *(() if found is None else (found,))]
         if not candidates and query.first is None and query.last is None:
@@ -135,8 +148,11 @@ def _between(lines: Sequence[int], first: int | None, last: int | None) -> Seque
 _WORD = re.compile(r"\w+")
 
 
-def wire_line(lines: Timeline, place: int, found: tuple[Span, ...] = (), amount: Callable[[int], str] | None = None) -> TraceLine:
-    """Returns the line at index ``place`` as it is sent to a page; ``found`` is the marked excerpt of a search.
+def wire_line(
+    lines: Timeline, place: int, found: tuple[Span, ...] = (), amount: Callable[[int], str] | None = None
+) -> TraceLine:
+    """Returns the line at index ``place`` as it is sent to a page;
+    ``found`` is the marked excerpt of a search.
 
     ``amount`` is a text for a line that is displayed before its other ones.
     """
@@ -161,7 +177,8 @@ def wire_line(lines: Timeline, place: int, found: tuple[Span, ...] = (), amount:
 
 
 class Snippets:
-    """One-line excerpts around search hits, with the hits marked.  The log is read only if the line itself does not contain the hit.
+    """One-line excerpts around search hits, with the hits marked.
+    The log is read only if the line itself does not contain the hit.
 
     A query written like code that does not occur literally is found, and marked, by its words.
     """
@@ -175,7 +192,10 @@ class Snippets:
         text = self._line_text(place)
         if not any(term.search(text) for term in _expressions(self._queries[0])):
             text = self._search.text_at(place) or text
-        query = next((one for one in self._queries if any(term.search(text) for term in _expressions(one))), self._queries[0])
+        query = next(
+            (one for one in self._queries if any(term.search(text) for term in _expressions(one))),
+            self._queries[0],
+        )
         excerpt = redacted(snippet(text, query, before=_BEFORE_HIT))
         return line_spans([(excerpt, "")], _match_spans(excerpt, _expressions(query)), "hit")
 

@@ -1,9 +1,11 @@
-"""Wire format of the explorer, ``application/vnd.nbtools.trace.v1+json``, and of the requests that its page sends to the kernel.
+"""Wire format of the explorer, ``application/vnd.nbtools.trace.v1+json``,
+and of the requests that its page sends to the kernel.
 
 The bundle contains the initial view; everything else is sent on request.  The page computes nothing.
 
-A bundle may come from another person's notebook, so it names actions and contains no code: the source of a cell is sent only by the
-kernel, in reply to a request.  ``labextension/src/explorer/model.ts`` is generated from this file.
+A bundle may come from another person's notebook, so it names actions and contains no code: the source of a
+cell is sent only by the kernel, in reply to a request.  ``labextension/src/explorer/model.ts`` is generated
+from this file.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
 
 
 class TraceFact(Wire):
-    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news; ``title`` says what is counted."""
+    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news;
+    ``title`` says what is counted.
+    """
 
     text: str
     doubt: str = ""
@@ -44,8 +48,9 @@ class TraceFact(Wire):
 class TraceLine(Wire):
     """One line of the list.
 
-    ``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as displayed.  ``below`` is the
-    number of lines nested under it.  ``call``: it is a tool call, not a message.  ``snippet`` is the excerpt that a search found.
+    ``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as
+    displayed.  ``below`` is the number of lines nested under it.  ``call``: it is a tool call, not a message.
+    ``snippet`` is the excerpt that a search found.
     """
 
     line: int
@@ -65,7 +70,9 @@ class TraceLine(Wire):
 
 
 class TraceBar(Wire):
-    """One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage.  ``failed`` counts the lines that failed."""
+    """One bar of the overview, for the lines ``first`` … ``last``; ``height`` is a percentage.
+    ``failed`` counts the lines that failed.
+    """
 
     first: int
     last: int
@@ -77,8 +84,8 @@ class TraceBar(Wire):
 class TraceChoice(Wire):
     """A value to filter by.
 
-    ``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title``
-    explains it.
+    ``key`` goes into the filter's ``chips``;
+    ``count`` is the number of lines that have it and match the filter's other facets; ``title`` explains it.
     """
 
     key: str
@@ -88,7 +95,9 @@ class TraceChoice(Wire):
 
 
 class TraceFacet(Wire):
-    """Choices of one kind, of which a line must have one of those that are chosen.  ``menu``: they are a menu instead of chips."""
+    """Choices of one kind, of which a line must have one of those that are chosen.
+    ``menu``: they are a menu instead of chips.
+    """
 
     name: str
     label: str
@@ -102,8 +111,9 @@ TraceOrder = Literal["", "tokens", "duration"]
 class TraceFilter(Wire):
     """Selects the lines to list; empty fields select everything.
 
-    ``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive).  ``folded`` are lines whose nested
-    lines are not listed.  ``order`` lists the lines with the most tokens, or the longest calls, first.
+    ``chips`` are keys of choices, ``first`` … ``last`` are lines of the whole log (both inclusive).
+    ``folded`` are lines whose nested lines are not listed.  ``order`` lists the lines with the most tokens,
+    or the longest calls, first.
     """
 
     text: str = Field("", max_length=10_000)
@@ -172,10 +182,11 @@ class FollowTask(Wire):
 
 
 class ShareTask(Wire):
-    """Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
+    """Asks what would be removed from a file to share,
+    or with ``write`` to write it into the kernel's working directory.
 
-    ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``.
-    ``notes``: the review's notes, labels and verdicts are in the file.
+    ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``:
+    home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file.
     """
 
     type: Literal["share"] = "share"
@@ -235,8 +246,8 @@ class TraceRequest(Wire):
 class TracePage(Wire):
     """Lines under a filter, ``total`` of them in all, ``calls`` of which are calls.
 
-    ``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds more a moment later.
-    ``facets`` come with the first lines only; elsewhere they are empty.
+    ``indexed`` is the percentage of the log that was searched for a text: below 100, the same request finds
+    more a moment later. ``facets`` come with the first lines only; elsewhere they are empty.
     """
 
     type: Literal["page"] = "page"
@@ -256,7 +267,9 @@ class TracePosition(Wire):
 
 
 class TraceLink(Wire):
-    """Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths."""
+    """Text that links to a line if ``line`` is set,
+    or to all steps of a file if ``path`` is its key among the filter's paths.
+    """
 
     text: str
     line: int | None = None
@@ -264,18 +277,22 @@ class TraceLink(Wire):
 
 
 class TraceContext(Wire):
-    """One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line."""
+    """One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …;
+    ``parts`` are shown in one line.
+    """
 
     label: str
     parts: tuple[TraceLink, ...]
 
 
 class TraceOpened(Wire):
-    """The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
+    """The detail view of a line: the card that a live call would have, its context,
+    the position of its record; ``number`` is its step.
 
-    ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why.  ``tool`` is the
-    call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the
-    kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log.
+    ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then
+    says why.  ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step,
+    ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none; ``raw``
+    is the position of its bytes in the log.
     """
 
     type: Literal["opened"] = "opened"
@@ -310,7 +327,8 @@ class TraceCell(Wire):
 class TraceExport(Wire):
     """The notebook that was written.
 
-    ``path`` is absolute; ``place`` is relative to the folder of the requesting notebook, empty if there is no relative path.
+    ``path`` is absolute; ``place`` is relative to the folder of the requesting notebook,
+    empty if there is no relative path.
     """
 
     type: Literal["story"] = "story"
@@ -319,7 +337,9 @@ class TraceExport(Wire):
 
 
 class TraceSecret(Wire):
-    """A secret that is removed, or stays if ``kept``: its kind, its beginning, how many steps contain it, and the first of these."""
+    """A secret that is removed, or stays if ``kept``:
+    its kind, its beginning, how many steps contain it, and the first of these.
+    """
 
     id: str
     kind: str
@@ -330,7 +350,8 @@ class TraceSecret(Wire):
 
 
 class TraceShare(Wire):
-    """The content of a shared file: its size in bytes, and what was removed.  ``path`` is the file that was written.
+    """The content of a shared file: its size in bytes, and what was removed.
+    ``path`` is the file that was written.
 
     ``notes`` counts the notes, labels and verdicts that can be in it.
     """
@@ -377,9 +398,10 @@ class TraceMove(Wire):
 class TraceFollow(Wire):
     """Reply to ``FollowTask``.  ``view`` is None if nothing has changed; its page has no lines.
 
-    ``moves`` say where the lines of the page's version are now; other lines are new, or gone.  ``changed`` are lines, as numbered now, that
-    say something else, such as calls that have got their result.  ``restarted``: it is not known where the lines are.  ``fresh``: the log
-    was written in the last minutes.  ``continuation`` is the name of the file in which the session goes on, empty if there is none.
+    ``moves`` say where the lines of the page's version are now; other lines are new, or gone.  ``changed``
+    are lines, as numbered now, that say something else, such as calls that have got their result.
+    ``restarted``: it is not known where the lines are.  ``fresh``: the log was written in the last minutes.
+    ``continuation`` is the name of the file in which the session goes on, empty if there is none.
     """
 
     type: Literal["follow"] = "follow"
@@ -395,8 +417,8 @@ class TraceFollow(Wire):
 class TraceChangedFile(Wire):
     """A file that was changed.
 
-    ``path`` is its key, ``kind`` empty, or new, deleted or renamed.  ``added`` and ``removed`` are lines, None if the log does not tell;
-    ``complete``: they count all changes.
+    ``path`` is its key, ``kind`` empty, or new, deleted or renamed.  ``added`` and ``removed`` are lines,
+    None if the log does not tell; ``complete``: they count all changes.
     """
 
     path: str
@@ -464,7 +486,9 @@ TraceReply = Annotated[
 
 
 class TraceAnswer(Wire):
-    """``reply`` to the request ``id``; ``gone``: this kernel does not know the explorer (the kernel was restarted)."""
+    """``reply`` to the request ``id``; ``gone``:
+    this kernel does not know the explorer (the kernel was restarted).
+    """
 
     id: int
     gone: bool = False
@@ -474,8 +498,8 @@ class TraceAnswer(Wire):
 class LogRequest(Wire):
     """Asks a kernel of log tabs to open one log, or to compare several; none: for the list of all sessions.
 
-    A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed session.  ``step`` is the number
-    of the step at which a single log begins.
+    A log is a path relative to the kernel's working directory, or ``session:`` and the id of a listed
+    session.  ``step`` is the number of the step at which a single log begins.
     """
 
     logs: tuple[Annotated[str, Field(min_length=1, max_length=4096)], ...] = Field(max_length=20)
@@ -483,7 +507,9 @@ class LogRequest(Wire):
 
 
 class LogAnswer(Wire):
-    """The view of one log, the comparison of several, the list of all sessions, or the problem with one of them."""
+    """The view of one log, the comparison of several, the list of all sessions,
+    or the problem with one of them.
+    """
 
     view: TraceView | None = None
     sessions: SessionsView | None = None

@@ -1,4 +1,6 @@
-"""Orders the rows of a log for display: messages and calls, with sub-agents nested under the call that started them."""
+"""Orders the rows of a log for display: messages and calls,
+with sub-agents nested under the call that started them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ CallKey: TypeAlias = tuple[str, str]
 LineRow: TypeAlias = Call | Event | Session
 """A row that has a line of its own."""
 
-VISIBLE_EVENTS: frozenset[EventKind] = frozenset({"user", "assistant_text", "thinking", "compaction", "attachment", "error"})
+VISIBLE_EVENTS: frozenset[EventKind] = frozenset(
+    {"user", "assistant_text", "thinking", "compaction", "attachment", "error"}
+)
 """Kinds of events that have a line.  The others are bookkeeping or already part of a call."""
 _SEQ = attrgetter("seq")
 
@@ -26,7 +30,8 @@ _SEQ = attrgetter("seq")
 class StepTree:
     """The lines by index from 0: the row of each, its step number (``48.1`` under ``48``), its nesting depth.
 
-    ``ends`` maps a line with nested lines to the index after the last of them, ``steps`` maps it to the number of lines directly under it.
+    ``ends`` maps a line with nested lines to the index after the last of them,
+    ``steps`` maps it to the number of lines directly under it.
     """
 
     rows: list[LineRow] = field(default_factory=list)
@@ -45,7 +50,9 @@ class StepTree:
 
 @dataclass(slots=True)
 class _Level:
-    """Rows of one level, processed up to ``at``; ``parent`` is the line they are nested under, ``first`` the number of the first."""
+    """Rows of one level, processed up to ``at``;
+    ``parent`` is the line they are nested under, ``first`` the number of the first.
+    """
 
     rows: list[LineRow]
     prefix: str = ""
@@ -55,21 +62,27 @@ class _Level:
 
 
 def step_tree(trace: Trace) -> StepTree:
-    """Returns the rows of ``trace`` in display order.  If it holds several sessions side by side, each begins with a line of its own.
+    """Returns the rows of ``trace`` in display order.
+    If it holds several sessions side by side, each begins with a line of its own.
 
-    Rows without a parent in the log, such as a sub-agent whose call is missing or a cycle of parents, come last as a separate tree.
+    Rows without a parent in the log, such as a sub-agent whose call is missing or a cycle of parents,
+    come last as a separate tree.
     """
     return _TreeBuilder(trace).story()
 
 
 class _TreeBuilder:
-    """Assigns rows to their parents and walks the tree, without recursion because sub-agents may be nested arbitrarily deep."""
+    """Assigns rows to their parents and walks the tree,
+    without recursion because sub-agents may be nested arbitrarily deep.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._sessions = {session.id: session for session in trace.sessions}
         self._within: dict[CallKey, list[Call]] = defaultdict(list)
         self._rows = self._grouped(trace)
-        self._sessions |= {name: Session(id=name, format="") for name in self._rows if name not in self._sessions}
+        self._sessions |= {
+            name: Session(id=name, format="") for name in self._rows if name not in self._sessions
+        }
         self._sub_agents = self._started_sessions(trace)
         self._with_children = {name for _, name in (*self._within, *self._sub_agents)}
         self._visited: set[str] = set()
@@ -87,7 +100,9 @@ class _TreeBuilder:
         return story
 
     def _grouped(self, trace: Trace) -> dict[str, list[LineRow]]:
-        """Returns the top-level rows of each session, in order; calls made within a call are collected separately."""
+        """Returns the top-level rows of each session, in order;
+        calls made within a call are collected separately.
+        """
         rows: dict[str, list[LineRow]] = defaultdict(list)
         parents = _seqs(trace, {(call.session, call.parent) for call in trace.calls if call.parent})
         for call in trace.calls:
@@ -107,7 +122,14 @@ class _TreeBuilder:
     def _started_sessions(self, trace: Trace) -> Mapping[CallKey, list[Session]]:
         """Returns the sub-agent sessions that each call started."""
         started: dict[CallKey, list[Session]] = defaultdict(list)
-        calls = _seqs(trace, {(session.parent, session.parent_call) for session in self._sessions.values() if session.parent_call})
+        calls = _seqs(
+            trace,
+            {
+                (session.parent, session.parent_call)
+                for session in self._sessions.values()
+                if session.parent_call
+            },
+        )
         by_child = {call.child: (call.session, call.id) for call in trace.calls if call.child}
         for session in self._sessions.values():
             parent = (session.parent, session.parent_call)
@@ -142,7 +164,11 @@ class _TreeBuilder:
         """Returns the index after the next row that has children (or the end), and those children."""
         for at in range(level.at, len(level.rows)):
             row = level.rows[at]
-            if type(row) is Call and row.id in self._with_children and (below := self._children((row.session, row.id))):
+            if (
+                type(row) is Call
+                and row.id in self._with_children
+                and (below := self._children((row.session, row.id)))
+            ):
                 return at + 1, below
         return len(level.rows), []
 
@@ -159,4 +185,6 @@ class _TreeBuilder:
 def _seqs(trace: Trace, keys: set[CallKey]) -> dict[CallKey, int]:
     """Returns the ``seq`` of those of these calls that exist."""
     ids = {name for _, name in keys}
-    return {key: call.seq for call in trace.calls if call.id in ids and (key := (call.session, call.id)) in keys}
+    return {
+        key: call.seq for call in trace.calls if call.id in ids and (key := (call.session, call.id)) in keys
+    }

@@ -93,7 +93,9 @@ class PageResponder:
         self._usage_answers = UsageAnswers(len(lines))
 
     def answer(self, task: Task) -> Reply:  # noqa: PLR0911 - one for each task
-        """Returns the reply.  Raises ``TraceError`` for an unknown line or chip, and if the log has changed since it was read."""
+        """Returns the reply.  Raises ``TraceError`` for an unknown line or chip,
+        and if the log has changed since it was read.
+        """
         match task:
             case StripTask() | UsageTask():
                 return self._usage_answers.answer(task, self._usage)
@@ -108,34 +110,59 @@ class PageResponder:
             case CellTask():
                 return TraceCell(source=self._cells.sql())
             case ExportTask() | ShareTask():
-                return self._export() if isinstance(task, ExportTask) else share(self._trace, task, self._cells.share_path())
+                return (
+                    self._export()
+                    if isinstance(task, ExportTask)
+                    else share(self._trace, task, self._cells.share_path())
+                )
             case ChangesTask() | SamplesTask():
-                return self._changes.overview() if isinstance(task, ChangesTask) else samples_table(self._trace, self._lines)
+                return (
+                    self._changes.overview()
+                    if isinstance(task, ChangesTask)
+                    else samples_table(self._trace, self._lines)
+                )
             case FileDiffTask():
                 return self._changes.diff(task.path)
 
     def lines_under(self, query: TraceFilter) -> Sequence[int]:
-        """Returns the lines under a filter, when all of the log has been searched.  Raises as ``Search.find`` does."""
+        """Returns the lines under a filter, when all of the log has been searched.
+        Raises as ``Search.find`` does.
+        """
         while (listed := self._listing.apply(query)).indexed < 100:
             self._search.finish()
         return listed.lines
 
     def page(self, query: TraceFilter, first: int, count: int) -> TracePage:
-        """Returns lines under a filter, at most ``MAX_LINES``; with the first ones what the list can be filtered by."""
+        """Returns lines under a filter, at most ``MAX_LINES``;
+        with the first ones what the list can be filtered by.
+        """
         listed = self._listing.apply(query)
         first = max(0, first)
         places = listed.lines[first : first + min(max(0, count), MAX_LINES)]
         snippets = Snippets(self._lines, self._search, query.text) if query.text.strip() else None
         amount = self._requests.text_at if query.order == "tokens" else None
-        lines = tuple(wire_line(self._lines, place, snippets.of(place) if snippets else (), amount) for place in places)
+        lines = tuple(
+            wire_line(self._lines, place, snippets.of(place) if snippets else (), amount) for place in places
+        )
         facets = self._listing.facets(query) if first == 0 else ()
-        return TracePage(first=first, total=len(listed.lines), calls=listed.calls, lines=lines, indexed=listed.indexed, facets=facets)
+        return TracePage(
+            first=first,
+            total=len(listed.lines),
+            calls=listed.calls,
+            lines=lines,
+            indexed=listed.indexed,
+            facets=facets,
+        )
 
     def _usage(self, task: StripTask | UsageTask) -> TraceStrip | TraceUsage:
         with gc_paused():
             if isinstance(task, UsageTask):
                 return breakdown(self._trace, self._lines, prices=task.prices)
-            return time_strip(self._trace, self._lines) if task.mode == "time" else tokens_strip(self._lines, self._requests)
+            return (
+                time_strip(self._trace, self._lines)
+                if task.mode == "time"
+                else tokens_strip(self._lines, self._requests)
+            )
 
     def _opened(self, line: int) -> TraceOpened:
         """Returns the detail of a line, with the tokens of the request whose answer it belongs to."""
@@ -146,9 +173,14 @@ class PageResponder:
         return opened.model_copy(update={"foot": " · ".join(filter(None, foot))})
 
     def _export(self) -> TraceExport:
-        """Exports the log as a notebook beside it.  Raises ``TraceError`` if the log is not a file or the notebook cannot be written."""
+        """Exports the log as a notebook beside it.
+        Raises ``TraceError`` if the log is not a file or the notebook cannot be written.
+        """
         if not self._cells.actions:
-            raise TraceError("This trace was not loaded from a file, so it has no folder for a notebook. Use trace.to_notebook(path).")
+            raise TraceError(
+                "This trace was not loaded from a file, so it has no folder for a notebook. Use"
+                " trace.to_notebook(path)."
+            )
         path = self._trace.to_notebook(self._cells.export_path())
         return TraceExport(path=str(path), place=relative_to_notebook(path))
 
@@ -167,6 +199,8 @@ class PageResponder:
 
     @cached_property
     def _opener(self) -> DetailBuilder:
-        from nbtools.traces.explorer.step_detail import DetailBuilder  # noqa: PLC0415 - loaded when a step is opened
+        from nbtools.traces.explorer.step_detail import (  # noqa: PLC0415 - loaded when a step is opened
+            DetailBuilder,
+        )
 
         return DetailBuilder(self._lines, self._facets, self._records, self._cells)

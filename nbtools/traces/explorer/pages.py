@@ -1,6 +1,7 @@
 """The connection of displayed explorers with the pages that show them.
 
-This product knows no notebook: the package ``nbtools.notebook`` supplies the connection.  Without it, what is displayed is HTML and text.
+This product knows no notebook: the package ``nbtools.notebook`` supplies the connection.
+Without it, what is displayed is HTML and text.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Pages(Protocol):
 
 
 def connect_page(view: TraceView | SessionsView | ComparisonView) -> dict[str, Any]:
-    """Lets pages send requests from now on, and returns the widget's part of a MIME bundle, where the front end needs a widget."""
+    """Lets pages send requests from now on, and returns the widget's part of a MIME bundle,
+    where the front end needs a widget.
+    """
     pages: Pages | None = extension_or_none("traces.pages")
     if pages is None:
         return {}

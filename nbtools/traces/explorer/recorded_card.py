@@ -1,4 +1,6 @@
-"""Displays a recorded call as a card, with the same model, blocks and words as a live call; also a log that cannot be opened."""
+"""Displays a recorded call as a card, with the same model, blocks and words as a live call;
+also a log that cannot be opened.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResultDi
 from nbtools.traces.model import Call, Detail, Op, Status
 
 Tone: TypeAlias = Literal["person", "agent", "quiet", "done", "changed", "failed", "stopped", "unknown"]
-"""Who speaks, or how a call ended: ``changed`` is a successful change to a file; ``stopped`` is denied, cancelled or unfinished."""
+"""Who speaks, or how a call ended: ``changed`` is a successful change to a file;
+``stopped`` is denied, cancelled or unfinished.
+"""
 
 ICONS: dict[Op, str] = {
     "shell": "terminal",
@@ -62,7 +66,9 @@ def tone_of(call: Call) -> Tone:
 
 
 def outcome_of(call: Call) -> str:
-    """Returns the outcome to show beside the name, such as ``exit 1`` or ``denied``; empty for success and for an unknown outcome."""
+    """Returns the outcome to show beside the name, such as ``exit 1`` or ``denied``;
+    empty for success and for an unknown outcome.
+    """
     if call.exit_code and call.status in ("ok", "error"):
         return f"exit {call.exit_code}"
     return "" if call.status in ("ok", "unknown") else STATUS_WORDS[call.status].lower()
@@ -86,7 +92,8 @@ _SHORT = 100
 
 
 def recorded_card(call: Call, detail: Detail, *, cwd: str = "") -> Card:
-    """Returns the card of ``call``, unfolded.  ``cwd`` is the folder of its session; paths are shown relative to it.
+    """Returns the card of ``call``, unfolded.
+    ``cwd`` is the folder of its session; paths are shown relative to it.
 
     Paths are not links: the files may have been on another machine.
     """
@@ -112,7 +119,9 @@ def _exit_code(call: Call, detail: Detail) -> int | None:
 
 
 def _exited_nonzero(call: Call, detail: Detail) -> bool:
-    """Returns whether a command ended with a non-zero exit code: a bad result, but not a failure of the tool."""
+    """Returns whether a command ended with a non-zero exit code:
+    a bad result, but not a failure of the tool.
+    """
     return call.op == "shell" and call.status in ("ok", "error") and bool(_exit_code(call, detail))
 
 
@@ -127,7 +136,11 @@ def _status(call: Call, detail: Detail) -> str:
 def _command_blocks(call: Call, detail: Detail) -> tuple[Block, ...]:
     """Returns the parsed command if the head cannot show it completely."""
     command = detail.command
-    return command_blocks(command) if call.op == "shell" and (len(command) > _SHORT or "\n" in command.strip()) else ()
+    return (
+        command_blocks(command)
+        if call.op == "shell" and (len(command) > _SHORT or "\n" in command.strip())
+        else ()
+    )
 
 
 def _result_blocks(call: Call, detail: Detail, cwd: str) -> tuple[Block, ...]:
@@ -172,7 +185,13 @@ def _record(call: Call) -> str:
     at = "" if call.at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(call.at))
     doubt = "outcome inferred from the text of the result" if call.status_source == "text" else ""
     rewound = "" if call.live else "on a rewound branch"
-    parts = [f"Recorded {at}".strip(), f"turn {call.turn}" if call.turn else "", call.permission, doubt, rewound]
+    parts = [
+        f"Recorded {at}".strip(),
+        f"turn {call.turn}" if call.turn else "",
+        call.permission,
+        doubt,
+        rewound,
+    ]
     return seen(" · ".join(filter(None, parts)))
 
 
@@ -185,15 +204,33 @@ def open_error_card(log: str, error: TraceError) -> Card:
     elif path.is_dir():
         status = "Is a folder"
     suggestion = "" if path.exists() else _near(path)
-    blocks = (TextBlock(text=seen("\n".join(filter(None, [str(error), suggestion])), keep="\n"), tone="error"),)
-    return Card(id="", state="error", tool="trace", icon="fileSearch", subject=one_line(log, 200), status=status, blocks=blocks)
+    blocks = (
+        TextBlock(text=seen("\n".join(filter(None, [str(error), suggestion])), keep="\n"), tone="error"),
+    )
+    return Card(
+        id="",
+        state="error",
+        tool="trace",
+        icon="fileSearch",
+        subject=one_line(log, 200),
+        status=status,
+        blocks=blocks,
+    )
 
 
 def line_error_card(line: str, error: NbtoolsError) -> Card:
     """Returns a card for a line that is not understood or names a step that does not exist."""
     status = "Invalid arguments" if isinstance(error, ToolFailure) else "Step not found"
     blocks = (TextBlock(text=seen(str(error), keep="\n"), tone="error"),)
-    return Card(id="", state="error", tool="trace", icon="fileSearch", subject=one_line(line.strip(), 200), status=status, blocks=blocks)
+    return Card(
+        id="",
+        state="error",
+        tool="trace",
+        icon="fileSearch",
+        subject=one_line(line.strip(), 200),
+        status=status,
+        blocks=blocks,
+    )
 
 
 def _near(path: Path) -> str:

@@ -15,7 +15,8 @@ from nbtools.core.secret_variables import secret_variables
 _CURRENT: ContextVar[Redactor | None] = ContextVar("nbtools_redactor", default=None)
 
 
-# Logs contain many secrets, and explorers are shown to other people: the same patterns apply as to a live call's card.
+# Logs contain many secrets, and explorers are shown to other people:
+# the same patterns apply as to a live call's card.
 @cache
 def _redactor() -> Redactor:
     return Redactor.of(secret_variables(os.environ))

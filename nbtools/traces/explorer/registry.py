@@ -14,7 +14,9 @@ from nbtools.traces.explorer.model import TraceAnswer, TraceProblem, TraceReply,
 
 _MOST = 20
 _MOST_LINES = 500_000
-"""Explorers kept alive although only a page shows them, and the most lines they may have in total: each run of a cell adds one."""
+"""Explorers kept alive although only a page shows them, and the most lines they may have in total:
+each run of a cell adds one.
+"""
 
 
 class Responder(Protocol):
@@ -42,7 +44,9 @@ class ExplorerRegistry:
         with self._lock:
             self._known[explorer.id] = self._recent[explorer.id] = explorer
             self._recent.move_to_end(explorer.id)
-            while len(self._recent) > 1 and (len(self._recent) > _MOST or sum(one.size for one in self._recent.values()) > _MOST_LINES):
+            while len(self._recent) > 1 and (
+                len(self._recent) > _MOST or sum(one.size for one in self._recent.values()) > _MOST_LINES
+            ):
                 self._recent.popitem(last=False)
 
     def respond(self, data: Any) -> TraceAnswer:
@@ -54,7 +58,11 @@ class ExplorerRegistry:
             return TraceAnswer(id=number if isinstance(number, int) else 0, reply=_invalid_request(error))
         with self._lock:
             explorer = self._known.get(request.explorer)
-        return TraceAnswer(id=request.id, gone=True) if explorer is None else TraceAnswer(id=request.id, reply=_reply(explorer, request))
+        return (
+            TraceAnswer(id=request.id, gone=True)
+            if explorer is None
+            else TraceAnswer(id=request.id, reply=_reply(explorer, request))
+        )
 
 
 EXPLORERS = ExplorerRegistry()
@@ -66,10 +74,17 @@ def _reply(explorer: Responder, request: TraceRequest) -> TraceReply:
     except TraceError as error:
         return TraceProblem(text=str(error))
     except Exception as error:  # noqa: BLE001 - the page waits for a reply, so a bug is reported there
-        return TraceProblem(text=f"Internal error in nbtools, please report it: {type(error).__name__}: {error}")
+        return TraceProblem(
+            text=f"Internal error in nbtools, please report it: {type(error).__name__}: {error}"
+        )
 
 
 def _invalid_request(error: ValidationError) -> TraceProblem:
     first = error.errors(include_url=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return TraceProblem(text=f"The page sent a request that this kernel does not support ({where}: {first['msg']}). Reload the page.")
+    return TraceProblem(
+        text=(
+            f"The page sent a request that this kernel does not support ({where}: {first['msg']}). Reload the"
+            " page."
+        )
+    )

@@ -1,6 +1,7 @@
 """The cell that makes a recorded call again.
 
-Which tool a recorded call means, and how a cell calls it, is known to the other products: ``nbtools.notebook`` supplies it.
+Which tool a recorded call means, and how a cell calls it, is known to the other products:
+``nbtools.notebook`` supplies it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class RunnableCall:
 
 
 def runnable_call(call: Call, detail: Detail, sessions: Mapping[str, Session] | None) -> RunnableCall:
-    """Returns how a call is made again; ``detail`` is its detail, ``sessions`` are those of its log by id, if they are known."""
+    """Returns how a call is made again; ``detail`` is its detail, ``sessions`` are those of its log by id,
+    if they are known.
+    """
     make = extension_or_none("traces.runnable_call")
     if make is None:
         return RunnableCall(obstacle="This installation of nbtools has no tools to run it again.")

@@ -40,10 +40,11 @@ class Search:
         self._query: tuple[str, TextQuery] | None = None
 
     def find(self, text: str) -> SearchResult:
-        """Returns the lines whose text matches, by the rules of ``Trace.search``; complete once ``indexed`` is 100.
+        """Returns the lines whose text matches, by the rules of ``Trace.search``;
+        complete once ``indexed`` is 100.
 
-        Raises ``TraceError`` for a text that cannot be searched for, and if the log has changed since it was read; and whatever else
-        reading the texts raises, such as ``OSError``.  The next search then reads on.
+        Raises ``TraceError`` for a text that cannot be searched for, and if the log has changed since it was
+        read; and whatever else reading the texts raises, such as ``OSError``.  The next search then reads on.
         """
         with self._lock:
             index = self._index = self._index or _Index(self._trace, self._lines)
@@ -76,7 +77,9 @@ class Search:
             indexing.result()
 
     def _start_indexing(self, index: _Index) -> Future[None] | None:
-        """Returns the work that fills the index, which it starts unless it is under way; None where nothing is left to do."""
+        """Returns the work that fills the index, which it starts unless it is under way;
+        None where nothing is left to do.
+        """
         if index.searcher.indexed_fraction == 1:
             return None
         if self._indexing is None or self._indexing.done():
@@ -99,7 +102,9 @@ class _Index:
         self.numbers = {line: number for number, line in enumerate(self._places) if line >= 0}
 
     def placed(self, numbers: Sequence[int]) -> list[int]:
-        """Returns the lines of these numbers, in order, without rows that have no line, such as system messages."""
+        """Returns the lines of these numbers, in order, without rows that have no line,
+        such as system messages.
+        """
         return sorted(line for number in numbers if (line := self._places[number]) >= 0)
 
 

@@ -52,7 +52,11 @@ class StepContext:
             *self._after(line),
             *self._files(line),
             *self._nesting(line),
-            *((TraceContext(label="Approved", parts=(TraceLink(text=one_line(approved, 200)),)),) if approved else ()),
+            *(
+                (TraceContext(label="Approved", parts=(TraceLink(text=one_line(approved, 200)),)),)
+                if approved
+                else ()
+            ),
         )
 
     def _why(self, line: int) -> Iterator[TraceContext]:
@@ -64,7 +68,10 @@ class StepContext:
             if calls > _MAX_EXPLAINED or (isinstance(row, Event) and row.kind == "user"):
                 return
             if isinstance(row, Event) and row.kind in ("assistant_text", "thinking") and row.text.strip():
-                yield TraceContext(label="Why", parts=(TraceLink(text=f"“{one_line(redacted(row.text.strip()), 200)}”", line=at),))
+                yield TraceContext(
+                    label="Why",
+                    parts=(TraceLink(text=f"“{one_line(redacted(row.text.strip()), 200)}”", line=at),),
+                )
                 return
 
     def _before(self, line: int) -> Iterator[TraceContext]:
@@ -72,12 +79,18 @@ class StepContext:
         at = next((at for at in self._neighbours(line, -1) if isinstance(self._lines.rows[at], Call)), None)
         if at is None:
             return
-        if self._lines.tones[at] in ("failed", "stopped") or set(self._facets.paths_at(at)) & set(self._facets.paths_at(line)):
+        if self._lines.tones[at] in ("failed", "stopped") or set(self._facets.paths_at(at)) & set(
+            self._facets.paths_at(line)
+        ):
             yield TraceContext(label="Before", parts=(self._step(at), TraceLink(text=self._summary(at))))
 
     def _after(self, line: int) -> Iterator[TraceContext]:
         """Yields the next call that ran the tests or failed, else the next one."""
-        calls = list(islice((at for at in self._neighbours(line, 1) if isinstance(self._lines.rows[at], Call)), _LOOKAHEAD))
+        calls = list(
+            islice(
+                (at for at in self._neighbours(line, 1) if isinstance(self._lines.rows[at], Call)), _LOOKAHEAD
+            )
+        )
         notable = next((at for at in calls if self._ran_tests(at) or self._lines.tones[at] == "failed"), None)
         if calls:
             at = calls[0] if notable is None else notable
@@ -94,7 +107,10 @@ class StepContext:
         yield TraceLink(text=f"{one_line(path, 100)}: ")
         near = sorted(sorted(steps, key=lambda at: abs(at - line))[:_MAX_STEPS])
         changes = {at for at in near if self._facets.is_change(at, path)}
-        for verb, listed in (("read", [at for at in near if at not in changes]), ("changed", sorted(changes))):
+        for verb, listed in (
+            ("read", [at for at in near if at not in changes]),
+            ("changed", sorted(changes)),
+        ):
             if listed:
                 yield TraceLink(text=f"{verb} ")
                 for number, at in enumerate(listed):
@@ -112,11 +128,17 @@ class StepContext:
         parent = self._parent(line)
         if parent is not None:
             subject = self._lines[parent].subject
-            yield TraceContext(label="Part of", parts=(self._step(parent), TraceLink(text=f": {subject}" if subject else "")))
+            yield TraceContext(
+                label="Part of", parts=(self._step(parent), TraceLink(text=f": {subject}" if subject else ""))
+            )
 
     def _parent(self, line: int) -> int | None:
         depth = self._lines.depths[line]
-        return next((at for at in range(line - 1, -1, -1) if self._lines.depths[at] < depth), None) if depth else None
+        return (
+            next((at for at in range(line - 1, -1, -1) if self._lines.depths[at] < depth), None)
+            if depth
+            else None
+        )
 
     def _neighbours(self, line: int, direction: int) -> Iterator[int]:
         """Returns the lines of the same session in a ``direction`` (1 or -1), the nearest first."""
@@ -148,7 +170,9 @@ class StepContext:
         if displayed.tone not in ("failed", "stopped"):
             return f": {title}"
         outcome = outcome_of(call) or "failed"
-        return f" {'ended with ' if call.exit_code else ''}{outcome}: {_first_line(call.detail.result) or title}"
+        return (
+            f" {'ended with ' if call.exit_code else ''}{outcome}: {_first_line(call.detail.result) or title}"
+        )
 
 
 def _first_line(text: str) -> str:

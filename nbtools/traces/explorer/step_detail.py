@@ -44,7 +44,9 @@ class StepRecords:
         self._trace = trace
 
     def location(self, row: LineRow) -> str:
-        """Returns ``line 212 · bytes 481,920–483,377``, and where the call's result is; empty for rows without bytes of their own."""
+        """Returns ``line 212 · bytes 481,920–483,377``, and where the call's result is;
+        empty for rows without bytes of their own.
+        """
         reading = self._reading(row)
         places = [_location(ref, reading) for ref in _refs(row)] if reading else []
         return " · result in ".join(places)
@@ -70,7 +72,9 @@ class StepRecords:
     def _readings(self) -> dict[int, LogFile]:
         """The readings, by the identity of rows."""
         tables = (self._trace.sessions, self._trace.events, self._trace.calls)
-        return {id(row): reading for rows in tables for row, reading in zip(rows, rows.log_files, strict=True)}
+        return {
+            id(row): reading for rows in tables for row, reading in zip(rows, rows.log_files, strict=True)
+        }
 
 
 def _refs(row: LineRow) -> list[Ref]:
@@ -82,7 +86,9 @@ def _location(ref: Ref, reading: LogFile) -> str:
     files = reading.source.files
     file = one_line(files[ref.file].name, 100) if len(files) > 1 or ref.member else ""
     line = f"line {ref.line:,}" if ref.line else ""
-    return " · ".join(filter(None, [file, ref.member, line, f"bytes {ref.offset:,}–{ref.offset + ref.length - 1:,}"]))
+    return " · ".join(
+        filter(None, [file, ref.member, line, f"bytes {ref.offset:,}–{ref.offset + ref.length - 1:,}"])
+    )
 
 
 def _record_text(reading: LogFile, ref: Ref) -> tuple[str, str]:
@@ -120,7 +126,11 @@ class DetailBuilder:
         """Returns the detail view.  Raises ``TraceError`` if the log has changed since it was read."""
         row = self._lines.rows[line]
         number = self._lines.numbers[line]
-        card, runnable = self._call_content(row) if isinstance(row, Call) else (self._message_card(row, line), RunnableCall())
+        card, runnable = (
+            self._call_content(row)
+            if isinstance(row, Call)
+            else (self._message_card(row, line), RunnableCall())
+        )
         return TraceOpened(
             line=line,
             number=number,
@@ -138,7 +148,9 @@ class DetailBuilder:
     def _call_content(self, call: Call) -> tuple[Card, RunnableCall]:
         detail = call.detail
         cwd = recorded_folder(call, self._lines.sessions)
-        return recorded_card(redacted_call(call), redacted_detail(detail), cwd=cwd), runnable_call(call, detail, self._lines.sessions)
+        return recorded_card(redacted_call(call), redacted_detail(detail), cwd=cwd), runnable_call(
+            call, detail, self._lines.sessions
+        )
 
     def _message_card(self, row: LineRow, line: int) -> Card:
         """Returns the card of a message."""
@@ -168,7 +180,9 @@ def redacted_call(call: Call) -> Call:
 
 
 def redacted_detail(detail: Detail) -> Detail:
-    """Returns ``detail`` without secrets in output and command.  File changes stay as they are, as in a live card."""
+    """Returns ``detail`` without secrets in output and command.
+    File changes stay as they are, as in a live card.
+    """
     return replace(detail, display=redacted_display(detail.display), command=redacted(detail.command))
 
 

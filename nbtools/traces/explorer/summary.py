@@ -26,7 +26,9 @@ _PLACEHOLDER = "This version of the agent recorded placeholders instead of the n
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news; ``title`` says what is counted."""
+    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news;
+    ``title`` says what is counted.
+    """
 
     text: str
     doubt: str = ""
@@ -36,7 +38,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``title`` is the session's own, else the first prompt, else the file's name; ``changed`` is the number of changed files."""
+    """``title`` is the session's own, else the first prompt, else the file's name;
+    ``changed`` is the number of changed files.
+    """
 
     title: str
     facts: tuple[Fact, ...]
@@ -44,10 +48,11 @@ class Summary:
 
 
 def summary_of(trace: Trace) -> Summary:
-    """Counts what the log records: all calls and failures that the explorer lists, and the files whose changes took effect.
+    """Counts what the log records: all calls and failures that the explorer lists,
+    and the files whose changes took effect.
 
-    Each fact says in its ``title`` what it counts; the explorer's chips of the same name count the same.  What is not recorded is omitted;
-    an unreliable fact says why.
+    Each fact says in its ``title`` what it counts; the explorer's chips of the same name count the same.
+    What is not recorded is omitted; an unreliable fact says why.
     """
     changed = _changed_files(trace)
     return Summary(_title(trace), tuple(_facts(trace, changed)), changed)
@@ -56,7 +61,11 @@ def summary_of(trace: Trace) -> Summary:
 def _title(trace: Trace) -> str:
     roots = [session for session in trace.sessions if not session.parent]
     named = next((session.title for session in roots if session.title), "") if len(roots) == 1 else ""
-    prompt = next((event.text for event in trace.events if event.kind == "user" and event.text.strip()), "") if len(roots) == 1 else ""
+    prompt = (
+        next((event.text for event in trace.events if event.kind == "user" and event.text.strip()), "")
+        if len(roots) == 1
+        else ""
+    )
     name = next((reading.source.path.name for reading in trace.readings), "")
     return one_line(redacted((typed_text(named) or typed_text(prompt) or name).strip()), _MAX_TITLE)
 
@@ -71,7 +80,9 @@ def _facts(trace: Trace, changed: int) -> Iterator[Fact]:
     yield Fact(counted(sum(session.records for session in trace.sessions), "record"))
     if trace.problems:
         yield Fact(
-            f"{counted(len(trace.problems), 'place')} unreadable", "Whatever could be recovered from these places is shown.", bad=True
+            f"{counted(len(trace.problems), 'place')} unreadable",
+            "Whatever could be recovered from these places is shown.",
+            bad=True,
         )
     yield from _repeats(trace.sessions)
     yield from _calls(trace)
@@ -101,7 +112,10 @@ def _repeats(sessions: Iterable[Session]) -> Iterator[Fact]:
     if repeats:
         yield Fact(
             f"{repeats:,} repeated",
-            title="Records that a fork or a resumed session has copied from another of these logs: each counts once",
+            title=(
+                "Records that a fork or a resumed session has copied from another of these logs: each counts"
+                " once"
+            ),
         )
 
 
@@ -115,13 +129,18 @@ def _samples(samples: Sequence[SampleResult]) -> Iterator[Fact]:
 
 
 def score_texts(sample: SampleResult) -> list[str]:
-    return [one_line(redacted(f"{name}: {value}"), 60) for name, value in (sample.scores or {}).items()][:_MAX_SCORES]
+    return [one_line(redacted(f"{name}: {value}"), 60) for name, value in (sample.scores or {}).items()][
+        :_MAX_SCORES
+    ]
 
 
 def _calls(trace: Trace) -> Iterator[Fact]:
     calls = trace.calls
     nested = len([call for call in calls if call.level == "nested"])
-    yield Fact(counted(len(calls), "call") + (f" ({nested:,} nested)" if nested else ""), title=_calls_title(calls, nested))
+    yield Fact(
+        counted(len(calls), "call") + (f" ({nested:,} nested)" if nested else ""),
+        title=_calls_title(calls, nested),
+    )
     failed = [call for call in calls if tone_of(call) == "failed"]
     errors = sum(event.kind == "error" and bool(event.text) for event in trace.events)
     silent = not all(reading.format.tells_errors for reading in trace.readings)
@@ -133,7 +152,11 @@ def _calls(trace: Trace) -> Iterator[Fact]:
             (errors, "error of the agent", "errors of the agent"),
         )
         title = _listed(parts) + f"; {sum(call.level == 'nested' for call in failed):,} of them nested"
-        doubt = "This format does not record failures: they are inferred from exit codes and the text of results." if silent else ""
+        doubt = (
+            "This format does not record failures: they are inferred from exit codes and the text of results."
+            if silent
+            else ""
+        )
         yield Fact(f"{len(failed) + errors:,} failed", doubt, bad=True, title=title)
     elif silent and calls:
         yield Fact("failures not recorded")
@@ -164,7 +187,9 @@ def _changed_files(trace: Trace) -> int:
 def _edits(trace: Trace, changed: int) -> Iterator[Fact]:
     edits = len([call for call in trace.calls if call.op in CHANGE_OPS])
     if edits:
-        yield Fact(counted(edits, "edit"), title="Calls that change files, whether or not the change took effect")
+        yield Fact(
+            counted(edits, "edit"), title="Calls that change files, whether or not the change took effect"
+        )
     if changed:
         makers = [(change.session, change.call) for change in trace.file_changes if change.applied]
         title = f"{counted(len(makers), 'change')} made by {counted(len(set(makers)), 'call')} took effect"

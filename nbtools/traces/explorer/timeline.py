@@ -13,7 +13,14 @@ from typing import overload
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.message import counted
 from nbtools.traces.explorer.nesting import CallKey, LineRow, step_tree
-from nbtools.traces.explorer.recorded_card import Tone, duration_of, icon_of, outcome_of, relative_path, tone_of
+from nbtools.traces.explorer.recorded_card import (
+    Tone,
+    duration_of,
+    icon_of,
+    outcome_of,
+    relative_path,
+    tone_of,
+)
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.model import Call, Event, EventKind, Op, Session
 from nbtools.traces.prompts import typed_text
@@ -41,7 +48,8 @@ _CALL_ICONS: dict[Op, str] = {"agent": "agent", "ask": "person"}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: ``number`` is its step (``48.1`` under ``48``) and never changes, ``depth`` its nesting depth.
+    """One line: ``number`` is its step (``48.1`` under ``48``) and never changes,
+    ``depth`` its nesting depth.
 
     ``below`` counts the lines nested under it; ``call`` tells calls from messages.
     """
@@ -95,7 +103,10 @@ class Timeline(Sequence[Line]):
     @cached_property
     def weights(self) -> list[int]:
         """The length of the text that each line added or changed, in characters."""
-        weights = [row.result_size if type(row) is Call else row.size if type(row) is Event else 0 for row in self.rows]
+        weights = [
+            row.result_size if type(row) is Call else row.size if type(row) is Event else 0
+            for row in self.rows
+        ]
         for line, row in enumerate(self.rows) if self._changed else ():
             if type(row) is Call and (row.session, row.id) in self._changed:
                 weights[line] += _LINE_LENGTH * sum(self._changed[row.session, row.id])
@@ -122,7 +133,9 @@ class Timeline(Sequence[Line]):
         match row:
             case Session():
                 subject = _subject(row.title or row.id)
-                return Line(number, "session", "session", subject, counted(row.records, "record"), "quiet", depth)
+                return Line(
+                    number, "session", "session", subject, counted(row.records, "record"), "quiet", depth
+                )
             case Event():
                 icon, name, tone = _EVENT_STYLES[row.kind]
                 return Line(number, icon, name, _subject(_prompt_text(row)), "", tone, depth, live=row.live)
@@ -133,7 +146,11 @@ class Timeline(Sequence[Line]):
         added, removed = self._changed.get((call.session, call.id), (0, 0))
         steps = self._steps.get(line)
         running = self.is_running(call)
-        words = (RUNNING if running else outcome_of(call), counted(steps, "step") if steps else "", duration_of(call))
+        words = (
+            RUNNING if running else outcome_of(call),
+            counted(steps, "step") if steps else "",
+            duration_of(call),
+        )
         return Line(
             self.numbers[line],
             _CALL_ICONS.get(call.op, icon_of(call)),
@@ -151,11 +168,17 @@ class Timeline(Sequence[Line]):
 
 
 def running_calls(trace: Trace) -> frozenset[CallKey]:
-    """Returns the calls that seem to run: in a fresh log, those without a result after which their session has no message."""
+    """Returns the calls that seem to run:
+    in a fresh log, those without a result after which their session has no message.
+    """
     if not trace.fresh:
         return frozenset()
     said = {event.session: event.seq for event in trace.events if event.kind in _SAID}
-    waiting = (call for call in trace.calls if call.status == "unanswered" and call.live and call.seq > said.get(call.session, -1))
+    waiting = (
+        call
+        for call in trace.calls
+        if call.status == "unanswered" and call.live and call.seq > said.get(call.session, -1)
+    )
     return frozenset((call.session, call.id) for call in waiting)
 
 
@@ -220,7 +243,8 @@ _SHARE = 8
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Lines ``first`` … ``last`` (from 0, inclusive); ``height`` is from 0.1 to 1, by the text of the largest line.
+    """Lines ``first`` … ``last`` (from 0, inclusive);
+    ``height`` is from 0.1 to 1, by the text of the largest line.
 
     ``failed`` is the number of lines that failed, whatever the tone of the whole bar.
     """
@@ -233,12 +257,20 @@ class Bar:
 
 
 def bars(tones: Sequence[Tone], weights: Sequence[int], count: int = MAX_BARS) -> list[Bar]:
-    """Returns at most ``count`` bars, each for about as many lines, from each line's tone and its amount of text."""
+    """Returns at most ``count`` bars, each for about as many lines,
+    from each line's tone and its amount of text.
+    """
     count = min(count, len(tones))
     most = math.log1p(max(weights, default=0)) or 1.0
     cuts = [number * len(tones) // count for number in range(count + 1)] if count else []
     return [
-        Bar(first, end - 1, _height(max(weights[first:end]), most), _bar_tone(tones[first:end]), tones[first:end].count("failed"))
+        Bar(
+            first,
+            end - 1,
+            _height(max(weights[first:end]), most),
+            _bar_tone(tones[first:end]),
+            tones[first:end].count("failed"),
+        )
         for first, end in pairwise(cuts)
     ]
 

@@ -1,8 +1,9 @@
 """Exports a session as ATIF 1.8, the Agent Trajectory Interchange Format of Harbor.
 
-A message is a step. A call is part of the step of the message before it, together with calls requested at the same time; otherwise it is a
-step of its own. Status, times, exit code and diff, for which ATIF has no fields, are stored under ``extra.nbtools``
-(``traces.atif_extra``); Harbor's own ``extra.metadata.is_error`` is set, too. Sub-agents are embedded trajectories.
+A message is a step. A call is part of the step of the message before it, together with calls requested at the
+same time; otherwise it is a step of its own. Status, times, exit code and diff, for which ATIF has no fields,
+are stored under ``extra.nbtools`` (``traces.atif_extra``); Harbor's own ``extra.metadata.is_error`` is set,
+too. Sub-agents are embedded trajectories.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from msgspec import Struct
 
 from nbtools.traces.atif_extra import KEY, CallExtra, ChangeExtra, ResultExtra, SessionExtra
 from nbtools.traces.display_json import display_to_json
-from nbtools.traces.export.lineage import EventText, ExportRow, changes_by_call, is_exported, rows_of_session, session_with_subagents
+from nbtools.traces.export.lineage import (
+    EventText,
+    ExportRow,
+    changes_by_call,
+    is_exported,
+    rows_of_session,
+    session_with_subagents,
+)
 from nbtools.traces.export.removal import Patterns, removal_for, without_secrets
 from nbtools.traces.model import Call, FileChange, Session, Tokens
 from nbtools.traces.review.atif_labels import NO_LABELS, ExportedLabels, labels_by_row
@@ -81,15 +89,17 @@ def write_atif(
     keep: Collection[str] = (),
     home: bool = False,
 ) -> Path:
-    """Writes the session with this id, or the only one that no other session started, with its sub-agents. Returns the file's path.
+    """Writes the session with this id, or the only one that no other session started, with its sub-agents.
+    Returns the file's path.
 
     ``labels``: also the notes, labels and verdicts about it, under ``extra.nbtools.labels``.
 
-    Secrets are removed, as by ``Trace.to_html``: ``trace.find_secrets`` lists them, ``redact`` are regular expressions of further ones,
-    ``keep`` the ids of those that stay. With ``home``, home folders and the names of their owners become ``~``.
+    Secrets are removed, as by ``Trace.to_html``: ``trace.find_secrets`` lists them, ``redact`` are regular
+    expressions of further ones, ``keep`` the ids of those that stay. With ``home``, home folders and the
+    names of their owners become ``~``.
 
-    Raises ``TraceError`` where the session is ambiguous, or a log has changed since it was read; ``OSError`` where the file cannot be
-    written.
+    Raises ``TraceError`` where the session is ambiguous, or a log has changed since it was read;
+    ``OSError`` where the file cannot be written.
     """
     first, *others = session_with_subagents(trace, session)
     about = _About(changes_by_call(trace), labels_by_row(trace, is_exported) if labels else NO_LABELS)
@@ -111,7 +121,9 @@ class _About:
 
 
 def _trajectory(trace: Trace, session: Session, about: _About) -> _Trajectory:
-    steps = [*_steps(rows_of_session(trace, session.id), about)] or [_Step(step_id=1, source="system", message="")]
+    steps = [*_steps(rows_of_session(trace, session.id), about)] or [
+        _Step(step_id=1, source="system", message="")
+    ]
     agent = {"name": session.agent or "unknown", "version": session.agent_version or "unknown"}
     return _Trajectory(
         schema_version=VERSION,
@@ -153,7 +165,9 @@ def _has_only_thinking(step: _Step) -> bool:
 
 
 def _belongs_to_step(call: Call, step: _Step, last: Call | None) -> bool:
-    """Returns whether the call was requested in this step: right after its message, or at the same time as the call before."""
+    """Returns whether the call was requested in this step:
+    right after its message, or at the same time as the call before.
+    """
     if step.source != "agent":
         return False
     return not step.tool_calls or (last is not None and last.at is not None and last.at == call.at)
@@ -188,15 +202,23 @@ def _add_call(step: _Step, call: Call, about: _About) -> None:
     used_ids = {one.tool_call_id for one in step.tool_calls}
     native = call.native_id if call.native_id and call.native_id not in used_ids else call.id
     extra = {KEY: _call_extra(call, detail.cwd, about)}
-    step.tool_calls.append(_ToolCall(tool_call_id=native, function_name=call.name, arguments=dict(detail.args), extra=extra))
+    step.tool_calls.append(
+        _ToolCall(tool_call_id=native, function_name=call.name, arguments=dict(detail.args), extra=extra)
+    )
     if not call.answered:
         return
     display = display_to_json(detail.display)
-    extra_fields: dict[str, Any] = {KEY: ResultExtra(plain=True) if display == detail.result else ResultExtra(display=display)}
+    extra_fields: dict[str, Any] = {
+        KEY: ResultExtra(plain=True) if display == detail.result else ResultExtra(display=display)
+    }
     if call.status != "unknown":
-        extra_fields["metadata"] = {"is_error": call.status in {"error", "denied", "cancelled", "interrupted"}}
+        extra_fields["metadata"] = {
+            "is_error": call.status in {"error", "denied", "cancelled", "interrupted"}
+        }
     child = [{"trajectory_id": call.child, "session_id": call.child}] if call.child else None
-    result = _Result(source_call_id=native, content=detail.result, subagent_trajectory_ref=child, extra=extra_fields)
+    result = _Result(
+        source_call_id=native, content=detail.result, subagent_trajectory_ref=child, extra=extra_fields
+    )
     step.observation = step.observation or _Observation(results=[])
     step.observation.results.append(result)
 
@@ -220,7 +242,14 @@ def _call_extra(call: Call, cwd: str, about: _About) -> CallExtra:
         cwd=cwd,
         live=call.live,
         changes=tuple(
-            ChangeExtra(path=one.path, kind=one.kind, added=one.added, removed=one.removed, basis=one.basis, applied=one.applied)
+            ChangeExtra(
+                path=one.path,
+                kind=one.kind,
+                added=one.added,
+                removed=one.removed,
+                basis=one.basis,
+                applied=one.applied,
+            )
             for one in about.changes.get((call.session, call.id), ())
         ),
         **about.labels.fields(call),
@@ -260,4 +289,8 @@ def _prompt(tokens: Tokens) -> int | None:
 
 
 def _iso(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return (
+        None
+        if at is None
+        else datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    )

@@ -2,7 +2,8 @@
 
 One JSON line per content block; sub-agents are in separate files beside it.
 
-Calls of our own tools get the names and arguments of Claude Code's corresponding tools; calls of other agents keep theirs.
+Calls of our own tools get the names and arguments of Claude Code's corresponding tools;
+calls of other agents keep theirs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from typing import Any
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.export.claude_tools import ClaudeCall, content_of, is_error, to_claude_call, tool_use_result
+from nbtools.traces.export.claude_tools import (
+    ClaudeCall,
+    content_of,
+    is_error,
+    to_claude_call,
+    tool_use_result,
+)
 from nbtools.traces.export.lineage import EventText, rows_of_session, session_with_subagents
 from nbtools.traces.export.removal import Patterns, removal_for, without_secrets
 from nbtools.traces.model import Call, Session
@@ -37,13 +44,15 @@ def write_claude_code(
     keep: Collection[str] = (),
     home: bool = False,
 ) -> Path:
-    """Writes the session with this id, or the only one that no other session started, with its sub-agents. Returns the file's path.
+    """Writes the session with this id, or the only one that no other session started, with its sub-agents.
+    Returns the file's path.
 
-    ``path`` is a file, or a folder such as ``~/.claude/projects/<project>``, where the file is named after the session, as Claude Code
-    does. Secrets are removed as by ``write_atif``, which explains ``redact``, ``keep`` and ``home``.
+    ``path`` is a file, or a folder such as ``~/.claude/projects/<project>``, where the file is named after
+    the session, as Claude Code does. Secrets are removed as by ``write_atif``, which explains ``redact``,
+    ``keep`` and ``home``.
 
-    Raises ``TraceError`` where the session is ambiguous, a log has changed since it was read, or the folder has a log of that name;
-    ``OSError`` where the file cannot be written.
+    Raises ``TraceError`` where the session is ambiguous, a log has changed since it was read, or the folder
+    has a log of that name; ``OSError`` where the file cannot be written.
     """
     first, *others = session_with_subagents(trace, session)
     name = _uuid(first.id)
@@ -51,12 +60,19 @@ def write_claude_code(
     if target.is_dir():
         target = target / f"{name}.jsonl"
         if target.exists():
-            raise TraceError(f"{target} exists already and would be overwritten. Name a file to write to, or move that log first.")
+            raise TraceError(
+                f"{target} exists already and would be overwritten. Name a file to write to, or move that log"
+                " first."
+            )
     agents = {one.id: _agent_id(one.id) for one in others}
     files = {target: list(_Lines(trace, first, name, agents).all())}
     for one in others:
         file = target.with_suffix("") / "subagents" / f"agent-{agents[one.id]}.jsonl"
-        meta = {"agentType": one.agent or "general-purpose", "description": one.title, "toolUseId": _starting_call_id(trace, one)}
+        meta = {
+            "agentType": one.agent or "general-purpose",
+            "description": one.title,
+            "toolUseId": _starting_call_id(trace, one),
+        }
         files |= {file: list(_Lines(trace, one, name, agents).all()), file.with_suffix(".meta.json"): [meta]}
     # All records are complete before a file is cut: it may be read here.
     cleaned = without_secrets([*files.values()], removal_for(trace.sessions, redact, keep, home=home))
@@ -83,7 +99,9 @@ class _Lines:
         rows = list(rows_of_session(self.trace, self.session.id))
         if not any(isinstance(row, EventText) and row.event.kind == "user" for row in rows):
             text = self.session.title or f"Calls from a session of {self.session.agent or 'an agent'}."
-            yield self._record("user", self.session.started, message={"role": "user", "content": text}, isMeta=True)
+            yield self._record(
+                "user", self.session.started, message={"role": "user", "content": text}, isMeta=True
+            )
         for row in rows:
             yield from self._call(row) if isinstance(row, Call) else (self._message(row),)
 
@@ -94,7 +112,9 @@ class _Lines:
         if event.kind == "assistant_text":
             return self._assistant({"type": "text", "text": item.text}, event.at, event.model)
         if event.kind == "thinking":
-            return self._assistant({"type": "thinking", "thinking": item.text, "signature": ""}, event.at, event.model)
+            return self._assistant(
+                {"type": "thinking", "thinking": item.text, "signature": ""}, event.at, event.model
+            )
         subtype = "compact_boundary" if event.kind == "compaction" else "informational"
         level = "error" if event.kind == "error" else "info"
         return self._record("system", event.at, subtype=subtype, content=item.text, level=level, isMeta=False)
@@ -102,25 +122,44 @@ class _Lines:
     def _call(self, call: Call) -> Iterator[dict[str, Any]]:
         detail = call.detail
         is_ours = self.session.format == _OUR_FORMAT
-        claude_call = to_claude_call(call.name, detail.args, self.session.cwd) if is_ours else ClaudeCall(call.name, dict(detail.args))
+        claude_call = (
+            to_claude_call(call.name, detail.args, self.session.cwd)
+            if is_ours
+            else ClaudeCall(call.name, dict(detail.args))
+        )
         native = self._id_of(call)
-        request = self._assistant({"type": "tool_use", "id": native, "name": claude_call.name, "input": claude_call.input}, call.at)
+        request = self._assistant(
+            {"type": "tool_use", "id": native, "name": claude_call.name, "input": claude_call.input}, call.at
+        )
         yield request
         if not call.answered:
             return
-        result = {"tool_use_id": native, "type": "tool_result", "content": content_of(call, detail), "is_error": is_error(call)}
+        result = {
+            "tool_use_id": native,
+            "type": "tool_result",
+            "content": content_of(call, detail),
+            "is_error": is_error(call),
+        }
         outcome = tool_use_result(call, detail, claude_call, self.session.cwd)
         if call.child in self.agents:
-            outcome = {"status": "completed", "agentId": self.agents[call.child], "content": [{"type": "text", "text": detail.result}]}
+            outcome = {
+                "status": "completed",
+                "agentId": self.agents[call.child],
+                "content": [{"type": "text", "text": detail.result}],
+            }
         result_fields = {} if outcome is None else {"toolUseResult": outcome}
         at = call.at if call.ended is None else call.ended
         message = {"role": "user", "content": [result]}
-        yield self._record("user", at, message=message, **result_fields, sourceToolAssistantUUID=request["uuid"])
+        yield self._record(
+            "user", at, message=message, **result_fields, sourceToolAssistantUUID=request["uuid"]
+        )
 
     def _id_of(self, call: Call) -> str:
         """Returns the call's own id where no other call has it, otherwise a new one."""
         unique_id = (
-            call.native_id if call.native_id and call.native_id not in self.ids else f"toolu_{self._id(call.id).replace('-', '')[:24]}"
+            call.native_id
+            if call.native_id and call.native_id not in self.ids
+            else f"toolu_{self._id(call.id).replace('-', '')[:24]}"
         )
         self.ids.add(unique_id)
         return unique_id
@@ -166,7 +205,11 @@ class _Lines:
 
 def _starting_call_id(trace: Trace, session: Session) -> str:
     """Returns the native id of the call that started the session."""
-    found = (call for call in trace.calls if call.child == session.id or (call.session, call.id) == (session.parent, session.parent_call))
+    found = (
+        call
+        for call in trace.calls
+        if call.child == session.id or (call.session, call.id) == (session.parent, session.parent_call)
+    )
     call = next(found, None)
     return call.native_id if call else ""
 
@@ -181,7 +224,11 @@ def _uuid(session: str) -> str:
 
 def _agent_id(session: str) -> str:
     plain = session.removeprefix("agent-")
-    return plain if plain != session and plain.isalnum() else uuid.uuid5(uuid.NAMESPACE_URL, f"nbtools:{session}").hex[:17]
+    return (
+        plain
+        if plain != session and plain.isalnum()
+        else uuid.uuid5(uuid.NAMESPACE_URL, f"nbtools:{session}").hex[:17]
+    )
 
 
 def _iso(at: float) -> str:

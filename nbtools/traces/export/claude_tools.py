@@ -7,7 +7,16 @@ import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from nbtools.core.result import CommandOutput, FileDiff, FileText, Listing, Matches, Media, TodoList, ToolResultDisplay
+from nbtools.core.result import (
+    CommandOutput,
+    FileDiff,
+    FileText,
+    Listing,
+    Matches,
+    Media,
+    TodoList,
+    ToolResultDisplay,
+)
 from nbtools.diff.line_diff import LineDiff
 from nbtools.traces.display_json import diffs_of
 from nbtools.traces.json_access import integer_of, mappings, string
@@ -24,7 +33,9 @@ class ClaudeCall(NamedTuple):
 
 
 def to_claude_call(tool: str, args: Arguments, cwd: str) -> ClaudeCall:
-    """Returns Claude Code's name and input for a call; unchanged for a tool that Claude Code does not have."""
+    """Returns Claude Code's name and input for a call;
+    unchanged for a tool that Claude Code does not have.
+    """
     convert = _CONVERTERS.get(tool)
     return ClaudeCall(tool, dict(args)) if convert is None else convert(args, cwd)
 
@@ -37,7 +48,14 @@ def absolute_path(path: str, cwd: str) -> str:
 def _bash(args: Arguments, _: str) -> ClaudeCall:
     seconds, background = args.get("timeout"), args.get("background")
     timeout = {"timeout": int(seconds * 1000)} if isinstance(seconds, int | float) else {}
-    return ClaudeCall("Bash", {"command": string(args.get("command")), **timeout, **({"run_in_background": True} if background else {})})
+    return ClaudeCall(
+        "Bash",
+        {
+            "command": string(args.get("command")),
+            **timeout,
+            **({"run_in_background": True} if background else {}),
+        },
+    )
 
 
 def _read(args: Arguments, cwd: str) -> ClaudeCall:
@@ -48,7 +66,10 @@ def _read(args: Arguments, cwd: str) -> ClaudeCall:
 
 
 def _write(args: Arguments, cwd: str) -> ClaudeCall:
-    return ClaudeCall("Write", {"file_path": absolute_path(string(args.get("path")), cwd), "content": string(args.get("content"))})
+    return ClaudeCall(
+        "Write",
+        {"file_path": absolute_path(string(args.get("path")), cwd), "content": string(args.get("content"))},
+    )
 
 
 def _edit(args: Arguments, cwd: str) -> ClaudeCall:
@@ -65,7 +86,9 @@ def _replacement(step: Arguments) -> dict[str, Any]:
 
 
 def _grep(args: Arguments, cwd: str) -> ClaudeCall:
-    mode = {"lines": "content", "files": "files_with_matches", "count": "count"}.get(string(args.get("mode")), "content")
+    mode = {"lines": "content", "files": "files_with_matches", "count": "count"}.get(
+        string(args.get("mode")), "content"
+    )
     copied = {name: args[name] for name in ("pattern", "glob", "type", "multiline") if name in args}
     flags = {flag: args[name] for flag, name in (("-i", "ignore_case"), ("-C", "context")) if args.get(name)}
     return ClaudeCall("Grep", {**copied, **_within(args, cwd), "output_mode": mode, "-n": True, **flags})
@@ -85,7 +108,10 @@ def _within(args: Arguments, cwd: str) -> dict[str, Any]:
 
 def _todo(args: Arguments, _: str) -> ClaudeCall:
     items = mappings(args.get("items"))
-    return ClaudeCall("TodoWrite", {"todos": [{"content": one.get("text"), "status": one.get("status", "pending")} for one in items]})
+    return ClaudeCall(
+        "TodoWrite",
+        {"todos": [{"content": one.get("text"), "status": one.get("status", "pending")} for one in items]},
+    )
 
 
 def _fetch(args: Arguments, _: str) -> ClaudeCall:
@@ -111,7 +137,9 @@ FAILED = frozenset({"error", "denied", "cancelled"})
 
 
 def is_error(call: Call) -> bool:
-    """Returns whether Claude Code would record the call as an error, which includes commands with a non-zero exit code."""
+    """Returns whether Claude Code would record the call as an error,
+    which includes commands with a non-zero exit code.
+    """
     return call.status in FAILED or (call.op == "shell" and call.exit_code not in {0, None})
 
 
@@ -119,7 +147,12 @@ def content_of(call: Call, detail: Detail) -> str | list[dict[str, Any]]:
     """Returns what the model read: text, or images."""
     if detail.media and not detail.result.strip():
         return [_image(one) for one in detail.media]
-    if call.op == "shell" and call.exit_code not in {0, None} and is_error(call) and not detail.result.startswith("Exit code"):
+    if (
+        call.op == "shell"
+        and call.exit_code not in {0, None}
+        and is_error(call)
+        and not detail.result.startswith("Exit code")
+    ):
         return f"Exit code {call.exit_code}\n{detail.result}"
     return detail.result
 
@@ -131,7 +164,12 @@ def tool_use_result(call: Call, detail: Detail, claude_call: ClaudeCall, cwd: st
     """
     display = detail.display
     if isinstance(display, CommandOutput):
-        return {"stdout": display.text, "stderr": "", "interrupted": call.status == "interrupted", "isImage": False}
+        return {
+            "stdout": display.text,
+            "stderr": "",
+            "interrupted": call.status == "interrupted",
+            "isImage": False,
+        }
     if is_error(call):
         return f"Error: {detail.result}"
     diffs = diffs_of(display)
@@ -143,14 +181,24 @@ def _display_result(display: ToolResultDisplay, cwd: str) -> dict[str, Any] | No
         case FileText():
             return {"type": "text", "file": _file_result(display, cwd)}
         case Media():
-            return {"type": "image", "file": {"base64": _base64(display), "type": display.mime_type, "originalSize": len(display.data)}}
+            return {
+                "type": "image",
+                "file": {
+                    "base64": _base64(display),
+                    "type": display.mime_type,
+                    "originalSize": len(display.data),
+                },
+            }
         case Matches():
             return _matches_result(display)
         case Listing():
             names = [f"{entry.path}{'/' if entry.folder else ''}" for entry in display.entries]
             return {"filenames": names, "numFiles": display.total, "truncated": bool(display.more)}
         case TodoList():
-            return {"oldTodos": [], "newTodos": [{"content": item.text, "status": item.status} for item in display.items]}
+            return {
+                "oldTodos": [],
+                "newTodos": [{"content": item.text, "status": item.status} for item in display.items],
+            }
     return None
 
 
@@ -161,7 +209,9 @@ def _file_result(file: FileText, cwd: str) -> dict[str, Any]:
 
 def _matches_result(found: Matches) -> dict[str, Any]:
     lines = [
-        ("-" if one.context else ":").join([one.path, *([str(one.cell)] if one.cell else []), str(one.line), one.text])
+        ("-" if one.context else ":").join(
+            [one.path, *([str(one.cell)] if one.cell else []), str(one.line), one.text]
+        )
         for one in found.matches
     ]
     names = list(dict.fromkeys(one.path for one in found.matches))
@@ -176,9 +226,21 @@ def _edit_result(diff: FileDiff, claude_call: ClaudeCall, cwd: str) -> dict[str,
     patch = {"structuredPatch": _hunks(diff), "originalFile": diff.original_content, "userModified": modified}
     if claude_call.name == "Write" or diff.original_content is None:
         kind = "create" if diff.original_content is None else "update"
-        return {"type": kind, **path, "content": diff.new_content, **patch, **({"structuredPatch": []} if kind == "create" else {})}
+        return {
+            "type": kind,
+            **path,
+            "content": diff.new_content,
+            **patch,
+            **({"structuredPatch": []} if kind == "create" else {}),
+        }
     old, new = claude_call.input.get("old_string", ""), claude_call.input.get("new_string", "")
-    return {**path, "oldString": old, "newString": new, **patch, "replaceAll": claude_call.input.get("replace_all", False)}
+    return {
+        **path,
+        "oldString": old,
+        "newString": new,
+        **patch,
+        "replaceAll": claude_call.input.get("replace_all", False),
+    }
 
 
 def _hunks(diff: FileDiff) -> list[dict[str, Any]]:
@@ -195,7 +257,10 @@ def _hunks(diff: FileDiff) -> list[dict[str, Any]]:
 
 
 def _image(media: Media) -> dict[str, Any]:
-    return {"type": "image", "source": {"type": "base64", "media_type": media.mime_type, "data": _base64(media)}}
+    return {
+        "type": "image",
+        "source": {"type": "base64", "media_type": media.mime_type, "data": _base64(media)},
+    }
 
 
 def _base64(media: Media) -> str:

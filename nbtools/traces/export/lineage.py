@@ -28,12 +28,17 @@ ExportRow: TypeAlias = EventText | Call
 
 
 def session_with_subagents(trace: Trace, session: str = "") -> tuple[Session, ...]:
-    """Returns the session with this id, or the only one that no other session started, followed by its sub-agents' sessions at any depth.
+    """Returns the session with this id, or the only one that no other session started,
+    followed by its sub-agents' sessions at any depth.
 
     Raises ``TraceError`` where there is no such session, or several to choose from.
     """
     sessions = {one.id: one for one in trace.sessions}
-    roots = [one for one in sessions.values() if (one.id == session if session else one.parent not in sessions or one.parent == one.id)]
+    roots = [
+        one
+        for one in sessions.values()
+        if (one.id == session if session else one.parent not in sessions or one.parent == one.id)
+    ]
     if len(roots) != 1:
         names = ", ".join(list(sessions)[:10]) or "none"
         raise TraceError(f"A file holds one session. Name it (session=…). There are: {names}.")
@@ -49,7 +54,11 @@ def session_with_subagents(trace: Trace, session: str = "") -> tuple[Session, ..
 def rows_of_session(trace: Trace, session: str) -> Iterator[ExportRow]:
     """Yields the events and calls of a session in reading order."""
     calls = [call for call in trace.calls if call.session == session]
-    events = [event for event in zip(trace.events, trace.events.log_files, strict=True) if event[0].session == session]
+    events = [
+        event
+        for event in zip(trace.events, trace.events.log_files, strict=True)
+        if event[0].session == session
+    ]
     messages = [pair for pair in events if is_exported(pair[0])]
     rows: list[tuple[int, int, Call | tuple[Event, LogFile]]] = [(call.seq, 1, call) for call in calls]
     rows += [(pair[0].seq, 0, pair) for pair in messages]

@@ -1,4 +1,5 @@
-"""Removes secrets, and the names of home folders and their owners, from what is shared, and lists what was removed.
+"""Removes secrets, and the names of home folders and their owners, from what is shared,
+and lists what was removed.
 
 Every export uses it: the shared page, notebooks, lessons, and the formats of other tools.
 """
@@ -23,11 +24,17 @@ HEAD = "head"
 """The place of what belongs to no step: title, facts, tools and files."""
 HOME_KIND = "home folder or user name"
 _MIN_PART = 24
-"""Characters of a line of a secret of several lines, such as a key, from which it is removed by itself too."""
+"""Characters of a line of a secret of several lines, such as a key,
+from which it is removed by itself too.
+"""
 _SHOWN = 4
 _SHORT = 100
-"""Characters of texts that are remembered as they are: words of cards and lines, which most of the texts are."""
-_HOME = re.compile(r"(?<![\w.~])(?:/home|/Users|/export/home|[A-Za-z]:(?:\\{1,2}|/)Users)(?:\\{1,2}|/)([A-Za-z0-9][\w.\-]{0,63})")
+"""Characters of texts that are remembered as they are:
+words of cards and lines, which most of the texts are.
+"""
+_HOME = re.compile(
+    r"(?<![\w.~])(?:/home|/Users|/export/home|[A-Za-z]:(?:\\{1,2}|/)Users)(?:\\{1,2}|/)([A-Za-z0-9][\w.\-]{0,63})"
+)
 _SHARED_NAMES = re.compile(
     r"root|users?|home|ubuntu|debian|runner|node|app|admin|vscode|jovyan|agent|test|dev|coder|work|build|docker|sandbox|shared|public"
     r"|default|guest|local|python|git|code|project|data|main",
@@ -43,7 +50,8 @@ class _Entry:
 
 
 class Removal:
-    """Removes secrets from texts.  ``patterns`` are further regular expressions, ``keep`` the ids of secrets that stay.
+    """Removes secrets from texts.  ``patterns`` are further regular expressions,
+    ``keep`` the ids of secrets that stay.
 
     ``variables`` are known secrets by name.  ``place`` is the step to which the texts belong.
     """
@@ -56,16 +64,24 @@ class Removal:
         variables: Mapping[str, str] | None = None,
         names: Collection[str] | None = None,
     ) -> None:
-        """``names`` are the names of home folders' owners; None: home folders stay.  Raises ``TraceError`` for an invalid pattern."""
+        """``names`` are the names of home folders' owners; None: home folders stay.
+        Raises ``TraceError`` for an invalid pattern.
+        """
         self.place = HEAD
         self._search = SecretSearch(tuple(map(_compiled, patterns)))
         self._keep = frozenset(keep)
         self._entries: dict[str, _Entry] = {}
-        self._known: dict[str, str] = {}  # the value for each text that stands for it: itself, its encodings, its lines
-        self._clean: dict[str, int] = {}  # short texts without anything to remove: how many texts were known then
+        self._known: dict[
+            str, str
+        ] = {}  # the value for each text that stands for it: itself, its encodings, its lines
+        self._clean: dict[
+            str, int
+        ] = {}  # short texts without anything to remove: how many texts were known then
         self._without_secrets: set[bytes] = set()
         self._names = None if names is None else _identifying(names)
-        self._names_expression = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, self._names or ()))})(?![A-Za-z0-9_])")
+        self._names_expression = re.compile(
+            rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, self._names or ()))})(?![A-Za-z0-9_])"
+        )
         for name, value in Redactor.of(variables or {}).values:
             self._add(value, f"value of {name}")
 
@@ -74,7 +90,13 @@ class Removal:
         """The secrets that were found so far, in the order of kinds."""
         entries = sorted(self._entries.items(), key=lambda entry: entry[1].kind)
         return tuple(
-            Secret(id_of(value), entry.kind, _abbreviated(value), _steps(entry.places), id_of(value) in self._keep)
+            Secret(
+                id_of(value),
+                entry.kind,
+                _abbreviated(value),
+                _steps(entry.places),
+                id_of(value) in self._keep,
+            )
             for value, entry in entries
             if entry.places
         )
@@ -120,7 +142,9 @@ class Removal:
         return spans
 
     def _secrets_in(self, text: str) -> Sequence[Found]:
-        """Searches each text once: a step's texts are searched before they are cut, and again as they are shown."""
+        """Searches each text once: a step's texts are searched before they are cut,
+        and again as they are shown.
+        """
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if digest in self._without_secrets:
             return ()
@@ -140,7 +164,11 @@ class Removal:
         if value in self._entries:
             return
         self._entries[value] = _Entry(kind)
-        parts = [line.strip() for line in value.splitlines() if len(line.strip()) >= _MIN_PART and " " not in line.strip()]
+        parts = [
+            line.strip()
+            for line in value.splitlines()
+            if len(line.strip()) >= _MIN_PART and " " not in line.strip()
+        ]
         for one in (value, *(parts if "\n" in value else ())):
             if len(one) >= MIN_LENGTH and not (one.isalpha() and one.islower()):
                 self._known |= dict.fromkeys(encodings(one), value)
@@ -148,7 +176,11 @@ class Removal:
     def _home_spans(self, text: str) -> list[tuple[int, int, str]]:
         if self._names is None:
             return []
-        spans = [(one.start(), one.end(), "~") for one in _HOME.finditer(text)] if "/home" in text or "Users" in text else []
+        spans = (
+            [(one.start(), one.end(), "~") for one in _HOME.finditer(text)]
+            if "/home" in text or "Users" in text
+            else []
+        )
         if any(name in text for name in self._names):
             spans += [(*one.span(), "~") for one in self._names_expression.finditer(text)]
         for start, end, _ in spans:
@@ -161,18 +193,25 @@ Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 _MEDIA_KEYS = ({"media_type", "data"}, {"mime_type", "data"})
 
 
-def removal_for(sessions: Iterable[Session], redact: Patterns = (), keep: Collection[str] = (), *, home: bool = True) -> Removal:
-    """Returns the removal for an export of ``sessions``: of known forms of secrets, of secret variables of this process, of ``redact``.
+def removal_for(
+    sessions: Iterable[Session], redact: Patterns = (), keep: Collection[str] = (), *, home: bool = True
+) -> Removal:
+    """Returns the removal for an export of ``sessions``:
+    of known forms of secrets, of secret variables of this process, of ``redact``.
 
-    ``keep`` are the ids of secrets that stay; with ``home``, home folders and the names of their owners become ``~``. Raises
-    ``TraceError`` for an invalid pattern.
+    ``keep`` are the ids of secrets that stay; with ``home``, home folders and the names of their owners
+    become ``~``. Raises ``TraceError`` for an invalid pattern.
     """
     patterns = (redact,) if isinstance(redact, str | re.Pattern) else tuple(redact)
-    return Removal(patterns, keep=keep, variables=secret_variables(os.environ), names=owners(sessions) if home else None)
+    return Removal(
+        patterns, keep=keep, variables=secret_variables(os.environ), names=owners(sessions) if home else None
+    )
 
 
 def without_secrets(records: Sequence[Any], removal: Removal) -> list[Any]:
-    """Returns JSON without secrets. Everything is searched first, because a secret is removed wherever it occurs."""
+    """Returns JSON without secrets. Everything is searched first,
+    because a secret is removed wherever it occurs.
+    """
     for record in records:
         for text in _texts(record):
             removal.spans(text)
@@ -196,7 +235,9 @@ def _cleaned(value: Any, removal: Removal) -> Any:
     if isinstance(value, list):
         return [_cleaned(item, removal) for item in value]
     if isinstance(value, dict):
-        return {key: item if _is_media(value, key) else _cleaned(item, removal) for key, item in value.items()}
+        return {
+            key: item if _is_media(value, key) else _cleaned(item, removal) for key, item in value.items()
+        }
     return value
 
 
@@ -215,7 +256,9 @@ class RemovingRedactor(Redactor):
 
 
 def owners(sessions: Iterable[Session]) -> set[str]:
-    """Returns the names of the people in whose home folders the sessions ran, and of the person who runs this process."""
+    """Returns the names of the people in whose home folders the sessions ran,
+    and of the person who runs this process.
+    """
     folders = [session.cwd for session in sessions] + [str(Path.home())]
     return {one[1] for folder in folders if (one := _HOME.match(folder))} | {os.environ.get("USER", "")}
 
@@ -265,9 +308,16 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise TraceError(f"redact: {pattern!r} is not a regular expression ({error}). Escape special characters with re.escape.") from error
+        raise TraceError(
+            f"redact: {pattern!r} is not a regular expression ({error}). Escape special characters with"
+            " re.escape."
+        ) from error
 
 
 def _identifying(names: Collection[str]) -> list[str]:
     """Returns the names that tell something about a person, the longest first."""
-    return sorted((name for name in names if len(name) >= 3 and not _SHARED_NAMES.fullmatch(name)), key=len, reverse=True)
+    return sorted(
+        (name for name in names if len(name) >= 3 and not _SHARED_NAMES.fullmatch(name)),
+        key=len,
+        reverse=True,
+    )

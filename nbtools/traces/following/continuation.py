@@ -18,7 +18,9 @@ from nbtools.traces.source import DECODE_ERRORS
 _BUDGET = 0.02
 """Seconds after which a look ends, with at least one file judged; the next one continues."""
 _UNSETTLED = 2.0
-"""Seconds after its last change in which a folder is listed again: a file may have been added within the same tick of its clock."""
+"""Seconds after its last change in which a folder is listed again:
+a file may have been added within the same tick of its clock.
+"""
 _MOST_OPEN = 16
 """Files of which it is not known yet what they are."""
 
@@ -26,8 +28,9 @@ _MOST_OPEN = 16
 class ContinuationSearch:
     """Finds the file of the same folder and reader whose records say that it continues a session.
 
-    That is a log that names this session as its origin, or begins with copies of its first records and has later ones.  As long as
-    nothing is added to the folder, a look costs one ``stat`` of it, and one of each file that has only begun.
+    That is a log that names this session as its origin, or begins with copies of its first records and has
+    later ones.  As long as nothing is added to the folder, a look costs one ``stat`` of it, and one of each
+    file that has only begun.
     """
 
     def __init__(self, log: LogFile) -> None:
@@ -40,7 +43,9 @@ class ContinuationSearch:
         self._mine: Lineage | None = None
 
     def look(self) -> Path | None:
-        """Returns the log that was written last of those in which the session goes on; None where there is none so far."""
+        """Returns the log that was written last of those in which the session goes on;
+        None where there is none so far.
+        """
         try:
             changed = self._path.parent.stat().st_mtime_ns
             if changed != self._listed:
@@ -59,11 +64,17 @@ class ContinuationSearch:
         with os.scandir(self._path.parent) as entries:
             for entry in entries:
                 key = (entry.name, entry.inode())
-                if key in self._known or entry.name == self._path.name or not entry.name.endswith(self._path.suffix):
+                if (
+                    key in self._known
+                    or entry.name == self._path.name
+                    or not entry.name.endswith(self._path.suffix)
+                ):
                     continue
                 self._known.add(key)
                 if entry.is_file(follow_symlinks=False):
-                    new.append((entry.stat(follow_symlinks=False).st_mtime_ns, self._path.with_name(entry.name)))
+                    new.append(
+                        (entry.stat(follow_symlinks=False).st_mtime_ns, self._path.with_name(entry.name))
+                    )
         self._queue = [path for _, path in sorted(new)] + self._queue
 
     def _grown(self) -> list[Path]:
@@ -118,7 +129,10 @@ def open_continuation(log: LogFile, path: Path) -> LogFile:
     """Opens a log that was found.  Raises ``TraceError`` if another reader reads it."""
     opened = open_log(path)
     if opened.format is not log.format:
-        raise TraceError(f"{path.name} is read as {opened.format.name}, but the session is one of {log.format.name}. Open it on its own.")
+        raise TraceError(
+            f"{path.name} is read as {opened.format.name}, but the session is one of {log.format.name}. Open"
+            " it on its own."
+        )
     return opened
 
 

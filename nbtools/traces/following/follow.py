@@ -19,11 +19,13 @@ _IDLE_AFTER = 10.0
 
 
 def follow(path: str | Path, *, stop: Signal | None = None, quiet: float | None = None) -> Iterator[Row]:
-    """Yields the rows of the log at ``path``, then every row that is new or different, until the generator is closed.
+    """Yields the rows of the log at ``path``, then every row that is new or different,
+    until the generator is closed.
 
-    A row that has changed comes again with the same id: a call when its result is known, a session with new totals. It ends when ``stop``
-    is set, and with ``quiet`` after so many seconds in which nothing was written.
-    Raises ``TraceError`` where the log cannot be opened or its format is not known; a file without a complete line is waited for.
+    A row that has changed comes again with the same id: a call when its result is known, a session with new
+    totals. It ends when ``stop`` is set, and with ``quiet`` after so many seconds in which nothing was
+    written. Raises ``TraceError`` where the log cannot be opened or its format is not known; a file without a
+    complete line is waited for.
     """
     changes = _changes(Path(path).expanduser(), stop or Signal(), quiet)
     return (row for rows in changes for row in rows)
@@ -43,13 +45,17 @@ def _changes(path: Path, stop: Signal, quiet: float | None) -> Iterator[list[Row
             last = time.monotonic()
             yield rows
         idle = time.monotonic() - last
-        if (quiet is not None and idle >= quiet) or stop.wait(_BUSY_INTERVAL if idle < _IDLE_AFTER else _IDLE_INTERVAL):
+        if (quiet is not None and idle >= quiet) or stop.wait(
+            _BUSY_INTERVAL if idle < _IDLE_AFTER else _IDLE_INTERVAL
+        ):
             return
 
 
 def open_begun_log(path: Path) -> LogFile | None:
     """Returns the log; None while it has no complete line.  Raises ``TraceError``."""
-    has_begun = _has_only_begun(path)  # looked at before: its first line may be completed while the log is opened
+    has_begun = _has_only_begun(
+        path
+    )  # looked at before: its first line may be completed while the log is opened
     try:
         return open_log(path)
     except TraceError:

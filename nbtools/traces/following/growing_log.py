@@ -27,9 +27,9 @@ _MAX_DEFERRALS = 20
 class Pace:
     """Limits how much work following is.
 
-    ``rest``: after a log was read as a whole, it is not read again for this many times as long. ``listing``: seconds after which the files
-    that belong to a log are listed again, although its own file is the same. ``settling``: seconds after its last change in which a
-    document with new problems may be half written.
+    ``rest``: after a log was read as a whole, it is not read again for this many times as long. ``listing``:
+    seconds after which the files that belong to a log are listed again, although its own file is the same.
+    ``settling``: seconds after its last change in which a document with new problems may be half written.
     """
 
     rest: float = 2.0
@@ -66,7 +66,9 @@ def _state(path: Path) -> FileState | None:
 class GrowingSource(Source):
     """A log that is being written: an unfinished last line is left out."""
 
-    def lines(self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
+    def lines(
+        self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0
+    ) -> Iterator[tuple[Ref, T] | Problem]:
         for item in super().lines(decode, file, offset=offset, after=after):
             if type(item) is Problem and not self.bytes_of(item.ref).endswith(b"\n"):
                 return
@@ -76,12 +78,14 @@ class GrowingSource(Source):
 class GrowingLog:
     """The rows of a log, as of the last ``update``.
 
-    Logs of lines are read on from where reading stopped. A log is read again as a whole if its format is a document or needs the whole, if
-    it was truncated, replaced or changed before that position, and while it is smaller than ``whole_below`` bytes, because the beginning
-    decides what it is read as.
+    Logs of lines are read on from where reading stopped. A log is read again as a whole if its format is a
+    document or needs the whole, if it was truncated, replaced or changed before that position, and while it
+    is smaller than ``whole_below`` bytes, because the beginning decides what it is read as.
     """
 
-    def __init__(self, log: LogFile, rows: RowBatch | None = None, *, whole_below: int = HEAD_BYTES, pace: Pace = _PACE) -> None:
+    def __init__(
+        self, log: LogFile, rows: RowBatch | None = None, *, whole_below: int = HEAD_BYTES, pace: Pace = _PACE
+    ) -> None:
         """``rows`` are those that were read already, while the files were as they are now."""
         self.log = log
         self._whole_below, self._pace = whole_below, pace
@@ -128,7 +132,11 @@ class GrowingLog:
         states = file_states(files)
         try:
             if (files, states) == (self._files, self._states):
-                return self._reading.read_rest() if self._reading and states[0] and self._reading.has_rest(states[0]) else []
+                return (
+                    self._reading.read_rest()
+                    if self._reading and states[0] and self._reading.has_rest(states[0])
+                    else []
+                )
             if states[0] is None:
                 return []
             if (
@@ -175,7 +183,12 @@ class GrowingLog:
         if not reading and self._is_half_written(rows):
             return []
         before, known = self.rows, dict(zip(files, states, strict=True))
-        self.log, self._reading, self._whole, self._deferrals = log, reading, RowBatch() if reading else rows, 0
+        self.log, self._reading, self._whole, self._deferrals = (
+            log,
+            reading,
+            RowBatch() if reading else rows,
+            0,
+        )
         self._files = log.source.files
         self._states = tuple(known.get(file) for file in self._files)
         return changed_rows(before, rows)
@@ -193,9 +206,13 @@ class GrowingLog:
         return reading
 
     def _is_half_written(self, rows: RowBatch) -> bool:
-        """Returns whether the rows may be those of a document that is being written: it has new problems, and was changed just now."""
+        """Returns whether the rows may be those of a document that is being written:
+        it has new problems, and was changed just now.
+        """
         before = self.rows
-        doubtful = bool(before.events or before.calls) and (len(rows.problems) > len(before.problems) or not (rows.events or rows.calls))
+        doubtful = bool(before.events or before.calls) and (
+            len(rows.problems) > len(before.problems) or not (rows.events or rows.calls)
+        )
         state = _state(self.log.source.path)
         if (
             not doubtful
@@ -227,7 +244,9 @@ class _Continuation:
         """Returns whether the file is the same, and still has what was read of it."""
         if self._lines.needs_all_files and files != self._log.source.files:
             return False
-        same = self._inode == (state.device, state.inode) and state.size >= self._offset and not self._took_rest
+        same = (
+            self._inode == (state.device, state.inode) and state.size >= self._offset and not self._took_rest
+        )
         return same and self._read_marks() == self._marks
 
     def has_rest(self, state: FileState) -> bool:
@@ -235,11 +254,15 @@ class _Continuation:
         return state.size > self._offset
 
     def read_on(self) -> list[Row] | None:
-        """Reads the lines that are complete; returns the rows that are new or different. None: the log must be read from its start."""
+        """Reads the lines that are complete; returns the rows that are new or different.
+        None: the log must be read from its start.
+        """
         return self._read(self._end_of_lines())
 
     def read_rest(self) -> list[Row]:
-        """Reads a last line without a line break, where nothing has been added to it since it was seen and it is complete."""
+        """Reads a last line without a line break,
+        where nothing has been added to it since it was seen and it is complete.
+        """
         with self._log.source.open_file(0) as opened:
             opened.seek(self._offset)
             rest = opened.read()
@@ -258,7 +281,9 @@ class _Continuation:
         state = _state(source.path)
         last = Ref(self._offset, 0, self._number)
         new: list[Row] = []
-        for item in source.lines(lines.decode, offset=self._offset, after=self._number) if end > self._offset else ():
+        for item in (
+            source.lines(lines.decode, offset=self._offset, after=self._number) if end > self._offset else ()
+        ):
             ref = item.ref if isinstance(item, Problem) else item[0]
             if ref.offset >= end:
                 break
@@ -327,12 +352,18 @@ def changed_rows(before: RowBatch, after: RowBatch) -> list[Row]:
     changed: list[Row] = []
     for old, new in zip(_tables(before), _tables(after), strict=True):
         known = dict(zip(row_keys(old), old, strict=True))
-        changed += [row for key, row in zip(row_keys(new), new, strict=True) if key not in known or not is_same(known[key], row)]
+        changed += [
+            row
+            for key, row in zip(row_keys(new), new, strict=True)
+            if key not in known or not is_same(known[key], row)
+        ]
     return in_reading_order(batch_of(changed))
 
 
 def in_reading_order(rows: RowBatch) -> list[Row]:
-    """Returns events and calls in the order of the log, then changes to files, problems, requests and sessions."""
+    """Returns events and calls in the order of the log, then changes to files, problems,
+    requests and sessions.
+    """
     steps: list[Event | Call] = [*rows.events, *rows.calls]
     steps.sort(key=lambda row: row.seq)
     return [*steps, *rows.file_changes, *rows.problems, *rows.usage, *rows.sessions]

@@ -14,10 +14,11 @@ RowKey: TypeAlias = tuple[Hashable, int]
 
 
 def row_keys(rows: Iterable[Row], sessions: Mapping[str, str] | None = None) -> list[RowKey]:
-    """Returns a key for each row that is the same when the log is read again: its ids, or what it says and when, numbered if repeated.
+    """Returns a key for each row that is the same when the log is read again:
+    its ids, or what it says and when, numbered if repeated.
 
-    With ``sessions``, it is also the same in a copy of the log, which may have other times: it maps ids of sessions to others for which
-    they are the same.
+    With ``sessions``, it is also the same in a copy of the log, which may have other times:
+    it maps ids of sessions to others for which they are the same.
     """
     seen: Counter[Hashable] = Counter()
     anchor = ""  # the id before a message without one, which tells it from others with the same text

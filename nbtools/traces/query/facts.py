@@ -18,11 +18,12 @@ _RECOVERED = ("records", "tool_calls", "answered", "tool_errors", "file_edits")
 def facts_of(trace: Trace, strict: Trace) -> dict[str, Any]:
     """Returns the counts, times and totals of a trace as a dictionary for programs.
 
-    The keys are ``format bytes records malformed tool_calls by_name answered tool_errors first_ts last_ts file_edits edited_paths tokens
-    sessions`` and what only this format has. ``tokens`` are the sum over the sessions, unless the log counts its own.
+    The keys are ``format bytes records malformed tool_calls by_name answered tool_errors first_ts last_ts
+    file_edits edited_paths tokens sessions`` and what only this format has. ``tokens`` are the sum over the
+    sessions, unless the log counts its own.
 
-    Malformed lines are not counted (``strict`` was read without them); where there are any, ``recovered`` has the counts with the records
-    found in them.
+    Malformed lines are not counted (``strict`` was read without them);
+    where there are any, ``recovered`` has the counts with the records found in them.
     """
     (reading,) = trace.readings
     facts = {"bytes": reading.source.path.stat().st_size, **_counts(reading.format, strict)}
@@ -35,7 +36,11 @@ def facts_of(trace: Trace, strict: Trace) -> dict[str, Any]:
 def _counts(reader: Format, trace: Trace) -> dict[str, Any]:
     calls = [call for call in trace.calls if call.level == "model" and call.counted]
     left_out = {(call.session, call.id) for call in trace.calls if not call.counted}
-    applied = [change for change in trace.file_changes if change.applied and (change.session, change.call) not in left_out]
+    applied = [
+        change
+        for change in trace.file_changes
+        if change.applied and (change.session, change.call) not in left_out
+    ]
     return {
         "format": reader.name,
         "records": sum(session.records for session in trace.sessions),
@@ -59,11 +64,17 @@ def _times(times: Iterable[float | None]) -> list[float]:
 
 
 def _iso(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        None
+        if at is None
+        else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )
 
 
 def _merge(dicts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Merges dictionaries: adds numbers, merges dictionaries recursively, joins and sorts lists, and takes the first of other values."""
+    """Merges dictionaries: adds numbers, merges dictionaries recursively, joins and sorts lists,
+    and takes the first of other values.
+    """
     total: dict[str, Any] = {}
     for one in dicts:
         for key, value in one.items():

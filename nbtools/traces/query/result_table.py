@@ -26,7 +26,13 @@ _EXPONENT_FROM = 1e6
 def query_result_html(columns: tuple[str, ...], rows: list[tuple[Any, ...]], count: int) -> str:
     """Renders the first ``rows`` of a result with ``count`` rows. Pass at most ``MAX_ROWS``."""
     numeric = [_is_numeric([row[index] for row in rows]) for index in range(len(columns))]
-    return render("query_result", columns=columns, numeric=numeric, rows=[list(map(_cell, row)) for row in rows], count=count)
+    return render(
+        "query_result",
+        columns=columns,
+        numeric=numeric,
+        rows=[list(map(_cell, row)) for row in rows],
+        count=count,
+    )
 
 
 def format_value(value: Any) -> str:
@@ -61,7 +67,9 @@ _FORMATTERS: dict[type, Callable[[Any], str]] = {
 
 def _is_numeric(values: list[Any]) -> bool:
     present = [value for value in values if value is not None]
-    return bool(present) and all(isinstance(value, _NUMBERS) and not isinstance(value, bool) for value in present)
+    return bool(present) and all(
+        isinstance(value, _NUMBERS) and not isinstance(value, bool) for value in present
+    )
 
 
 def _cell(value: Any) -> tuple[str, str]:

@@ -29,7 +29,9 @@ _SNIPPET_MARGIN = 60
 _INDEX_BATCH = 500
 """Number of texts that are indexed at a time."""
 UNSEARCHED_KINDS = frozenset({"tool_call", "tool_result", "progress"})
-"""Kinds of events that are not searched: tool calls and results are searched as calls, and progress repeats them."""
+"""Kinds of events that are not searched:
+tool calls and results are searched as calls, and progress repeats them.
+"""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Hit:
 
 
 class Searcher:
-    """Rows and an in-memory index of their texts: of their words, and the compressed texts for everything else.
+    """Rows and an in-memory index of their texts:
+    of their words, and the compressed texts for everything else.
 
     The index is filled step by step, from any thread.
     """
@@ -93,7 +96,9 @@ class Searcher:
         return self._indexed / len(self._rows) if self._rows else 1.0
 
     def index_more(self, count: int = _INDEX_BATCH) -> bool:
-        """Indexes some more texts; returns False once all are indexed. Raises ``TraceError`` where a log has changed since it was read."""
+        """Indexes some more texts; returns False once all are indexed.
+        Raises ``TraceError`` where a log has changed since it was read.
+        """
         with self._indexing:
             start, end = self._indexed, min(self._indexed + count, len(self._rows))
             if start == end:
@@ -101,7 +106,10 @@ class Searcher:
             with ExitStack() as files:
                 for source in {id(log.source): log.source for _, log in self._rows[start:end]}.values():
                     files.enter_context(source.kept_open())
-                texts = ["" if number in self._dead else text_index.indexed_text(self.text(number)) for number in range(start, end)]
+                texts = [
+                    "" if number in self._dead else text_index.indexed_text(self.text(number))
+                    for number in range(start, end)
+                ]
             with self._lock:
                 text_index.add_words(self._words, enumerate(texts, start))
                 self._texts.add(texts)
@@ -117,12 +125,20 @@ class Searcher:
     def matching_rows(self, question: text_index.IndexQuery) -> list[int]:
         """Returns the numbers of the rows whose words match, in order, as far as the index is filled."""
         with self._lock:
-            return [number for number in matching_numbers(self._words, question, "rowid") if number not in self._dead]
+            return [
+                number
+                for number in matching_numbers(self._words, question, "rowid")
+                if number not in self._dead
+            ]
 
     def rows_containing(self, substring: str, first: int) -> tuple[list[int], int]:
-        """Returns the numbers of the rows that contain a text in lower case, of the blocks from ``first`` on, and the next block."""
+        """Returns the numbers of the rows that contain a text in lower case, of the blocks from ``first`` on,
+        and the next block.
+        """
         end = self._texts.blocks
-        numbers = (number for block in range(first, end) for number in self._texts.containing(substring, block))
+        numbers = (
+            number for block in range(first, end) for number in self._texts.containing(substring, block)
+        )
         return [number for number in numbers if number not in self._dead], end
 
     def text(self, number: int) -> str:
@@ -131,7 +147,9 @@ class Searcher:
 
 
 class TextQuery:
-    """A query on the index as far as it is filled.  Each text is scanned once, however often the query is answered. Thread-safe."""
+    """A query on the index as far as it is filled.
+    Each text is scanned once, however often the query is answered. Thread-safe.
+    """
 
     def __init__(self, searcher: Searcher, text: str) -> None:
         self._searcher = searcher
@@ -142,7 +160,9 @@ class TextQuery:
         self._lock = Lock()
 
     def matches(self) -> list[int]:
-        """Returns the numbers of the rows that match, in order: by the first way to search that finds some. Raises ``TraceError``."""
+        """Returns the numbers of the rows that match, in order: by the first way to search that finds some.
+        Raises ``TraceError``.
+        """
         return next(filter(None, map(self._matching, self._questions)), [])
 
     def _matching(self, question: text_index.IndexQuery) -> list[int]:
@@ -158,14 +178,18 @@ class TextQuery:
 
 def _searched(events: Rows[Event], calls: Rows[Call]) -> list[tuple[Event | Call, LogFile]]:
     """Returns the rows whose texts are searched, in reading order, each with its log."""
-    messages = (pair for pair in zip(events, events.log_files, strict=True) if pair[0].kind not in UNSEARCHED_KINDS)
+    messages = (
+        pair for pair in zip(events, events.log_files, strict=True) if pair[0].kind not in UNSEARCHED_KINDS
+    )
     rows: list[tuple[Event | Call, LogFile]] = [*messages, *zip(calls, calls.log_files, strict=True)]
     rows.sort(key=lambda pair: (pair[0].session, pair[0].seq))
     return rows
 
 
 def matching_numbers(index: sqlite3.Connection, question: text_index.IndexQuery, order: str) -> Iterator[int]:
-    """Yields the numbers of the texts that match according to the index. Raises ``TraceError`` for an invalid query."""
+    """Yields the numbers of the texts that match according to the index.
+    Raises ``TraceError`` for an invalid query.
+    """
     table = question.table
     query = f"select rowid from {table} where {table} match ? order by {order}"  # noqa: S608 - constant names
     try:
@@ -196,11 +220,14 @@ def text_of_record(record: dict[str, Any]) -> str:
     if "full_text" in record:
         return record["full_text"] or ""
     output = [record[name] or "" for name in ("result", "stdout", "stderr")]
-    return text_of_call(record["name"] or "", record["subject"] or "", json.loads(record["args"] or "{}"), output)
+    return text_of_call(
+        record["name"] or "", record["subject"] or "", json.loads(record["args"] or "{}"), output
+    )
 
 
 def snippet(text: str, query: str, *, before: int = _SNIPPET_MARGIN) -> str:
-    """Returns one line around the first match of the query, or of one of its words; the beginning of the text where nothing matches.
+    """Returns one line around the first match of the query, or of one of its words;
+    the beginning of the text where nothing matches.
 
     ``before`` is the number of characters shown before the match.
     """

@@ -1,6 +1,7 @@
 """SQL queries over rows, with DuckDB: ``select name, count(*) from calls group by name``.
 
-Uses only those parts of DuckDB that are stable between releases: ``sql(query).to_arrow_table()``, registered tables, functions.
+Uses only those parts of DuckDB that are stable between releases:
+``sql(query).to_arrow_table()``, registered tables, functions.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class QueryResult:
         return f"<QueryResult with {len(self):,} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        return query_result_html(self.columns, QueryResult(self._table.slice(0, MAX_ROWS)).fetchall(), len(self))
+        return query_result_html(
+            self.columns, QueryResult(self._table.slice(0, MAX_ROWS)).fetchall(), len(self)
+        )
 
 
 class Database:
@@ -85,7 +88,9 @@ class Database:
         pa = import_library("pyarrow")
         import_library("numpy")  # DuckDB needs it for every function in Python, Arrow's too
         struct = pa.struct([(field, pa.string()) for field in fields])
-        failure = self._failure  # not self: the connection keeps the function, and the garbage collector cannot see that cycle
+        failure = (
+            self._failure
+        )  # not self: the connection keeps the function, and the garbage collector cannot see that cycle
 
         def compute(numbers: Any) -> Any:
             try:
@@ -102,7 +107,11 @@ class Database:
         with self._lock:
             try:
                 found = self._connection.sql(query)
-                return QueryResult(import_library("pyarrow").table({}) if found is None else _unique_columns(found.to_arrow_table()))
+                return QueryResult(
+                    import_library("pyarrow").table({})
+                    if found is None
+                    else _unique_columns(found.to_arrow_table())
+                )
             except self._duckdb.Error as error:
                 raise self._failure[0] if self._failure else TraceError(str(error)) from error
             finally:
@@ -110,7 +119,8 @@ class Database:
 
 
 def open_database(tables: Mapping[str, Rows[Any]]) -> Database:
-    """Creates views ``sessions events calls file_changes problems usage context samples`` over rows in memory.
+    """Creates views ``sessions events calls file_changes problems usage context samples`` over rows in
+    memory.
 
     Texts are read from the logs when a query needs them.
     """
@@ -138,7 +148,9 @@ def _view(db: Database, name: str, rows: Rows[Any]) -> None:
 
 
 def _struct(fields: tuple[str, ...], texts: tuple[str, ...]) -> dict[str, str]:
-    return {field: text.encode("utf-8", "replace").decode() for field, text in zip(fields, texts, strict=True)}
+    return {
+        field: text.encode("utf-8", "replace").decode() for field, text in zip(fields, texts, strict=True)
+    }
 
 
 def _unique_columns(table: Any) -> Any:

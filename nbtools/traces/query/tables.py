@@ -2,8 +2,9 @@
 
 Column types are defined here, not guessed from the data, because logs are too heterogeneous.
 
-A row's ``at`` is the column ``time``, because AT is a word of SQL; times are UTC. Each token count of a session is a column. Every row has
-the path of its log in ``source``. A value that does not fit its column is null.
+A row's ``at`` is the column ``time``, because AT is a word of SQL; times are UTC. Each token count of a
+session is a column. Every row has the path of its log in ``source``. A value that does not fit its column is
+null.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
-from nbtools.traces.model import Call, ContextPart, Event, FileChange, Problem, RequestUsage, SampleResult, Session
+from nbtools.traces.model import (
+    Call,
+    ContextPart,
+    Event,
+    FileChange,
+    Problem,
+    RequestUsage,
+    SampleResult,
+    Session,
+)
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.reader import LogFile
 from nbtools.traces.review.model import Label, SessionStart, Signal
@@ -42,7 +52,20 @@ _TOKENS = tuple(f"{kind}_tokens" for kind in TOKEN_KINDS)
 
 COLUMNS: dict[type, dict[str, ColumnType]] = {
     Session: {
-        **dict.fromkeys(("id", "format", "format_version", "agent", "agent_version", "parent", "parent_call", "title", "cwd"), "text"),
+        **dict.fromkeys(
+            (
+                "id",
+                "format",
+                "format_version",
+                "agent",
+                "agent_version",
+                "parent",
+                "parent_call",
+                "title",
+                "cwd",
+            ),
+            "text",
+        ),
         **dict.fromkeys(("repository", "branch", "commit"), "text"),
         "models": "texts",
         "started": "time",
@@ -110,7 +133,14 @@ COLUMNS: dict[type, dict[str, ColumnType]] = {
         **dict.fromkeys(("span", "status", "about"), "text"),
         "whole_session": "flag",
     },
-    Signal: {"session": "text", "kind": "text", "seq": "number", "last_seq": "number", "seqs": "numbers", "explanation": "text"},
+    Signal: {
+        "session": "text",
+        "kind": "text",
+        "seq": "number",
+        "last_seq": "number",
+        "seqs": "numbers",
+        "explanation": "text",
+    },
     SampleResult: {
         "session": "text",
         "id": "text",
@@ -167,24 +197,33 @@ _LARGEST = 2**63
 
 def arrow_table(rows: Sequence[Any], kind: type) -> Any:
     """Converts ``rows``, all of this type, to a ``pyarrow.Table`` with ``schema(kind)``."""
-    batches = [record_batch(rows[start : start + BATCH], kind, readings) for start, readings in _batches(rows)]
+    batches = [
+        record_batch(rows[start : start + BATCH], kind, readings) for start, readings in _batches(rows)
+    ]
     return import_library("pyarrow").Table.from_batches(batches, schema(kind))
 
 
 def arrow_without_texts(rows: Sequence[Any], kind: type) -> Any:
     """Converts rows like ``arrow_table``, but without the columns ``TEXTS``."""
     columns = _schema_without_texts(kind)
-    batches = [_batch(_columns(rows[start : start + BATCH], kind, readings), columns) for start, readings in _batches(rows)]
+    batches = [
+        _batch(_columns(rows[start : start + BATCH], kind, readings), columns)
+        for start, readings in _batches(rows)
+    ]
     return import_library("pyarrow").Table.from_batches(batches, columns)
 
 
-def record_batch(rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None], texts: Texts | None = None) -> Any:
+def record_batch(
+    rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None], texts: Texts | None = None
+) -> Any:
     """Returns a ``pyarrow.RecordBatch``; ``texts`` reads the texts of a row."""
     columns = _columns(rows, kind, readings)
     if kind in TEXTS:
         read = texts or texts_of
         found = [read(row, reading) for row, reading in zip(rows, readings, strict=True)]
-        columns += [list(column) for column in zip(*found, strict=True)] if found else [[] for _ in TEXTS[kind]]
+        columns += (
+            [list(column) for column in zip(*found, strict=True)] if found else [[] for _ in TEXTS[kind]]
+        )
     return _batch(columns, schema(kind))
 
 
@@ -205,14 +244,21 @@ def schema(kind: type) -> Any:
 def _schema_without_texts(kind: type) -> Any:
     pa = import_library("pyarrow")
     types = _arrow_types()
-    return pa.schema([*(pa.field(name, types[held]) for name, held in COLUMNS[kind].items()), pa.field("source", pa.string())])
+    return pa.schema(
+        [
+            *(pa.field(name, types[held]) for name, held in COLUMNS[kind].items()),
+            pa.field("source", pa.string()),
+        ]
+    )
 
 
 @cache
 def _arrow_types() -> dict[ColumnType, Any]:
     pa = import_library("pyarrow")
     number, text = pa.int64(), pa.string()
-    ref = pa.struct([("offset", number), ("length", number), ("line", number), ("file", number), ("member", text)])
+    ref = pa.struct(
+        [("offset", number), ("length", number), ("line", number), ("file", number), ("member", text)]
+    )
     time = pa.timestamp("us", tz="UTC")
     return {
         "text": text,
@@ -230,13 +276,18 @@ def _arrow_types() -> dict[ColumnType, Any]:
 def _batches(rows: Sequence[Any]) -> Iterator[tuple[int, Sequence[LogFile | None]]]:
     readings: Sequence[LogFile | None] = getattr(rows, "log_files", ())
     if len(readings) != len(rows):
-        readings = [origin if isinstance(origin := getattr(row, "origin", None), LogFile) else None for row in rows]
+        readings = [
+            origin if isinstance(origin := getattr(row, "origin", None), LogFile) else None for row in rows
+        ]
     for start in range(0, len(rows), BATCH):
         yield start, readings[start : start + BATCH]
 
 
 def _columns(rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None]) -> list[list[Any]]:
-    columns = [[_CONVERTERS[held](value) for value in map(_getter(name), rows)] for name, held in COLUMNS[kind].items()]
+    columns = [
+        [_CONVERTERS[held](value) for value in map(_getter(name), rows)]
+        for name, held in COLUMNS[kind].items()
+    ]
     return [*columns, [None if reading is None else str(reading.source.path) for reading in readings]]
 
 
@@ -259,7 +310,9 @@ def _array(values: list[Any], type_: Any) -> Any:
 
 
 def _fit(value: Any, type_: Any) -> Any:
-    """Returns the part of a value that fits its column: text with unpaired surrogates replaced, None for a value of another type."""
+    """Returns the part of a value that fits its column:
+    text with unpaired surrogates replaced, None for a value of another type.
+    """
     pa = import_library("pyarrow")
     if isinstance(value, str):
         value = value.encode("utf-8", "replace").decode()
@@ -287,7 +340,13 @@ def _json(value: Any) -> str | None:
 
 
 def _ref_struct(ref: Any) -> dict[str, Any]:
-    return {"offset": ref.offset, "length": ref.length, "line": ref.line, "file": ref.file, "member": ref.member}
+    return {
+        "offset": ref.offset,
+        "length": ref.length,
+        "line": ref.line,
+        "file": ref.file,
+        "member": ref.member,
+    }
 
 
 _CONVERTERS: dict[ColumnType, Callable[[Any], Any]] = {

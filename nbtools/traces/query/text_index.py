@@ -2,8 +2,9 @@
 
 Texts are identified by numbers.
 
-Words are looked up as words. Queries that look like code (``foo.bar(``, ``--no-cache``, ``src/x.py``), and words without a match, are
-searched as substrings, ignoring case: first at the beginning of words, then, from three characters on, anywhere.
+Words are looked up as words. Queries that look like code (``foo.bar(``, ``--no-cache``, ``src/x.py``), and
+words without a match, are searched as substrings, ignoring case: first at the beginning of words, then, from
+three characters on, anywhere.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# For substrings, the index knows which texts contain all trigrams of the substring.  It stores no positions, which would make it seven
-# times as large, so callers must check the text itself.
+# For substrings, the index knows which texts contain all trigrams of the substring.  It stores no positions,
+# which would make it seven times as large, so callers must check the text itself.
 LONGEST_TEXT = 100_000
 """Characters of a text whose words are indexed; the rest is not found."""
 LONGEST_SUBSTRING_TEXT = 4_000
 """Characters of a text whose trigrams are indexed, which takes ten times as long as words."""
 _WORDS = "create virtual table if not exists words using fts5(text, content='', tokenize='unicode61')"
-_PIECES = "create virtual table if not exists pieces using fts5(text, content='', tokenize='trigram', detail=none)"
+_PIECES = (
+    "create virtual table if not exists pieces using fts5(text, content='', tokenize='trigram', detail=none)"
+)
 INDEXED_TABLE = "words_docsize"
 """The table that has a row for each indexed text."""
 _CODE = re.compile(r"[_/\\:=(){}\[\]<>$#@|&;%+~^`]|(?<=\w)[.-](?=\w)|(?:^|\s)[.-]+\w")
@@ -31,7 +34,9 @@ _MAX_TRIGRAMS = 100
 
 
 def prepare(connection: sqlite3.Connection, *, substrings: bool = True) -> None:
-    """Creates the index in this database where it does not exist; without ``substrings`` only that of words."""
+    """Creates the index in this database where it does not exist;
+    without ``substrings`` only that of words.
+    """
     connection.execute(_WORDS)
     if substrings:
         connection.execute(_PIECES)
@@ -63,7 +68,9 @@ def clear(connection: sqlite3.Connection) -> None:
 
 @dataclass(frozen=True)
 class IndexQuery:
-    """A query in the form the index needs. Where there is a ``substring``, the texts found must be checked with ``matches``."""
+    """A query in the form the index needs.
+    Where there is a ``substring``, the texts found must be checked with ``matches``.
+    """
 
     table: str
     expression: str
@@ -95,13 +102,17 @@ def terms(text: str) -> list[str]:
 
 
 def _word_expression(text: str) -> str:
-    """Returns the expression for all words in any order; ``"two words"`` is a phrase, ``begin*`` the beginning of a word."""
+    """Returns the expression for all words in any order;
+    ``"two words"`` is a phrase, ``begin*`` the beginning of a word.
+    """
     found = [(phrase or word.rstrip("*"), word.endswith("*")) for phrase, word in _TERMS.findall(text)]
     return " ".join(_quote(term) + ("*" if begins else "") for term, begins in found if _WORD.search(term))
 
 
 def _trigrams(piece: str) -> str:
-    groups = dict.fromkeys(piece[start : start + _TRIGRAM] for start in range(min(len(piece) - _TRIGRAM + 1, _MAX_TRIGRAMS)))
+    groups = dict.fromkeys(
+        piece[start : start + _TRIGRAM] for start in range(min(len(piece) - _TRIGRAM + 1, _MAX_TRIGRAMS))
+    )
     return " AND ".join(map(_quote, groups))
 
 

@@ -13,7 +13,9 @@ _FASTEST = 1
 
 
 class TextStore:
-    """Texts by number, from 0.  About a quarter of their size; scanning takes about 0.3 seconds for 100 MB of text."""
+    """Texts by number, from 0.  About a quarter of their size;
+    scanning takes about 0.3 seconds for 100 MB of text.
+    """
 
     def __init__(self) -> None:
         self._blocks: list[tuple[int, bytes]] = []
@@ -38,7 +40,9 @@ class TextStore:
             self._close(block)
 
     def containing(self, substring: str, block: int) -> Iterator[int]:
-        """Yields the numbers of the texts in a block that contain ``substring``, which is in lower case and not empty."""
+        """Yields the numbers of the texts in a block that contain ``substring``,
+        which is in lower case and not empty.
+        """
         first, data = self._blocks[block]
         texts, wanted = zlib.decompress(data), substring.encode()
         number, counted, at = first, 0, texts.find(wanted)

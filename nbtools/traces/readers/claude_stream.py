@@ -1,7 +1,7 @@
 """Reads the output of ``claude -p --output-format stream-json``, as CI logs keep it.
 
-Also reads the same messages as a JSON array: ``claude -p --output-format json --verbose``, and the file that Claude Code's GitHub action
-writes. The messages have no times and no parents.
+Also reads the same messages as a JSON array: ``claude -p --output-format json --verbose``, and the file that
+Claude Code's GitHub action writes. The messages have no times and no parents.
 
 Messages with ``parent_tool_use_id`` repeat what sub-agents do, so their calls are nested.
 """
@@ -19,7 +19,14 @@ from nbtools.traces.json_document import decode_items, open_document
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, RequestUsage, Row, Session, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.claude_code.detail import detail_of
-from nbtools.traces.readers.claude_code.records import Echo, Line, Message, Outcome, Progress, decode_leniently
+from nbtools.traces.readers.claude_code.records import (
+    Echo,
+    Line,
+    Message,
+    Outcome,
+    Progress,
+    decode_leniently,
+)
 from nbtools.traces.readers.claude_code.row_builder import RowBuilder
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
@@ -47,7 +54,9 @@ class _StreamMessage(msgspec.Struct, gc=False):
 class _Array(Source):
     """A source whose lines are the items of a JSON array."""
 
-    def lines(self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0) -> Iterator[tuple[Ref, T] | Problem]:
+    def lines(
+        self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0
+    ) -> Iterator[tuple[Ref, T] | Problem]:
         document = open_document(self.read_file(file), list[msgspec.Raw], file)
         yield from document.problems
         yield from decode_items(document, document.value or [], Ref(0, 0, 0, file), decode)
@@ -98,7 +107,9 @@ class ClaudeStream(Format):
 
 
 def _with_totals(row: Session, end: _StreamMessage, requests: list[RequestUsage]) -> Iterator[Row]:
-    """Yields the session with the totals of its last message.  The requests have the counts from the start of each answer."""
+    """Yields the session with the totals of its last message.
+    The requests have the counts from the start of each answer.
+    """
     counts = {**row.counts, "exit_status": end.subtype, "api_turns": end.num_turns}
     rest = Tokens()
     if total := _total(end.modelUsage):
@@ -124,7 +135,10 @@ _USAGE = {
 def _total(usage: Any) -> dict[str, int]:
     """Returns the run's token usage over all models, sub-agents included."""
     models = [mapping(one) for one in mapping(usage).values()]
-    found = {ours: [count for one in models if (count := integer_of(one.get(name))) is not None] for name, ours in _USAGE.items()}
+    found = {
+        ours: [count for one in models if (count := integer_of(one.get(name))) is not None]
+        for name, ours in _USAGE.items()
+    }
     return {name: sum(counts) for name, counts in found.items() if counts}
 
 

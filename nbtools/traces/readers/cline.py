@@ -1,7 +1,9 @@
-"""Reads the tasks of Cline and of its forks Roo Code and Kilo Code: ``tasks/ID/api_conversation_history.json``.
+"""Reads the tasks of Cline and of its forks Roo Code and Kilo Code:
+``tasks/ID/api_conversation_history.json``.
 
-It is a list of Anthropic messages. In most versions, calls are XML in the text of an answer, and results are texts that begin with the name
-of the tool; newer versions call functions. ``ui_messages.json`` beside it has times, tokens and costs.
+It is a list of Anthropic messages. In most versions, calls are XML in the text of an answer, and results are
+texts that begin with the name of the tool; newer versions call functions. ``ui_messages.json`` beside it has
+times, tokens and costs.
 """
 
 from __future__ import annotations
@@ -16,7 +18,17 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart, parts_of_message
 from nbtools.traces.display_builders import detail_of, exit_code_of_result, media_of
-from nbtools.traces.json_access import arguments, epoch_seconds, float_of, integer_of, mapping, mappings, parse_json, string, text_of
+from nbtools.traces.json_access import (
+    arguments,
+    epoch_seconds,
+    float_of,
+    integer_of,
+    mapping,
+    mappings,
+    parse_json,
+    string,
+    text_of,
+)
 from nbtools.traces.json_document import decode_items, open_document
 from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Ref, Row, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
@@ -24,11 +36,12 @@ from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_
 from nbtools.traces.source import Source
 
 _TOOLS = (
-    "execute_command read_file write_to_file replace_in_file apply_diff insert_content search_and_replace edit_file search_files "
-    "list_files list_code_definition_names codebase_search browser_action use_mcp_tool access_mcp_resource ask_followup_question "
-    "attempt_completion plan_mode_respond act_mode_respond switch_mode new_task fetch_instructions update_todo_list "
-    "load_mcp_documentation condense summarize_task report_bug new_rule web_fetch web_search use_skill run_slash_command "
-    "generate_image delete_file"
+    "execute_command read_file write_to_file replace_in_file apply_diff insert_content search_and_replace"
+    " edit_file search_files list_files list_code_definition_names codebase_search browser_action"
+    " use_mcp_tool access_mcp_resource ask_followup_question attempt_completion plan_mode_respond"
+    " act_mode_respond switch_mode new_task fetch_instructions update_todo_list load_mcp_documentation"
+    " condense summarize_task report_bug new_rule web_fetch web_search use_skill run_slash_command"
+    " generate_image delete_file"
 )
 _CALL = re.compile(rf"<({'|'.join(_TOOLS.split())})>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _PARAMETER = re.compile(r"<(\w+)>(.*?)(?:</\1>|\Z)", re.DOTALL)
@@ -51,7 +64,9 @@ class Cline(Format):
         first = mapping(next(iter(open_document(head.start, list[Any]).value or ()), None))
         texts = [string(part.get("text")).lstrip() for part in mappings(first.get("content"))]
         begins = any(text.startswith(("<task>", "<user_message>")) for text in texts)
-        return first.get("role") == "user" and (begins or any("<environment_details>" in text for text in texts))
+        return first.get("role") == "user" and (
+            begins or any("<environment_details>" in text for text in texts)
+        )
 
     def files(self, path: Path) -> Sequence[Path]:
         beside = path.with_name(_UI)
@@ -59,7 +74,9 @@ class Cline(Format):
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log, path = LogBuilder(self.name, origin), source.path
-        reading = _TaskReader(log.session(path.parent.name if path.name == "api_conversation_history.json" else path.stem))
+        reading = _TaskReader(
+            log.session(path.parent.name if path.name == "api_conversation_history.json" else path.stem)
+        )
         text = source.read_file()
         document = open_document(text, list[msgspec.Raw])
         yield from document.problems
@@ -78,8 +95,14 @@ class Cline(Format):
         part = parts[number] if number < len(parts) else None
         if not isinstance(part, CallPart):
             raise TraceError(f"{source.path} has changed since it was read. Load it again.")
-        answers = [one for one in _parts(source.record(call.result_ref)) if isinstance(one, ResultPart)] if call.answered else []
-        mine = [one for one in answers if (one.id == call.native_id if call.native_id else one.name == call.name)] or answers
+        answers = (
+            [one for one in _parts(source.record(call.result_ref)) if isinstance(one, ResultPart)]
+            if call.answered
+            else []
+        )
+        mine = [
+            one for one in answers if (one.id == call.native_id if call.native_id else one.name == call.name)
+        ] or answers
         content = mine[0].content if mine else None
         return detail_of(call, arguments(part.args), text_of(content), tuple(media_of(content)))
 
@@ -125,16 +148,27 @@ class _TaskReader:
         status, source = _status(part, text)
         if status == "unknown" and code is not None:
             status, source = ("error" if code else "ok"), "exit_code"
-        session.result(call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code)
+        session.result(
+            call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code
+        )
 
     def add_usage(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Adds the times, tokens and costs of what was displayed."""
-        names = {"tokensIn": "input", "tokensOut": "output", "cacheReads": "cache_read", "cacheWrites": "cache_write"}
+        names = {
+            "tokensIn": "input",
+            "tokensOut": "output",
+            "cacheReads": "cache_read",
+            "cacheWrites": "cache_write",
+        }
         for message in messages:
             self.session.see(epoch_seconds(message.get("ts")))
             if message.get("say") == "api_req_started":
                 request = mapping(parse_json(message.get("text")))
-                used = {ours: count for name, ours in names.items() if (count := integer_of(request.get(name))) is not None}
+                used = {
+                    ours: count
+                    for name, ours in names.items()
+                    if (count := integer_of(request.get(name))) is not None
+                }
                 self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
                 if (cost := float_of(request.get("cost"))) is not None:
                     self.cost = (self.cost or 0.0) + cost
@@ -142,11 +176,15 @@ class _TaskReader:
                     self._request(Tokens(**used), cost, message)
 
     def _request(self, tokens: Tokens, cost: float | None, message: Mapping[str, Any]) -> None:
-        """Adds a request. Its answer is the first one after the message that the history ended with, which newer versions record."""
+        """Adds a request. Its answer is the first one after the message that the history ended with,
+        which newer versions record.
+        """
         known = integer_of(message.get("conversationHistoryIndex"))
         answer = None if known is None else next((one for one in self.answers if one.number > known), None)
         place: dict[str, Any] = (
-            {} if answer is None else {"seq": answer.first, "last": answer.last, "turn": answer.turn, "model": answer.model}
+            {}
+            if answer is None
+            else {"seq": answer.first, "last": answer.last, "turn": answer.turn, "model": answer.model}
         )
         self.session.request(tokens, NOWHERE, at=epoch_seconds(message.get("ts")), cost=cost, **place)
 
@@ -175,7 +213,11 @@ def _parts(message: Any) -> Iterator[MessagePart]:
             if result is not None:
                 yield result
             result = ResultPart("", part.text[head.end() :], head[1])
-        elif result is not None and not part.text.lstrip().startswith(_AUTOMATIC) and not _PROMPT.match(part.text):
+        elif (
+            result is not None
+            and not part.text.lstrip().startswith(_AUTOMATIC)
+            and not _PROMPT.match(part.text)
+        ):
             result = ResultPart("", f"{text_of(result.content)}\n{part.text}".strip("\n"), result.name)
         else:
             yield _prompt(part)

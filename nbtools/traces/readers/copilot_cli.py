@@ -1,6 +1,7 @@
 """Reads the sessions of GitHub Copilot CLI (``~/.copilot/session-state/*/events.jsonl``): one event per line.
 
-An answer requests calls; events then say when each began and how it ended. Calls of sub-agents name the call that started the sub-agent.
+An answer requests calls; events then say when each began and how it ended.
+Calls of sub-agents name the call that started the sub-agent.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from msgspec.structs import replace
 
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import detail_of, exit_code_of_result, media_of
-from nbtools.traces.json_access import arguments, epoch_seconds, id_text, integer_of, mapping, mappings, string, text_of
+from nbtools.traces.json_access import (
+    arguments,
+    epoch_seconds,
+    id_text,
+    integer_of,
+    mapping,
+    mappings,
+    string,
+    text_of,
+)
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
@@ -32,15 +42,54 @@ _KINDS: dict[str, EventKind] = {
     "abort": "error",
 }
 _STATE = {
-    *("session.start", "session.resume", "session.shutdown", "session.model_change", "session.usage_checkpoint", "session.usage_info"),
+    *(
+        "session.start",
+        "session.resume",
+        "session.shutdown",
+        "session.model_change",
+        "session.usage_checkpoint",
+        "session.usage_info",
+    ),
     "session.usage_record",
-    *("session.auto_mode_resolved", "session.mode_changed", "session.compaction_start", "session.idle", "session.title_changed"),
-    *("assistant.turn_start", "assistant.turn_end", "assistant.intent", "assistant.usage", "hook.start", "hook.end"),
-    *("permission.requested", "permission.completed", "tool.execution_progress", "tool.execution_partial_result"),
+    *(
+        "session.auto_mode_resolved",
+        "session.mode_changed",
+        "session.compaction_start",
+        "session.idle",
+        "session.title_changed",
+    ),
+    *(
+        "assistant.turn_start",
+        "assistant.turn_end",
+        "assistant.intent",
+        "assistant.usage",
+        "hook.start",
+        "hook.end",
+    ),
+    *(
+        "permission.requested",
+        "permission.completed",
+        "tool.execution_progress",
+        "tool.execution_partial_result",
+    ),
 }
 """Events of the application's state, in which nobody said or did anything."""
-_TEXTS = ("content", "message", "summaryContent", "summary", "reason", "agentDescription", "agentName", "name")
-_USAGE = {"inputTokens": "input", "outputTokens": "output", "cacheReadTokens": "cache_read", "cacheWriteTokens": "cache_write"}
+_TEXTS = (
+    "content",
+    "message",
+    "summaryContent",
+    "summary",
+    "reason",
+    "agentDescription",
+    "agentName",
+    "name",
+)
+_USAGE = {
+    "inputTokens": "input",
+    "outputTokens": "output",
+    "cacheReadTokens": "cache_read",
+    "cacheWriteTokens": "cache_write",
+}
 _RECORDED_USAGE = {**_USAGE, "reasoningTokens": "reasoning"}
 
 
@@ -55,14 +104,20 @@ class CopilotCli(Format):
         name = source.path.parent.name if source.path.name == "events.jsonl" else source.path.stem
         reading = _SessionReader(SessionBuilder(log, name))
         decode = msgspec.json.Decoder(dict).decode
-        return LineReading(log.rows, decode, reading.event, lambda: reading.end(Ref(0, source.path.stat().st_size)))
+        return LineReading(
+            log.rows, decode, reading.event, lambda: reading.end(Ref(0, source.path.stat().st_size))
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         return self.begin(source, origin).read(source)
 
     def detail(self, source: Source, call: Call) -> Detail:
         data = mapping(mapping(source.record(call.ref)).get("data"))
-        requests = [one for one in mappings(data.get("toolRequests")) if id_text(one.get("toolCallId")) == call.native_id]
+        requests = [
+            one
+            for one in mappings(data.get("toolRequests"))
+            if id_text(one.get("toolCallId")) == call.native_id
+        ]
         answer = mapping(mapping(source.record(call.result_ref)).get("data")) if call.answered else {}
         result = mapping(answer.get("result"))
         args = arguments((requests[0] if requests else data).get("arguments"))
@@ -86,7 +141,9 @@ class _SessionReader:
         self.native: dict[str, int] = {}
         self.output = 0
         self.recorded: dict[str, int] = {}
-        """The places in the session's requests of those that have a record of their own, by the id of the request."""
+        """The places in the session's requests of those that have a record of their own,
+        by the id of the request.
+        """
         self.began: dict[str, float | None] = {}
         self.calls: dict[str, str] = {}
         """The ids of all calls by the log's own ids."""
@@ -113,7 +170,9 @@ class _SessionReader:
         if kind in self.kinds:
             self.kinds[kind](data, ref, at)
         elif kind not in _STATE:
-            session.event(_KINDS.get(kind, "system"), _text(data), ref, at, type=kind, key=id_text(record.get("id")))
+            session.event(
+                _KINDS.get(kind, "system"), _text(data), ref, at, type=kind, key=id_text(record.get("id"))
+            )
 
     def _begin(self, data: Mapping[str, Any]) -> None:
         if not self.session.records:  # no row has the session's id yet
@@ -134,7 +193,14 @@ class _SessionReader:
 
     def _prompt(self, data: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         by_agent = string(data.get("source")).startswith("agent-")  # a sub-agent's task
-        self.session.message("system" if by_agent else "user", text_of(data.get("content")), ref, at, "user", type="user.message")
+        self.session.message(
+            "system" if by_agent else "user",
+            text_of(data.get("content")),
+            ref,
+            at,
+            "user",
+            type="user.message",
+        )
         for one in mappings(data.get("attachments")):
             name = string(one.get("path")) or string(one.get("displayName"))
             self.session.event("attachment", name, ref, at, "user", type=string(one.get("type")))
@@ -143,7 +209,10 @@ class _SessionReader:
         model, key = string(data.get("model")), id_text(data.get("messageId"))
         first, output = self.session.log.seq + 1, integer_of(data.get("outputTokens"))
         self.output += output or 0
-        for kind, text in (("thinking", text_of(data.get("reasoningText"))), ("assistant_text", text_of(data.get("content")))):
+        for kind, text in (
+            ("thinking", text_of(data.get("reasoningText"))),
+            ("assistant_text", text_of(data.get("content"))),
+        ):
             if text:
                 self.session.event(kind, text, ref, at, "assistant", model, "assistant.message", key)  # type: ignore[arg-type]
         for request in mappings(data.get("toolRequests")):
@@ -158,7 +227,11 @@ class _SessionReader:
         """Adds a request to a model, which later versions record with all its tokens."""
         usage = mapping(data.get("usage"))
         model, key = string(usage.get("model")), id_text(usage.get("apiCallId"))
-        counts = {ours: count for name, ours in _RECORDED_USAGE.items() if (count := integer_of(usage.get(name))) is not None}
+        counts = {
+            ours: count
+            for name, ours in _RECORDED_USAGE.items()
+            if (count := integer_of(usage.get(name))) is not None
+        }
         if counts and (not key or key not in self.recorded):
             if key:
                 self.recorded[key] = len(self.session.requests)
@@ -205,7 +278,9 @@ class _SessionReader:
         code = exit_code_of_result(text) if call.op == "shell" else None
         began = self.began.get(native, call.at)
         call = replace(call, permission=self.decisions.get(native, ""))
-        self.session.result(call, ref, len(text), at, status, source, duration=duration_of(began, at), exit_code=code)
+        self.session.result(
+            call, ref, len(text), at, status, source, duration=duration_of(began, at), exit_code=code
+        )
 
     def _decide(self, data: Mapping[str, Any], _ref: Ref, _at: float | None) -> None:
         if native := id_text(data.get("toolCallId")):

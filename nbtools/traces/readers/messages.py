@@ -2,8 +2,8 @@
 
 Supports Anthropic Messages, OpenAI chat and Responses, Gemini contents, and pydantic-ai histories.
 
-A log is a list of messages, an object that contains one (a request, a response, or both), or lines of either. Lines that are messages form
-one session; lines that contain conversations are a session each.
+A log is a list of messages, an object that contains one (a request, a response, or both), or lines of either.
+Lines that are messages form one session; lines that contain conversations are a session each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from nbtools.core.decoders import decoder_of
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, Usage, is_message, parts_of_message
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, mapping, mappings, string, text_of
-from nbtools.traces.json_document import JsonDocument, decode_items, decode_line, is_json_lines, only_line, open_document
+from nbtools.traces.json_document import (
+    JsonDocument,
+    decode_items,
+    decode_line,
+    is_json_lines,
+    only_line,
+    open_document,
+)
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
@@ -67,7 +74,9 @@ class Messages(Format):
         if beginning := open_document(head.start, Any).value:
             return _contains_messages(beginning)
         has_messages = head.has("role", "content") or head.has("parts") or head.has("type", "call_id")
-        return has_messages and (head.start.lstrip()[:1] == b"[" or any(map(head.has, (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS))))
+        return has_messages and (
+            head.start.lstrip()[:1] == b"[" or any(map(head.has, (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS)))
+        )
 
     def begin(self, source: Source, origin: Origin) -> LineReading | None:
         if only_line(source) or not is_json_lines(source):
@@ -90,7 +99,9 @@ class Messages(Format):
         yield from reading.log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        return message_detail(call, source.record(call.ref), source.record(call.result_ref) if call.answered else None)
+        return message_detail(
+            call, source.record(call.ref), source.record(call.result_ref) if call.answered else None
+        )
 
 
 def message_detail(call: Call, message: Any, answer: Any) -> Detail:
@@ -109,11 +120,16 @@ def message_detail(call: Call, message: Any, answer: Any) -> Detail:
 
 
 def _result_of_call(message_parts: Sequence[MessagePart], number: int, answers: Sequence[ResultPart]) -> Any:
-    """Returns the result of the call that is part ``number``. Without ids, results come in the order of the calls with the same name."""
+    """Returns the result of the call that is part ``number``.
+    Without ids, results come in the order of the calls with the same name.
+    """
     call_part = message_parts[number] if number < len(message_parts) else None
     if not isinstance(call_part, CallPart) or not answers or call_part.id:
         return answers[0].content if answers else None
-    before = sum(isinstance(one, CallPart) and not one.id and one.name == call_part.name for one in message_parts[:number])
+    before = sum(
+        isinstance(one, CallPart) and not one.id and one.name == call_part.name
+        for one in message_parts[:number]
+    )
     named = [one for one in answers if not one.name or one.name == call_part.name]
     return (named[before] if before < len(named) else named[0]).content if named else None
 
@@ -144,7 +160,9 @@ class _MessagesReader:
         if self.single.session.records:
             self.single.end(Ref(0, self.source.path.stat().st_size))
 
-    def _messages(self, conversation: _Conversation, document: JsonDocument[Any], holder: _Holder | None, ref: Ref) -> None:
+    def _messages(
+        self, conversation: _Conversation, document: JsonDocument[Any], holder: _Holder | None, ref: Ref
+    ) -> None:
         for group, role in _groups(document, document.value or _NULL, holder):
             for part in decode_items(document, group, ref):
                 if isinstance(part, Problem):
@@ -167,7 +185,10 @@ class _Conversation:
     def message(self, message: Any, ref: Ref, role: str) -> None:
         fields = mapping(message)
         inner = mapping(fields.get("message")) or fields
-        at = next((time for key in _TIMES if key in fields and (time := epoch_seconds(fields[key])) is not None), None)
+        at = next(
+            (time for key in _TIMES if key in fields and (time := epoch_seconds(fields[key])) is not None),
+            None,
+        )
         model = string(inner.get("model")) or string(inner.get("model_name"))
         if not self.api:
             self.api = _api(inner)
@@ -183,7 +204,9 @@ class _Conversation:
         self.session.see(None, string(holder.model))
         self._add_usage({"id": holder.id, "usage": holder.usage}, NOWHERE, None, None, string(holder.model))
 
-    def _add_usage(self, message: Mapping[str, Any], ref: Ref, first: int | None, at: float | None, model: str) -> None:
+    def _add_usage(
+        self, message: Mapping[str, Any], ref: Ref, first: int | None, at: float | None, model: str
+    ) -> None:
         """Adds token usage; a message that is repeated with the same id is counted once."""
         key, usage = id_text(message.get("id")), mapping(message.get("usage"))
         if usage and not (key and key in self._counted_ids):
@@ -218,15 +241,21 @@ def _has(holder: _Holder, names: Iterable[str]) -> bool:
     return any(getattr(holder, name) != _NULL for name in names)
 
 
-def _groups(document: JsonDocument[Any], value: msgspec.Raw, holder: _Holder | None) -> Iterator[tuple[list[msgspec.Raw], str]]:
-    """Yields the messages of a document with the role that applies where they do not name one, for each field that contains messages."""
+def _groups(
+    document: JsonDocument[Any], value: msgspec.Raw, holder: _Holder | None
+) -> Iterator[tuple[list[msgspec.Raw], str]]:
+    """Yields the messages of a document with the role that applies where they do not name one,
+    for each field that contains messages.
+    """
     if holder is None:
         yield _list(value), "user"
     elif _is_message(holder) or not _has(holder, (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS, *_WRAPPER_FIELDS)):
         yield [value], "user"
     else:
         for name in (*_INPUT_FIELDS, *_OUTPUT_FIELDS):
-            role = {"system": "system", "instructions": "system"}.get(name, "assistant" if name in _OUTPUT_FIELDS else "user")
+            role = {"system": "system", "instructions": "system"}.get(
+                name, "assistant" if name in _OUTPUT_FIELDS else "user"
+            )
             yield _list(getattr(holder, name)), role
         for inner in (getattr(holder, name) for name in _WRAPPER_FIELDS):
             yield from _groups(document, inner, _holder(inner)) if bytes(inner)[:1] in {b"{", b"["} else ()
@@ -251,14 +280,19 @@ def _list(raw: msgspec.Raw) -> list[msgspec.Raw]:
 
 def _contains_messages(value: Any) -> bool:
     if isinstance(value, list):
-        return any(is_message(one) or (string(mapping(one).get("kind")) in {"request", "response"}) for one in value[:_SAMPLED_MESSAGES])
+        return any(
+            is_message(one) or (string(mapping(one).get("kind")) in {"request", "response"})
+            for one in value[:_SAMPLED_MESSAGES]
+        )
     fields = mapping(value)
     lists = [fields.get(name) for name in (*_INPUT_FIELDS[2:], *_OUTPUT_FIELDS)]
     return (
         is_message(fields)
         or any(_contains_messages(talk) for talk in lists if isinstance(talk, list))
         or bool(mappings(fields.get("choices")) and mapping(mappings(fields["choices"])[0].get("message")))
-        or any(_contains_messages(fields[name]) for name in _WRAPPER_FIELDS if isinstance(fields.get(name), dict))
+        or any(
+            _contains_messages(fields[name]) for name in _WRAPPER_FIELDS if isinstance(fields.get(name), dict)
+        )
     )
 
 
@@ -266,10 +300,16 @@ def _api(message: Mapping[str, Any]) -> str:
     kinds = {string(part.get("type")) for part in mappings(message.get("content"))}
     if any("part_kind" in part for part in mappings(message.get("parts"))):
         return "pydantic-ai"
-    if kinds & {"input_text", "output_text"} or string(message.get("type")).endswith(("_call", "_call_output")):
+    if kinds & {"input_text", "output_text"} or string(message.get("type")).endswith(
+        ("_call", "_call_output")
+    ):
         return "openai-responses"
     if "parts" in message:
         return "gemini"
     if "tool_calls" in message or message.get("role") == "tool":
         return "openai-chat"
-    return "anthropic" if kinds & {"tool_use", "tool_result", "thinking"} or message.get("type") == "message" else ""
+    return (
+        "anthropic"
+        if kinds & {"tool_use", "tool_result", "thinking"} or message.get("type") == "message"
+        else ""
+    )

@@ -1,7 +1,8 @@
 """Reads the trajectories of mini-swe-agent: the messages of a run.
 
-In version 1, a message has one command, in a fenced block of its text; in version 2, commands are in ``extra.actions``. Older files are
-just the list of messages. The block was tagged ``bash`` first and ``mswea_bash_command`` later; the counting rules cover both.
+In version 1, a message has one command, in a fenced block of its text; in version 2, commands are in
+``extra.actions``. Older files are just the list of messages. The block was tagged ``bash`` first and
+``mswea_bash_command`` later; the counting rules cover both.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from msgspec.structs import replace
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import Usage
 from nbtools.traces.display_builders import command_output, media_of
-from nbtools.traces.json_access import arguments, epoch_seconds, float_of, integer_of, items, mapping, mappings, string, text_of
+from nbtools.traces.json_access import (
+    arguments,
+    epoch_seconds,
+    float_of,
+    integer_of,
+    items,
+    mapping,
+    mappings,
+    string,
+    text_of,
+)
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
@@ -26,7 +37,12 @@ from nbtools.traces.source import Source, decode_typed
 _OPENING = re.compile(r"```(bash|mswea_bash_command)([ \t]*\r?\n)")
 _MESSAGES = re.compile(rb'\s*\{\s*"(?:messages|info)"')
 _CODE = re.compile(r"<returncode>(-?\d{1,9})</returncode>")
-_KINDS: dict[str, EventKind] = {"user": "user", "assistant": "assistant_text", "response": "assistant_text", "tool": "tool_result"}
+_KINDS: dict[str, EventKind] = {
+    "user": "user",
+    "assistant": "assistant_text",
+    "response": "assistant_text",
+    "tool": "tool_result",
+}
 _RESULT_ROLES = ("user", "tool")
 _STATUS_TEXTS = {"interrupted": "interrupted", "unanswered": "no result"}
 
@@ -57,7 +73,9 @@ class _Extra(msgspec.Struct, gc=False):
 
 
 class _Message(msgspec.Struct, gc=False):
-    """The fields of a message that rows need. ``object`` is ``response`` where it is an answer of OpenAI's Responses API."""
+    """The fields of a message that rows need.
+    ``object`` is ``response`` where it is an answer of OpenAI's Responses API.
+    """
 
     role: str = ""
     content: Any = None
@@ -91,7 +109,9 @@ def _message_of(record: Mapping[str, Any]) -> _Message:
     response = mapping(extra.get("response"))
     known = {name: extra[name] for name in _Extra.__struct_fields__ if name in extra and name != "response"}
     answer = _Response(response.get("id"), response.get("model"), response.get("usage")) if response else None
-    return _Message(string(record.get("role")), extra=_Extra(response=answer, **known) if extra else None, **fields)
+    return _Message(
+        string(record.get("role")), extra=_Extra(response=answer, **known) if extra else None, **fields
+    )
 
 
 class _Action(NamedTuple):
@@ -109,10 +129,14 @@ class MiniSweAgent(Format):
             return True
         first = head.first
         if isinstance(first, dict):
-            return "messages" in first and bool({"exit_status", "model_stats"} & mapping(first.get("info")).keys())
+            return "messages" in first and bool(
+                {"exit_status", "model_stats"} & mapping(first.get("info")).keys()
+            )
         if not head.start.lstrip().startswith(b"[") and not _MESSAGES.match(head.start):
             return False
-        return head.has("role", "content") and (b"```mswea_bash_command" in head.start or b"<returncode>" in head.start)
+        return head.has("role", "content") and (
+            b"```mswea_bash_command" in head.start or b"<returncode>" in head.start
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         text = source.read_file()
@@ -122,7 +146,9 @@ class MiniSweAgent(Format):
             return
         info = mapping(document.value.info)
         log = LogBuilder(self.name, origin)
-        reading = _TrajectoryReader(log.session(string(document.value.instance_id) or source.path.name.partition(".")[0]))
+        reading = _TrajectoryReader(
+            log.session(string(document.value.instance_id) or source.path.name.partition(".")[0])
+        )
         yield from log.read(decode_items(document, document.value.messages, decode=_decode), reading.message)
         reading.end()
         statistics, config = mapping(info.get("model_stats")), mapping(info.get("config"))
@@ -186,19 +212,32 @@ class _TrajectoryReader:
         if (is_response or record.reasoning_content is not None) and (thought := _thought(record)):
             session.event("thinking", thought, ref, at, role, model, role)
         if text or not actions:
-            kind = "tool_result" if waiting is not None and role in _RESULT_ROLES else _KINDS.get(role, "system")
+            kind = (
+                "tool_result" if waiting is not None and role in _RESULT_ROLES else _KINDS.get(role, "system")
+            )
             session.message(kind, text, ref, at, role, "", role)
         for number, action in enumerate(actions) if actions else ():
             subject = action.command.strip().partition("\n")[0]
             id_ = f"{session.records}.{number}"
             session.wait(
-                session.call(id_, "bash", ref, op="shell", subject=subject, at=at, native_id=action.native, counted=action.counted)
+                session.call(
+                    id_,
+                    "bash",
+                    ref,
+                    op="shell",
+                    subject=subject,
+                    at=at,
+                    native_id=action.native,
+                    counted=action.counted,
+                )
             )
         session.records += 1
         if answer is not None or extra.cost is not None:
             self._request(answer, extra, first, ref, at)
 
-    def _request(self, answer: _Message | _Response | None, extra: _Extra, first: int, ref: Ref, at: float | None) -> None:
+    def _request(
+        self, answer: _Message | _Response | None, extra: _Extra, first: int, ref: Ref, at: float | None
+    ) -> None:
         usage, cost = Usage(), float_of(extra.cost)
         usage.add(mapping(None if answer is None else answer.usage))
         if usage.native or cost is not None:
@@ -210,9 +249,13 @@ class _TrajectoryReader:
         if code is None and (found := _CODE.match(text)):
             code = int(found[1])
         stopped = bool(extra.interrupt_type) or (role == "exit" and extra.exit_status != "Submitted")
-        status: Status = "interrupted" if stopped else "unknown" if code is None else "error" if code else "ok"
+        status: Status = (
+            "interrupted" if stopped else "unknown" if code is None else "error" if code else "ok"
+        )
         source: StatusSource = "text" if stopped else "none" if code is None else "exit_code"
-        self.session.result(call, ref, len(text), at, status, source, (), duration_of(call.at, at), exit_code=code)
+        self.session.result(
+            call, ref, len(text), at, status, source, (), duration_of(call.at, at), exit_code=code
+        )
 
     def end(self) -> None:
         """A message after a command is its result; only the last commands may have none."""
@@ -227,7 +270,9 @@ def _open(text: bytes) -> JsonDocument[_Document]:
     if not text.lstrip().startswith(b"["):
         return open_document(text, _Document)
     bare = open_document(text, list[msgspec.Raw])
-    return JsonDocument(None if bare.value is None else _Document(bare.value), bare.text, bare.end, bare.problems)
+    return JsonDocument(
+        None if bare.value is None else _Document(bare.value), bare.text, bare.end, bare.problems
+    )
 
 
 def _actions(record: _Message, text: str) -> Sequence[_Action]:
@@ -238,15 +283,17 @@ def _actions(record: _Message, text: str) -> Sequence[_Action]:
         return [_Action(_command(one), string(mapping(one).get("tool_call_id"))) for one in actions]
     if is_response:
         calls = [one for one in mappings(record.output) if one.get("type") == "function_call"]
-        return [_Action(_command(arguments(one.get("arguments"))), string(one.get("call_id"))) for one in calls]
+        return [
+            _Action(_command(arguments(one.get("arguments"))), string(one.get("call_id"))) for one in calls
+        ]
     return _block_actions(text)
 
 
 def _block_actions(text: str) -> Sequence[_Action]:
     """Returns the command of the only fenced block.
 
-    The counting rules want one block, opened without blanks after its tag. Later versions execute the only block of the later tag,
-    whatever else the message contains.
+    The counting rules want one block, opened without blanks after its tag. Later versions execute the only
+    block of the later tag, whatever else the message contains.
     """
     if (first := _OPENING.search(text)) is None:
         return ()
@@ -276,7 +323,9 @@ def _text(record: _Message) -> str:
     if type(content) is str:
         return content
     if record.object == "response":  # of OpenAI's Responses API: its texts are in its items
-        texts = [text_of(item.get("content")) for item in mappings(record.output) if item.get("type") == "message"]
+        texts = [
+            text_of(item.get("content")) for item in mappings(record.output) if item.get("type") == "message"
+        ]
         return "\n".join(filter(None, texts))
     return text_of(record.output if content is None else content)
 
@@ -288,7 +337,9 @@ def _thought(record: _Message) -> str:
     if record.object != "response":
         return ""
     thoughts = (item for item in mappings(record.output) if item.get("type") == "reasoning")
-    return "\n".join(filter(None, (text_of(item.get("summary")) or text_of(item.get("content")) for item in thoughts)))
+    return "\n".join(
+        filter(None, (text_of(item.get("summary")) or text_of(item.get("content")) for item in thoughts))
+    )
 
 
 def _output(text: str) -> str:

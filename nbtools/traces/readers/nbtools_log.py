@@ -2,8 +2,8 @@
 
 ``traces.recording.recorder`` writes them, and ``traces.recording.log_records`` defines their records.
 
-Calls are in the log in the order in which they ended, and numbered in the order of their requests. The log of an agent also has its
-messages and model requests.
+Calls are in the log in the order in which they ended, and numbered in the order of their requests.
+The log of an agent also has its messages and model requests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,21 @@ from nbtools.core.result import CommandOutput, Media
 from nbtools.traces.display_json import diffs_of, display_from_json
 from nbtools.traces.json_access import mapping
 from nbtools.traces.line_reading import LineReading
-from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, FileChange, Op, Origin, Problem, Ref, RequestUsage, Row, Status, Tokens
+from nbtools.traces.model import (
+    PREVIEW,
+    Call,
+    Detail,
+    EventKind,
+    FileChange,
+    Op,
+    Origin,
+    Problem,
+    Ref,
+    RequestUsage,
+    Row,
+    Status,
+    Tokens,
+)
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.recording.log_records import (
     CallRecord,
@@ -34,7 +48,11 @@ from nbtools.traces.recording.log_records import (
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source, decode_json
 
-_MESSAGE_KINDS: dict[str, EventKind] = {"user": "user", "assistant_text": "assistant_text", "thinking": "thinking"}
+_MESSAGE_KINDS: dict[str, EventKind] = {
+    "user": "user",
+    "assistant_text": "assistant_text",
+    "thinking": "thinking",
+}
 _COUNTED = ("input", "cache_read", "cache_write", "output")
 
 
@@ -52,7 +70,13 @@ _OPS: dict[str, Op] = {
     "ask": "ask",
     "cells": "notebook",
 }
-_OPS_OF_KINDS: dict[str, Op] = {"read": "read", "edit": "edit", "search": "search", "execute": "shell", "fetch": "fetch"}
+_OPS_OF_KINDS: dict[str, Op] = {
+    "read": "read",
+    "edit": "edit",
+    "search": "search",
+    "execute": "shell",
+    "fetch": "fetch",
+}
 """Operations of third-party tools, by their kind."""
 _NO_HEADER = SessionRecord(format="", version=0, id="", at=0)
 _DENIED = {"policy_violation", "confirmation_required", "confirmation_denied"}
@@ -130,7 +154,9 @@ def _text(content: Any) -> str:
 
 
 class _Texts:
-    """The long texts stored beside a log; ``missing_characters`` counts the characters of those that no longer exist."""
+    """The long texts stored beside a log;
+    ``missing_characters`` counts the characters of those that no longer exist.
+    """
 
     def __init__(self, source: Source) -> None:
         self.missing_characters = 0
@@ -171,7 +197,9 @@ class _Texts:
 
 
 class _LogReader:
-    """Adds the records of a log. A file may have several sessions in sequence; the rows have the numbers that were recorded."""
+    """Adds the records of a log. A file may have several sessions in sequence;
+    the rows have the numbers that were recorded.
+    """
 
     def __init__(self, log: LogBuilder) -> None:
         self.log = log
@@ -203,7 +231,9 @@ class _LogReader:
                 self.requests.append(record)
                 self.session.models[record.model] = None
                 tokens = Tokens(record.input, record.cache_read, record.cache_write, record.output)
-                self.session.request(tokens, ref, id=str(record.step), model=record.model, at=record.at, cost=record.cost)
+                self.session.request(
+                    tokens, ref, id=str(record.step), model=record.model, at=record.at, cost=record.cost
+                )
             case FullRecord() | _Other():
                 self._other(record, ref)
 
@@ -215,7 +245,11 @@ class _LogReader:
             record.id,
             record.name,
             ref,
-            op="mcp" if record.name.startswith("mcp__") else _OPS.get(record.name) or _OPS_OF_KINDS.get(record.kind, "other"),
+            op=(
+                "mcp"
+                if record.name.startswith("mcp__")
+                else _OPS.get(record.name) or _OPS_OF_KINDS.get(record.kind, "other")
+            ),
             native_id=record.id,
             subject=record.command or record.subject,
             paths=tuple(map(self._relative, record.paths)),
@@ -261,7 +295,16 @@ class _LogReader:
         else:
             self._event("error", record.why, ref, record, "", "end")
 
-    def _event(self, kind: EventKind, text: str, ref: Ref, record: MessageRecord | EndRecord, role: str, type_: str, size: int = 0) -> None:
+    def _event(
+        self,
+        kind: EventKind,
+        text: str,
+        ref: Ref,
+        record: MessageRecord | EndRecord,
+        role: str,
+        type_: str,
+        size: int = 0,
+    ) -> None:
         self.session.message(kind, text, ref, record.at, role, type=type_, size=size)
         self.log.rows[-1] = replace(self.log.rows[-1], session=record.session, seq=record.number)
         if isinstance(record, MessageRecord) and record.step:
@@ -272,7 +315,9 @@ class _LogReader:
         full = isinstance(record, FullRecord)
         self.session.flags["truncated" if full else "unknown_records"] = None
         text = "The log reached its size limit; later calls are not in it." if full else ""
-        self.session.event("system", text, ref, type="full" if isinstance(record, FullRecord) else record.type)
+        self.session.event(
+            "system", text, ref, type="full" if isinstance(record, FullRecord) else record.type
+        )
         self.log.rows[-1] = replace(self.log.rows[-1], seq=self.next)
         self.next += 1
 
@@ -286,7 +331,11 @@ class _LogReader:
         if not session.records:
             return
         session.requests = [self._with_answer(request) for request in session.requests]
-        native = {name: sum(getattr(one, name) for one in self.requests) for name in _COUNTED} if self.requests else {}
+        native = (
+            {name: sum(getattr(one, name) for one in self.requests) for name in _COUNTED}
+            if self.requests
+            else {}
+        )
         costs = [one.cost for one in self.requests if one.cost is not None]
         counts: dict[str, Any] = {"dialect": header.dialect}
         if self.requests:

@@ -1,8 +1,9 @@
 """Reads sessions of opencode: exports, its storage, and the output of ``opencode run --format json``.
 
-An export (``opencode export``) has the session and its messages, each with its parts. The storage has a file for each:
-``session/*/ID.json`` is the log, and the files of ``message/ID/`` and ``part/MESSAGE/`` belong to it; formerly, it was
-``session/info/ID.json`` with ``session/message/ID/`` and ``session/part/ID/MESSAGE/``. A tool's part has the call and its result.
+An export (``opencode export``) has the session and its messages, each with its parts. The storage has a file
+for each: ``session/*/ID.json`` is the log, and the files of ``message/ID/`` and ``part/MESSAGE/`` belong to
+it; formerly, it was ``session/info/ID.json`` with ``session/message/ID/`` and ``session/part/ID/MESSAGE/``. A
+tool's part has the call and its result.
 """
 
 from __future__ import annotations
@@ -17,10 +18,29 @@ import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.core.result import DiffStat, FileDiff
-from nbtools.traces.display_builders import changes_of, detail_of, diff_display, diff_of_texts, media_of_data_url
+from nbtools.traces.display_builders import (
+    changes_of,
+    detail_of,
+    diff_display,
+    diff_of_texts,
+    media_of_data_url,
+)
 from nbtools.traces.json_access import epoch_seconds, float_of, id_text, integer_of, mapping, mappings, string
 from nbtools.traces.json_document import decode_items, is_json_lines, open_document, raw_items
-from nbtools.traces.model import NOWHERE, Call, Detail, EventKind, FileChange, Origin, Problem, Ref, Row, Status, StatusSource, Tokens
+from nbtools.traces.model import (
+    NOWHERE,
+    Call,
+    Detail,
+    EventKind,
+    FileChange,
+    Origin,
+    Problem,
+    Ref,
+    Row,
+    Status,
+    StatusSource,
+    Tokens,
+)
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source, decode_json, read_regular
@@ -94,14 +114,33 @@ class OpenCode(Format):
 
     def detail(self, source: Source, call: Call) -> Detail:
         record = mapping(source.record(call.ref))
-        parts = mappings(record.get("parts")) if "parts" in record else [mapping(record.get("part")) or record]
-        part = next((one for one in parts if one.get("type") == "tool" and id_text(one.get("callID")) == call.native_id), {})
+        parts = (
+            mappings(record.get("parts")) if "parts" in record else [mapping(record.get("part")) or record]
+        )
+        part = next(
+            (
+                one
+                for one in parts
+                if one.get("type") == "tool" and id_text(one.get("callID")) == call.native_id
+            ),
+            {},
+        )
         state = mapping(part.get("state"))
         args, about, result = mapping(state.get("input")), mapping(state.get("metadata")), _result(state)
-        pictures = tuple(media for one in mappings(state.get("attachments")) if (media := media_of_data_url(string(one.get("url")))))
+        pictures = tuple(
+            media
+            for one in mappings(state.get("attachments"))
+            if (media := media_of_data_url(string(one.get("url"))))
+        )
         opening = _OPENING.search(result) if call.op == "read" else None
         content = _CONTENT.match(result, opening.start()) if opening else None
-        detail = detail_of(call, args, content[2] if content else result, pictures, {"title": state.get("title"), "metadata": about})
+        detail = detail_of(
+            call,
+            args,
+            content[2] if content else result,
+            pictures,
+            {"title": state.get("title"), "metadata": about},
+        )
         changes = tuple(_diffs(args, about)) or detail.changes
         display = diff_display(changes, result) if changes and call.status == "ok" else detail.display
         return dataclasses.replace(detail, result=result, changes=changes, display=display)
@@ -109,7 +148,11 @@ class OpenCode(Format):
 
 def _is_session(value: Any) -> bool:
     fields = mapping(value)
-    return fields.keys() >= _SESSION and "messages" not in fields and ("projectID" in fields or string(fields["id"]).startswith("ses_"))
+    return (
+        fields.keys() >= _SESSION
+        and "messages" not in fields
+        and ("projectID" in fields or string(fields["id"]).startswith("ses_"))
+    )
 
 
 def _session_in_file(path: Path) -> str | None:
@@ -160,7 +203,9 @@ def _export(source: Source, log: LogBuilder, reading: _SessionReader) -> Iterato
 
 
 class _SessionReader:
-    """Adds the messages of a session and their parts. A message of the storage applies to the parts after it."""
+    """Adds the messages of a session and their parts.
+    A message of the storage applies to the parts after it.
+    """
 
     def __init__(self, session: SessionBuilder) -> None:
         self.session = session
@@ -198,7 +243,9 @@ class _SessionReader:
         if part:
             self._part(part, {"role": "assistant", "time": {"created": fields.get("timestamp")}}, ref)
         if spent := self._spend(part):
-            self.session.request(spent[0], ref, self.first, at=at, cost=spent[1], id=string(part.get("messageID")))
+            self.session.request(
+                spent[0], ref, self.first, at=at, cost=spent[1], id=string(part.get("messageID"))
+            )
             self.first = self.session.log.seq + 1
 
     def message(self, record: Any, ref: Ref) -> None:
@@ -211,7 +258,10 @@ class _SessionReader:
             self._part(part, info, ref)
 
     def _message(self, info: Mapping[str, Any], ref: Ref) -> None:
-        time, model = mapping(info.get("time")), string(info.get("modelID")) or string(mapping(info.get("model")).get("modelID"))
+        time, model = (
+            mapping(info.get("time")),
+            string(info.get("modelID")) or string(mapping(info.get("model")).get("modelID")),
+        )
         self.current = info
         self.session.records += 1
         self.session.see(epoch_seconds(time.get("created")), model if info.get("role") == "assistant" else "")
@@ -236,10 +286,14 @@ class _SessionReader:
             self._request = None
 
     def _spend(self, record: Mapping[str, Any]) -> tuple[Tokens, float | None] | None:
-        """Adds the token usage and the cost of a message, or of a step where only steps are recorded, and returns them."""
+        """Adds the token usage and the cost of a message, or of a step where only steps are recorded,
+        and returns them.
+        """
         tokens = mapping(record.get("tokens"))
         cache = mapping(tokens.get("cache"))
-        counts = {name: tokens.get(name) for name in _TOKENS} | {f"cache_{name}": cache.get(name) for name in ("read", "write")}
+        counts = {name: tokens.get(name) for name in _TOKENS} | {
+            f"cache_{name}": cache.get(name) for name in ("read", "write")
+        }
         used = {name: count for name, value in counts.items() if (count := integer_of(value)) is not None}
         self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
         if (cost := float_of(record.get("cost"))) is not None:
@@ -249,23 +303,40 @@ class _SessionReader:
     def _error(self, error: Any, ref: Ref, at: float | None) -> None:
         if isinstance(error, dict):
             text = string(mapping(error.get("data")).get("message")) or string(error.get("message"))
-            self.session.event("error", f"{string(error.get('name'))}: {text}".strip(": "), ref, at, type="error")
+            self.session.event(
+                "error", f"{string(error.get('name'))}: {text}".strip(": "), ref, at, type="error"
+            )
 
     def _part(self, part: Mapping[str, Any], info: Mapping[str, Any], ref: Ref) -> None:
         kind, role = string(part.get("type")), string(info.get("role"))
-        at = epoch_seconds(mapping(part.get("time")).get("start")) or epoch_seconds(mapping(info.get("time")).get("created"))
+        at = epoch_seconds(mapping(part.get("time")).get("start")) or epoch_seconds(
+            mapping(info.get("time")).get("created")
+        )
         if kind == "tool":
             self._call(part, at, ref)
         elif kind not in _STATE:
             event: EventKind = _KINDS.get(kind, "system")
             if role == "user" and kind == "text":
                 event = "system" if part.get("synthetic") is True or part.get("ignored") is True else "user"
-            text = next((text for name in ("text", "filename", "prompt", "name", "url") if (text := string(part.get(name)))), "")
-            self.session.message(event, text, ref, at, role, string(info.get("modelID")), kind, string(info.get("id")))
+            text = next(
+                (
+                    text
+                    for name in ("text", "filename", "prompt", "name", "url")
+                    if (text := string(part.get(name)))
+                ),
+                "",
+            )
+            self.session.message(
+                event, text, ref, at, role, string(info.get("modelID")), kind, string(info.get("id"))
+            )
 
     def _call(self, part: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         state, native = mapping(part.get("state")), id_text(part.get("callID"))
-        args, about, time = mapping(state.get("input")), mapping(state.get("metadata")), mapping(state.get("time"))
+        args, about, time = (
+            mapping(state.get("input")),
+            mapping(state.get("metadata")),
+            mapping(state.get("time")),
+        )
         started, ended = epoch_seconds(time.get("start")) or at, epoch_seconds(time.get("end"))
         status, source = _status(state)
         answered = status != "unanswered"
@@ -326,8 +397,14 @@ def _recorded_files(args: Mapping[str, Any], about: Mapping[str, Any]) -> list[M
     one = mapping(about.get("filediff"))
     if one:
         return [{"path": string(one.get("file")) or string(args.get("filePath")), **one}]
-    files = [file for file in mappings(about.get("files")) if string(file.get("type")) in {"add", "update", "delete", "move"}]
-    return [{"path": string(file.get("filePath")) or string(file.get("relativePath")), **file} for file in files]
+    files = [
+        file
+        for file in mappings(about.get("files"))
+        if string(file.get("type")) in {"add", "update", "delete", "move"}
+    ]
+    return [
+        {"path": string(file.get("filePath")) or string(file.get("relativePath")), **file} for file in files
+    ]
 
 
 def _changes(call: Call, args: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[FileChange]:
@@ -337,7 +414,13 @@ def _changes(call: Call, args: Mapping[str, Any], about: Mapping[str, Any]) -> I
         kind: Any = _CHANGE_KINDS.get(string(file.get("type")), "modify")
         basis: Any = "none" if added is None else "recorded_patch"
         yield FileChange(
-            session=call.session, call=call.id, path=string(file["path"]), kind=kind, added=added, removed=removed, basis=basis
+            session=call.session,
+            call=call.id,
+            path=string(file["path"]),
+            kind=kind,
+            added=added,
+            removed=removed,
+            basis=basis,
         )
     if not recorded:
         new = about.get("exists") is False
@@ -352,6 +435,8 @@ def _diffs(args: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[FileDi
             diff = diff_of_texts(file["path"], None if file.get("type") == "add" else before, after)
         else:
             patch, counts = string(file.get("diff")) or string(about.get("diff")), ("additions", "deletions")
-            diff = FileDiff(patch, file["path"], None, "", DiffStat(*(integer_of(file.get(name)) or 0 for name in counts)))
+            diff = FileDiff(
+                patch, file["path"], None, "", DiffStat(*(integer_of(file.get(name)) or 0 for name in counts))
+            )
         if diff is not None:
             yield diff

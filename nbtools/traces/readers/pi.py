@@ -1,7 +1,8 @@
-"""Reads the sessions of Pi (``~/.pi/agent/sessions/``) and of agents built on it: JSON lines, each an entry of a tree.
+"""Reads the sessions of Pi (``~/.pi/agent/sessions/``) and of agents built on it:
+JSON lines, each an entry of a tree.
 
-The last entry is the end of the current branch; entries that do not lead to it were left by going back. Version 1 had no tree.
-A result is a message of its own.
+The last entry is the end of the current branch; entries that do not lead to it were left by going back.
+Version 1 had no tree. A result is a message of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart
 from nbtools.traces.display_builders import detail_of, media_of
-from nbtools.traces.json_access import arguments, epoch_seconds, float_of, id_text, integer_of, mapping, mappings, string, text_of
+from nbtools.traces.json_access import (
+    arguments,
+    epoch_seconds,
+    float_of,
+    id_text,
+    integer_of,
+    mapping,
+    mappings,
+    string,
+    text_of,
+)
 from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row, Status, Tokens
 from nbtools.traces.reader import Format, Head
@@ -52,8 +63,12 @@ class Pi(Format):
         return any(_is_header(record) or _is_message(record) for record in head.records)
 
     def lineage(self, head: Head) -> Lineage | None:
-        """The header names the file of the session before it, also where nothing was copied from that: only copied entries count."""
-        return lineage_of([head.path.stem], (), (record for record in head.records if record.get("type") != "session"), "id")
+        """The header names the file of the session before it, also where nothing was copied from that:
+        only copied entries count.
+        """
+        return lineage_of(
+            [head.path.stem], (), (record for record in head.records if record.get("type") != "session"), "id"
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
@@ -81,11 +96,15 @@ def _is_header(record: Mapping[str, Any]) -> bool:
 def _is_message(record: Mapping[str, Any]) -> bool:
     message = mapping(record.get("message"))
     answer = message.get("role") == "assistant" and {"stopReason", "provider"} <= message.keys()
-    return record.get("type") == "message" and (answer or (message.get("role") == "toolResult" and "toolCallId" in message))
+    return record.get("type") == "message" and (
+        answer or (message.get("role") == "toolResult" and "toolCallId" in message)
+    )
 
 
 def _left_entries(source: Source) -> frozenset[int]:
-    """Returns the offsets of the entries that do not lead to the last one; none where entries do not name their parents."""
+    """Returns the offsets of the entries that do not lead to the last one;
+    none where entries do not name their parents.
+    """
     offsets: dict[str, list[int]] = {}
     parents: dict[str, str] = {}
     last = ""
@@ -138,18 +157,30 @@ class _SessionReader:
             session.message("user", text_of(message.get("content")), ref, at, role, type="message")
         elif role in {"assistant", "toolResult"}:
             for number, part in enumerate(_parts(message)):
-                session.part(part, f"{session.records}.{number}", ref, at, model, string(message.get("responseId")))
+                session.part(
+                    part, f"{session.records}.{number}", ref, at, model, string(message.get("responseId"))
+                )
         else:
             session.event(_KINDS.get(role, "system"), _text(message), ref, at, role, type=role)
         if text := string(message.get("errorMessage")):
             session.event("error", text, ref, at, role, model, string(message.get("stopReason")))
         usage = mapping(message.get("usage"))
-        used = {ours: count for name, ours in _USAGE.items() if (count := integer_of(usage.get(name))) is not None}
+        used = {
+            ours: count for name, ours in _USAGE.items() if (count := integer_of(usage.get(name))) is not None
+        }
         self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
         if (cost := float_of(mapping(usage.get("cost")).get("total"))) is not None:
             self.cost = (self.cost or 0.0) + cost
         if used or cost is not None:
-            session.request(Tokens(**used), ref, first, id=string(message.get("responseId")), model=model, at=at, cost=cost)
+            session.request(
+                Tokens(**used),
+                ref,
+                first,
+                id=string(message.get("responseId")),
+                model=model,
+                at=at,
+                cost=cost,
+            )
 
     def end(self, ref: Ref) -> None:
         self.session.end(
@@ -168,7 +199,12 @@ def _parts(message: Mapping[str, Any]) -> Iterator[MessagePart]:
     if message.get("role") == "toolResult":
         failed = message.get("isError")
         status: Status = ("error" if failed else "ok") if isinstance(failed, bool) else "unknown"
-        yield ResultPart(id_text(message.get("toolCallId")), message.get("content"), string(message.get("toolName")), status)
+        yield ResultPart(
+            id_text(message.get("toolCallId")),
+            message.get("content"),
+            string(message.get("toolName")),
+            status,
+        )
         return
     for part in mappings(message.get("content")):
         kind = string(part.get("type"))
@@ -177,7 +213,12 @@ def _parts(message: Mapping[str, Any]) -> Iterator[MessagePart]:
         elif kind == "thinking":
             yield TextPart("thinking", string(part.get("thinking")), "assistant", kind)
         else:
-            yield TextPart("attachment" if kind == "image" else "assistant_text", string(part.get("text")), "assistant", kind)
+            yield TextPart(
+                "attachment" if kind == "image" else "assistant_text",
+                string(part.get("text")),
+                "assistant",
+                kind,
+            )
 
 
 def _text(record: Mapping[str, Any]) -> str:

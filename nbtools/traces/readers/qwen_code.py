@@ -1,8 +1,8 @@
 """Reads the chats of Qwen Code: JSON lines in ``~/.qwen/projects/*/chats/``.
 
-A record has the fields of Claude Code's records around a message of Gemini's API, and the tools are named as Gemini CLI names them.
-Results are records of their own, with the status and what was displayed beside the function response. Older versions wrote Gemini CLI's
-session format, which its reader reads.
+A record has the fields of Claude Code's records around a message of Gemini's API, and the tools are named as
+Gemini CLI names them. Results are records of their own, with the status and what was displayed beside the
+function response. Older versions wrote Gemini CLI's session format, which its reader reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head, is_qwen_code
 from nbtools.traces.readers.claude_code.branches import abandoned_records
-from nbtools.traces.readers.gemini_cli.messages import EDITS, change_of, exit_code_of, op_of, paths_of, response_of, subject_of
+from nbtools.traces.readers.gemini_cli.messages import (
+    EDITS,
+    change_of,
+    exit_code_of,
+    op_of,
+    paths_of,
+    response_of,
+    subject_of,
+)
 from nbtools.traces.readers.gemini_cli.messages import tokens_of_native as tokens_of
 from nbtools.traces.readers.gemini_cli.results import detail_of
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
@@ -30,7 +38,14 @@ _STATUSES: dict[str, Status] = {"success": "ok", "error": "error", "cancelled": 
 _PROMPTS = {"", "mid_turn_user_message", "realtime_message"}
 """Subtypes of user records that a person wrote."""
 _KINDS: dict[str, EventKind] = {"chat_compression": "compaction", "at_command": "attachment"}
-_STATE = {"ui_telemetry", "custom_title", "attribution_snapshot", "file_history_snapshot", "session_artifact_snapshot", "turn_result"}
+_STATE = {
+    "ui_telemetry",
+    "custom_title",
+    "attribution_snapshot",
+    "file_history_snapshot",
+    "session_artifact_snapshot",
+    "turn_result",
+}
 """Subtypes of system records of the application's state, in which nobody said or did anything."""
 _TOKENS = {
     "promptTokenCount": "input",
@@ -48,7 +63,9 @@ class QwenCode(Format):
         return head.start.lstrip().startswith(b"{") and is_qwen_code(head)
 
     def lineage(self, head: Head) -> Lineage | None:
-        return lineage_of([string(record.get("sessionId")) for record in head.records], (), head.records, "uuid")
+        return lineage_of(
+            [string(record.get("sessionId")) for record in head.records], (), head.records, "uuid"
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
@@ -116,7 +133,14 @@ class _ChatReader:
         kind = string(record.get("subtype"))
         text = "\n".join(string(part.get("text")) for part in _parts(record) if "text" in part)
         self.session.message(
-            "user" if kind in _PROMPTS else "system", text, ref, at, "user", "", kind or "user", string(record.get("uuid"))
+            "user" if kind in _PROMPTS else "system",
+            text,
+            ref,
+            at,
+            "user",
+            "",
+            kind or "user",
+            string(record.get("uuid")),
         )
 
     def _message(self, record: Mapping[str, Any], ref: Ref, at: float | None, model: str) -> None:
@@ -125,12 +149,26 @@ class _ChatReader:
         without_id = 0
         for part in parts_of_message(message):
             if isinstance(part, TextPart):
-                session.event(part.kind, part.text, ref, at, part.role, model, string(record.get("type")), string(record.get("uuid")))
+                session.event(
+                    part.kind,
+                    part.text,
+                    ref,
+                    at,
+                    part.role,
+                    model,
+                    string(record.get("type")),
+                    string(record.get("uuid")),
+                )
             elif isinstance(part, CallPart):
                 id_ = session.unique_id(part.id or f"{session.records}.{without_id}")
                 without_id += not part.id
                 args = mapping(part.args)
-                fields = {"op": _op(part.name, args), "subject": subject_of(args), "paths": paths_of(args), "native_id": part.id}
+                fields = {
+                    "op": _op(part.name, args),
+                    "subject": subject_of(args),
+                    "paths": paths_of(args),
+                    "native_id": part.id,
+                }
                 session.wait(session.call(id_, part.name, ref, at=at, counted=session.live, **fields), args)
             else:
                 self._result(part, record, ref, at)
@@ -146,10 +184,22 @@ class _ChatReader:
         status: Status = _STATUSES.get(state) or (
             "error" if part.status == "error" else "unknown" if code is None else "error" if code else "ok"
         )
-        source: StatusSource = "flag" if state in _STATUSES or part.status == "error" else "none" if code is None else "exit_code"
+        source: StatusSource = (
+            "flag"
+            if state in _STATUSES or part.status == "error"
+            else "none"
+            if code is None
+            else "exit_code"
+        )
         answered = msgspec.structs.replace(call, status=status)
-        changes = [change_of(answered, recorded["args"], mapping(recorded.get("resultDisplay")), answer)] if call.name in EDITS else ()
-        session.result(call, ref, len(answer), at, status, source, changes, duration_of(call.at, at), exit_code=code)
+        changes = (
+            [change_of(answered, recorded["args"], mapping(recorded.get("resultDisplay")), answer)]
+            if call.name in EDITS
+            else ()
+        )
+        session.result(
+            call, ref, len(answer), at, status, source, changes, duration_of(call.at, at), exit_code=code
+        )
 
     def end(self, ref: Ref) -> None:
         self.session.end(
@@ -178,5 +228,9 @@ def _as_gemini(call: Mapping[str, Any], answer: Mapping[str, Any], native: str) 
     about = mapping(answer.get("toolCallResult"))
     responses = [part for part in _parts(answer) if "functionResponse" in part]
     mine = [part for part in responses if id_text(mapping(part["functionResponse"]).get("id")) == native]
-    known = {key: about[key] for key in ("status", "resultDisplay") if key in about and about.get("callId", native) == native}
+    known = {
+        key: about[key]
+        for key in ("status", "resultDisplay")
+        if key in about and about.get("callId", native) == native
+    }
     return {"name": call.get("name"), "args": mapping(call.get("args")), "result": mine or responses, **known}

@@ -2,9 +2,9 @@
 
 A file is one JSON document with the steps (``trajectory``) and the chat (``history``).
 
-A step's action is one text; with function calling, the model's call is in the history. ``state`` is JSON in a text up to 0.7, an object
-since 1.0. There are no times, and failures appear only in the wording of an observation. Demonstrations may have only a history: their
-calls are read, but not counted.
+A step's action is one text; with function calling, the model's call is in the history. ``state`` is JSON in a
+text up to 0.7, an object since 1.0. There are no times, and failures appear only in the wording of an
+observation. Demonstrations may have only a history: their calls are read, but not counted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ import msgspec
 from msgspec.structs import replace
 
 from nbtools.core.result import Entry, FileDiff, Match, ToolResultDisplay
-from nbtools.traces.display_builders import command_output, diff_display, diff_of_texts, file_text, listing, matches
+from nbtools.traces.display_builders import (
+    command_output,
+    diff_display,
+    diff_of_texts,
+    file_text,
+    listing,
+    matches,
+)
 from nbtools.traces.json_access import arguments, float_of, integer_of, mapping, parse_json, string, text_of
 from nbtools.traces.json_document import decode_array, open_document
 from nbtools.traces.model import Call, Detail, EventKind, FileChange, Op, Origin, Ref, Row, Status, Tokens
@@ -74,11 +81,15 @@ class SweAgent(Format):
         first = head.first
         if isinstance(first, dict):
             chat = first.get("history")
-            is_chat = isinstance(chat, list) and any("role" in mapping(one) and "agent" in mapping(one) for one in chat)
+            is_chat = isinstance(chat, list) and any(
+                "role" in mapping(one) and "agent" in mapping(one) for one in chat
+            )
             return isinstance(first.get("trajectory"), list) or (is_chat and "clientHistory" not in first)
         if not _DOCUMENT.match(head.start):
             return False
-        return head.has("action", "observation") or (head.has("history", "role", "agent") and not head.has("clientHistory"))
+        return head.has("action", "observation") or (
+            head.has("history", "role", "agent") and not head.has("clientHistory")
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         text = source.read_file()
@@ -88,9 +99,14 @@ class SweAgent(Format):
             return
         log = LogBuilder(self.name, origin)
         reading = _DocumentReader(log.session(source.path.stem), document.value)
-        yield from log.read(decode_array(document, document.value.history, None, _decode_message), reading.chat_message)
+        yield from log.read(
+            decode_array(document, document.value.history, None, _decode_message), reading.chat_message
+        )
         reading.session.add_unanswered()
-        yield from log.read(_counted(decode_array(document, document.value.trajectory, None, _decode_step), reading.session), reading.step)
+        yield from log.read(
+            _counted(decode_array(document, document.value.trajectory, None, _decode_step), reading.session),
+            reading.step,
+        )
         reading.end(len(text))
         yield from log.take()
 
@@ -102,7 +118,9 @@ class SweAgent(Format):
         function = mapping(called_function(request).get("function"))
         call_arguments = arguments_of(action, arguments(function.get("arguments")))
         state = mapping(parse_json(answer.get("state")))
-        changes = tuple(changes_of(action, call_arguments, named_path(action) or open_file(state, observation)))
+        changes = tuple(
+            changes_of(action, call_arguments, named_path(action) or open_file(state, observation))
+        )
         shell = op_of(action) == "shell"
         return Detail(
             args=call_arguments,
@@ -117,7 +135,9 @@ class SweAgent(Format):
 
 
 class _DocumentReader:
-    """Adds the rows of a document. ``chat`` are the model's messages, to be matched with the steps that resulted from them."""
+    """Adds the rows of a document. ``chat`` are the model's messages,
+    to be matched with the steps that resulted from them.
+    """
 
     def __init__(self, session: SessionBuilder, document: _Document) -> None:
         self.session, self.document = session, document
@@ -165,16 +185,31 @@ class _DocumentReader:
             return
         state = mapping(parse_json(step.state))
         matches = message is not None and string(message.action).strip() == action.strip()
-        function = called_function({"tool_calls": message.tool_calls}) if message is not None and matches else {}
+        function = (
+            called_function({"tool_calls": message.tool_calls}) if message is not None and matches else {}
+        )
         call = self._call(str(session.records - 1), action, function, state, message_ref if function else ref)
-        self._result(call, text_of(step.observation), ref, _changes(call, action, state), float_of(step.execution_time))
+        self._result(
+            call, text_of(step.observation), ref, _changes(call, action, state), float_of(step.execution_time)
+        )
 
-    def _result(self, call: Call, observation: str, ref: Ref, changes: Iterable[FileChange], duration: float | None = None) -> None:
+    def _result(
+        self,
+        call: Call,
+        observation: str,
+        ref: Ref,
+        changes: Iterable[FileChange],
+        duration: float | None = None,
+    ) -> None:
         refused = observation.startswith(_REFUSED)
         status: Status = "error" if refused else "unknown"
-        self.session.result(call, ref, len(observation), None, status, "text" if refused else "none", changes, duration)
+        self.session.result(
+            call, ref, len(observation), None, status, "text" if refused else "none", changes, duration
+        )
 
-    def _call(self, id_: str, action: str, function: Mapping[str, Any], state: Mapping[str, Any], ref: Ref) -> Call:
+    def _call(
+        self, id_: str, action: str, function: Mapping[str, Any], state: Mapping[str, Any], ref: Ref
+    ) -> Call:
         op = op_of(action)
         path = named_path(action) or (open_file(state) if op in {"read", "edit"} else "")
         return self.session.call(
@@ -193,7 +228,10 @@ class _DocumentReader:
         statistics = mapping(info.get("model_stats"))
         config = mapping(parse_json(self.document.replay_config))
         model = string(mapping(mapping(config.get("agent")).get("model")).get("name"))
-        sent, received = integer_of(statistics.get("tokens_sent")), integer_of(statistics.get("tokens_received"))
+        sent, received = (
+            integer_of(statistics.get("tokens_sent")),
+            integer_of(statistics.get("tokens_received")),
+        )
         self.session.end(
             format_version="1" if config else "",
             agent="swe-agent",
@@ -218,7 +256,9 @@ def _counted(parts: Iterable[T], session: SessionBuilder) -> Iterator[T]:
 
 
 def _changes(call: Call, action: str, state: Mapping[str, Any]) -> Iterator[FileChange]:
-    """Yields attempted changes, because success is not recorded. The file is the open one, which the state names."""
+    """Yields attempted changes, because success is not recorded.
+    The file is the open one, which the state names.
+    """
     words = action.split()
     if words[0] in _EDITING:
         path, name = open_file(state), words[0]
@@ -226,11 +266,15 @@ def _changes(call: Call, action: str, state: Mapping[str, Any]) -> Iterator[File
         path, name = words[2], words[1]
     else:
         return
-    yield FileChange(session=call.session, call=call.id, path=path, kind="add" if name == "create" else "modify")
+    yield FileChange(
+        session=call.session, call=call.id, path=path, kind="add" if name == "create" else "modify"
+    )
 
 
 def _called_text(message: Mapping[str, Any]) -> str:
-    """Returns a function call as one text, where no action is recorded: its name and the values of its arguments."""
+    """Returns a function call as one text, where no action is recorded:
+    its name and the values of its arguments.
+    """
     function = mapping(called_function(message).get("function"))
     values = [value for value in arguments(function.get("arguments")).values() if isinstance(value, str)]
     return " ".join([string(function.get("name")), *values]).strip()
@@ -287,7 +331,9 @@ def named_path(action: str) -> str:
 
 
 def arguments_of(action: str, call_arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the arguments of the function call where there was one; otherwise the text, with the editor's options extracted."""
+    """Returns the arguments of the function call where there was one;
+    otherwise the text, with the editor's options extracted.
+    """
     if call_arguments:
         return call_arguments
     if not action.startswith(_EDITOR):
@@ -296,7 +342,11 @@ def arguments_of(action: str, call_arguments: Mapping[str, Any]) -> Mapping[str,
         words = shlex.split(action)
     except ValueError:
         return {"command": action}
-    options = {words[index][2:]: words[index + 1] for index in range(3, len(words) - 1) if _OPTION.fullmatch(words[index])}
+    options = {
+        words[index][2:]: words[index + 1]
+        for index in range(3, len(words) - 1)
+        if _OPTION.fullmatch(words[index])
+    }
     return {"command": "".join(words[1:2]), "path": "".join(words[2:3]), **options}
 
 
@@ -309,7 +359,9 @@ def changes_of(action: str, arguments: Mapping[str, Any], path: str) -> Iterator
         change = _editor_change(arguments)
     elif name == "edit" and found:
         change = diff_of_texts(path, "", f"{found['text']}\n")
-    elif name in {"edit", "insert"} and any(key in arguments for key in ("search", "replace", "text", "replacement_text")):
+    elif name in {"edit", "insert"} and any(
+        key in arguments for key in ("search", "replace", "text", "replacement_text")
+    ):
         new = arguments.get("replace") or arguments.get("replacement_text") or arguments.get("text")
         change = diff_of_texts(path, string(arguments.get("search")), new)
     if change is not None:
@@ -321,7 +373,9 @@ def _editor_change(arguments: Mapping[str, Any]) -> FileDiff | None:
     if command == "create":
         return diff_of_texts(path, None, arguments.get("file_text"))
     if command in {"str_replace", "insert"}:
-        return diff_of_texts(path, string(arguments.get("old_str")), arguments.get("new_str") or arguments.get("insert_text"))
+        return diff_of_texts(
+            path, string(arguments.get("old_str")), arguments.get("new_str") or arguments.get("insert_text")
+        )
     return None
 
 
@@ -348,8 +402,12 @@ def _search_display(name: str, observation: str) -> ToolResultDisplay | None:
         paths = [found["path"] for line in lines if (found := _FOUND.fullmatch(line))]
         return listing(Entry(path) for path in paths) if paths else None
     if name == "search_file":
-        path = next((line.rpartition(" in ")[2].rstrip(":") for line in lines if line.startswith("Found ")), "")
-        hits = [Match(path, int(hit["number"]), hit["text"]) for line in lines if (hit := _HIT.fullmatch(line))]
+        path = next(
+            (line.rpartition(" in ")[2].rstrip(":") for line in lines if line.startswith("Found ")), ""
+        )
+        hits = [
+            Match(path, int(hit["number"]), hit["text"]) for line in lines if (hit := _HIT.fullmatch(line))
+        ]
         return matches(hits) if hits else None
     return None
 

@@ -1,8 +1,9 @@
 """Reads the chat sessions of VS Code (Copilot Chat), in ``workspaceStorage/*/chatSessions/``.
 
-A session is a JSON document, or a log of changes to one: ``kind`` 0 sets the document, 1 sets the value at the path ``k``, 2 appends to
-the list there, 3 deletes. A request has the prompt and the parts of its response; a call is a part, repeated whenever it changed. Arguments
-and results are in the request's ``result.metadata``, if the agent kept them there; otherwise only what was displayed is known.
+A session is a JSON document, or a log of changes to one: ``kind`` 0 sets the document, 1 sets the value at
+the path ``k``, 2 appends to the list there, 3 deletes. A request has the prompt and the parts of its
+response; a call is a part, repeated whenever it changed. Arguments and results are in the request's
+``result.metadata``, if the agent kept them there; otherwise only what was displayed is known.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from nbtools.traces.display_builders import detail_of
-from nbtools.traces.json_access import arguments, epoch_seconds, id_text, integer_of, items, mapping, mappings, string, text_of
+from nbtools.traces.json_access import (
+    arguments,
+    epoch_seconds,
+    id_text,
+    integer_of,
+    items,
+    mapping,
+    mappings,
+    string,
+    text_of,
+)
 from nbtools.traces.json_document import decode_items, is_json_lines, open_document, raw_items
 from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
@@ -39,7 +50,11 @@ class VsCodeChat(Format):
         first = mapping(head.first)
         if first:
             requests, named = first.get("requests"), {"responderUsername", "requesterUsername"} & first.keys()
-            return bool(named) and isinstance(requests, list) and all("requestId" in mapping(one) for one in requests)
+            return (
+                bool(named)
+                and isinstance(requests, list)
+                and all("requestId" in mapping(one) for one in requests)
+            )
         return head.start.lstrip()[:1] == b"{" and head.has("requests", "requestId", "responderUsername")
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
@@ -50,28 +65,40 @@ class VsCodeChat(Format):
             yield from changes.read(source)
             reading = _SessionReader(log, mapping(changes.document), source.path.stem, changes.places)
             for request in mappings(reading.about.get("requests")):
-                reading.request(request, changes.places.get(("request", id_text(request.get("requestId"))), changes.last))
+                reading.request(
+                    request, changes.places.get(("request", id_text(request.get("requestId"))), changes.last)
+                )
         else:
             text = source.read_file()
             document, about = open_document(text, _Document), open_document(text, dict[str, Any]).value
             yield from document.problems
             reading = _SessionReader(log, about or {}, source.path.stem, {})
             requests = raw_items(document.value.requests) if document.value else []
-            yield from log.read(decode_items(document, requests), lambda request, ref: reading.request(mapping(request), ref))
+            yield from log.read(
+                decode_items(document, requests), lambda request, ref: reading.request(mapping(request), ref)
+            )
         reading.end(whole)
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        """Finds the last version of the call in the record, and its round where that has a record of its own."""
+        """Finds the last version of the call in the record,
+        and its round where that has a record of its own.
+        """
         record = source.record(call.ref)
-        found = [part for part in _objects(record) if part.get("kind") == _CALL and id_text(part.get("toolCallId")) == call.native_id]
+        found = [
+            part
+            for part in _objects(record)
+            if part.get("kind") == _CALL and id_text(part.get("toolCallId")) == call.native_id
+        ]
         other = source.record(call.result_ref) if call.answered and call.result_ref.length else record
         rounds = _Rounds()
         for part in _objects(other):
             rounds.add(part)
         part = found[-1] if found else {}
         args, result = _arguments(part, rounds, call.native_id), _result(part, rounds, call.native_id)
-        extra = {key: _message(part.get(key)) for key in ("invocationMessage", "pastTenseMessage") if part.get(key)}
+        extra = {
+            key: _message(part.get(key)) for key in ("invocationMessage", "pastTenseMessage") if part.get(key)
+        }
         return detail_of(call, args, result, extra=extra)
 
 
@@ -90,8 +117,8 @@ def _has_changes(source: Source) -> bool:
 class _Changes:
     """Applies a log of changes.
 
-    ``places`` are the positions of the records that have, as their last versions, each request, call and call's round. ``last`` is the
-    position of the last record.
+    ``places`` are the positions of the records that have, as their last versions, each request, call and
+    call's round. ``last`` is the position of the last record.
     """
 
     def __init__(self) -> None:
@@ -134,7 +161,12 @@ class _Changes:
             target.pop(key, None)
             target.update({key: list(items(value)) if kind == 2 else value} if kind in {1, 2} else {})
             return kind in {1, 2, 3}
-        if isinstance(target, list) and kind == 1 and (at := integer_of(key)) is not None and 0 <= at <= len(target):
+        if (
+            isinstance(target, list)
+            and kind == 1
+            and (at := integer_of(key)) is not None
+            and 0 <= at <= len(target)
+        ):
             target[at : at + 1] = [value]
             return True
         return False
@@ -166,7 +198,9 @@ class _Rounds:
 
     def add(self, part: Mapping[str, Any]) -> None:
         self.calls |= {_key(call.get("id")): call for call in mappings(part.get("toolCalls"))}
-        self.results |= {_key(native): result for native, result in mapping(part.get("toolCallResults")).items()}
+        self.results |= {
+            _key(native): result for native, result in mapping(part.get("toolCallResults")).items()
+        }
 
 
 def _key(native: Any) -> str:
@@ -177,16 +211,24 @@ def _key(native: Any) -> str:
 class _SessionReader:
     """Adds the requests of a session. ``places`` are empty where the whole request is one record."""
 
-    def __init__(self, log: LogBuilder, about: Mapping[str, Any], stem: str, places: Mapping[tuple[str, str], Ref]) -> None:
+    def __init__(
+        self, log: LogBuilder, about: Mapping[str, Any], stem: str, places: Mapping[tuple[str, str], Ref]
+    ) -> None:
         self.about, self.places = about, places
         self.session: SessionBuilder = log.session(string(about.get("sessionId")) or stem)
 
     def request(self, request: Mapping[str, Any], ref: Ref) -> None:
-        session, at, model = self.session, epoch_seconds(request.get("timestamp")), string(request.get("modelId"))
+        session, at, model = (
+            self.session,
+            epoch_seconds(request.get("timestamp")),
+            string(request.get("modelId")),
+        )
         session.records += 1
         session.see(at, model)
         key, message = id_text(request.get("requestId")), mapping(request.get("message"))
-        session.message("user", string(message.get("text")) or text_of(request.get("message")), ref, at, "user", key=key)
+        session.message(
+            "user", string(message.get("text")) or text_of(request.get("message")), ref, at, "user", key=key
+        )
         rounds = _Rounds()
         for part in _objects(mapping(request.get("result")).get("metadata")):
             rounds.add(part)
@@ -210,7 +252,16 @@ class _SessionReader:
             self.session.event("assistant_text", said, ref, at, "assistant", model, "markdown", key)
         text.clear()
 
-    def _part(self, kind: str, part: Mapping[str, Any], rounds: _Rounds, ref: Ref, at: float | None, model: str, key: str) -> None:
+    def _part(
+        self,
+        kind: str,
+        part: Mapping[str, Any],
+        rounds: _Rounds,
+        ref: Ref,
+        at: float | None,
+        model: str,
+        key: str,
+    ) -> None:
         if kind == "thinking":
             if text := text_of(part.get("value")):
                 self.session.event("thinking", text, ref, at, "assistant", model, kind, key)
@@ -278,26 +329,37 @@ def _arguments(part: Mapping[str, Any], rounds: _Rounds, native: str) -> Mapping
     displayed = mapping(part.get("toolSpecificData"))
     line = displayed.get("commandLine") or displayed.get("command")
     command = string(line) or next(
-        (text for name in ("userEdited", "toolEdited", "original") if (text := string(mapping(line).get(name)))), ""
+        (
+            text
+            for name in ("userEdited", "toolEdited", "original")
+            if (text := string(mapping(line).get(name)))
+        ),
+        "",
     )
     if command:
         return {"command": command}
     details = mapping(part.get("resultDetails"))
     if "input" in details:
         return arguments(details.get("input"))
-    return mapping(displayed.get("rawInput")) or ({"todos": displayed["todoList"]} if isinstance(displayed.get("todoList"), list) else {})
+    return mapping(displayed.get("rawInput")) or (
+        {"todos": displayed["todoList"]} if isinstance(displayed.get("todoList"), list) else {}
+    )
 
 
 def _result(part: Mapping[str, Any], rounds: _Rounds, native: str) -> str:
     """Returns what the model read, if it is recorded; else what was displayed."""
     recorded = rounds.results.get(_key(native))
     if recorded is not None:
-        return "\n".join(filter(None, (text_of(one.get("value")) for one in mappings(mapping(recorded).get("content")))))
+        return "\n".join(
+            filter(None, (text_of(one.get("value")) for one in mappings(mapping(recorded).get("content"))))
+        )
     displayed = mapping(mapping(part.get("toolSpecificData")).get("terminalCommandOutput"))
     if displayed:
         return string(displayed.get("text"))
     details = part.get("resultDetails")
-    return text_of(mapping(details).get("output")) if isinstance(details, dict) and "output" in details else ""
+    return (
+        text_of(mapping(details).get("output")) if isinstance(details, dict) and "output" in details else ""
+    )
 
 
 def _status(part: Mapping[str, Any], exit_code: int | None) -> tuple[Status, StatusSource]:
@@ -309,11 +371,22 @@ def _status(part: Mapping[str, Any], exit_code: int | None) -> tuple[Status, Sta
     return ("unknown", "none") if exit_code is None else ("error" if exit_code else "ok", "exit_code")
 
 
-_CONFIRMATIONS = {0: "denied", 1: "not needed", 2: "by a setting", 3: "by a rule", 4: "by the person", 5: "skipped"}
+_CONFIRMATIONS = {
+    0: "denied",
+    1: "not needed",
+    2: "by a setting",
+    3: "by a rule",
+    4: "by the person",
+    5: "skipped",
+}
 
 
 def _permission(part: Mapping[str, Any]) -> str:
-    return _CONFIRMATIONS.get(integer_of(mapping(part.get("isConfirmed")).get("type")) or 0, "") if mapping(part.get("isConfirmed")) else ""
+    return (
+        _CONFIRMATIONS.get(integer_of(mapping(part.get("isConfirmed")).get("type")) or 0, "")
+        if mapping(part.get("isConfirmed"))
+        else ""
+    )
 
 
 def _message(value: Any) -> str:

@@ -1,4 +1,6 @@
-"""Writes the log of an agent: its messages, its model requests, and the calls that it makes in its session."""
+"""Writes the log of an agent: its messages, its model requests,
+and the calls that it makes in its session.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,13 @@ class AgentLog(SessionLogRecorder):
         number, at = self._next_number(), time.time()
         self._write_record(
             lambda: MessageRecord(
-                session=self.session, number=number, at=at, kind=kind, text=redacted[:LONGEST_MESSAGE], step=step, size=size
+                session=self.session,
+                number=number,
+                at=at,
+                kind=kind,
+                text=redacted[:LONGEST_MESSAGE],
+                step=step,
+                size=size,
             )
         )
 
@@ -74,4 +82,8 @@ class AgentLog(SessionLogRecorder):
     def write_end(self, why: str, *, failed: bool = False) -> None:
         """Writes that a run ended before the model's final answer."""
         number, at = self._next_number(), time.time()
-        self._write_record(lambda: EndRecord(session=self.session, number=number, at=at, why=self._encoder.redact(why), failed=failed))
+        self._write_record(
+            lambda: EndRecord(
+                session=self.session, number=number, at=at, why=self._encoder.redact(why), failed=failed
+            )
+        )

@@ -13,7 +13,16 @@ from typing import Any
 
 import msgspec
 
-from nbtools.core.call import Approval, CancelledCall, ErroredCall, ExecutingCall, FinishedCall, Plan, ScheduledCall, ValidatingCall
+from nbtools.core.call import (
+    Approval,
+    CancelledCall,
+    ErroredCall,
+    ExecutingCall,
+    FinishedCall,
+    Plan,
+    ScheduledCall,
+    ValidatingCall,
+)
 from nbtools.core.confirmation import Answer
 from nbtools.core.decision import Decision
 from nbtools.core.redaction import Redactor
@@ -41,8 +50,8 @@ _LONG_JSON_FACTOR = 2
 class LogEncoder:
     """Encodes values for the log.
 
-    Texts of more than ``LONGEST_TEXT`` characters go into files in ``folder``, each content once; ``bytes_written`` counts the bytes of
-    these files.
+    Texts of more than ``LONGEST_TEXT`` characters go into files in ``folder``, each content once;
+    ``bytes_written`` counts the bytes of these files.
     """
 
     def __init__(self, folder: Path, redactor: Redactor | None) -> None:
@@ -51,7 +60,9 @@ class LogEncoder:
         self._redactor = redactor
 
     def encode(self, value: Any) -> msgspec.Raw:
-        """Encodes ``value`` as JSON. Where that is long although no single text in it is, the JSON is written to a file, too."""
+        """Encodes ``value`` as JSON. Where that is long although no single text in it is,
+        the JSON is written to a file, too.
+        """
         value = msgspec.to_builtins(value, enc_hook=_encode_other, str_keys=True)
         encoded = msgspec.json.encode(value if self._is_clean(value) else self._encodable(value))
         if len(encoded) > _LONG_JSON_FACTOR * LONGEST_TEXT:
@@ -64,7 +75,8 @@ class LogEncoder:
         return text if self._redactor is None else self._redactor.text(text)
 
     def _is_clean(self, value: Any) -> bool:
-        """Returns whether the value can be written unchanged. Redacts all its texts at once, because most contain no secrets.
+        """Returns whether the value can be written unchanged.
+        Redacts all its texts at once, because most contain no secrets.
 
         Only for ASCII: for other letters the redactor may have to look at each text by itself.
         """
@@ -92,7 +104,11 @@ class LogEncoder:
         text = self._redact_keyed(self.redact(text), key)
         if len(text) <= LONGEST_TEXT:
             return text
-        return {"$text": self._write_file(text[:_MAX_TEXT].encode(), "txt"), "chars": len(text), "start": text[:BEGINNING_LENGTH]}
+        return {
+            "$text": self._write_file(text[:_MAX_TEXT].encode(), "txt"),
+            "chars": len(text),
+            "start": text[:BEGINNING_LENGTH],
+        }
 
     def _redact_keyed(self, text: str, key: str) -> str:
         """Redacts a value that is a secret because of its key: ``{"api_key": "…"}``."""
@@ -105,7 +121,9 @@ class LogEncoder:
         name = f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.{ending}"
         self._folder.mkdir(mode=0o700, exist_ok=True)
         try:
-            descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(
+                self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
+            )
         except FileExistsError:
             return name
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
@@ -115,20 +133,29 @@ class LogEncoder:
 
 
 def _collect_texts(value: Any, key: str, texts: list[str]) -> bool:
-    """Collects the texts of a value, with their keys; returns False as soon as something cannot be written unchanged."""
+    """Collects the texts of a value, with their keys;
+    returns False as soon as something cannot be written unchanged.
+    """
     if isinstance(value, str):
         texts.append(f"{key}={value}" if key and len(value) <= _MAX_KEYED_SECRET else value)
         return len(value) <= LONGEST_TEXT
     if isinstance(value, dict):
-        return all(not name.startswith("$") and name.isascii() and _collect_texts(item, name, texts) for name, item in value.items())
+        return all(
+            not name.startswith("$") and name.isascii() and _collect_texts(item, name, texts)
+            for name, item in value.items()
+        )
     if isinstance(value, list | tuple):
         return all(_collect_texts(item, key, texts) for item in value)
     return not isinstance(value, int) or -_INT64_END <= value < _INT64_END
 
 
 def _replace_surrogates(text: str) -> str:
-    """Replaces unpaired surrogates, which file names and broken texts may contain, with U+FFFD: JSON cannot hold them."""
-    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    """Replaces unpaired surrogates, which file names and broken texts may contain, with U+FFFD:
+    JSON cannot hold them.
+    """
+    return (
+        text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    )
 
 
 def _key(name: str) -> str:
@@ -144,7 +171,9 @@ def _encode_other(value: Any) -> Any:
 _CHANGING_KINDS = (Kind.EDIT, Kind.DELETE, Kind.MOVE, Kind.EXECUTE, Kind.OTHER)
 
 
-def full_record(call: FinishedCall, paper: LogEncoder, session: str, number: int, requested_at: float) -> CallRecord:
+def full_record(
+    call: FinishedCall, paper: LogEncoder, session: str, number: int, requested_at: float
+) -> CallRecord:
     """Returns the full record of a call.
 
     Raises whatever a tool's own objects raise when read, and ``OSError`` where a text cannot be stored.
@@ -162,14 +191,20 @@ def full_record(call: FinishedCall, paper: LogEncoder, session: str, number: int
         subject="" if plan is None else paper.redact(plan.invocation.get_description()),
         command=paper.redact(target.command) if isinstance(target, CommandTarget) else "",
         directory=paper.redact(target.directory) if isinstance(target, CommandTarget) else "",
-        paths=() if plan is None else tuple(paper.redact(location.path) for location in plan.invocation.tool_locations()),
+        paths=(
+            ()
+            if plan is None
+            else tuple(paper.redact(location.path) for location in plan.invocation.tool_locations())
+        ),
         asked=requested_at,
         started=call.last.at if isinstance(call.last, ExecutingCall) else 0,
         ended=call.at,
         state=call.state,
         error="" if result.error is None else result.error.code.value,
         message="" if result.error is None else paper.redact(result.error.message),
-        exit_code=result.return_display.exit_code if isinstance(result.return_display, CommandOutput) else None,
+        exit_code=(
+            result.return_display.exit_code if isinstance(result.return_display, CommandOutput) else None
+        ),
         size=_size(result.llm_content),
         summary=paper.redact(result.summary or ""),
         decision=None if plan is None else _decision_record(plan.decision, paper),
@@ -184,7 +219,9 @@ def full_record(call: FinishedCall, paper: LogEncoder, session: str, number: int
     )
 
 
-def minimal_record(call: FinishedCall, paper: LogEncoder, session: str, number: int, requested_at: float, why: str) -> CallRecord:
+def minimal_record(
+    call: FinishedCall, paper: LogEncoder, session: str, number: int, requested_at: float, why: str
+) -> CallRecord:
     """Returns a minimal record of a call whose tool or result cannot be written; ``why`` is the reason."""
     request = call.request
     return CallRecord(
@@ -201,7 +238,9 @@ def minimal_record(call: FinishedCall, paper: LogEncoder, session: str, number: 
 
 
 def _size(content: LlmContent) -> int:
-    return len(content) if isinstance(content, str) else sum(len(str(part.get("text", ""))) for part in content)
+    return (
+        len(content) if isinstance(content, str) else sum(len(str(part.get("text", ""))) for part in content)
+    )
 
 
 def _decision_record(decision: Decision, paper: LogEncoder) -> DecisionRecord:
@@ -221,12 +260,19 @@ def _approval_record(call: FinishedCall, paper: LogEncoder) -> ApprovalRecord | 
 def _answer_record(answer: Answer, question: str, at: float, paper: LogEncoder) -> ApprovalRecord:
     reason = paper.redact(answer.reason)
     return ApprovalRecord(
-        outcome=answer.outcome.value, question=paper.redact(question), by=answer.by, reason=reason, save=answer.save, at=at
+        outcome=answer.outcome.value,
+        question=paper.redact(question),
+        by=answer.by,
+        reason=reason,
+        save=answer.save,
+        at=at,
     )
 
 
 def _changes(call: FinishedCall, plan: Plan | None, paper: LogEncoder) -> Iterator[ChangeRecord]:
-    """Yields the file changes of a successful call; previews are not counted. Deleted and moved files have no diff."""
+    """Yields the file changes of a successful call; previews are not counted.
+    Deleted and moved files have no diff.
+    """
     if plan is None or isinstance(call, ErroredCall | CancelledCall) or plan.kind not in _CHANGING_KINDS:
         return
     diffs = diffs_of(call.result.return_display)

@@ -1,16 +1,20 @@
 """The records of our own session logs, version 1: one JSON object per line, with its kind in ``type``.
 
-A record ``session`` starts a session; each finished call is a record ``call``. The log of an agent (``nbtools.Agent``) has the calls that
-the agent made, and also records ``said`` (a prompt, or text or thinking of the model), ``request`` (the token usage of an answered model
-request) and ``end`` (a run ended before the model's final answer). Fields with their default value are omitted. Times are seconds since the
+A record ``session`` starts a session; each finished call is a record ``call``. The log of an agent
+(``nbtools.Agent``) has the calls that the agent made, and also records ``said`` (a prompt, or text or
+thinking of the model), ``request`` (the token usage of an answered model request) and ``end`` (a run ended
+before the model's final answer). Fields with their default value are omitted. Times are seconds since the
 epoch.
 
-A text of more than ``LONGEST_TEXT`` characters is stored in a file of the folder ``<name of the log>.texts`` beside the log, named after
-the hash of its content, and replaced with ``{"$text": "<file>", "chars": …, "start": "…"}``. A field whose JSON is long because it has many
-parts is stored there as JSON: ``{"$json": "<file>", "chars": …}``. A key that itself begins with ``$`` gets another ``$``. Messages are
-stored in their record, up to ``LONGEST_MESSAGE`` characters. Secrets are replaced: see ``nbtools.core.redaction``.
+A text of more than ``LONGEST_TEXT`` characters is stored in a file of the folder ``<name of the log>.texts``
+beside the log, named after the hash of its content, and replaced with
+``{"$text": "<file>", "chars": …, "start": "…"}``. A field whose JSON is long because it has many parts is
+stored there as JSON: ``{"$json": "<file>", "chars": …}``. A key that itself begins with ``$`` gets another
+``$``. Messages are stored in their record, up to ``LONGEST_MESSAGE`` characters. Secrets are replaced: see
+``nbtools.core.redaction``.
 
-A reader must ignore fields and record types that it does not know. ``version`` changes when that would be misleading.
+A reader must ignore fields and record types that it does not know.
+``version`` changes when that would be misleading.
 """
 
 from __future__ import annotations
@@ -37,7 +41,8 @@ def texts_folder(log: Path) -> Path:
 class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="session"):
     """The header of a session.
 
-    ``workspace`` is an absolute path; ``commit`` and ``branch`` are those of its git checkout when the session began.
+    ``workspace`` is an absolute path; ``commit`` and ``branch`` are those of its git checkout when the
+    session began.
 
     ``calls_of`` is the session in which an agent made its calls: that session's log contains them, too.
     """
@@ -87,12 +92,15 @@ class ChangeRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class CallRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="call"):
     """A finished call.
 
-    ``number`` counts the session's calls from 0 in the order of their requests; records are in the order in which calls ended.
+    ``number`` counts the session's calls from 0 in the order of their requests;
+    records are in the order in which calls ended.
 
-    ``asked`` is the time of the request, ``started`` of the execution (0 for a call that never ran), ``ended`` of the end. ``state`` is
-    success, error or cancelled. ``arguments`` are those requested; ``ran`` those executed, where a person or a hook changed them.
-    ``content`` is what the model read (text, or a list of parts), ``display`` what was displayed, an object whose ``type`` names its class;
-    ``data`` is the data for programs. ``size`` counts the characters of ``content``. ``unwritten`` says why the record is incomplete.
+    ``asked`` is the time of the request, ``started`` of the execution (0 for a call that never ran),
+    ``ended`` of the end. ``state`` is success, error or cancelled. ``arguments`` are those requested; ``ran``
+    those executed, where a person or a hook changed them. ``content`` is what the model read (text, or a list
+    of parts), ``display`` what was displayed, an object whose ``type`` names its class; ``data`` is the data
+    for programs. ``size`` counts the characters of ``content``. ``unwritten`` says why the record is
+    incomplete.
     """
 
     session: str
@@ -127,10 +135,11 @@ class CallRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
 
 
 class MessageRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="said"):
-    """A message. ``kind`` is user, assistant_text or thinking; ``step`` the model request, from 1 in each run, and 0 for a prompt.
+    """A message. ``kind`` is user, assistant_text or thinking;
+    ``step`` the model request, from 1 in each run, and 0 for a prompt.
 
-    ``number`` is in the same sequence as that of calls. ``size`` is the number of characters of the whole message where ``text`` has only
-    its beginning.
+    ``number`` is in the same sequence as that of calls.
+    ``size`` is the number of characters of the whole message where ``text`` has only its beginning.
     """
 
     session: str
@@ -160,7 +169,9 @@ class RequestRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 
 class EndRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="end"):
-    """The end of a run before the model's final answer. ``why`` is the reason; ``failed``: because of an error, not a person or a limit."""
+    """The end of a run before the model's final answer.
+    ``why`` is the reason; ``failed``: because of an error, not a person or a limit.
+    """
 
     session: str
     number: int

@@ -49,7 +49,9 @@ def _read_head(git: Path) -> tuple[str, str]:
     common = git / "commondir"
     shared = git / common.read_text().strip() if common.is_file() else git
     branch = ref.removeprefix("refs/heads/")
-    return branch, (shared / ref).read_text().strip() if (shared / ref).is_file() else _packed_commit(shared, ref)
+    return branch, (
+        (shared / ref).read_text().strip() if (shared / ref).is_file() else _packed_commit(shared, ref)
+    )
 
 
 def _packed_commit(git: Path, ref: str) -> str:
@@ -63,13 +65,14 @@ LIMIT = 500_000_000
 
 
 class Recorder:
-    """Records a session into the log at ``path``, which is created with the first call and readable by this user only:
-    ``Session(observers=[Recorder(path)])``.
+    """Records a session into the log at ``path``, which is created with the first call and readable by this
+    user only: ``Session(observers=[Recorder(path)])``.
 
-    An existing log is continued with another session. ``session`` is its id; ``workspace`` is its folder, to which paths are relative when
-    the log is read; ``limit`` is the maximum size in bytes, including text files; ``calls_of`` is the session that makes the calls, where
-    that is another one. With ``redact``, known secrets are removed from everything that is written, including arguments and diffs. A call
-    never fails because of its log: ``problem`` is the reason why nothing more is written, or empty.
+    An existing log is continued with another session. ``session`` is its id; ``workspace`` is its folder, to
+    which paths are relative when the log is read; ``limit`` is the maximum size in bytes, including text
+    files; ``calls_of`` is the session that makes the calls, where that is another one. With ``redact``, known
+    secrets are removed from everything that is written, including arguments and diffs. A call never fails
+    because of its log: ``problem`` is the reason why nothing more is written, or empty.
     """
 
     def __init__(
@@ -90,7 +93,9 @@ class Recorder:
         self._dialect = dialect
         self._calls_of = calls_of
         self._limit = limit
-        self._encoder = LogEncoder(texts_folder(self.path), Redactor.of(secret_variables(os.environ)) if redact else None)
+        self._encoder = LogEncoder(
+            texts_folder(self.path), Redactor.of(secret_variables(os.environ)) if redact else None
+        )
         self._requests: dict[str, tuple[int, float]] = {}
         self._count = 0
         self._bytes = 0
@@ -142,7 +147,9 @@ class Recorder:
         self._write(line)
 
     def _write(self, line: bytes) -> None:
-        """Appends a line in one piece, even if other processes append, too; others can read it when this returns."""
+        """Appends a line in one piece, even if other processes append, too;
+        others can read it when this returns.
+        """
         file = self._open() if self._file is None else self._file
         remaining = memoryview(line + b"\n")
         self._bytes += len(remaining)

@@ -26,11 +26,15 @@ class SessionLogRecorder(Recorder):
     With its first call, the oldest logs are deleted where all together would exceed ``limit`` bytes.
     """
 
-    def __init__(self, workspace: Path, session: str, dialect: str, limit: int, *, calls_of: str = "") -> None:
+    def __init__(
+        self, workspace: Path, session: str, dialect: str, limit: int, *, calls_of: str = ""
+    ) -> None:
         name = f"{time.strftime('%Y-%m-%dT%H-%M-%S')}-{session}.jsonl"
         limit_of_one = limit // _SHARE
         path = _folder(workspace) / name
-        super().__init__(path, session=session, workspace=workspace, dialect=dialect, limit=limit_of_one, calls_of=calls_of)
+        super().__init__(
+            path, session=session, workspace=workspace, dialect=dialect, limit=limit_of_one, calls_of=calls_of
+        )
         self._total_limit = limit
 
     def _open(self) -> int:

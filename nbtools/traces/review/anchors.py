@@ -26,7 +26,9 @@ SessionKey: TypeAlias = tuple[int, str]
 
 
 class Found(NamedTuple):
-    """A target's place in a trace; ``session`` is None where the trace does not have it, ``first`` and ``last`` where a step is lost."""
+    """A target's place in a trace; ``session`` is None where the trace does not have it,
+    ``first`` and ``last`` where a step is lost.
+    """
 
     status: Status
     session: Session | None
@@ -44,7 +46,9 @@ class Anchors:
         self._positions: dict[SessionKey, dict[int, int]] = {}
 
     def target(self, first: ReviewRow, last: Step | None = None, span: str = "") -> Target:
-        """Returns the target for a session, a step or a range. Raises ``TraceError`` where the log cannot be read any more."""
+        """Returns the target for a session, a step or a range.
+        Raises ``TraceError`` where the log cannot be read any more.
+        """
         session = first if isinstance(first, Session) else self.session_of(first)
         start, rows = self._start(session, START_ROWS)
         return Target(
@@ -80,7 +84,9 @@ class Anchors:
         return self._key(first) == self._key(last) and first.seq < last.seq
 
     def find(self, target: Target) -> Found:
-        """Returns where the target is now. A place is only named where its content is the same, or the log's own id is."""
+        """Returns where the target is now.
+        A place is only named where its content is the same, or the log's own id is.
+        """
         session, trusted = self._find_session(target)
         if session is None:
             return Found("gone", None)
@@ -101,7 +107,9 @@ class Anchors:
     # --- sessions
 
     def _find_session(self, target: Target) -> tuple[Session | None, bool]:
-        """Returns the session, and whether its beginning has the same content. Of several copies it is the one at the same path."""
+        """Returns the session, and whether its beginning has the same content.
+        Of several copies it is the one at the same path.
+        """
         of_format = [one for one in self._sessions.values() if one.format == target.format]
         alike = [one for one in of_format if self._starts_like(one, target)]
         named = [one for one in of_format if one.id == target.session]
@@ -126,7 +134,10 @@ class Anchors:
     def _anchor(self, row: Step) -> StepAnchor:
         record = self.record_hash(row)
         if not record:
-            raise TraceError("The record of this step cannot be read. The log may have changed since it was loaded; load it again.")
+            raise TraceError(
+                "The record of this step cannot be read. The log may have changed since it was loaded; load"
+                " it again."
+            )
         before, context = self._before(row)
         return StepAnchor(
             kind=_kind(row),
@@ -140,16 +151,22 @@ class Anchors:
             context=context,
         )
 
-    def _find_step(self, session: Session, anchor: StepAnchor, *, trusted: bool) -> tuple[Status, Step | None]:
+    def _find_step(
+        self, session: Session, anchor: StepAnchor, *, trusted: bool
+    ) -> tuple[Status, Step | None]:
         key = self._session_key(session)
         steps = self._steps.get(key, ())
         named = self._named(key, anchor)
         for row in named:
             in_context = self._in_context(row, anchor)
-            if self._same_content(row, anchor) and (in_context or (trusted and anchor.native and len(named) == 1)):
+            if self._same_content(row, anchor) and (
+                in_context or (trusted and anchor.native and len(named) == 1)
+            ):
                 return ("same" if row.seq == anchor.seq else "moved"), row
         alike = [row for row in steps if self._same_content(row, anchor)]
-        certain = alike if trusted and len(alike) == 1 else [row for row in alike if self._in_context(row, anchor)]
+        certain = (
+            alike if trusted and len(alike) == 1 else [row for row in alike if self._in_context(row, anchor)]
+        )
         if len(certain) == 1:
             return ("same" if certain[0].seq == anchor.seq else "moved"), certain[0]
         if alike:
@@ -161,19 +178,35 @@ class Anchors:
     def _named(self, key: SessionKey, anchor: StepAnchor) -> Sequence[Step]:
         """Returns the steps with the anchor's id; for an event without one, the event at its position."""
         if anchor.id:
-            return [row for row in self._by_id.get((key, anchor.kind, anchor.id), ()) if self._part(row) == anchor.part]
+            return [
+                row
+                for row in self._by_id.get((key, anchor.kind, anchor.id), ())
+                if self._part(row) == anchor.part
+            ]
         steps = self._steps.get(key, ())
         at = bisect_left(steps, anchor.seq, key=attrgetter("seq"))
-        return [steps[at]] if at < len(steps) and steps[at].seq == anchor.seq and _kind(steps[at]) == anchor.kind else []
+        return (
+            [steps[at]]
+            if at < len(steps) and steps[at].seq == anchor.seq and _kind(steps[at]) == anchor.kind
+            else []
+        )
 
     def _same_content(self, row: Step, anchor: StepAnchor) -> bool:
-        if _kind(row) != anchor.kind or self._part(row) != anchor.part or self.record_hash(row) != anchor.record:
+        if (
+            _kind(row) != anchor.kind
+            or self._part(row) != anchor.part
+            or self.record_hash(row) != anchor.record
+        ):
             return False
         return not anchor.result or self._result_hash(row) == anchor.result
 
     def _in_context(self, row: Step, anchor: StepAnchor) -> bool:
-        """Returns whether as many records before the row are the same; near the beginning of a session there are none to compare."""
-        return self._before(row) == (anchor.before, anchor.context) and (anchor.context == _CONTEXT_ROWS or row.seq == anchor.seq)
+        """Returns whether as many records before the row are the same;
+        near the beginning of a session there are none to compare.
+        """
+        return self._before(row) == (anchor.before, anchor.context) and (
+            anchor.context == _CONTEXT_ROWS or row.seq == anchor.seq
+        )
 
     def _before(self, row: Step) -> tuple[str, int]:
         steps = self._steps[self._key(row)]
@@ -205,18 +238,33 @@ class Anchors:
     def _is_native(self, row: Step) -> bool:
         """Returns whether the log itself has the row's id, and has it once in the session."""
         native = bool(row.native_id) and row.id == row.native_id if isinstance(row, Call) else bool(row.key)
-        return native and sum(self._part(one) == self._part(row) for one in self._by_id[self._key(row), _kind(row), _id(row)]) == 1
+        return (
+            native
+            and sum(
+                self._part(one) == self._part(row)
+                for one in self._by_id[self._key(row), _kind(row), _id(row)]
+            )
+            == 1
+        )
 
     # --- contents
 
     def record_hash(self, row: Step) -> str:
-        """Returns the hash of the record's bytes without surrounding blanks; empty where they cannot be read."""
+        """Returns the hash of the record's bytes without surrounding blanks;
+        empty where they cannot be read.
+        """
         return record_hash(row, self.log_of(row), self._hash_at)
 
     def _result_hash(self, row: Step) -> str:
         """Returns the hash of the result's record, if it has one of its own."""
         log = self.log_of(row)
-        if log is None or not isinstance(row, Call) or not row.answered or not row.result_ref.length or row.result_ref == row.ref:
+        if (
+            log is None
+            or not isinstance(row, Call)
+            or not row.answered
+            or not row.result_ref.length
+            or row.result_ref == row.ref
+        ):
             return ""
         return self._hash_at(log, row.result_ref)
 

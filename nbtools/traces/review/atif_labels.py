@@ -1,6 +1,7 @@
 """Labels in ATIF: under ``extra.nbtools.labels`` of a trajectory, a step or a tool call.
 
-A range begins where its label is, and ends at the step or call whose ``extra.nbtools.label_ends`` name the label.
+A range begins where its label is, and ends at the step or call whose ``extra.nbtools.label_ends`` name the
+label.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ class ExportedLabels:
 
     def fields(self, row: ReviewRow) -> dict[str, Any]:
         """Returns what is stored in the ``extra`` of a row."""
-        values = {"labels": tuple(self.starts.get(id(row), ())), "label_ends": tuple(self.ends.get(id(row), ()))}
+        values = {
+            "labels": tuple(self.starts.get(id(row), ())),
+            "label_ends": tuple(self.ends.get(id(row), ())),
+        }
         return {name: value for name, value in values.items() if value}
 
 
@@ -46,7 +50,9 @@ NO_LABELS = ExportedLabels({}, {})
 
 
 def labels_by_row(trace: Trace, is_exported: Callable[[Step], bool]) -> ExportedLabels:
-    """Returns the labels of the rows that are exported. Of a range, rows at its ends that are not exported are left out."""
+    """Returns the labels of the rows that are exported.
+    Of a range, rows at its ends that are not exported are left out.
+    """
     starts: dict[int, list[LabelExtra]] = defaultdict(list)
     ends: dict[int, list[LabelEnd]] = defaultdict(list)
     for label in trace.labels:
@@ -69,7 +75,9 @@ def labels_by_row(trace: Trace, is_exported: Callable[[Step], bool]) -> Exported
     return ExportedLabels(starts, ends)
 
 
-def _exported(trace: Trace, label: Label, is_exported: Callable[[Step], bool]) -> tuple[ReviewRow | None, Step | None]:
+def _exported(
+    trace: Trace, label: Label, is_exported: Callable[[Step], bool]
+) -> tuple[ReviewRow | None, Step | None]:
     """Returns the first row of a label, and the last one of a label about several."""
     first, last = trace.review.rows_of(label)
     if first is None or isinstance(first, Session) or isinstance(last, Session) or last is None:
@@ -85,7 +93,8 @@ def _is_reasoning(row: ReviewRow) -> bool:
 
 
 def read_atif_labels(trace: Trace) -> Imported:
-    """Imports the labels that an ATIF log contains, as records about the rows of ``trace``. Raises ``TraceError``.
+    """Imports the labels that an ATIF log contains, as records about the rows of ``trace``.
+    Raises ``TraceError``.
 
     A label about a range whose end the log does not name is refused.
     """
@@ -108,7 +117,9 @@ def read_atif_labels(trace: Trace) -> Imported:
 
 def _record(trace: Trace, extra: LabelExtra, first: ReviewRow, end: Step | None) -> Record | None:
     last = end if extra.range else None
-    if extra.range and (last is None or isinstance(first, Session) or not trace.review.anchors.is_range(first, last)):
+    if extra.range and (
+        last is None or isinstance(first, Session) or not trace.review.anchors.is_range(first, last)
+    ):
         return None
     try:
         target = trace.review.anchors.target(first, last, extra.span)
@@ -122,7 +133,9 @@ def _record(trace: Trace, extra: LabelExtra, first: ReviewRow, end: Step | None)
 
 @dataclass
 class _Recorded:
-    """The labels that a log contains, with the rows where they begin and end. ``refused`` counts what is no label."""
+    """The labels that a log contains, with the rows where they begin and end.
+    ``refused`` counts what is no label.
+    """
 
     labels: list[tuple[LabelExtra, ReviewRow]] = field(default_factory=list)
     ends: dict[str, Step] = field(default_factory=dict)
@@ -130,7 +143,9 @@ class _Recorded:
 
 
 class _Owner(NamedTuple):
-    """A trajectory, a step or a tool call, and its rows: of a step those of its messages, or its first call where it has none."""
+    """A trajectory, a step or a tool call, and its rows:
+    of a step those of its messages, or its first call where it has none.
+    """
 
     record: Mapping[str, Any]
     rows: Sequence[ReviewRow]

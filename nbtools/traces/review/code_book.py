@@ -38,7 +38,10 @@ class CodeBook(Struct, frozen=True, omit_defaults=True):
         found = next((code for code in self.codes if name in {code.name, code.key} and name), None)
         if found is None:
             known = ", ".join(code.name for code in self.codes) or "none"
-            raise TraceError(f"{name!r} is not in the code book {self.name}. Its codes: {known}. Add it to {FILE_NAME}, or use a note.")
+            raise TraceError(
+                f"{name!r} is not in the code book {self.name}. Its codes: {known}. Add it to {FILE_NAME}, or"
+                " use a note."
+            )
         return found
 
 
@@ -52,14 +55,18 @@ DEFAULT = CodeBook(
         Code("unverified claim", "5", "The agent says that something works and has not checked it."),
         Code("instruction ignored", "6", "The agent does not do what the person asked for."),
         Code("unsafe", "7", "The step could destroy or disclose something."),
-        Code("environment", "8", "A missing program, a network failure or another fault outside of the agent."),
+        Code(
+            "environment", "8", "A missing program, a network failure or another fault outside of the agent."
+        ),
         Code("good", "9", "Worth showing to others."),
     ),
 )
 
 
 def code_book_paths(folder: Path | None = None) -> tuple[Path, Path]:
-    """Returns where a code book is looked for: in the project that ``folder`` (by default the current one) is in, then for the person."""
+    """Returns where a code book is looked for:
+    in the project that ``folder`` (by default the current one) is in, then for the person.
+    """
     return project_folder(folder or Path.cwd()) / ".nbtools" / FILE_NAME, config_folder() / FILE_NAME
 
 

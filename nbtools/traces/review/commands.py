@@ -7,7 +7,25 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 LOOKUPS = frozenset(
-    {"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "which", "pgrep", "ls", "cat", "head", "tail", "stat", "find"}
+    {
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "ag",
+        "diff",
+        "cmp",
+        "test",
+        "[",
+        "which",
+        "pgrep",
+        "ls",
+        "cat",
+        "head",
+        "tail",
+        "stat",
+        "find",
+    }
     | {"file", "type", "git diff", "git grep", "git show"}
 )
 """Programs whose failure is an answer: nothing was found, or files differ."""
@@ -18,31 +36,90 @@ _WRAPPED = re.compile(r"\s*(?:\S*/)?(?:ba|z)?sh\s+-\w*c\s+(['\"])(?P<command>.*)
 _WORD = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\S+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PLAIN = frozenset(
-    {"cd", "echo", "export", "set", "true", "false", ":", "source", ".", "printf", "sleep", "done", "fi", "exit", "for", "case", "esac"}
+    {
+        "cd",
+        "echo",
+        "export",
+        "set",
+        "true",
+        "false",
+        ":",
+        "source",
+        ".",
+        "printf",
+        "sleep",
+        "done",
+        "fi",
+        "exit",
+        "for",
+        "case",
+        "esac",
+    }
 )
 """Words that begin a command and say nothing about its purpose."""
 _PREFIXES = frozenset(
-    {"sudo", "time", "env", "nohup", "exec", "command", "timeout", "if", "while", "then", "do", "else", "!", "npx", "bunx", "uvx"}
+    {
+        "sudo",
+        "time",
+        "env",
+        "nohup",
+        "exec",
+        "command",
+        "timeout",
+        "if",
+        "while",
+        "then",
+        "do",
+        "else",
+        "!",
+        "npx",
+        "bunx",
+        "uvx",
+    }
 )
 _WITH_SUBCOMMAND = frozenset(
-    {"git", "npm", "yarn", "pnpm", "bun", "cargo", "go", "docker", "kubectl", "make", "pip", "uv", "poetry", "dotnet", "mvn", "gradle"}
+    {
+        "git",
+        "npm",
+        "yarn",
+        "pnpm",
+        "bun",
+        "cargo",
+        "go",
+        "docker",
+        "kubectl",
+        "make",
+        "pip",
+        "uv",
+        "poetry",
+        "dotnet",
+        "mvn",
+        "gradle",
+    }
     | {"apt", "apt-get", "brew"}
 )
 _TEST_RUNNERS = (
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|behave|minitest)\b",
-    r"\b(?:playwright|deno|swift|mix|go|cargo|dotnet|bazel|rake|rails|lein|sbt|stack|cabal|zig build|flutter|dart)\s+test\b",
+    (
+        r"\b(?:playwright|deno|swift|mix|go|cargo|dotnet|bazel|rake|rails|lein|sbt|stack|cabal|zig"
+        r" build|flutter|dart)\s+test\b"
+    ),
     r"\b(?:php artisan|manage\.py)\s+test\b|\bcargo\s+nextest\b",
     r"\b(?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test\S*|t)(?=\s|\Z)|\b(?:make|just|task)\s+\S*(?:test|check)\S*",
     r"\b(?:mvn|gradlew?)\b.*\b(?:test|verify|check)\b",
     r"\b(?:run_?)?tests?\.(?:sh|py|js)\b|(?:^|[\s/])tests?_\w+\.(?:py|js|ts|rb|sh)\b|\btests?/\S+\.(?:py|sh|js|rb)\b",
 )
 _TESTS = re.compile("|".join(_TEST_RUNNERS), re.IGNORECASE)
-_READS = re.compile(r"\s*(?:cat|head|tail|less|ls|grep|rg|sed -n|wc|find|git|vim?|nano|echo|rm|mkdir|cp|mv|touch|chmod)\b")
+_READS = re.compile(
+    r"\s*(?:cat|head|tail|less|ls|grep|rg|sed -n|wc|find|git|vim?|nano|echo|rm|mkdir|cp|mv|touch|chmod)\b"
+)
 
 
 @lru_cache(maxsize=1 << 14)
 def programs_of(command: str) -> Sequence[str]:
-    """Returns the programs that a command line runs, in order: ``git commit`` with its sub-command, ``pytest`` without arguments."""
+    """Returns the programs that a command line runs, in order:
+    ``git commit`` with its sub-command, ``pytest`` without arguments.
+    """
     return [program for part in _parts(command) if (program := _program(part))]
 
 
@@ -52,9 +129,15 @@ def runs_tests(command: str) -> bool:
 
 
 def commands_of(command: str) -> list[tuple[str, str]]:
-    """Returns the commands of a command line, each with the operator after it, such as ``|`` and ``&&``; empty for the last one."""
+    """Returns the commands of a command line, each with the operator after it, such as ``|`` and ``&&``;
+    empty for the last one.
+    """
     pieces = re.split(f"({_SEPARATOR.pattern})", _REDIRECTION.sub(" ", _without_texts(command)))
-    return [(part.strip(), operator) for part, operator in zip(pieces[::2], [*pieces[1::2], ""], strict=True) if part.strip()]
+    return [
+        (part.strip(), operator)
+        for part, operator in zip(pieces[::2], [*pieces[1::2], ""], strict=True)
+        if part.strip()
+    ]
 
 
 def is_test_command(part: str) -> bool:
@@ -68,15 +151,21 @@ def _parts(command: str) -> Sequence[str]:
 
 
 def _without_texts(command: str) -> str:
-    """Removes quoted texts with blanks, which are messages and scripts, and a shell around the command line."""
+    """Removes quoted texts with blanks, which are messages and scripts,
+    and a shell around the command line.
+    """
     if wrapped := _WRAPPED.fullmatch(command):
         command = wrapped["command"]
-    return _QUOTED.sub(lambda quoted: "''" if " " in quoted[0] or "<<" in quoted[0] else quoted[0].strip("'\""), command)
+    return _QUOTED.sub(
+        lambda quoted: "''" if " " in quoted[0] or "<<" in quoted[0] else quoted[0].strip("'\""), command
+    )
 
 
 def _program(part: str) -> str:
     words = _WORD.findall(part)
-    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _PREFIXES or words[0].startswith("-") or words[0].isdigit()):
+    while words and (
+        _ASSIGNMENT.match(words[0]) or words[0] in _PREFIXES or words[0].startswith("-") or words[0].isdigit()
+    ):
         words.pop(0)
     if not words or words[0] in _PLAIN or not re.match(r"[\w./~\[-]", words[0]):
         return ""
@@ -85,6 +174,13 @@ def _program(part: str) -> str:
         rest = [word for word in words[1:] if not word.startswith("-")]
         return f"{name} {rest[0]}" if rest else name
     if re.fullmatch(r"python[\d.]*|node|ruby|bash|sh|perl", name):
-        script = next((word for at, word in enumerate(words[1:], 1) if not word.startswith("-") or words[at - 1] == "-m"), "")
+        script = next(
+            (
+                word
+                for at, word in enumerate(words[1:], 1)
+                if not word.startswith("-") or words[at - 1] == "-m"
+            ),
+            "",
+        )
         return f"{name} {script}" if script and script != "''" else str(name)
     return str(name)

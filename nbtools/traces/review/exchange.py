@@ -1,4 +1,5 @@
-"""Exchanges reviews with other tools: CSV for validation sets of Inspect Scout, and JSON lines for datasets and other reviewers.
+"""Exchanges reviews with other tools: CSV for validation sets of Inspect Scout,
+and JSON lines for datasets and other reviewers.
 
 Files that are imported are untrusted: what does not fit is counted and left out.
 """
@@ -36,21 +37,29 @@ _SHARED_KINDS = frozenset({"note", "label", "verdict", "code"})
 
 
 class Imported(NamedTuple):
-    """``added`` records are new in the label file, ``known`` ones were there; ``refused`` lines or cells did not fit."""
+    """``added`` records are new in the label file, ``known`` ones were there;
+    ``refused`` lines or cells did not fit.
+    """
 
     added: int
     known: int
     refused: int
 
 
-def write_scout_csv(trace: Trace, path: str | Path, what: Literal["labels", "verdicts"] = "labels", reviewer: str = "") -> Path:
-    """Writes a validation set for ``inspect_scout.validation_set``, with one row for each reviewed session, by its id.
+def write_scout_csv(
+    trace: Trace, path: str | Path, what: Literal["labels", "verdicts"] = "labels", reviewer: str = ""
+) -> Path:
+    """Writes a validation set for ``inspect_scout.validation_set``, with one row for each reviewed session,
+    by its id.
 
-    ``labels`` writes columns ``label_…`` with true or false for each code, which a session has if it or one of its steps has it.
-    ``verdicts`` writes ``target``: true for *pass*, false for *fail*; deferred sessions are left out. ``reviewer`` is whose records to
-    write, by default everybody's; of several verdicts on a session the last one counts. Raises ``TraceError``.
+    ``labels`` writes columns ``label_…`` with true or false for each code, which a session has if it or one
+    of its steps has it. ``verdicts`` writes ``target``: true for *pass*, false for *fail*; deferred sessions
+    are left out. ``reviewer`` is whose records to write, by default everybody's; of several verdicts on a
+    session the last one counts. Raises ``TraceError``.
     """
-    labels = [label for label in trace.labels if label.placed and (not reviewer or label.reviewer == reviewer)]
+    labels = [
+        label for label in trace.labels if label.placed and (not reviewer or label.reviewer == reviewer)
+    ]
     rows = _label_rows(trace, labels) if what == "labels" else _verdict_rows(labels)
     target = Path(path).expanduser()
     try:
@@ -66,14 +75,20 @@ def _label_rows(trace: Trace, labels: Sequence[Label]) -> Iterator[Sequence[str]
     codes = [*dict.fromkeys([code.name for code in trace.review.book.codes] + sorted(values))]
     yield ["id", *(f"label_{code}" for code in codes)]
     for session in dict.fromkeys(label.session for label in labels):
-        own = {label.value for label in labels if label.session == session and label.kind in {"label", "code"}}
+        own = {
+            label.value for label in labels if label.session == session and label.kind in {"label", "code"}
+        }
         yield [_scout_id(session), *("true" if code in own else "false" for code in codes)]
 
 
 def _verdict_rows(labels: Sequence[Label]) -> Iterator[Sequence[str]]:
     yield ["id", "target"]
     last = {label.session: label.value for label in labels if label.kind == "verdict" and label.whole_session}
-    yield from ([_scout_id(session), "true" if value == "pass" else "false"] for session, value in last.items() if value != "defer")
+    yield from (
+        [_scout_id(session), "true" if value == "pass" else "false"]
+        for session, value in last.items()
+        if value != "defer"
+    )
 
 
 def _scout_id(session: str) -> str:
@@ -82,14 +97,20 @@ def _scout_id(session: str) -> str:
 
 
 def read_scout_csv(trace: Trace, path: str | Path, reviewer: str = "") -> Imported:
-    """Imports a validation set of Inspect Scout about sessions of ``trace``, as records of ``reviewer``. Raises ``TraceError``.
+    """Imports a validation set of Inspect Scout about sessions of ``trace``, as records of ``reviewer``.
+    Raises ``TraceError``.
 
-    Cells of ``label_…`` that are true become labels, ``target`` becomes a verdict. Sessions that the trace does not have are refused.
+    Cells of ``label_…`` that are true become labels, ``target`` becomes a verdict.
+    Sessions that the trace does not have are refused.
     """
     sessions: dict[str, Session] = {}
     for session in trace.sessions:
         sessions.setdefault(session.id, session)
-    present = {(label.session, label.kind, label.value, label.reviewer) for label in trace.labels if label.whole_session}
+    present = {
+        (label.session, label.kind, label.value, label.reviewer)
+        for label in trace.labels
+        if label.whole_session
+    }
     name = reviewer or trace.review.reviewer
     records: list[Record] = []
     known = refused = 0
@@ -103,14 +124,18 @@ def read_scout_csv(trace: Trace, path: str | Path, reviewer: str = "") -> Import
                     known += 1
                 else:
                     present.add((session_id, kind, value, name))
-                    records.append(new_record(kind, trace.review.anchors.target(sessions[session_id]), value, name))
+                    records.append(
+                        new_record(kind, trace.review.anchors.target(sessions[session_id]), value, name)
+                    )
     if records:
         trace.review.file.append(records)
     return Imported(len(records), known, refused)
 
 
 def _scout_values(row: Mapping[str, str | None]) -> tuple[list[tuple[Literal["label", "verdict"], str]], int]:
-    """Returns the labels and the verdict of a row, and the number of cells that have no value that we know."""
+    """Returns the labels and the verdict of a row,
+    and the number of cells that have no value that we know.
+    """
     found: list[tuple[Literal["label", "verdict"], str]] = []
     refused = 0
     for column, cell in row.items():
@@ -156,12 +181,17 @@ def _csv_rows(path: str | Path) -> Iterator[Mapping[str, str | None]]:
 
 
 def write_jsonl(trace: Trace, path: str | Path, reviewer: str = "") -> Path:
-    """Writes the labels in force as JSON lines: each with its session, its step, the beginning of its text, and its anchor.
+    """Writes the labels in force as JSON lines:
+    each with its session, its step, the beginning of its text, and its anchor.
 
     Known secrets are removed from texts. ``read_jsonl`` imports the file. Raises ``TraceError``.
     """
     redactor = Redactor.of(secret_variables(os.environ))
-    lines = [_dataset_line(trace, label, redactor) for label in trace.labels if not reviewer or label.reviewer == reviewer]
+    lines = [
+        _dataset_line(trace, label, redactor)
+        for label in trace.labels
+        if not reviewer or label.reviewer == reviewer
+    ]
     target = Path(path).expanduser()
     try:
         target.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
@@ -195,7 +225,8 @@ def _text_of(row: ReviewRow) -> str:
 
 
 def read_jsonl(trace: Trace, path: str | Path) -> Imported:
-    """Imports records that ``write_jsonl`` wrote, for logs on this machine or elsewhere. Raises ``TraceError``.
+    """Imports records that ``write_jsonl`` wrote, for logs on this machine or elsewhere.
+    Raises ``TraceError``.
 
     A record that the label file has already, by its id, is not imported again; withdrawals are refused.
     """

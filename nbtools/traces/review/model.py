@@ -1,4 +1,6 @@
-"""Review records: notes, labels and verdicts about sessions and steps, and the anchors that find their place again."""
+"""Review records: notes, labels and verdicts about sessions and steps,
+and the anchors that find their place again.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,15 @@ from msgspec import Meta, Struct
 from nbtools.traces.model import Call, Event, Session
 
 Kind: TypeAlias = Literal["note", "label", "verdict", "code", "withdrawn"]
-"""``code`` sorts the note ``about`` under a code of the code book; ``withdrawn`` takes back the record ``about``."""
+"""``code`` sorts the note ``about`` under a code of the code book;
+``withdrawn`` takes back the record ``about``.
+"""
 VERDICTS = ("pass", "fail", "defer")
 Status: TypeAlias = Literal["same", "moved", "changed", "gone", "unchecked"]
-"""Where a record's place is now: ``same``, or ``moved`` to another position with the same content; ``changed``: the id has other content;
-``gone``: the session has no such step; ``unchecked``: a corpus has rows of a log that cannot be read any more."""
+"""Where a record's place is now: ``same``, or ``moved`` to another position with the same content;
+``changed``: the id has other content; ``gone``: the session has no such step; ``unchecked``: a corpus has
+rows of a log that cannot be read any more.
+"""
 ReviewRow: TypeAlias = Session | Call | Event
 
 _Name: TypeAlias = Annotated[str, Meta(max_length=200)]
@@ -29,9 +35,10 @@ MAX_SPAN = 4_000
 class StepAnchor(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A call or an event, by its id and its content.
 
-    ``id`` is the call's id, or the provider's id of an event's message; ``native``: the log itself has the id. ``record`` and ``result``
-    are hashes of the bytes of the call's or event's record and of the result, ``part`` is the position among rows of this kind that share
-    a record, and ``before`` is a hash of up to three records before it.
+    ``id`` is the call's id, or the provider's id of an event's message; ``native``: the log itself has the
+    id. ``record`` and ``result`` are hashes of the bytes of the call's or event's record and of the result,
+    ``part`` is the position among rows of this kind that share a record, and ``before`` is a hash of up to
+    three records before it.
     """
 
     kind: _Name
@@ -47,10 +54,12 @@ class StepAnchor(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Target(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The place that a record speaks about: a session, a step (``first``), or the steps ``first`` to ``last`` of a session.
+    """The place that a record speaks about:
+    a session, a step (``first``), or the steps ``first`` to ``last`` of a session.
 
-    ``start`` is a hash of the first ``rows`` records of the session, by which copies under another name are recognised. ``span`` is a text
-    that is quoted from the step. ``log`` is the path of the log when the record was written; it identifies nothing.
+    ``start`` is a hash of the first ``rows`` records of the session, by which copies under another name are
+    recognised. ``span`` is a text that is quoted from the step. ``log`` is the path of the log when the
+    record was written; it identifies nothing.
     """
 
     format: _Name
@@ -64,7 +73,9 @@ class Target(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Record(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One entry of a label file. ``at`` is in seconds since the epoch; ``value`` is a note's text, a label's code, or a verdict."""
+    """One entry of a label file. ``at`` is in seconds since the epoch;
+    ``value`` is a note's text, a label's code, or a verdict.
+    """
 
     id: Annotated[str, Meta(min_length=1, max_length=100)]
     at: float
@@ -76,10 +87,12 @@ class Record(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Label(Struct, frozen=True, kw_only=True):
-    """A note, label or verdict in force, at its place in a trace. ``kind`` is ``code`` for a note that was sorted under a code.
+    """A note, label or verdict in force, at its place in a trace.
+    ``kind`` is ``code`` for a note that was sorted under a code.
 
-    ``call`` is the id of the call it begins at, empty for messages and sessions. ``seq`` … ``last_seq`` are the positions of its steps
-    (both inclusive), None where it is about a whole session, or its place was not found: ``status`` says why.
+    ``call`` is the id of the call it begins at, empty for messages and sessions. ``seq`` … ``last_seq`` are
+    the positions of its steps (both inclusive), None where it is about a whole session, or its place was not
+    found: ``status`` says why.
     """
 
     id: str
@@ -107,12 +120,19 @@ class Label(Struct, frozen=True, kw_only=True):
 
 
 SignalKind: TypeAlias = Literal[
-    "repeated_call", "undone_edit", "failure_not_retried", "tests_claimed_not_run", "file_read_often", "context_pressure"
+    "repeated_call",
+    "undone_edit",
+    "failure_not_retried",
+    "tests_claimed_not_run",
+    "file_read_often",
+    "context_pressure",
 ]
 
 
 class Signal(Struct, frozen=True, kw_only=True):
-    """A pattern that is worth a look, found by a rule and not by a model. ``seqs`` are the positions of its steps in the session."""
+    """A pattern that is worth a look, found by a rule and not by a model.
+    ``seqs`` are the positions of its steps in the session.
+    """
 
     session: str
     kind: SignalKind
@@ -129,7 +149,8 @@ class Signal(Struct, frozen=True, kw_only=True):
 
 
 class SessionStart(Struct, frozen=True):
-    """Identifies a session by hashes of its first record, of its first two, and so on up to eight. Copies have the same ones.
+    """Identifies a session by hashes of its first record, of its first two, and so on up to eight.
+    Copies have the same ones.
 
     A record's ``Target.start`` is one of them.
     """

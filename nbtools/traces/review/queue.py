@@ -1,4 +1,6 @@
-"""The order in which unreviewed sessions or steps are offered: random with a seed, or spread over agents and outcomes."""
+"""The order in which unreviewed sessions or steps are offered:
+random with a seed, or spread over agents and outcomes.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ Order: TypeAlias = Literal["random", "stratified", "recorded"]
 def ordered(items: Iterable[T], order: Order, seed: int, stratum: Callable[[T], Hashable]) -> list[T]:
     """Returns the items in an order that only depends on their own order and the seed.
 
-    ``stratified`` takes one of each stratum in turn, so that the first *n* items have about the same number of each; within a stratum the
-    order is random.
+    ``stratified`` takes one of each stratum in turn,
+    so that the first *n* items have about the same number of each; within a stratum the order is random.
     """
     listed = list(items)
     if order == "recorded":
@@ -45,7 +47,8 @@ def outcome_of_sample(sample: SampleResult) -> str:
 def outcome_of(session: Session, calls: Iterable[Call]) -> str:
     """Returns the outcome of a session as its log records it.
 
-    That is a sample's error or scores, or an exit status, else the status of the last answered call, else empty.
+    That is a sample's error or scores, or an exit status, else the status of the last answered call,
+    else empty.
     """
     if session.sample is not None and (outcome := outcome_of_sample(session.sample)):
         return outcome

@@ -26,19 +26,24 @@ if TYPE_CHECKING:
     from nbtools.traces.trace import Trace
 
 Where: TypeAlias = ReviewRow | str | int | tuple[Step, Step] | None
-"""A session, call or event; a step's number as in the explorer (``46``, ``"48.1"``), a range (``"46-52"``, or its first and last row);
-None is the trace's only session."""
+"""A session, call or event; a step's number as in the explorer (``46``, ``"48.1"``), a range (``"46-52"``,
+or its first and last row); None is the trace's only session.
+"""
 Place: TypeAlias = tuple[str, str, int | None, int | None]
 """A place to review: log, session, first and last position; the positions are None for a whole session."""
 
 
 class Review:
-    """The review of ``trace``. Records are written to ``file``, by default the person's own label file, in the name of ``reviewer``.
+    """The review of ``trace``. Records are written to ``file``, by default the person's own label file,
+    in the name of ``reviewer``.
 
-    ``reviewer`` is by default ``$NBTOOLS_REVIEWER``, else the user's name; ``book`` is the code book of the project or the person.
+    ``reviewer`` is by default ``$NBTOOLS_REVIEWER``, else the user's name;
+    ``book`` is the code book of the project or the person.
     """
 
-    def __init__(self, trace: Trace, file: LabelFile | None = None, reviewer: str = "", book: CodeBook | None = None) -> None:
+    def __init__(
+        self, trace: Trace, file: LabelFile | None = None, reviewer: str = "", book: CodeBook | None = None
+    ) -> None:
         self._trace = trace
         self.file = file or LabelFile()
         self.reviewer = reviewer or default_reviewer()
@@ -51,14 +56,18 @@ class Review:
         self._labels: tuple[tuple[int, str], tuple[Label, ...]] = ((-1, ""), ())
 
     def current(self) -> Review:
-        """Returns this review, or a new one with the same file, reviewer and code book if rows were added to the trace."""
+        """Returns this review, or a new one with the same file,
+        reviewer and code book if rows were added to the trace.
+        """
         trace, (calls, count) = self._trace, self._rows
         if calls is trace.calls and count == len(trace.calls) + len(trace.events):
             return self
         return Review(trace, self.file, self.reviewer, self._book)
 
     def prepare(self) -> None:
-        """Builds the indexes that the first record needs, which takes a second for a hundred thousand calls."""
+        """Builds the indexes that the first record needs,
+        which takes a second for a hundred thousand calls.
+        """
         self.anchors.prepare()
         _ = self._steps_by_row
 
@@ -77,12 +86,16 @@ class Review:
         return self._write("note", where, text.strip(), span)
 
     def label(self, where: Where, code: str, span: str = "") -> Label:
-        """Applies a code of the code book, by its name or key; a label that is there already stays. Raises ``TraceError``."""
+        """Applies a code of the code book, by its name or key; a label that is there already stays.
+        Raises ``TraceError``.
+        """
         name = self.book.code(code).name
         return self._existing("label", where, name, span) or self._write("label", where, name, span)
 
     def verdict(self, where: Where, value: str, span: str = "") -> Label:
-        """Gives the verdict ``pass``, ``fail`` or ``defer``, in place of the reviewer's earlier one. Raises ``TraceError``."""
+        """Gives the verdict ``pass``, ``fail`` or ``defer``, in place of the reviewer's earlier one.
+        Raises ``TraceError``.
+        """
         if value not in VERDICTS:
             raise TraceError(f"{value!r} is not a verdict. Verdicts: {', '.join(VERDICTS)}.")
         return self._existing("verdict", where, value, span) or self._write("verdict", where, value, span)
@@ -95,7 +108,9 @@ class Review:
         return self._append("code", record.target, self.book.code(code).name, record.id)
 
     def withdraw(self, label: Label | str) -> None:
-        """Takes back a record by appending its withdrawal; a note's code goes with the note. Raises ``TraceError``."""
+        """Takes back a record by appending its withdrawal; a note's code goes with the note.
+        Raises ``TraceError``.
+        """
         record = self.record(label)
         self._append("withdrawn", record.target, about=record.id)
 
@@ -114,7 +129,8 @@ class Review:
     def labels(self) -> tuple[Label, ...]:
         """Everything in force in this trace, oldest first: without what was withdrawn or replaced.
 
-        ``status`` says whether each record's place is still the same. Raises ``TraceError`` where the label file cannot be read.
+        ``status`` says whether each record's place is still the same.
+        Raises ``TraceError`` where the label file cannot be read.
         """
         records = self.file.records()
         version = (len(records), records[-1].id if records else "")
@@ -128,7 +144,9 @@ class Review:
         return _last_verdicts(self._label(record, place) for record, place in found)
 
     def rows_of(self, label: Label | str) -> tuple[ReviewRow | None, ReviewRow | None]:
-        """Returns the first and the last row of a label of this trace; the session for one about a whole session, None for a lost place."""
+        """Returns the first and the last row of a label of this trace;
+        the session for one about a whole session, None for a lost place.
+        """
         found = self._found[label if isinstance(label, str) else label.id][1]
         if found.first is not None:
             return found.first, found.last
@@ -137,17 +155,26 @@ class Review:
         return session, session
 
     def rates(self, confidence: float = 0.95) -> list[Rate]:
-        """Returns how many of the reviewed places have each verdict and each code, with Wilson's confidence interval.
+        """Returns how many of the reviewed places have each verdict and each code,
+        with Wilson's confidence interval.
 
-        A place is a session or a step that somebody has reviewed; a deferred verdict counts as a value of its own.
+        A place is a session or a step that somebody has reviewed;
+        a deferred verdict counts as a value of its own.
         """
-        values: dict[str, set[Place]] = {**{value: set() for value in VERDICTS}, **{code.name: set() for code in self.book.codes}}
+        values: dict[str, set[Place]] = {
+            **{value: set() for value in VERDICTS},
+            **{code.name: set() for code in self.book.codes},
+        }
         placed = [label for label in self.labels if label.placed]
         for label in placed:
             if label.kind != "note":
                 values.setdefault(label.value, set()).add(place_of(label))
         total = len({place_of(label) for label in placed})
-        return [rate_of(value, len(places), total, confidence) for value, places in values.items() if places or value in VERDICTS]
+        return [
+            rate_of(value, len(places), total, confidence)
+            for value, places in values.items()
+            if places or value in VERDICTS
+        ]
 
     def agreement(self, a: str, b: str, code: str = "") -> Agreement:
         """Returns how far two reviewers agree: on verdicts, or with ``code`` on where that code applies.
@@ -160,13 +187,17 @@ class Review:
         return Agreement(a, b, len(pairs), observed, cohens_kappa(pairs))
 
     def queue(self, order: Order = "random", seed: int = 0, *, steps: bool | None = None) -> list[ReviewRow]:
-        """Returns what this reviewer has given no verdict yet: sessions, or with ``steps`` calls. By default sessions if there are several.
+        """Returns what this reviewer has given no verdict yet: sessions, or with ``steps`` calls.
+        By default sessions if there are several.
 
-        ``random`` and ``stratified`` (by agent and outcome) always give the same order for a seed; a call's outcome is its status.
+        ``random`` and ``stratified`` (by agent and outcome) always give the same order for a seed;
+        a call's outcome is its status.
         """
         return [*self.unreviewed(order, seed, steps=steps)]
 
-    def unreviewed(self, order: Order = "random", seed: int = 0, *, steps: bool | None = None) -> Iterator[ReviewRow]:
+    def unreviewed(
+        self, order: Order = "random", seed: int = 0, *, steps: bool | None = None
+    ) -> Iterator[ReviewRow]:
         """Yields the rows of ``queue`` one by one."""
         key = (order, seed, self._reviews_steps(steps))
         if key not in self._orders:
@@ -196,7 +227,11 @@ class Review:
     def _existing(self, kind: Kind, where: Where, value: str, span: str) -> Label | None:
         first, last = self.resolve(where)
         place = self._place(first, last or first)
-        mine = (one for one in self.labels if (one.kind, one.reviewer, one.span, place_of(one)) == (kind, self.reviewer, span, place))
+        mine = (
+            one
+            for one in self.labels
+            if (one.kind, one.reviewer, one.span, place_of(one)) == (kind, self.reviewer, span, place)
+        )
         return next((label for label in mine if label.value == value), None)
 
     def resolve(self, where: Where) -> tuple[ReviewRow, Step | None]:
@@ -204,7 +239,10 @@ class Review:
         match where:
             case None:
                 if len(self._roots) != 1:
-                    raise TraceError(f"The trace has {len(self._roots)} sessions; say which one: trace.verdict(session, …).")
+                    raise TraceError(
+                        f"The trace has {len(self._roots)} sessions; say which one:"
+                        " trace.verdict(session, …)."
+                    )
                 return self._roots[0], None
             case tuple():
                 return _checked_range(*where)
@@ -217,13 +255,23 @@ class Review:
     def _row_at(self, step: str) -> ReviewRow:
         row = self._rows_by_step.get(step.strip())
         if row is None:
-            raise TraceError(f"Step {step.strip()} does not exist. Steps have the numbers that %trace shows: 46, 48.1, 46-52.")
+            raise TraceError(
+                f"Step {step.strip()} does not exist. Steps have the numbers that %trace shows: 46, 48.1,"
+                " 46-52."
+            )
         return row
 
     def record(self, label: Label | str) -> Record:
         """Returns the record of a label. Raises ``TraceError`` where the label file does not have it."""
         name = label if isinstance(label, str) else label.id
-        found = next((record for record in reversed(self.file.records()) if record.id == name and record.kind != "withdrawn"), None)
+        found = next(
+            (
+                record
+                for record in reversed(self.file.records())
+                if record.id == name and record.kind != "withdrawn"
+            ),
+            None,
+        )
         if found is None:
             raise TraceError(f"There is no record {name} in {self.file.path}.")
         return found
@@ -273,8 +321,14 @@ class Review:
         return source, first.session, first.seq, last.seq
 
     def _reviewed(self) -> set[int]:
-        """Returns the identities of the rows that have a verdict of this reviewer, for themselves and not as part of a range."""
-        mine = (one for one in self.labels if one.kind == "verdict" and one.reviewer == self.reviewer and one.placed)
+        """Returns the identities of the rows that have a verdict of this reviewer,
+        for themselves and not as part of a range.
+        """
+        mine = (
+            one
+            for one in self.labels
+            if one.kind == "verdict" and one.reviewer == self.reviewer and one.placed
+        )
         rows = (self.rows_of(one) for one in mine)
         return {id(first) for first, last in rows if first is last}
 
@@ -310,7 +364,9 @@ class Review:
         values: dict[str, dict[Place, bool]] = defaultdict(dict)
         for label in (one for one in self.labels if one.placed):
             places = values[label.reviewer]
-            places[place_of(label)] = places.get(place_of(label), False) or (label.kind in {"label", "code"} and label.value == code)
+            places[place_of(label)] = places.get(place_of(label), False) or (
+                label.kind in {"label", "code"} and label.value == code
+            )
         return values
 
     @cached_property
@@ -350,7 +406,15 @@ class Review:
 
 
 def new_record(kind: Kind, target: Target, value: str, reviewer: str, about: str = "") -> Record:
-    return Record(id=uuid.uuid4().hex, at=time.time(), reviewer=reviewer, kind=kind, value=value, about=about, target=target)
+    return Record(
+        id=uuid.uuid4().hex,
+        at=time.time(),
+        reviewer=reviewer,
+        kind=kind,
+        value=value,
+        about=about,
+        target=target,
+    )
 
 
 def default_reviewer() -> str:
@@ -362,12 +426,18 @@ def default_reviewer() -> str:
 
 
 def in_force(records: Iterable[Record]) -> list[Record]:
-    """Returns the records without those that were withdrawn or replaced: the last verdict of a reviewer on a place, a note's last code."""
+    """Returns the records without those that were withdrawn or replaced:
+    the last verdict of a reviewer on a place, a note's last code.
+    """
     listed = list(records)
     withdrawn = {record.about for record in listed if record.kind == "withdrawn"}
     last: dict[tuple[object, ...], Record] = {}
     for record in listed:
-        if record.kind == "withdrawn" or record.id in withdrawn or (record.kind == "code" and record.about in withdrawn):
+        if (
+            record.kind == "withdrawn"
+            or record.id in withdrawn
+            or (record.kind == "code" and record.about in withdrawn)
+        ):
             continue
         key: tuple[object, ...] = (record.id,)
         if record.kind == "verdict":
@@ -396,8 +466,12 @@ def place_of(label: Label) -> Place:
 
 
 def _replaced_by(target: Target) -> tuple[object, ...]:
-    """Returns what two verdicts on the same place have in common, however much the session has grown between them."""
-    steps = tuple((one.kind, one.id, one.part, one.record, one.before) for one in (target.first, target.last) if one)
+    """Returns what two verdicts on the same place have in common,
+    however much the session has grown between them.
+    """
+    steps = tuple(
+        (one.kind, one.id, one.part, one.record, one.before) for one in (target.first, target.last) if one
+    )
     return target.format, target.session, steps, target.span
 
 

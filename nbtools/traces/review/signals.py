@@ -1,4 +1,5 @@
-"""Signals: patterns in a session that are worth a look, each found by a rule that ``DEFINITIONS`` states. No model is involved.
+"""Signals: patterns in a session that are worth a look, each found by a rule that ``DEFINITIONS`` states.
+No model is involved.
 
 Only calls that the model made itself count, and only on branches that were not rewound.
 """
@@ -32,14 +33,27 @@ READS = 5
 FULL_CONTEXT = 50_000
 """Tokens of a request after which a much smaller one means that the context was shortened."""
 DEFINITIONS: dict[SignalKind, str] = {
-    "repeated_call": f"The same tool was called with the same arguments at least {REPEATS} times, and no file was changed in between.",
-    "undone_edit": "A later edit brought a file, or the part that was edited, back to what it was before an earlier edit.",
-    "failure_not_retried": "A command failed, and no later command in the session runs one of its programs. Look-ups (ls, cat, grep, diff, "
-    "test …) do not count: their failure is an answer.",
-    "tests_claimed_not_run": "A message says that tests pass, and no command before it in the session or its sub-agents runs tests.",
+    "repeated_call": (
+        f"The same tool was called with the same arguments at least {REPEATS} times, and no file was changed"
+        " in between."
+    ),
+    "undone_edit": (
+        "A later edit brought a file, or the part that was edited, back to what it was before an earlier"
+        " edit."
+    ),
+    "failure_not_retried": (
+        "A command failed, and no later command in the session runs one of its programs. Look-ups (ls, cat,"
+        " grep, diff, test …) do not count: their failure is an answer."
+    ),
+    "tests_claimed_not_run": (
+        "A message says that tests pass, and no command before it in the session or its sub-agents runs"
+        " tests."
+    ),
     "file_read_often": f"The same file was read at least {READS} times, and not changed in between.",
-    "context_pressure": "The log records a compaction, or a request had less than half of the tokens of the one before, which had at "
-    f"least {FULL_CONTEXT:,}: the context was shortened.",
+    "context_pressure": (
+        "The log records a compaction, or a request had less than half of the tokens of the one before,"
+        f" which had at least {FULL_CONTEXT:,}: the context was shortened."
+    ),
 }
 _CLAIM = re.compile(
     r"(?:\b(?:all|the|every|both|\d+)\s+(?:[\w/-]+\s+){0,3}tests?\s+(?:(?:now|are|is|have|all|still)\s+)*(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b"
@@ -47,7 +61,8 @@ _CLAIM = re.compile(
     re.IGNORECASE,
 )
 _NO_CLAIM = re.compile(
-    r"\b(?:if|when|whether|until|once|should|must|will|would|can|could|to|ensure|verify|check|confirm|make sure|so that|not|no|before|"
+    r"\b(?:if|when|whether|until|once|should|must|will|would|can|could|to|ensure|verify|check|confirm|make"
+    r" sure|so that|not|no|before|"
     r"unless|want|need|expect|let)\b|n't\b|\?",
     re.IGNORECASE,
 )
@@ -65,7 +80,9 @@ class _Session:
     """The ids of calls that changed files."""
     requests: Sequence[RequestUsage]
     tests_elsewhere: float | None
-    """When a sub-agent first ran tests, None where none did; without times the sub-agent's tests always count as run before."""
+    """When a sub-agent first ran tests, None where none did;
+    without times the sub-agent's tests always count as run before.
+    """
 
     @cached_property
     def commands(self) -> Sequence[Call]:
@@ -114,7 +131,9 @@ class SignalBuilder:
             self._parents[row.id] = row.parent
 
     def take(self) -> Iterator[Signal]:
-        """Yields the signals, session by session. Raises ``TraceError`` where the log has changed since it was read."""
+        """Yields the signals, session by session.
+        Raises ``TraceError`` where the log has changed since it was read.
+        """
         tests = self._tests_below()
         rules: Iterable[Callable[[_Session], Iterator[Signal]]] = _RULES
         for name in self._names:
@@ -126,13 +145,19 @@ class SignalBuilder:
                 requests=self._requests.get(name, ()),
                 tests_elsewhere=tests.get(name),
             )
-            yield from sorted((signal for rule in rules for signal in rule(session)), key=lambda signal: signal.seqs)
+            yield from sorted(
+                (signal for rule in rules for signal in rule(session)), key=lambda signal: signal.seqs
+            )
 
     def _tests_below(self) -> dict[str, float]:
         """Returns when tests were first run by sub-agents of each session, at any depth."""
         first: dict[str, float] = {}
         for name, parent in self._parents.items():
-            times = [call.at or 0.0 for call in self._calls.get(name, ()) if call.op == "shell" and runs_tests(call.subject)]
+            times = [
+                call.at or 0.0
+                for call in self._calls.get(name, ())
+                if call.op == "shell" and runs_tests(call.subject)
+            ]
             above, seen = parent, {name}
             while times and above and above not in seen:
                 first[above] = min(first.get(above, times[0]), *times)
@@ -149,17 +174,26 @@ def _repeated_calls(session: _Session) -> Iterator[Signal]:
         for alike in by_args.values():
             if len(alike) >= REPEATS:
                 name = f"{alike[0].name} {_short(alike[0].subject)}".strip()
-                yield _signal(session, "repeated_call", alike, f"{name} was called {len(alike)} times with the same arguments")
+                yield _signal(
+                    session,
+                    "repeated_call",
+                    alike,
+                    f"{name} was called {len(alike)} times with the same arguments",
+                )
 
 
 def _files_read_often(session: _Session) -> Iterator[Signal]:
     for group in _runs(session, lambda call: call.paths[0] if call.op == "read" and call.paths else None):
         if len(group) >= READS:
-            yield _signal(session, "file_read_often", group, f"{_short(group[0].paths[0])} was read {len(group)} times")
+            yield _signal(
+                session, "file_read_often", group, f"{_short(group[0].paths[0])} was read {len(group)} times"
+            )
 
 
 def _runs(session: _Session, key: Callable[[Call], object]) -> Iterator[list[Call]]:
-    """Yields the calls with the same key between two changes of files; a call that changes files ends all runs."""
+    """Yields the calls with the same key between two changes of files;
+    a call that changes files ends all runs.
+    """
     runs: dict[object, list[Call]] = {}
     for call in session.calls:
         value = key(call)
@@ -183,7 +217,12 @@ def _undone_edits(session: _Session) -> Iterator[Signal]:
         undone = next((number for number, (content, _) in enumerate(chain) if content == after), None)
         if undone is not None and before != after:
             edits = list(dict.fromkeys([edit for _, edit in chain[undone:]] + [call]))
-            yield _signal(session, "undone_edit", edits, f"{_short(path)} is again as it was before {len(edits) - 1} earlier edit(s)")
+            yield _signal(
+                session,
+                "undone_edit",
+                edits,
+                f"{_short(path)} is again as it was before {len(edits) - 1} earlier edit(s)",
+            )
             del chain[undone:]
         else:
             chain.append((before, call))
@@ -192,7 +231,11 @@ def _undone_edits(session: _Session) -> Iterator[Signal]:
 
 def _edits(session: _Session) -> Iterator[tuple[Call, FileDiff]]:
     """Yields the edits of files that were edited at least twice, because contents are read from the log."""
-    editing = [call for call in session.calls if call.id in session.changed and call.paths and call.status not in {"error", "denied"}]
+    editing = [
+        call
+        for call in session.calls
+        if call.id in session.changed and call.paths and call.status not in {"error", "denied"}
+    ]
     counts: dict[str, int] = defaultdict(int)
     for call in editing:
         for path in set(call.paths):
@@ -216,20 +259,32 @@ def _failures_not_retried(session: _Session) -> Iterator[Signal]:
 
 
 def _failed(call: Call, programs: Sequence[str]) -> bool:
-    return programs[-1] not in LOOKUPS and (call.exit_code != 0 if call.exit_code is not None else call.status == "error")
+    return programs[-1] not in LOOKUPS and (
+        call.exit_code != 0 if call.exit_code is not None else call.status == "error"
+    )
 
 
 def _claimed_tests(session: _Session) -> Iterator[Signal]:
     first = next((call.seq for call in session.commands if runs_tests(call.subject)), None)
-    named = next((call.seq for call in session.calls if call.op in {"mcp", "other"} and "test" in call.name.lower()), None)
+    named = next(
+        (call.seq for call in session.calls if call.op in {"mcp", "other"} and "test" in call.name.lower()),
+        None,
+    )
     ran = min((seq for seq in (first, named) if seq is not None), default=None)
     for event, log in session.events:
-        if event.kind != "assistant_text" or (ran is not None and ran < event.seq) or _ran_elsewhere(session, event):
+        if (
+            event.kind != "assistant_text"
+            or (ran is not None and ran < event.seq)
+            or _ran_elsewhere(session, event)
+        ):
             continue
         claim = _claim_in(text_of_event(event, log))
         if claim:
             yield Signal(
-                session=session.id, kind="tests_claimed_not_run", seqs=(event.seq,), explanation=f"“{_short(claim)}”, but no tests were run"
+                session=session.id,
+                kind="tests_claimed_not_run",
+                seqs=(event.seq,),
+                explanation=f"“{_short(claim)}”, but no tests were run",
             )
 
 
@@ -239,7 +294,11 @@ def _ran_elsewhere(session: _Session, event: Event) -> bool:
 
 def _claim_in(text: str) -> str:
     for sentence in _SENTENCE.findall(text) if "test" in text.lower() else ():
-        if (claim := _CLAIM.search(sentence)) and not _NO_CLAIM.search(sentence[: claim.end()]) and not sentence.rstrip().endswith("?"):
+        if (
+            (claim := _CLAIM.search(sentence))
+            and not _NO_CLAIM.search(sentence[: claim.end()])
+            and not sentence.rstrip().endswith("?")
+        ):
             return str(sentence).strip(" \n-*#")
     return ""
 
@@ -247,7 +306,12 @@ def _claim_in(text: str) -> str:
 def _context_pressure(session: _Session) -> Iterator[Signal]:
     for event, _ in session.events:
         if event.kind == "compaction":
-            yield Signal(session=session.id, kind="context_pressure", seqs=(event.seq,), explanation="The context was compacted here")
+            yield Signal(
+                session=session.id,
+                kind="context_pressure",
+                seqs=(event.seq,),
+                explanation="The context was compacted here",
+            )
     for before, after in pairwise(session.requests):
         sizes = _context_size(before), _context_size(after)
         if before.model != after.model or None in sizes or "after_compaction" in after.flags:
@@ -259,12 +323,23 @@ def _context_pressure(session: _Session) -> Iterator[Signal]:
 
 
 def _context_size(request: RequestUsage) -> int | None:
-    """Returns the tokens of a request as recorded, cached ones included; None where the log does not say how many there were."""
+    """Returns the tokens of a request as recorded, cached ones included;
+    None where the log does not say how many there were.
+    """
     tokens = request.tokens
-    return None if tokens.input is None else tokens.input + (tokens.cache_read or 0) + (tokens.cache_write or 0)
+    return (
+        None if tokens.input is None else tokens.input + (tokens.cache_read or 0) + (tokens.cache_write or 0)
+    )
 
 
-_RULES = (_repeated_calls, _undone_edits, _failures_not_retried, _claimed_tests, _files_read_often, _context_pressure)
+_RULES = (
+    _repeated_calls,
+    _undone_edits,
+    _failures_not_retried,
+    _claimed_tests,
+    _files_read_often,
+    _context_pressure,
+)
 
 
 def _signal(session: _Session, kind: SignalKind, calls: Iterable[Call], text: str) -> Signal:

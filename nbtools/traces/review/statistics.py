@@ -11,7 +11,9 @@ from statistics import NormalDist
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """``count`` of ``total`` items; ``low`` and ``high`` are the limits of the confidence interval. Without items they are None."""
+    """``count`` of ``total`` items; ``low`` and ``high`` are the limits of the confidence interval.
+    Without items they are None.
+    """
 
     value: str
     count: int
@@ -25,8 +27,9 @@ class Rate:
 class Agreement:
     """The agreement of two reviewers on ``items`` that both have judged.
 
-    ``observed`` is the share of items with the same value, ``kappa`` is Cohen's κ: 1 is perfect agreement, 0 is what chance alone gives.
-    ``kappa`` is None where it is not defined: without items, or where both gave every item one and the same value.
+    ``observed`` is the share of items with the same value, ``kappa`` is Cohen's κ: 1 is perfect agreement, 0
+    is what chance alone gives. ``kappa`` is None where it is not defined: without items, or where both gave
+    every item one and the same value.
     """
 
     a: str
@@ -37,7 +40,8 @@ class Agreement:
 
 
 def wilson_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Returns the limits of Wilson's score interval for a rate of ``count`` in ``total``; None where ``total`` is 0.
+    """Returns the limits of Wilson's score interval for a rate of ``count`` in ``total``;
+    None where ``total`` is 0.
 
     Raises ``ValueError`` for impossible counts.
     """

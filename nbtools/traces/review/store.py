@@ -1,7 +1,8 @@
 """The label file: review records as JSON lines, only ever appended to.
 
-A record is on the disk when ``append`` returns. Several processes may append at once: each writes under a lock, in one piece.
-In a browser, which has no locks and stores files whole, a tab can overwrite what another one has appended; that one appends it again.
+A record is on the disk when ``append`` returns. Several processes may append at once: each writes under a
+lock, in one piece. In a browser, which has no locks and stores files whole, a tab can overwrite what another
+one has appended; that one appends it again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ FILE_NAME = "labels.jsonl"
 _DECODER = msgspec.json.Decoder(Record)
 _MAX_LINE = 200_000
 _CHECKS = (1, 10)
-"""Seconds after an append when a file that can be overwritten is checked. An append in another tab takes less, also on a busy machine."""
+"""Seconds after an append when a file that can be overwritten is checked.
+An append in another tab takes less, also on a busy machine.
+"""
 
 
 def label_file() -> Path:
@@ -39,8 +42,8 @@ def label_file() -> Path:
 class LabelFile:
     """The records of the file at ``path``, in the order in which they were written. Thread-safe.
 
-    ``overwritten``: another writer can replace the file by an earlier state and its own records, as a tab of JupyterLite can. What is
-    missing then is appended again.
+    ``overwritten``: another writer can replace the file by an earlier state and its own records, as a tab of
+    JupyterLite can. What is missing then is appended again.
     """
 
     def __init__(self, path: str | Path | None = None, *, overwritten: bool = IN_BROWSER) -> None:
@@ -49,14 +52,18 @@ class LabelFile:
         self._appended: list[Record] = []
         """What was appended here, if the file can be overwritten."""
         self.unreadable: list[bytes] = []
-        """Lines that are no records, such as a line that was cut when its writer was killed. They stay in the file."""
+        """Lines that are no records, such as a line that was cut when its writer was killed.
+        They stay in the file.
+        """
         self._records: list[Record] = []
         self._end = 0
         self._inode = 0
         self._lock = Lock()
 
     def records(self) -> Sequence[Record]:
-        """Returns all records, including what other processes have appended. Raises ``TraceError`` where the file cannot be read."""
+        """Returns all records, including what other processes have appended.
+        Raises ``TraceError`` where the file cannot be read.
+        """
         with self._lock:
             try:
                 self._read()
@@ -68,7 +75,9 @@ class LabelFile:
             return self._records
 
     def append(self, records: Iterable[Record]) -> None:
-        """Appends records; they are on the disk when this returns. Raises ``TraceError`` where they cannot be written."""
+        """Appends records; they are on the disk when this returns.
+        Raises ``TraceError`` where they cannot be written.
+        """
         added = list(records)
         lines = encode_records(added)
         try:
@@ -76,7 +85,9 @@ class LabelFile:
             with folder_lock(self.path.parent):
                 append_lines(self.path, lines)
         except OSError as error:
-            raise TraceError(f"{self.path} cannot be written: {error.strerror or error}. The label is not saved.") from error
+            raise TraceError(
+                f"{self.path} cannot be written: {error.strerror or error}. The label is not saved."
+            ) from error
         if self._overwritten:
             self._appended += added
             self._check_later()
@@ -101,7 +112,9 @@ class LabelFile:
     def _read_all(self) -> None:
         self._forget()
         self._read_appended()
-        self._records.sort(key=lambda record: record.at)  # the later one of two verdicts counts, also if it was appended first
+        self._records.sort(
+            key=lambda record: record.at
+        )  # the later one of two verdicts counts, also if it was appended first
 
     def _read_appended(self) -> None:
         with self.path.open("rb") as file:
@@ -131,12 +144,15 @@ class LabelFile:
 
 
 def read_records(folder: str | Path) -> Sequence[Record]:
-    """Returns the records of the label file in ``folder``; none where there is no file. Raises ``TraceError`` where it cannot be read."""
+    """Returns the records of the label file in ``folder``; none where there is no file.
+    Raises ``TraceError`` where it cannot be read.
+    """
     return LabelFile(Path(folder) / FILE_NAME).records()
 
 
 def append_records(folder: str | Path, records: Iterable[Record]) -> int:
-    """Appends the records that the label file in ``folder`` does not have yet, by their ids, and returns their number.
+    """Appends the records that the label file in ``folder`` does not have yet, by their ids,
+    and returns their number.
 
     Raises ``TraceError``.
     """
@@ -172,5 +188,8 @@ def _line(record: Record) -> bytes:
     except msgspec.ValidationError as error:
         raise TraceError(f"This cannot be saved: {error}.") from error
     if len(line) > _MAX_LINE:
-        raise TraceError(f"This cannot be saved: the record has {len(line):,} bytes, and at most {_MAX_LINE:,} are allowed.")
+        raise TraceError(
+            f"This cannot be saved: the record has {len(line):,} bytes, and at most {_MAX_LINE:,} are"
+            " allowed."
+        )
     return line + b"\n"

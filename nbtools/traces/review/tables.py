@@ -17,7 +17,9 @@ _NAMES = {name: re.compile(rf"\b{name}\b", re.IGNORECASE) for name in ("labels",
 
 
 def review_tables(trace: Trace, query: str) -> Iterator[tuple[str, Any]]:
-    """Yields those of the tables ``labels`` and ``signals`` that a query names, as Arrow tables. Raises ``TraceError``."""
+    """Yields those of the tables ``labels`` and ``signals`` that a query names, as Arrow tables.
+    Raises ``TraceError``.
+    """
     if names_table(query, "labels"):
         yield "labels", arrow_without_texts(label_rows(trace), Label)
     if names_table(query, "signals"):

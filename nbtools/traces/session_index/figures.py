@@ -25,10 +25,11 @@ _MAX_TEXT = 20_000
 class LogFigures(Struct, frozen=True):
     """Counts of a whole log, sub-agents included; None: not recorded.
 
-    ``calls`` are those that the model made on no rewound branch, ``failed`` those of them that failed. ``edits``, ``added`` and ``removed``
-    count the changes of files that took effect, and their lines. ``tokens_in`` includes tokens read from and written to a cache.
-    ``doubtful`` is true where the numbers of output tokens are placeholders. ``repeats`` is the number of records that a fork's log repeats
-    of its parent's; they do not count.
+    ``calls`` are those that the model made on no rewound branch, ``failed`` those of them that failed.
+    ``edits``, ``added`` and ``removed`` count the changes of files that took effect, and their lines.
+    ``tokens_in`` includes tokens read from and written to a cache. ``doubtful`` is true where the numbers of
+    output tokens are placeholders. ``repeats`` is the number of records that a fork's log repeats of its
+    parent's; they do not count.
     """
 
     title: str = ""
@@ -50,7 +51,8 @@ class LogFigures(Struct, frozen=True):
 
 
 def read_figures(path: str, others: Sequence[str] = ()) -> LogFigures:
-    """Reads a whole log, and the ``others`` that begin with the same prompt, whose records are not counted again.
+    """Reads a whole log, and the ``others`` that begin with the same prompt,
+    whose records are not counted again.
 
     Never raises because of the log: ``problem`` says what is wrong.
     """
@@ -106,7 +108,9 @@ class _Counter:
 
     def _figures(self, tells_errors: bool, problem: str) -> LogFigures:
         roots = [session for session in self.sessions if not session.parent] or self.sessions
-        times = [time for session in self.sessions for time in (session.started, session.ended) if time is not None]
+        times = [
+            time for session in self.sessions for time in (session.started, session.ended) if time is not None
+        ]
         models = list(dict.fromkeys(model for session in roots for model in session.models))
         tokens_in = tokens_out = None
         for session in self.sessions:
@@ -141,7 +145,9 @@ def _counted_rows(log: LogFile, others: Sequence[str]) -> Iterator[Row]:
         with suppress(TraceError, OSError):  # it has its own row in the list, which says what is wrong
             batches.append(read_rows(open_log(Path(path))))
     rows = without_repeats(batches[0], find_repeats(batches)[0])
-    yield from chain[Row](rows.events, rows.calls, rows.file_changes, rows.usage, rows.sessions, rows.problems)
+    yield from chain[Row](
+        rows.events, rows.calls, rows.file_changes, rows.usage, rows.sessions, rows.problems
+    )
 
 
 def _sum(total: int | None, count: int | None) -> int | None:

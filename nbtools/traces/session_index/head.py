@@ -35,8 +35,9 @@ _MAX_ROWS = 20_000
 class LogHead(Struct, frozen=True):
     """Facts from the beginning and the end of a log; empty or None: not recorded there.
 
-    ``project`` is the working directory, ``text`` what the person typed. ``first`` identifies the first prompt by its time and text: logs
-    that have it in common may be forks. ``problem`` says why the log cannot be read.
+    ``project`` is the working directory, ``text`` what the person typed. ``first`` identifies the first
+    prompt by its time and text: logs that have it in common may be forks. ``problem`` says why the log cannot
+    be read.
     """
 
     format: str = ""
@@ -53,7 +54,9 @@ class LogHead(Struct, frozen=True):
 
 
 class _HeadPath(type(Path())):  # type: ignore[misc]
-    """A path whose ``open`` returns ``content``: the beginning and the end of the file, so that its reader reads only those."""
+    """A path whose ``open`` returns ``content``:
+    the beginning and the end of the file, so that its reader reads only those.
+    """
 
     content = b""
 
@@ -99,7 +102,11 @@ def _head_of(log: LogStat, content: bytes) -> LogHead:
 
 def _usual_format(log: LogStat) -> Format | None:
     """Returns the reader of the logs in a place, if they all have one format."""
-    return next((one for one in formats() if one.name == log.place.formats[0]), None) if len(log.place.formats) == 1 else None
+    return (
+        next((one for one in formats() if one.name == log.place.formats[0]), None)
+        if len(log.place.formats) == 1
+        else None
+    )
 
 
 def _of_folder(log: LogStat) -> LogHead:
@@ -116,7 +123,9 @@ def _of_archive(path: Path) -> LogHead:
 
 
 def _format_of(head: Head, names: Sequence[str]) -> Format | None:
-    """Returns the reader that recognises the log: one of those named ``names``, else any but the one for other messages."""
+    """Returns the reader that recognises the log:
+    one of those named ``names``, else any but the one for other messages.
+    """
     known = formats()
     first = [one for name in names for one in known if one.name == name]
     others = (one for one in known if one.name != FALLBACK_FORMAT and one.name not in names)
@@ -124,7 +133,9 @@ def _format_of(head: Head, names: Sequence[str]) -> Format | None:
 
 
 def _facts(log: LogFile) -> LogHead:
-    """Reads the rows of a head. The reader sees a log that ends in the middle, which every reader survives."""
+    """Reads the rows of a head. The reader sees a log that ends in the middle,
+    which every reader survives.
+    """
     session: Session | None = None
     texts: list[str] = []
     models: dict[str, None] = {}
@@ -138,7 +149,9 @@ def _facts(log: LogFile) -> LogHead:
         elif isinstance(row, Event) and row.kind == "user" and row.live and (text := typed_text(row.text)):
             texts.append(text)
             if not first and row.at is not None:
-                first = hashlib.sha256(f"{log.format.name} {row.at} {row.text}".encode("utf-8", "replace")).hexdigest()[:32]
+                first = hashlib.sha256(
+                    f"{log.format.name} {row.at} {row.text}".encode("utf-8", "replace")
+                ).hexdigest()[:32]
     if session is None:
         return LogHead(format=log.format.name, problem="Its beginning names no session.")
     return LogHead(
@@ -156,12 +169,15 @@ def _facts(log: LogFile) -> LogHead:
 
 
 def one_title(title: str, texts: Iterable[str]) -> str:
-    """Returns the title of a session: the recorded one, else its first prompt; at most ``_MAX_NAME`` characters."""
+    """Returns the title of a session: the recorded one, else its first prompt;
+    at most ``_MAX_NAME`` characters.
+    """
     return " ".join((title or next(iter(texts), ""))[: 2 * _MAX_NAME].split())[:_MAX_NAME]
 
 
 def _beginning_and_end(path: str, size: int) -> bytes:
-    """Returns the whole lines among the first bytes of a file, and those among its last ones. Raises ``OSError``.
+    """Returns the whole lines among the first bytes of a file, and those among its last ones.
+    Raises ``OSError``.
 
     It is opened without waiting for what may have taken its place since it was listed, such as a pipe.
     """

@@ -1,6 +1,8 @@
-"""The index of the session logs on this machine: an SQLite database in the state folder that can be deleted at any time.
+"""The index of the session logs on this machine:
+an SQLite database in the state folder that can be deleted at any time.
 
-A log's row is valid for the path, size, time of change and inode that it was read with. Several processes may read and write at once.
+A log's row is valid for the path, size, time of change and inode that it was read with.
+Several processes may read and write at once.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ CREATE TABLE logs (
 );
 CREATE INDEX by_time ON logs (mtime DESC);
 CREATE INDEX by_first ON logs (first) WHERE first <> '';
-CREATE VIRTUAL TABLE texts USING fts5(title, project, text, tokenize = "unicode61 remove_diacritics 2", prefix = '2 3');
+CREATE VIRTUAL TABLE texts USING fts5(title, project, text, tokenize = "unicode61 remove_diacritics 2",
+prefix = '2 3');
 PRAGMA user_version = {_VERSION};
 """
 STATE = "size || ':' || mtime || ':' || inode"
@@ -89,7 +92,9 @@ class SessionIndex:
         return self._run(lambda connection: connection.execute(query, values).fetchall())
 
     def put(self, heads: Sequence[tuple[LogStat, LogHead]], gone: Sequence[str] = ()) -> None:
-        """Adds or replaces logs, and removes those whose paths are ``gone``. Figures stay until the log has been read again."""
+        """Adds or replaces logs, and removes those whose paths are ``gone``.
+        Figures stay until the log has been read again.
+        """
         rows = [_row(log, head) for log, head in heads]
         texts = [(_text(head.text), row["number"]) for row, (_, head) in zip(rows, heads, strict=True)]
         numbers = [(number_of(path),) for path in gone]
@@ -117,21 +122,36 @@ class SessionIndex:
         self._write(write)
 
     def begin_figures(self, path: str) -> None:
-        """Notes that a log is read as a whole: one that ends its reader again and again is not read any more, until it changes."""
-        self._write(lambda connection: connection.execute("UPDATE logs SET tries = tries + 1 WHERE number = ?", (number_of(path),)))
+        """Notes that a log is read as a whole:
+        one that ends its reader again and again is not read any more, until it changes.
+        """
+        self._write(
+            lambda connection: connection.execute(
+                "UPDATE logs SET tries = tries + 1 WHERE number = ?", (number_of(path),)
+            )
+        )
 
     def outdated(self, limit: int = -1) -> list[tuple[str, str]]:
-        """Returns path and state of logs whose figures are missing or outdated, those that changed last first."""
+        """Returns path and state of logs whose figures are missing or outdated,
+        those that changed last first.
+        """
         rows = self.read(
-            f"SELECT path, {STATE} FROM logs WHERE figured <> {STATE} AND format <> '' AND tries < {MAX_TRIES}"  # noqa: S608 - constants
-            f" AND (figured = '' OR ? - figured_at > max({_PAUSE}, {_PAUSE_FACTOR} * cost)) ORDER BY mtime DESC LIMIT ?",
+            f"SELECT path, {STATE} FROM logs"  # noqa: S608 - constants
+            f" WHERE figured <> {STATE} AND format <> '' AND tries < {MAX_TRIES}"
+            f" AND (figured = '' OR ? - figured_at > max({_PAUSE}, {_PAUSE_FACTOR} * cost)) ORDER BY mtime"
+            " DESC LIMIT ?",
             (time.time(), limit),
         )
         return [(os.fsdecode(path), state) for path, state in rows]
 
     def related(self, path: str) -> list[str]:
-        """Returns the paths of logs that begin with the same prompt as this one, at the same time: forks and their parents."""
-        query = "SELECT path FROM logs WHERE first = (SELECT first FROM logs WHERE number = :number) AND first <> '' AND number <> :number"
+        """Returns the paths of logs that begin with the same prompt as this one, at the same time:
+        forks and their parents.
+        """
+        query = (
+            "SELECT path FROM logs WHERE first = (SELECT first FROM logs WHERE number = :number) AND first <>"
+            " '' AND number <> :number"
+        )
         rows = self.read(f"{query} ORDER BY mtime LIMIT {_MAX_RELATED}", {"number": number_of(path)})
         return [os.fsdecode(found) for (found,) in rows]
 
@@ -194,7 +214,9 @@ class SessionIndex:
 
 
 def _create_file(path: Path) -> int:
-    """Creates the file, readable only for this user, if it does not exist, and returns its inode. Raises ``OSError``."""
+    """Creates the file, readable only for this user, if it does not exist, and returns its inode.
+    Raises ``OSError``.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         return os.fstat(descriptor).st_ino
@@ -203,7 +225,9 @@ def _create_file(path: Path) -> int:
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    """Opens a database, and creates the tables of an empty one. Raises ``sqlite3.DatabaseError`` where it is damaged."""
+    """Opens a database, and creates the tables of an empty one.
+    Raises ``sqlite3.DatabaseError`` where it is damaged.
+    """
     connection = sqlite3.connect(name, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA synchronous = OFF")  # what a power failure damages is rebuilt
@@ -224,7 +248,9 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Returns whether the database cannot be used. Other errors are those of a full disk, or of another process that writes for long."""
+    """Returns whether the database cannot be used.
+    Other errors are those of a full disk, or of another process that writes for long.
+    """
     return not isinstance(error, sqlite3.OperationalError) or "no such" in str(error)
 
 
@@ -256,8 +282,12 @@ _FILLED = ("title", "model", "project", "started")
 """Columns that keep their value if a later reading does not find one."""
 _PUT = (
     f"INSERT INTO logs ({', '.join(_COLUMNS)}) VALUES ({', '.join(':' + name for name in _COLUMNS)}) "  # noqa: S608 - constants
-    f"ON CONFLICT (number) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _REPLACED)}, tries = 0, "
-    + ", ".join(f"{name} = CASE WHEN ifnull(excluded.{name}, '') = '' THEN {name} ELSE excluded.{name} END" for name in _FILLED)
+    f"ON CONFLICT (number) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _REPLACED)},"
+    " tries = 0, "
+    + ", ".join(
+        f"{name} = CASE WHEN ifnull(excluded.{name}, '') = '' THEN {name} ELSE excluded.{name} END"
+        for name in _FILLED
+    )
 )
 _COUNT_AGAIN_WITH = (
     "UPDATE logs SET figured = '' WHERE first = :first AND first <> '' AND number <> :number "
@@ -265,20 +295,30 @@ _COUNT_AGAIN_WITH = (
 )
 """A log that is new may have the records first that another one repeats."""
 _COUNT_AGAIN_WITHOUT = (
-    "UPDATE logs SET figured = '' WHERE first <> '' AND first = (SELECT gone.first FROM logs AS gone WHERE gone.number = ?)"
+    "UPDATE logs SET figured = '' WHERE first <> '' AND first = (SELECT gone.first FROM logs AS gone WHERE"
+    " gone.number = ?)"
 )
 _PUT_FIGURES = (
-    f"UPDATE logs SET tries = 0, figured = :state, figured_at = :now, cost = :cost, ended = :ended, problem = :problem, "  # noqa: S608 - constants
+    "UPDATE logs SET tries = 0, figured = :state, figured_at = :now, cost = :cost, ended = :ended,"  # noqa: S608 - constants
+    f" problem = :problem, "
     f"{', '.join(f'{name} = :{name}' for name in _FIGURES)}, "
-    + ", ".join(f"{name} = CASE WHEN ifnull(:{name}, '') = '' THEN {name} ELSE :{name} END" for name in _FILLED)
+    + ", ".join(
+        f"{name} = CASE WHEN ifnull(:{name}, '') = '' THEN {name} ELSE :{name} END" for name in _FILLED
+    )
     + " WHERE number = :number"
 )
-_PUT_TEXT = "INSERT OR REPLACE INTO texts (rowid, title, project, text) SELECT number, title, project, ? FROM logs WHERE number = ?"
+_PUT_TEXT = (
+    "INSERT OR REPLACE INTO texts (rowid, title, project, text) SELECT number, title, project, ? FROM logs"
+    " WHERE number = ?"
+)
 
 
 def _row(log: LogStat, head: LogHead) -> dict[str, Any]:
     agent = head.agent if log.place.agent == OTHER and head.agent else log.place.agent
-    texts = {name: _text(getattr(head, name)) for name in ("format", "title", "model", "project", "branch", "parent", "first", "problem")}
+    texts = {
+        name: _text(getattr(head, name))
+        for name in ("format", "title", "model", "project", "branch", "parent", "first", "problem")
+    }
     return texts | {
         "number": number_of(log.path),
         "path": os.fsencode(log.path),

@@ -1,4 +1,6 @@
-"""The list of all sessions on this machine: brings the index up to date, and searches, filters and sorts it."""
+"""The list of all sessions on this machine: brings the index up to date, and searches,
+filters and sorts it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from nbtools.traces.session_index.scan import LogStat, find_logs
 from nbtools.traces.session_index.worker import work
 
 Outcome: TypeAlias = Literal["", "running", "failed", "clean", "changed"]
-SortKey: TypeAlias = Literal["title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"]
+SortKey: TypeAlias = Literal[
+    "title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"
+]
 WORKER = "nbtools.traces.session_index.worker"
 _BATCH = 400
 _SORTED = {
@@ -56,9 +60,9 @@ _MAX_QUERY = 1_000
 class LoggedSession(Struct, frozen=True):
     """A session log on this machine. None and empty texts: not recorded, or, before ``read``, not known yet.
 
-    ``project`` is the working directory. ``changed`` is the time of the log's last change and ``started`` that of the first record, in
-    seconds since the epoch; ``duration`` is in seconds. The numbers count the whole log, with sub-agents, and without the records that a
-    fork repeats (``repeats``): see ``LogFigures``.
+    ``project`` is the working directory. ``changed`` is the time of the log's last change and ``started``
+    that of the first record, in seconds since the epoch; ``duration`` is in seconds. The numbers count the
+    whole log, with sub-agents, and without the records that a fork repeats (``repeats``): see ``LogFigures``.
     ``read``: the log was read as a whole in its current state. ``running``: see ``running``.
     """
 
@@ -99,7 +103,9 @@ class LoggedSession(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SessionQuery:
-    """Selects sessions and their order. ``text`` are beginnings of words in titles, projects and prompts; all must occur."""
+    """Selects sessions and their order. ``text`` are beginnings of words in titles, projects and prompts;
+    all must occur.
+    """
 
     text: str = ""
     agent: str = ""
@@ -129,7 +135,9 @@ class Found:
 class SessionCatalog:
     """All session logs on this machine. Nothing is read before ``refresh``. Thread-safe."""
 
-    def __init__(self, folders: Iterable[str | Path] = (), clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, folders: Iterable[str | Path] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.index = SessionIndex()
         self._clock = clock
         self.found = Found()
@@ -138,7 +146,9 @@ class SessionCatalog:
         self._helper = PythonHelper(WORKER)
 
     def refresh(self, seconds: float | None = None) -> None:
-        """Looks at the folders and reads the beginnings of new logs, then of changed ones, the latest first, for ``seconds``."""
+        """Looks at the folders and reads the beginnings of new logs, then of changed ones, the latest first,
+        for ``seconds``.
+        """
         with self._lock:
             start = self._clock()
             where = places(self._folders)
@@ -157,7 +167,14 @@ class SessionCatalog:
                     self.index.put(heads)
                 read += len(heads)
             now = self._clock()
-            self.found = Found(logs, where, set() if IN_BROWSER else running_logs(logs.values()), len(new) - read, now, now - start)
+            self.found = Found(
+                logs,
+                where,
+                set() if IN_BROWSER else running_logs(logs.values()),
+                len(new) - read,
+                now,
+                now - start,
+            )
 
     def _heads(self, logs: Sequence[LogStat], end: float | None) -> Iterator[tuple[LogStat, LogHead]]:
         """Yields the beginnings of logs until the time is over, at least one."""
@@ -167,7 +184,9 @@ class SessionCatalog:
                 return
 
     def read_in_background(self) -> bool:
-        """Has a process of its own read whole logs, as long as this one lives. Returns whether there is something to read."""
+        """Has a process of its own read whole logs, as long as this one lives.
+        Returns whether there is something to read.
+        """
         waiting = self.index.lasting and bool(self.index.outdated(1))
         if waiting:
             try:
@@ -190,7 +209,9 @@ class SessionCatalog:
         return count
 
     def page(self, query: SessionQuery, first: int = 0, count: int = -1) -> list[LoggedSession]:
-        """Returns the sessions of a query from the number ``first``; those for which the sorted value is not known come last."""
+        """Returns the sessions of a query from the number ``first``;
+        those for which the sorted value is not known come last.
+        """
         where, values = self._where(query)
         order = _SORTED[query.sort]
         direction = "DESC" if query.descending else "ASC"
@@ -202,24 +223,35 @@ class SessionCatalog:
         return [self._session(row) for row in rows]
 
     def counts(self, column: Literal["agent", "project"], query: SessionQuery) -> list[tuple[str, int]]:
-        """Returns the agents, or the projects, of a query with the number of their sessions, the most frequent first."""
+        """Returns the agents, or the projects, of a query with the number of their sessions,
+        the most frequent first.
+        """
         where, values = self._where(query)
         rows = self.index.read(
-            f"SELECT {column}, count(*) FROM logs WHERE {where} AND {column} <> '' GROUP BY {column} ORDER BY 2 DESC, 1",  # noqa: S608 - as above
+            f"SELECT {column}, count(*) FROM logs WHERE {where} AND {column} <> '' GROUP BY {column} ORDER BY"  # noqa: S608 - as above
+            " 2 DESC, 1",
             values,
         )
         return [(name, count) for name, count in rows]
 
     def unread(self, query: SessionQuery) -> int:
-        """Returns the number of sessions of a query whose logs were not read as a whole in their current state, and can be."""
+        """Returns the number of sessions of a query whose logs were not read as a whole in their current
+        state, and can be.
+        """
         where, values = self._where(query)
-        rows = self.index.read(f"SELECT count(*) FROM logs WHERE {where} AND figured <> {STATE} AND tries < {MAX_TRIES}", values)  # noqa: S608 - as above
+        rows = self.index.read(
+            f"SELECT count(*) FROM logs WHERE {where} AND figured <> {STATE} AND tries < {MAX_TRIES}",  # noqa: S608 - as above
+            values,
+        )
         count: int = rows[0][0]
         return count
 
     def unreadable(self) -> int:
         """Returns the number of files in the agents' folders that no reader recognises."""
-        query = "SELECT count(*) FROM logs WHERE format = '' AND size > 0 AND number IN (SELECT value FROM json_each(?))"
+        query = (
+            "SELECT count(*) FROM logs WHERE format = '' AND size > 0 AND number IN (SELECT value FROM"
+            " json_each(?))"
+        )
         count: int = self.index.read(query, (self.found.numbers,))[0][0]
         return count
 
@@ -238,10 +270,17 @@ class SessionCatalog:
             values["agent"] = query.agent
         if query.project:
             parts.append(_PROJECT if "/" in query.project or "\\" in query.project else _PROJECT_NAME)
-            values |= {"project": query.project, "below": f"{_like(query.project.rstrip('/'))}/%", "name": f"%/{_like(query.project)}"}
+            values |= {
+                "project": query.project,
+                "below": f"{_like(query.project.rstrip('/'))}/%",
+                "name": f"%/{_like(query.project)}",
+            }
         for number, word in enumerate(query.text[:_MAX_QUERY].split()):
             parts.append(_condition(word).replace(":word", f":word{number}"))
-            values |= {f"word{number}": f'"{word.replace(chr(34), " ")}"*', f"word{number}_like": f"%{_like(word)}%"}
+            values |= {
+                f"word{number}": f'"{word.replace(chr(34), " ")}"*',
+                f"word{number}_like": f"%{_like(word)}%",
+            }
         return " AND ".join(parts), values
 
     def _session(self, row: tuple[Any, ...]) -> LoggedSession:
@@ -249,7 +288,9 @@ class SessionCatalog:
         started, ended, path = values["started"], values.pop("ended"), os.fsdecode(values["path"])
         values["path"] = Path(path)
         values["changed"] = values.pop("mtime") / 1e9
-        values["duration"] = ended - started if started is not None and ended is not None and ended >= started else None
+        values["duration"] = (
+            ended - started if started is not None and ended is not None and ended >= started else None
+        )
         values["read"], values["doubtful"] = bool(values.pop(_READ)), bool(values["doubtful"])
         return LoggedSession(**values, running=path in self.found.running)
 
@@ -257,7 +298,19 @@ class SessionCatalog:
 _READ = f"figured = {STATE}"
 _COLUMNS = (
     *("path", "title", "agent", "format", "model", "project", "branch", "mtime", "size", "started", "ended"),
-    *("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful", "repeats", "problem", _READ),
+    *(
+        "calls",
+        "failed",
+        "edits",
+        "added",
+        "removed",
+        "tokens_in",
+        "tokens_out",
+        "doubtful",
+        "repeats",
+        "problem",
+        _READ,
+    ),
 )
 _PROJECT = "(project = :project OR project LIKE :below ESCAPE '!')"
 _PROJECT_NAME = "(project = :project OR project LIKE :name ESCAPE '!')"
@@ -267,7 +320,9 @@ _CONTAINS = "number IN (SELECT rowid FROM texts WHERE text LIKE :word_like ESCAP
 
 
 def _condition(word: str) -> str:
-    """Returns the condition for a word: the index finds beginnings of words; in scripts without spaces, the texts are searched."""
+    """Returns the condition for a word: the index finds beginnings of words;
+    in scripts without spaces, the texts are searched.
+    """
     indexed = _MATCHES if any(character.isalnum() for character in word) else "0"
     return f"({indexed} OR {_TITLED}{'' if word.isascii() else f' OR {_CONTAINS}'})"
 
@@ -277,8 +332,12 @@ def _like(text: str) -> str:
 
 
 def _is_current(log: LogStat, state: tuple[int, int, int] | None) -> bool:
-    """Returns whether a log is indexed as it is now. In JupyterLite, its size alone tells: reading a file changes its time."""
-    return state == (log.size, log.mtime_ns, log.inode) or (IN_BROWSER and state is not None and state[0] == log.size)
+    """Returns whether a log is indexed as it is now.
+    In JupyterLite, its size alone tells: reading a file changes its time.
+    """
+    return state == (log.size, log.mtime_ns, log.inode) or (
+        IN_BROWSER and state is not None and state[0] == log.size
+    )
 
 
 def _numbers(paths: Iterable[str]) -> str:
@@ -298,11 +357,13 @@ def sessions(
 ) -> list[LoggedSession]:
     """Returns the sessions of all agents on this machine, those that changed last first.
 
-    ``text`` are beginnings of words in titles, projects and prompts. ``agent`` is a name such as ``"claude"``; ``project`` a folder or
-    its name; ``outcome`` one of ``running failed clean changed``. ``folders`` are searched besides the agents' usual ones.
+    ``text`` are beginnings of words in titles, projects and prompts. ``agent`` is a name such as
+    ``"claude"``; ``project`` a folder or its name; ``outcome`` one of ``running failed clean changed``.
+    ``folders`` are searched besides the agents' usual ones.
 
-    Only the beginnings of new logs are read. With ``complete``, new and changed logs are read as a whole, about 50 MB a second;
-    without it, ``calls`` and the other counts are None until that was done once. Raises ``TraceError`` for an unknown agent.
+    Only the beginnings of new logs are read. With ``complete``, new and changed logs are read as a whole,
+    about 50 MB a second; without it, ``calls`` and the other counts are None until that was done once. Raises
+    ``TraceError`` for an unknown agent.
     """
     name = agent_named(agent)
     if agent and not name:

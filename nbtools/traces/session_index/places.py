@@ -1,4 +1,6 @@
-"""Tells where agents store their session logs: the table ``agents.toml``, the environment, and folders that the person added."""
+"""Tells where agents store their session logs:
+the table ``agents.toml``, the environment, and folders that the person added.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _ADDED_LOGS = ("**/*.jsonl", "**/*.json", "**/*.eval", "**/*.traj", "**/*.ndjson
 
 
 class Place(Struct, frozen=True):
-    """Logs below ``folder`` that match one of the patterns ``logs``; see ``agents.toml``. ``formats`` are the readers to try first."""
+    """Logs below ``folder`` that match one of the patterns ``logs``; see ``agents.toml``.
+    ``formats`` are the readers to try first.
+    """
 
     agent: str
     folder: Path
@@ -91,11 +95,15 @@ def label_of(agent: str) -> str:
 def agent_named(word: str) -> str:
     """Returns the agent that a person means by ``word``; empty if none."""
     low = word.lower()
-    return next((one.agent for one in _table().agents if low in {one.agent, one.label.lower(), *one.words}), "")
+    return next(
+        (one.agent for one in _table().agents if low in {one.agent, one.label.lower(), *one.words}), ""
+    )
 
 
 def places(more: Iterable[str | Path] = ()) -> list[Place]:
-    """Returns where logs may be, whether the folders exist or not: the agents' usual folders, added ones, and ``more``."""
+    """Returns where logs may be, whether the folders exist or not:
+    the agents' usual folders, added ones, and ``more``.
+    """
     usual = [
         Place(agent.agent, Path(folder), one.logs, agent.format, one.excluded, one.folders)
         for agent in _table().agents
@@ -103,11 +111,16 @@ def places(more: Iterable[str | Path] = ()) -> list[Place]:
         for folder in _folders(one.folder)
     ]
     added = (Path(os.path.abspath(os.path.expanduser(folder))) for folder in (*added_folders(), *more))  # noqa: PTH100, PTH111 - links stay
-    return [*([_BROWSER_FILES] if IN_BROWSER else usual), *(Place(OTHER, folder, _ADDED_LOGS) for folder in dict.fromkeys(added))]
+    return [
+        *([_BROWSER_FILES] if IN_BROWSER else usual),
+        *(Place(OTHER, folder, _ADDED_LOGS) for folder in dict.fromkeys(added)),
+    ]
 
 
 def added_folders() -> tuple[str, ...]:
-    """Returns the folders that the person added: from ``$NBTOOLS_LOG_FOLDERS`` and from the list in the configuration folder."""
+    """Returns the folders that the person added:
+    from ``$NBTOOLS_LOG_FOLDERS`` and from the list in the configuration folder.
+    """
     variable = (folder for folder in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep) if folder)
     try:
         lines = (config_folder() / _LIST).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -117,14 +130,20 @@ def added_folders() -> tuple[str, ...]:
 
 
 def add_log_folder(folder: str | Path) -> Path:
-    """Adds a folder whose session logs are listed from now on, and returns its absolute path. Raises ``TraceError`` if it is no folder."""
+    """Adds a folder whose session logs are listed from now on, and returns its absolute path.
+    Raises ``TraceError`` if it is no folder.
+    """
     path = Path(folder).expanduser().absolute()
     if not path.is_dir():
         raise TraceError(f"{path} is not a folder.")
     if "\n" in str(path) or "\r" in str(path):
-        raise TraceError(f"{str(path)!r} has a line break in its name. Name it in ${FOLDERS_VARIABLE} instead.")
+        raise TraceError(
+            f"{str(path)!r} has a line break in its name. Name it in ${FOLDERS_VARIABLE} instead."
+        )
     if str(path) not in added_folders():
-        with (private_folder(config_folder()) / _LIST).open("a", encoding="utf-8", errors="surrogateescape") as file:
+        with (private_folder(config_folder()) / _LIST).open(
+            "a", encoding="utf-8", errors="surrogateescape"
+        ) as file:
             file.write(f"{path}\n")
     return path
 
@@ -140,7 +159,9 @@ def _folders(text: str) -> Iterator[str]:
 
 
 def expand(text: str) -> str:
-    """Returns an absolute path: ``${NAME:-DEFAULT}`` is replaced by the variable, or by the default if it is unset or empty."""
+    """Returns an absolute path: ``${NAME:-DEFAULT}`` is replaced by the variable,
+    or by the default if it is unset or empty.
+    """
     while (found := _VARIABLE.search(text)) is not None:
         text = text[: found.start()] + (os.environ.get(found[1]) or found[2]) + text[found.end() :]
     return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 - links stay

@@ -9,7 +9,9 @@ import weakref
 
 
 class PythonHelper:
-    """Runs ``python -m module`` while it is needed. The module ends when its stdin does, which this process holds open."""
+    """Runs ``python -m module`` while it is needed.
+    The module ends when its stdin does, which this process holds open.
+    """
 
     def __init__(self, module: str) -> None:
         self._module = module

@@ -1,7 +1,7 @@
 """Tells which sessions run now.
 
-A session runs if its log changed within the last minute, or if its agent says that a living process has it open: Claude Code in
-``sessions/<pid>.json``, Copilot CLI in ``inuse.<pid>.lock`` beside the log.
+A session runs if its log changed within the last minute, or if its agent says that a living process has it
+open: Claude Code in ``sessions/<pid>.json``, Copilot CLI in ``inuse.<pid>.lock`` beside the log.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def running_logs(logs: Iterable[LogStat]) -> set[str]:
     claude: dict[str, list[LogStat]] = {}
     for log in logs:
         age = now - log.mtime_ns / 1e9
-        if age < RECENT or (log.place.agent == "copilot-cli" and age < _LOCK_AGE and _is_locked(Path(log.path).parent)):
+        if age < RECENT or (
+            log.place.agent == "copilot-cli" and age < _LOCK_AGE and _is_locked(Path(log.path).parent)
+        ):
             found.add(log.path)
         if log.place.agent == "claude-code":
             claude.setdefault(str(log.place.folder), []).append(log)
@@ -58,19 +60,27 @@ def _claude_sessions(folder: Path) -> Iterator[str]:
 
 
 def _is_locked(folder: Path) -> bool:
-    return any((lock := _LOCK.fullmatch(path.name)) and _lives(int(lock[1]), b"copilot") for path in _files(folder))
+    return any(
+        (lock := _LOCK.fullmatch(path.name)) and _lives(int(lock[1]), b"copilot") for path in _files(folder)
+    )
 
 
 def _files(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
-            return [Path(entry.path) for entry, _ in zip(entries, range(_MAX_FILES), strict=False) if entry.is_file(follow_symlinks=False)]
+            return [
+                Path(entry.path)
+                for entry, _ in zip(entries, range(_MAX_FILES), strict=False)
+                if entry.is_file(follow_symlinks=False)
+            ]
     except OSError:
         return []
 
 
 def _lives(pid: int, program: bytes) -> bool:
-    """Returns whether the process lives and, where its command line can be read, is of this program: numbers are used again."""
+    """Returns whether the process lives and, where its command line can be read, is of this program:
+    numbers are used again.
+    """
     try:
         os.kill(pid, 0)
     except PermissionError:

@@ -45,7 +45,9 @@ def find_logs(places: Iterable[Place]) -> dict[str, LogStat]:
                 file = status.st_dev, status.st_ino
                 if file not in seen and len(found) < _MAX_LOGS:
                     seen.add(file)
-                    found[entry.path] = LogStat(entry.path, place, _size(status), status.st_mtime_ns, status.st_ino)
+                    found[entry.path] = LogStat(
+                        entry.path, place, _size(status), status.st_mtime_ns, status.st_ino
+                    )
     return found
 
 
@@ -54,15 +56,20 @@ def _size(status: os.stat_result) -> int:
 
 
 class _Walk:
-    """Yields the entries that match one pattern of a place, with their status. ``listed`` are the folders that were listed already.
+    """Yields the entries that match one pattern of a place, with their status.
+    ``listed`` are the folders that were listed already.
 
-    The place's folder and the fixed beginning of the pattern may be links; below them, folders that are links are not followed.
+    The place's folder and the fixed beginning of the pattern may be links;
+    below them, folders that are links are not followed.
     """
 
     def __init__(self, place: Place, pattern: str, listed: dict[str, list[os.DirEntry[str]]]) -> None:
         parts = pattern.split("/")
         fixed = next(number for number, part in enumerate(parts) if "*" in part)
-        self._folder, self._parts = os.path.join(place.folder, *parts[:fixed]), parts[fixed:]  # noqa: PTH118 - thousands of paths
+        self._folder, self._parts = (
+            os.path.join(place.folder, *parts[:fixed]),  # noqa: PTH118 - thousands of paths
+            parts[fixed:],
+        )
         self._root = os.path.realpath(self._folder)
         self._wanted = stat.S_ISDIR if place.folders else stat.S_ISREG
         self._excluded = [_pattern(name) for name in place.excluded]
@@ -71,7 +78,9 @@ class _Walk:
     def __iter__(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
         return self._matches(self._folder, self._parts, 0)
 
-    def _matches(self, folder: str, parts: list[str], depth: int) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+    def _matches(
+        self, folder: str, parts: list[str], depth: int
+    ) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
         part, rest = parts[0], parts[1:]
         if part == "**":
             yield from self._matches(folder, rest, depth)

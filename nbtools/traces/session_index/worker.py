@@ -1,4 +1,5 @@
-"""Reads whole logs in a process of its own, those that changed last first, and adds their figures to the index.
+"""Reads whole logs in a process of its own, those that changed last first,
+and adds their figures to the index.
 
 ``python -m nbtools.traces.session_index.worker`` ends when its stdin does. One runs at a time for each index.
 """

@@ -1,7 +1,8 @@
-"""Wire format of the list of sessions, ``application/vnd.nbtools.sessions.v1+json``, and of the requests of its page.
+"""Wire format of the list of sessions, ``application/vnd.nbtools.sessions.v1+json``,
+and of the requests of its page.
 
-The page names a log by its id, which the kernel has listed; it never names a path. ``labextension/src/sessions/model.ts`` is generated
-from this file.
+The page names a log by its id, which the kernel has listed; it never names a path.
+``labextension/src/sessions/model.ts`` is generated from this file.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ SESSIONS_MIME = "application/vnd.nbtools.sessions.v1+json"
 class SessionRow(Wire):
     """One session. Texts are as displayed; an empty one is not recorded, or not known yet.
 
-    ``folder`` is the project's path and ``project`` its name. ``age`` is the time since the log's last change, ``times`` says when that was
-    and when the session began. ``unread``: the log has not been read as a whole in its current state. ``doubt`` says why a number is
-    unreliable, ``problem`` why the log cannot be read.
+    ``folder`` is the project's path and ``project`` its name. ``age`` is the time since the log's last
+    change, ``times`` says when that was and when the session began. ``unread``: the log has not been read as
+    a whole in its current state. ``doubt`` says why a number is unreliable, ``problem`` why the log cannot be
+    read.
     """
 
     id: str
@@ -58,12 +60,16 @@ class SessionFilter(Wire):
     agent: str = Field("", max_length=300)
     project: str = Field("", max_length=5_000)
     outcome: Literal["", "running", "failed", "clean", "changed"] = ""
-    sort: Literal["title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"] = "age"
+    sort: Literal[
+        "title", "agent", "model", "project", "age", "duration", "calls", "failed", "edits", "tokens"
+    ] = "age"
     descending: bool = True
 
 
 class SessionsTask(Wire):
-    """Asks for ``count`` sessions from index ``first``. With ``look``, the agents' folders are looked at again first."""
+    """Asks for ``count`` sessions from index ``first``.
+    With ``look``, the agents' folders are looked at again first.
+    """
 
     type: Literal["sessions"] = "sessions"
     filter: SessionFilter
@@ -82,8 +88,9 @@ class OpenSessionsTask(Wire):
 class SessionsPage(Wire):
     """Sessions under a filter, ``total`` of them; ``all`` sessions are on this machine.
 
-    ``unread`` of those under the filter are not read as a whole yet, ``left`` logs were found and not listed yet. ``unreadable`` files in
-    the agents' folders are in no known format. ``folders`` are those that were looked at, if there is no session at all.
+    ``unread`` of those under the filter are not read as a whole yet, ``left`` logs were found and not listed
+    yet. ``unreadable`` files in the agents' folders are in no known format. ``folders`` are those that were
+    looked at, if there is no session at all.
     """
 
     type: Literal["sessions"] = "sessions"

@@ -43,7 +43,9 @@ def session_row(session: LoggedSession, now: float) -> SessionRow:
 
 
 def age(seconds: float) -> str:
-    """Formats how long ago something was: ``now``, ``5 min``, ``3 h``, ``12 d``, ``8 months``, ``2 years``."""
+    """Formats how long ago something was: ``now``, ``5 min``, ``3 h``, ``12 d``, ``8 months``,
+    ``2 years``.
+    """
     if seconds < _MINUTE:
         return "now"
     for unit, length, limit in (("min", _MINUTE, _HOUR), ("h", _HOUR, _DAY), ("d", _DAY, 60 * _DAY)):

@@ -11,7 +11,9 @@ from nbtools.traces.session_list.view import session_catalog
 
 
 def latest_log(words: Sequence[str]) -> str:
-    """Returns the path of the session that changed last; ``words`` name an agent, a project, or both. Raises ``TraceError``."""
+    """Returns the path of the session that changed last; ``words`` name an agent, a project, or both.
+    Raises ``TraceError``.
+    """
     agent = project = ""
     for word in words:
         if not agent and (named := agent_named(word)):
@@ -19,13 +21,17 @@ def latest_log(words: Sequence[str]) -> str:
         elif not project:
             project = word
         else:
-            raise TraceError(f"{word!r} is one name too many: latest takes an agent ({', '.join(agents())}) and a project.")
+            raise TraceError(
+                f"{word!r} is one name too many: latest takes an agent ({', '.join(agents())}) and a project."
+            )
     catalog = session_catalog()
     catalog.refresh()
     found = catalog.page(SessionQuery(agent=agent, project=project), 0, 1)
     if not found:
         about = "".join(f" of {word}" for word in words)
-        raise TraceError(f"No session{about} was found on this machine. List all of them with %trace, or nbtools trace.")
+        raise TraceError(
+            f"No session{about} was found on this machine. List all of them with %trace, or nbtools trace."
+        )
     return str(found[0].path)
 
 

@@ -38,7 +38,10 @@ def _nothing(page: SessionsPage) -> str:
     if page.all:
         return f"None of the {counted(page.all, 'session')} on this machine matches."
     folders = "\n".join(f"  {folder}" for folder in page.folders)
-    return f"No session of an agent was found on this machine. These folders were searched:\n{folders}\n{ADD_FOLDER}"
+    return (
+        "No session of an agent was found on this machine. These folders were"
+        f" searched:\n{folders}\n{ADD_FOLDER}"
+    )
 
 
 def _rest(page: SessionsPage) -> str:
@@ -55,11 +58,25 @@ def _rest(page: SessionsPage) -> str:
 def _cells(row: SessionRow) -> tuple[str, ...]:
     edits = " ".join(filter(None, (row.added, row.removed)))
     mark = "●" if row.running else "!" if row.problem else ""
-    return (mark, row.title, row.agent, row.model, row.project, row.age, row.duration, row.calls, row.failed, edits, row.tokens)
+    return (
+        mark,
+        row.title,
+        row.agent,
+        row.model,
+        row.project,
+        row.age,
+        row.duration,
+        row.calls,
+        row.failed,
+        edits,
+        row.tokens,
+    )
 
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """Yields the lines of a table. Empty columns are left out, then texts are shortened, then columns dropped from the middle."""
+    """Yields the lines of a table. Empty columns are left out, then texts are shortened,
+    then columns dropped from the middle.
+    """
     columns = [index for index in range(len(_HEAD)) if any(row[index] for row in rows[1:])]
     full = [max(cell_width(row[index]) for row in rows) for index in range(len(_HEAD))]
     for dropped in (0, 1, 2, 3, 4, 5):
@@ -71,7 +88,9 @@ def _table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     titles = shown.index(1)
     widths[titles] = max(12, min(full[1], widths[titles] + space))
     for row in rows:
-        yield "  ".join(_fit(row[index], size, right=index > 4) for index, size in zip(shown, widths, strict=True)).rstrip()
+        yield "  ".join(
+            _fit(row[index], size, right=index > 4) for index, size in zip(shown, widths, strict=True)
+        ).rstrip()
 
 
 def cell_width(text: str) -> int:
@@ -80,7 +99,9 @@ def cell_width(text: str) -> int:
 
 
 def _width(character: str) -> int:
-    return 0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return (
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    )
 
 
 def _fit(text: str, width: int, *, right: bool) -> str:

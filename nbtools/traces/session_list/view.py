@@ -83,11 +83,15 @@ class SessionList:
         self._catalog.refresh(_FIRST_LOOK)
         self._catalog.read_in_background()
         return SessionsView(
-            explorer=self.id, filter=self.filter, page=self.page(SessionsTask(filter=self.filter, first=0, count=INITIAL_ROWS))
+            explorer=self.id,
+            filter=self.filter,
+            page=self.page(SessionsTask(filter=self.filter, first=0, count=INITIAL_ROWS)),
         )
 
     def bundle(self) -> dict[str, Any]:
-        """Returns a MIME bundle, like that of an explorer: for the extension, as a widget where needed, as HTML and as text."""
+        """Returns a MIME bundle, like that of an explorer:
+        for the extension, as a widget where needed, as HTML and as text.
+        """
         EXPLORERS.add(self)
         view = self.view()
         return {
@@ -126,11 +130,16 @@ class SessionList:
             total=total,
             all=everything,
             rows=tuple(session_row(session, now) for session in catalog.page(query, first, count)),
-            agents=tuple(SessionChoice(key=name, label=label_of(name), count=number) for name, number in agents),
-            projects=tuple(
-                SessionChoice(key=name, label=home_relative(name), count=number) for name, number in sorted(projects[:_MAX_PROJECTS])
+            agents=tuple(
+                SessionChoice(key=name, label=label_of(name), count=number) for name, number in agents
             ),
-            unread=catalog.unread(query) if catalog.index.lasting else 0,  # else they are not going to be read
+            projects=tuple(
+                SessionChoice(key=name, label=home_relative(name), count=number)
+                for name, number in sorted(projects[:_MAX_PROJECTS])
+            ),
+            unread=(
+                catalog.unread(query) if catalog.index.lasting else 0
+            ),  # else they are not going to be read
             left=catalog.found.left,
             unreadable=catalog.unreadable(),
             folders=() if everything or catalog.found.left else searched_folders(catalog),
@@ -151,10 +160,14 @@ def listed_log(id: str) -> Path:  # noqa: A002 - the field's name
 
 
 def open_sessions(ids: Sequence[str], first: Trace | None = None) -> OpenedLogs:
-    """Opens one listed session, or compares several; ``first`` is compared with them. Raises ``TraceError``."""
+    """Opens one listed session, or compares several; ``first`` is compared with them.
+    Raises ``TraceError``.
+    """
     paths = [listed_log(one) for one in ids]
     if len(paths) == 1 and first is None:
-        from nbtools.traces.explorer.explorer import open_trace  # noqa: PLC0415 - log readers are loaded on first use
+        from nbtools.traces.explorer.explorer import (  # noqa: PLC0415 - log readers are loaded on first use
+            open_trace,
+        )
 
         explorer = open_trace(paths[0])
         EXPLORERS.add(explorer)
@@ -162,8 +175,12 @@ def open_sessions(ids: Sequence[str], first: Trace | None = None) -> OpenedLogs:
     from nbtools.traces.comparison.comparison import compare  # noqa: PLC0415 - as above
     from nbtools.traces.comparison.view import ComparisonDisplay  # noqa: PLC0415 - as above
 
-    return OpenedLogs(comparison=ComparisonDisplay(compare(*([] if first is None else [first]), *paths)).opened())
+    return OpenedLogs(
+        comparison=ComparisonDisplay(compare(*([] if first is None else [first]), *paths)).opened()
+    )
 
 
 def _query(wanted: SessionFilter) -> SessionQuery:
-    return SessionQuery(wanted.text, wanted.agent, wanted.project, wanted.outcome, wanted.sort, wanted.descending)
+    return SessionQuery(
+        wanted.text, wanted.agent, wanted.project, wanted.outcome, wanted.sort, wanted.descending
+    )

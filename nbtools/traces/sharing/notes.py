@@ -1,4 +1,6 @@
-"""The notes, labels and verdicts of a review in a shared file: text beside their steps, and chips to filter by."""
+"""The notes, labels and verdicts of a review in a shared file:
+text beside their steps, and chips to filter by.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _NAMES = {"note": "Note", "label": "Label", "verdict": "Verdict"}
 
 
 class Notes:
-    """The notes, labels and verdicts of ``trace``, by their first line; those about a session are at the first line of the session."""
+    """The notes, labels and verdicts of ``trace``, by their first line;
+    those about a session are at the first line of the session.
+    """
 
     def __init__(self, trace: Trace, explorer: Explorer) -> None:
         explorer.add_facet(lambda one: ReviewFacet(one.reviewer))
@@ -30,7 +34,11 @@ class Notes:
             starts.setdefault(row.id if isinstance(row, Session) else row.session, line)
         for label in shared_labels(trace):
             first = trace.review.rows_of(label)[0]
-            place = starts.get(label.session) if isinstance(first, Session) else explorer.lines.line_by_row.get(id(first))
+            place = (
+                starts.get(label.session)
+                if isinstance(first, Session)
+                else explorer.lines.line_by_row.get(id(first))
+            )
             if place is not None:
                 self._by_line[place].append(label)
 
@@ -40,9 +48,17 @@ class Notes:
         return {**opened, "around": [*notes, *opened["around"]]}
 
     def _context(self, label: Label) -> TraceContext:
-        place = "session" if label.whole_session else "" if label.step == label.last_step else f"steps {label.step}–{label.last_step}"
+        place = (
+            "session"
+            if label.whole_session
+            else ""
+            if label.step == label.last_step
+            else f"steps {label.step}–{label.last_step}"
+        )
         changed = "the step has changed since" if label.status == "changed" else ""
-        head = ", ".join(filter(None, (f"{_NAMES[label.kind]} by {one_line(label.reviewer, 100)}", place, changed)))
+        head = ", ".join(
+            filter(None, (f"{_NAMES[label.kind]} by {one_line(label.reviewer, 100)}", place, changed))
+        )
         quoted = f"“{one_line(label.span, 300)}”: " if label.span else ""
         code = self._codes.get(label.id, "")
         text = seen(label.value, keep="\t\n") + (f" ({one_line(code, 100)})" if code else "")
@@ -57,4 +73,7 @@ def shared_labels(trace: Trace) -> list[Label]:
 def without_unreviewed(facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Removes the chip of the steps that the person has still to review."""
     key = f"review:{UNREVIEWED}"
-    return [{**facet, "choices": [choice for choice in facet["choices"] if choice["key"] != key]} for facet in facets]
+    return [
+        {**facet, "choices": [choice for choice in facet["choices"] if choice["key"] != key]}
+        for facet in facets
+    ]

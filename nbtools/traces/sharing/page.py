@@ -45,7 +45,8 @@ _MAX_TOOL = 4_000
 class ShareOptions:
     """``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay.
 
-    ``home``: home folders become ``~``.  ``notes``: the notes, labels and verdicts of the review are in the file.
+    ``home``: home folders become ``~``.  ``notes``:
+    the notes, labels and verdicts of the review are in the file.
     """
 
     patterns: tuple[str | re.Pattern[str], ...] = ()
@@ -57,8 +58,8 @@ class ShareOptions:
 def write_html(trace: Trace, path: str | Path, options: ShareOptions) -> tuple[Path, tuple[Secret, ...]]:
     """Writes ``trace`` to ``path``; if that exists, to the next free name beside it (``session-1.html``).
 
-    Returns the path, and what was removed.  Raises ``TraceError`` for an invalid pattern, if the log has changed since it was read, and
-    if the file cannot be written.
+    Returns the path, and what was removed.  Raises ``TraceError`` for an invalid pattern, if the log has
+    changed since it was read, and if the file cannot be written.
     """
     page, secrets = shared_page(trace, options)
     return write_page(page, Path(path).expanduser()), secrets
@@ -72,7 +73,9 @@ def write_page(page: str, target: Path) -> Path:
         raise TraceError(f"{target}: {error.strerror or error}.") from error
 
 
-def trace_to_html(trace: Trace, path: str | Path, redact: Patterns, keep: Collection[str], home: bool, notes: bool) -> Path:
+def trace_to_html(
+    trace: Trace, path: str | Path, redact: Patterns, keep: Collection[str], home: bool, notes: bool
+) -> Path:
     """``Trace.to_html``."""
     return write_html(trace, path, options_of(redact, keep, home=home, notes=notes))[0]
 
@@ -82,8 +85,12 @@ def find_secrets(trace: Trace, redact: Patterns, home: bool, notes: bool) -> tup
     return _SharedSession(trace, options_of(redact, home=home, notes=notes)).removal.secrets
 
 
-def options_of(redact: Patterns, keep: Collection[str] = (), *, home: bool = True, notes: bool = False) -> ShareOptions:
-    return ShareOptions((redact,) if isinstance(redact, str | re.Pattern) else tuple(redact), tuple(keep), home, notes)
+def options_of(
+    redact: Patterns, keep: Collection[str] = (), *, home: bool = True, notes: bool = False
+) -> ShareOptions:
+    return ShareOptions(
+        (redact,) if isinstance(redact, str | re.Pattern) else tuple(redact), tuple(keep), home, notes
+    )
 
 
 def shared_page(trace: Trace, options: ShareOptions) -> tuple[str, tuple[Secret, ...]]:
@@ -93,7 +100,8 @@ def shared_page(trace: Trace, options: ShareOptions) -> tuple[str, tuple[Secret,
 
 
 class _SharedSession:
-    """A session without its secrets.  Steps are kept compressed, because opened steps are larger than their log.
+    """A session without its secrets.  Steps are kept compressed,
+    because opened steps are larger than their log.
 
     ``head`` has the fields of a ``SharedLog`` that belong to no step.  Raises ``TraceError``.
     """
@@ -112,7 +120,9 @@ class _SharedSession:
         return map(_unpacked, self._steps)
 
     def _read(self, trace: Trace, *, notes: bool) -> list[bool]:
-        """Opens every step and searches it.  Returns whether each step has something to remove; the head is the last of them."""
+        """Opens every step and searches it.
+        Returns whether each step has something to remove; the head is the last of them.
+        """
         from nbtools.traces.explorer.explorer import Explorer  # noqa: PLC0415 - the explorer offers to share
 
         removal, touched = self.removal, list[bool]()
@@ -129,13 +139,21 @@ class _SharedSession:
                 self._steps.append(_packed(step))
             removal.place = HEAD
             view = explorer.view().model_dump(mode="json")
-        view |= {"explorer": "", "page": {**view["page"], "lines": []}, "actions": [], "fresh": False, "changed": 0}
+        view |= {
+            "explorer": "",
+            "page": {**view["page"], "lines": []},
+            "actions": [],
+            "fresh": False,
+            "changed": 0,
+        }
         facets = view["page"]["facets"] = without_unreviewed(view["page"]["facets"])
         self.head: dict[str, Any] = {"view": view, "chips": _chips(explorer.facets, facets)}
         return [*touched, _search(self.head, removal)]
 
     def _remove(self, touched: Sequence[bool]) -> None:
-        """Removes secrets, after everything has been searched, because a secret is removed wherever it occurs."""
+        """Removes secrets, after everything has been searched,
+        because a secret is removed wherever it occurs.
+        """
         removal = self.removal
         for at, number in enumerate(self._numbers):
             if touched[at] or removal.has_found:
@@ -191,7 +209,9 @@ def _smallest(session: _SharedSession, note: str) -> str:
 
 
 def _data(session: _SharedSession, note: str, limit: int, room: int | None = None) -> str | None:
-    """Returns the session, compressed, with texts of ``limit`` characters at most; None where it is larger than ``room``."""
+    """Returns the session, compressed, with texts of ``limit`` characters at most;
+    None where it is larger than ``room``.
+    """
     packer = zlib.compressobj(9)
     size, pieces, lines = 0, list[bytes](), list[Any]()
 
@@ -221,7 +241,8 @@ def _json(value: Any) -> str:
 def _frame(title: str) -> tuple[str, str]:
     """Returns the HTML before and after the data.
 
-    Its policy allows the one script and the one style sheet inside it, by their hashes, and no request at all.
+    Its policy allows the one script and the one style sheet inside it, by their hashes,
+    and no request at all.
     """
     script, style = ((_STATIC / f"shared_page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
     page = render(

@@ -16,17 +16,29 @@ _MAX_PLACES = 6
 def share(trace: Trace, task: ShareTask, target: Path) -> TraceShare:
     """Returns what would be removed; with ``task.write`` after writing the file.  Raises ``TraceError``."""
     from nbtools.traces.sharing.notes import shared_labels  # noqa: PLC0415 - loads the review
-    from nbtools.traces.sharing.page import ShareOptions, shared_page, write_page  # noqa: PLC0415 - loaded on first use
+    from nbtools.traces.sharing.page import (  # noqa: PLC0415 - loaded on first use
+        ShareOptions,
+        shared_page,
+        write_page,
+    )
 
     page, secrets = shared_page(trace, ShareOptions(task.patterns, task.keep, task.home, task.notes))
     path = str(write_page(page, target)) if task.write else ""
     return TraceShare(
-        size=len(page.encode("utf-8", "replace")), secrets=tuple(map(_wire, secrets)), notes=len(shared_labels(trace)), path=path
+        size=len(page.encode("utf-8", "replace")),
+        secrets=tuple(map(_wire, secrets)),
+        notes=len(shared_labels(trace)),
+        path=path,
     )
 
 
 def _wire(secret: Secret) -> TraceSecret:
     places = ", ".join(secret.places[:_MAX_PLACES]) + (", …" if secret.count > _MAX_PLACES else "")
     return TraceSecret(
-        id=secret.id, kind=secret.kind, shown=one_line(secret.shown, 60), count=secret.count, places=places, kept=secret.kept
+        id=secret.id,
+        kind=secret.kind,
+        shown=one_line(secret.shown, 60),
+        count=secret.count,
+        places=places,
+        kept=secret.kept,
     )

@@ -28,7 +28,12 @@ def _command(block: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _matches(block: dict[str, Any], limit: int) -> dict[str, Any]:
-    return {**block, "groups": [{**one, "lines": [_match(line, limit) for line in one["lines"]]} for one in block["groups"]]}
+    return {
+        **block,
+        "groups": [
+            {**one, "lines": [_match(line, limit) for line in one["lines"]]} for one in block["groups"]
+        ],
+    }
 
 
 def _media(block: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -37,7 +42,12 @@ def _media(block: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _left_out(kind: str, length: int) -> dict[str, Any]:
-    return {"type": "text", "text": f"[{kind} of {size(length * 3 // 4)} left out]", "tone": "quiet", "markdown": False}
+    return {
+        "type": "text",
+        "text": f"[{kind} of {size(length * 3 // 4)} left out]",
+        "tone": "quiet",
+        "markdown": False,
+    }
 
 
 def _text(block: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -70,14 +80,19 @@ def _line(spans: Spans, limit: int) -> Spans:
 
 
 def _lines(lines: list[Spans], limit: int, *, keep_end: bool = False) -> list[Spans]:
-    """Returns the first lines, or with ``keep_end`` the first third and the last two thirds, with a line that says what is missing."""
+    """Returns the first lines, or with ``keep_end`` the first third and the last two thirds,
+    with a line that says what is missing.
+    """
     lines = [_line(line, limit // 4) for line in lines]
     if sum(map(_length, lines)) <= limit:
         return lines
     first = _count(lines, limit // 3 if keep_end else limit)
     last = _count(lines[:first:-1], limit - limit // 3) if keep_end else 0
     missing = lines[first : len(lines) - last]
-    note = f"⋯ {counted(len(missing), 'line')} ({counted(sum(map(_length, missing)), 'character')}) left out of this file ⋯"
+    note = (
+        f"⋯ {counted(len(missing), 'line')} ({counted(sum(map(_length, missing)), 'character')}) left out of"
+        " this file ⋯"
+    )
     return [*lines[:first], [[note, "dim"]], *(lines[len(lines) - last :] if last else [])]
 
 
@@ -103,7 +118,10 @@ def _diff(block: dict[str, Any], limit: int) -> dict[str, Any]:
         for row in hunk["rows"]:
             short = {
                 **row,
-                **{side: row[side] and {**row[side], "spans": _line(row[side]["spans"], limit // 4)} for side in ("old", "new")},
+                **{
+                    side: row[side] and {**row[side], "spans": _line(row[side]["spans"], limit // 4)}
+                    for side in ("old", "new")
+                },
             }
             room -= sum(_length(short[side]["spans"]) for side in ("old", "new") if short[side])
             if room < 0:

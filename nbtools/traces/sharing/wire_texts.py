@@ -38,7 +38,9 @@ def remove_from_card(card: dict[str, Any], removal: Removal) -> dict[str, Any]:
 
 def _blocks(value: Any) -> list[Any]:
     """Returns the parts whose lines belong together: the blocks of a step's card, or the value itself."""
-    return list(value["opened"]["card"]["blocks"]) if isinstance(value, dict) and "opened" in value else [value]
+    return (
+        list(value["opened"]["card"]["blocks"]) if isinstance(value, dict) and "opened" in value else [value]
+    )
 
 
 def _texts_of_lines(block: Any) -> Iterator[list[Spans]]:
@@ -63,7 +65,10 @@ def is_spans(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) and isinstance(one[1], str) for one in value)
+        and all(
+            isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) and isinstance(one[1], str)
+            for one in value
+        )
     )
 
 
@@ -85,14 +90,18 @@ def _remove_from_lines(lines: list[Spans], removal: Removal) -> None:
 
 
 def _without(spans: Spans, start: int, removed: list[tuple[int, int, str]]) -> Spans:
-    """Returns a line, which begins at ``start`` of the text, with the replacement where each secret begins, and nothing of the rest."""
+    """Returns a line, which begins at ``start`` of the text, with the replacement where each secret begins,
+    and nothing of the rest.
+    """
     rest: Spans = []
     for piece, style in spans:
         end = start + len(piece)
         kept, position = "", start
         for first, last, label in removed:
             if first < end and last > position:
-                kept += piece[position - start : max(first, position) - start] + (label if first >= start else "")
+                kept += piece[position - start : max(first, position) - start] + (
+                    label if first >= start else ""
+                )
                 position = max(position, min(last, end))
         rest.append([kept + piece[position - start :], style])
         start = end
@@ -105,7 +114,9 @@ def _cleaned(value: Any, removal: Removal) -> Any:
     if isinstance(value, list):
         return value if is_spans(value) else [_cleaned(part, removal) for part in value]
     if isinstance(value, dict):
-        return {name: part if _is_media(value, name) else _cleaned(part, removal) for name, part in value.items()}
+        return {
+            name: part if _is_media(value, name) else _cleaned(part, removal) for name, part in value.items()
+        }
     return value
 
 

@@ -1,7 +1,7 @@
 """Attributes the context of a session's requests to what added it.
 
-A log has texts, and the number of input tokens of whole requests. So characters are exact, and tokens are ranges: what was added between
-two requests is at most what the input has grown by.
+A log has texts, and the number of input tokens of whole requests. So characters are exact, and tokens are
+ranges: what was added between two requests is at most what the input has grown by.
 """
 
 from __future__ import annotations
@@ -129,14 +129,31 @@ class _Attribution:
             yield from self._unlogged(parts)
         for part in parts:
             start = self._start(part)
-            low, high = self._answer_tokens(part, answers) if part.part in _ANSWERS else self._added_tokens(part, start)
+            low, high = (
+                self._answer_tokens(part, answers)
+                if part.part in _ANSWERS
+                else self._added_tokens(part, start)
+            )
             requests, cached = self._carried(part, start) if self.known else (None, None)
             yield ContextPart(
-                self.session, part.seq, part.part, part.name, part.call, part.characters, low, high, requests, cached, part.turn, part.live
+                self.session,
+                part.seq,
+                part.part,
+                part.name,
+                part.call,
+                part.characters,
+                low,
+                high,
+                requests,
+                cached,
+                part.turn,
+                part.live,
             )
 
     def _answer(self, part: _Part) -> int:
-        """Returns the number of the request whose answer contains the part, or whose answer it follows; -1 before the first."""
+        """Returns the number of the request whose answer contains the part, or whose answer it follows;
+        -1 before the first.
+        """
         return bisect_right(self.seqs, part.seq) - 1
 
     def _start(self, part: _Part) -> int:
@@ -146,7 +163,11 @@ class _Attribution:
     def _end(self, seq: int) -> int:
         """Returns the number after the last request before the next compaction."""
         place = bisect_right(self.compactions, seq)
-        return bisect_left(self.seqs, self.compactions[place]) if place < len(self.compactions) else len(self.seqs)
+        return (
+            bisect_left(self.seqs, self.compactions[place])
+            if place < len(self.compactions)
+            else len(self.seqs)
+        )
 
     def _carried(self, part: _Part, start: int) -> tuple[int, int]:
         end = self._end(part.seq)
@@ -172,16 +193,26 @@ class _Attribution:
         return (output if exact else 0), output
 
     def _added_tokens(self, part: _Part, start: int) -> tuple[int | None, int | None]:
-        """Returns bounds for something that is new in the request ``start``: at most what the input has grown by."""
+        """Returns bounds for something that is new in the request ``start``:
+        at most what the input has grown by.
+        """
         if not self.known or start >= len(self.requests):
             return None, None
         text = part.part not in {"attachment", "file", "command", "result"}  # results may contain images
         if start == 0:
             size = self.sizes[0]
-            return (None, None) if size is None else (0, min(size, _BYTES_OF_CHARACTER * (part.characters or 0)) if text else size)
+            return (
+                (None, None)
+                if size is None
+                else (0, min(size, _BYTES_OF_CHARACTER * (part.characters or 0)) if text else size)
+            )
         before, now = self.sizes[start - 1], self.sizes[start]
         first, second = self.requests[start - 1], self.requests[start]
-        comparable = first.model == second.model and first.live == second.live and "after_compaction" not in second.flags
+        comparable = (
+            first.model == second.model
+            and first.live == second.live
+            and "after_compaction" not in second.flags
+        )
         if before is None or now is None or now < before or not comparable:
             return None, None
         limit = _BYTES_OF_CHARACTER * (part.characters or 0) if text else now - before
@@ -197,12 +228,31 @@ class _Attribution:
         most = _BYTES_OF_CHARACTER * sum(part.characters or 0 for part in logged)
         cached = self.cached_until[1] - 1 if len(self.requests) > 1 else 0
         low = max(size - most, 0) if measured else 0
-        yield ContextPart(self.session, None, "unlogged", "", "", None, low, size, len(self.requests), cached, first.turn, first.live)
+        yield ContextPart(
+            self.session,
+            None,
+            "unlogged",
+            "",
+            "",
+            None,
+            low,
+            size,
+            len(self.requests),
+            cached,
+            first.turn,
+            first.live,
+        )
 
 
 def _ends(requests: Sequence[RequestUsage], is_end: Any) -> list[int]:
     """Returns, for each request, the number of the first one from there on for which ``is_end`` holds."""
     ends = [len(requests)] * len(requests)
     for number in range(len(requests) - 1, -1, -1):
-        ends[number] = number if is_end(requests[number]) else ends[number + 1] if number + 1 < len(requests) else len(requests)
+        ends[number] = (
+            number
+            if is_end(requests[number])
+            else ends[number + 1]
+            if number + 1 < len(requests)
+            else len(requests)
+        )
     return ends

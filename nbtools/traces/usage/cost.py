@@ -21,10 +21,11 @@ _REASONING_APART = {"gemini-cli", "gemini-telemetry"}
 class Cost:
     """Money in US dollars.
 
-    ``recorded`` is what the logs say, None where they say nothing. ``total`` is the recorded cost, or with prices the sum of
-    ``by_model``; it lacks the requests of ``unpriced`` models (with their number; empty: the log does not name the model).
-    ``prices`` names the library and its version, ``price_dates`` the first and the last day whose prices were applied. ``lower_bound``:
-    output tokens of some requests are placeholders, so they cost more.
+    ``recorded`` is what the logs say, None where they say nothing. ``total`` is the recorded cost, or with
+    prices the sum of ``by_model``; it lacks the requests of ``unpriced`` models (with their number; empty:
+    the log does not name the model). ``prices`` names the library and its version, ``price_dates`` the first
+    and the last day whose prices were applied. ``lower_bound``: output tokens of some requests are
+    placeholders, so they cost more.
     """
 
     total: float | None
@@ -45,7 +46,8 @@ def recorded_cost(sessions: Iterable[Session]) -> Cost:
 def priced_cost(sessions: Iterable[Session], usage: Iterable[RequestUsage]) -> Cost:
     """Prices every request, by the price on the day of the request where its time is known, else today's.
 
-    Raises ``TraceError`` where genai-prices is not installed. Nothing is sent or fetched: the library contains its prices.
+    Raises ``TraceError`` where genai-prices is not installed.
+    Nothing is sent or fetched: the library contains its prices.
     """
     library = import_library("genai_prices")
     rows = {session.id: session for session in sessions}
@@ -57,9 +59,13 @@ def priced_cost(sessions: Iterable[Session], usage: Iterable[RequestUsage]) -> C
         if input_of(request.tokens) is None and request.tokens.output is None:
             continue
         session = rows.get(request.session)
-        model = request.model or (session.models[0] if session is not None and len(session.models) == 1 else "")
+        model = request.model or (
+            session.models[0] if session is not None and len(session.models) == 1 else ""
+        )
         at = datetime.now(UTC) if request.at is None else datetime.fromtimestamp(request.at, UTC)
-        price = _price(library, request, model, at, apart=session is not None and session.format in _REASONING_APART)
+        price = _price(
+            library, request, model, at, apart=session is not None and session.format in _REASONING_APART
+        )
         if price is None:
             unpriced[model] += 1
         else:
@@ -69,7 +75,9 @@ def priced_cost(sessions: Iterable[Session], usage: Iterable[RequestUsage]) -> C
     total = sum(money.values()) if money else None
     dates = (min(days), max(days)) if days else None
     name = f"genai-prices {version('genai-prices')}"
-    return Cost(total, recorded_cost(rows.values()).recorded, dict(money), dict(unpriced), name, dates, lower_bound)
+    return Cost(
+        total, recorded_cost(rows.values()).recorded, dict(money), dict(unpriced), name, dates, lower_bound
+    )
 
 
 def _price(library: Any, request: RequestUsage, model: str, at: datetime, *, apart: bool) -> float | None:

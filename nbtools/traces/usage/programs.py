@@ -18,7 +18,9 @@ _SILENT = {"cd", "export", "set", "source", ".", "pushd", "popd", "true", ":"}
 
 @lru_cache(maxsize=1 << 14)
 def programs_of(command: str) -> str:
-    """Returns the programs of a command line in order, each once, without their folders: ``pytest, tail``. Empty where there is none."""
+    """Returns the programs of a command line in order, each once, without their folders: ``pytest, tail``.
+    Empty where there is none.
+    """
     plain = _QUOTED.sub("Q", command)
     names = _first_words(plain) if _SIMPLE.fullmatch(plain) else _parsed(command)
     found = dict.fromkeys(name.rpartition("/")[2] for name in names if name)

@@ -46,26 +46,38 @@ def difference_of(requests: Sequence[RequestUsage], total: Tokens) -> str:
     for kind in TOKEN_KINDS:
         recorded, counts = getattr(total, kind), [getattr(request.tokens, kind) for request in requests]
         if recorded is not None and counts and None not in counts and sum(counts) != recorded:
-            different.append(f"{kind}: {recorded:,} in the log's total, {sum(counts):,} in its {len(counts):,} requests")
+            different.append(
+                f"{kind}: {recorded:,} in the log's total, {sum(counts):,} in its {len(counts):,} requests"
+            )
     return "; ".join(different)
 
 
 def input_of(tokens: Tokens) -> int | None:
-    """Returns the size of a request: all its input tokens, cached ones included; None where none is recorded."""
+    """Returns the size of a request: all its input tokens, cached ones included;
+    None where none is recorded.
+    """
     counts = [count for count in (tokens.input, tokens.cache_read, tokens.cache_write) if count is not None]
     return sum(counts) if counts else None
 
 
 def usage_rows(
-    session: str, requests: Sequence[RequestUsage], compactions: Sequence[int], total: Tokens, cost: float | None
+    session: str,
+    requests: Sequence[RequestUsage],
+    compactions: Sequence[int],
+    total: Tokens,
+    cost: float | None,
 ) -> Iterator[RequestUsage]:
-    """Yields the requests with their marks, and the rest of the session's total where they do not sum up to it."""
+    """Yields the requests with their marks,
+    and the rest of the session's total where they do not sum up to it.
+    """
     yield from _marked(session, requests, compactions)
     if (left := _rest(session, requests, total, cost)) is not None:
         yield left
 
 
-def _marked(session: str, requests: Sequence[RequestUsage], compactions: Sequence[int]) -> Iterator[RequestUsage]:
+def _marked(
+    session: str, requests: Sequence[RequestUsage], compactions: Sequence[int]
+) -> Iterator[RequestUsage]:
     cached: dict[str, int] = {}
     before = 0
     for request in requests:
@@ -78,10 +90,16 @@ def _marked(session: str, requests: Sequence[RequestUsage], compactions: Sequenc
             marks = ("cache_break",)
         before = compacted
         cached[request.model] = read or 0
-        yield replace(request, session=session, flags=(*request.flags, *marks)) if marks or request.session != session else request
+        yield (
+            replace(request, session=session, flags=(*request.flags, *marks))
+            if marks or request.session != session
+            else request
+        )
 
 
-def _rest(session: str, requests: Sequence[RequestUsage], total: Tokens, cost: float | None) -> RequestUsage | None:
+def _rest(
+    session: str, requests: Sequence[RequestUsage], total: Tokens, cost: float | None
+) -> RequestUsage | None:
     spent = sum_of_tokens(request.tokens for request in requests)
     tokens = tokens_between(spent, total)
     money = None if cost is None else cost - sum(request.cost or 0.0 for request in requests)

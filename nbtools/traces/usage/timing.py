@@ -17,13 +17,14 @@ _WORK = {"assistant_text", "thinking", "error", "compaction"}
 
 @dataclass(frozen=True, slots=True)
 class TurnTime:
-    """The time of a turn, in seconds. ``started`` is the time of the person's message, ``ended`` of the last step of the answer.
+    """The time of a turn, in seconds. ``started`` is the time of the person's message,
+    ``ended`` of the last step of the answer.
 
-    ``tools`` is the time in which at least one call ran; ``model`` the rest of the answer, in which the model wrote and the agent did
-    what it does between. ``held`` is the time that calls were not executed between request and result (waiting for approval, or in a
-    queue), summed over those whose times and durations are both recorded. ``waiting`` is the time until the person's next message, 0 where
-    it came earlier.
-    None: not recorded.
+    ``tools`` is the time in which at least one call ran; ``model`` the rest of the answer, in which the model
+    wrote and the agent did what it does between. ``held`` is the time that calls were not executed between
+    request and result (waiting for approval, or in a queue), summed over those whose times and durations are
+    both recorded. ``waiting`` is the time until the person's next message, 0 where it came earlier. None: not
+    recorded.
     """
 
     session: str
@@ -37,7 +38,9 @@ class TurnTime:
 
 
 def turn_times(events: Iterable[Event], calls: Iterable[Call]) -> list[TurnTime]:
-    """Returns the turns of all sessions, in the order of their sessions. Steps on rewound branches do not count."""
+    """Returns the turns of all sessions, in the order of their sessions.
+    Steps on rewound branches do not count.
+    """
     turns: dict[str, dict[int, _Turn]] = defaultdict(lambda: defaultdict(_Turn))
     for event in events:
         if event.live and event.at is not None:
@@ -84,14 +87,18 @@ class _Turn:
 
 
 def _times(session: str, turns: dict[int, _Turn]) -> Iterator[TurnTime]:
-    numbers = sorted(number for number, turn in turns.items() if turn.ended is not None or turn.started is not None)
+    numbers = sorted(
+        number for number, turn in turns.items() if turn.ended is not None or turn.started is not None
+    )
     for place, number in enumerate(numbers):
         turn = turns[number]
         following = turns[numbers[place + 1]].started if place + 1 < len(numbers) else None
         known = turn.started is not None and turn.ended is not None and turn.ended >= turn.started
         tools = _covered(turn.timed) if turn.all_timed and (turn.timed or known) else None
         model = max(turn.ended - turn.started - tools, 0.0) if known and tools is not None else None  # type: ignore[operator]
-        waiting = max(following - turn.ended, 0.0) if following is not None and turn.ended is not None else None
+        waiting = (
+            max(following - turn.ended, 0.0) if following is not None and turn.ended is not None else None
+        )
         yield TurnTime(session, number, turn.started, turn.ended, tools, model, turn.held, waiting)
 
 
@@ -107,8 +114,12 @@ def _covered(calls: Iterable[Call]) -> float:
 
 
 def call_times(calls: Iterable[Call], lanes: int) -> Iterator[tuple[Call, float, float, int]]:
-    """Yields the calls with a known start and end, by start, each with both and a lane: the lowest one that is free then, else the last."""
-    timed = [call for call in calls if call.at is not None and call.ended is not None and call.ended >= call.at]
+    """Yields the calls with a known start and end, by start, each with both and a lane:
+    the lowest one that is free then, else the last.
+    """
+    timed = [
+        call for call in calls if call.at is not None and call.ended is not None and call.ended >= call.at
+    ]
     reached = [float("-inf")] * lanes
     for call in sorted(timed, key=attrgetter("at")):
         start, end = cast("float", call.at), cast("float", call.ended)
@@ -120,7 +131,9 @@ def call_times(calls: Iterable[Call], lanes: int) -> Iterator[tuple[Call, float,
 
 
 def slowest(calls: Iterable[Call], count: int = 10) -> list[Call]:
-    """Returns the calls that took longest, by their recorded duration, else by the time from the call to its result."""
+    """Returns the calls that took longest, by their recorded duration,
+    else by the time from the call to its result.
+    """
     timed = [(length, call) for call in calls if (length := seconds_of(call)) is not None]
     return [call for _, call in heapq.nlargest(count, timed, key=lambda one: one[0])]
 
@@ -128,4 +141,8 @@ def slowest(calls: Iterable[Call], count: int = 10) -> list[Call]:
 def seconds_of(call: Call) -> float | None:
     if call.duration is not None:
         return call.duration
-    return call.ended - call.at if call.ended is not None and call.at is not None and call.ended >= call.at else None
+    return (
+        call.ended - call.at
+        if call.ended is not None and call.at is not None and call.ended >= call.at
+        else None
+    )

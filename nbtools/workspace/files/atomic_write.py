@@ -32,7 +32,10 @@ def exchange_names(name: str, other: str, there: int) -> bool:
     It fails if the system or the file system does not support it, or one of the names is gone.
     """
     function = _function()
-    return function is not None and function(there, os.fsencode(name), there, os.fsencode(other), _RENAME_EXCHANGE) == 0
+    return (
+        function is not None
+        and function(there, os.fsencode(name), there, os.fsencode(other), _RENAME_EXCHANGE) == 0
+    )
 
 
 @functools.cache
@@ -50,7 +53,9 @@ def _function() -> _Exchange | None:
 
 
 _MUST_STAY = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV})
-"""The folder accepts no new file, the owner cannot be kept, or the file is a mount point: only a write in place is possible."""
+"""The folder accepts no new file, the owner cannot be kept, or the file is a mount point:
+only a write in place is possible.
+"""
 _PIECE = 1 << 20
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -107,10 +112,11 @@ def remove_folders(made: list[Path] | tuple[Path, ...]) -> None:
 class WriteOptions:
     """Options of a write.
 
-    ``keep``: a hidden name beside the file for the old file itself, to be renamed back.  It does not exist if the file had to be written
-    in place, or if the file system has no hard links.  ``sync``: whether the change survives a power cut at once; if not, the caller syncs.
-    ``mode``: the mode of a new file from the first moment; None: the default.  ``store``: a path in any folder for the old file itself or a
-    copy of it, which is on the disk before anything is changed.
+    ``keep``: a hidden name beside the file for the old file itself, to be renamed back.  It does not exist if
+    the file had to be written in place, or if the file system has no hard links.  ``sync``: whether the
+    change survives a power cut at once; if not, the caller syncs.  ``mode``: the mode of a new file from the
+    first moment; None: the default.  ``store``: a path in any folder for the old file itself or a copy of it,
+    which is on the disk before anything is changed.
     """
 
     keep: Path | None = None
@@ -122,12 +128,15 @@ class WriteOptions:
 _ALONE = WriteOptions()
 
 
-def replace_content(path: Path, data: bytes, expected: bytes | None, subject: str, manner: WriteOptions = _ALONE) -> None:
+def replace_content(
+    path: Path, data: bytes, expected: bytes | None, subject: str, manner: WriteOptions = _ALONE
+) -> None:
     """Makes ``data`` the content of ``path``, which must still hold ``expected`` (None: must not exist).
 
-    ``path`` comes from ``Workspace.resolve``: if it has become a link since, nothing is done.  Mode, owner and extended attributes stay;
-    a file with several hard links keeps them.  Raises ``ToolFailure``: ``conflict`` if the content has changed, ``permission_denied``,
-    ``no_space_left``, …; the file is then as it was.
+    ``path`` comes from ``Workspace.resolve``: if it has become a link since, nothing is done.  Mode, owner
+    and extended attributes stay; a file with several hard links keeps them.  Raises ``ToolFailure``:
+    ``conflict`` if the content has changed, ``permission_denied``, ``no_space_left``, …; the file is then as
+    it was.
     """
     try:
         with open_folder(path.parent) as there:
@@ -173,7 +182,9 @@ def _overwrite(place: _Place, data: bytes, expected: bytes, manner: WriteOptions
     if stat.S_ISLNK(info.st_mode):
         raise became_link_failure(place.subject)
     check_regular(info, place.subject)
-    if not os.access(place.name, os.W_OK, dir_fd=place.folder, effective_ids=os.access in os.supports_effective_ids):
+    if not os.access(
+        place.name, os.W_OK, dir_fd=place.folder, effective_ids=os.access in os.supports_effective_ids
+    ):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place.name)
     if info.st_nlink > 1 and not (info.st_nlink == 2 and unshared(place.folder, info)):
         _write_in_place(place, data, expected, manner.store)
@@ -215,7 +226,9 @@ def _take_place(new: _Temporary, place: _Place, expected: bytes, manner: WriteOp
 
 
 def _store(place: _Place, store: Path, expected: bytes) -> None:
-    """Hard-links the file to ``store``, without copying; syncs it, because another program may just have written to it."""
+    """Hard-links the file to ``store``, without copying;
+    syncs it, because another program may just have written to it.
+    """
     try:
         os.link(place.name, store, src_dir_fd=place.folder, follow_symlinks=False)
     except OSError:
@@ -251,7 +264,9 @@ def sync_file(path: Path) -> None:
 
 
 def _check_taken(new: _Temporary, place: _Place, expected: bytes) -> None:
-    """If another program, without locks, saved the file between the check and the exchange, restores its version."""
+    """If another program, without locks, saved the file between the check and the exchange,
+    restores its version.
+    """
     try:
         _check_content(_Place(place.folder, new.place.name, place.subject), expected)
     except ToolFailure:
@@ -323,7 +338,9 @@ class _Temporary:
         self._taken = True
 
     def copy_metadata(self, place: _Place, info: os.stat_result) -> None:
-        """Copies owner, extended attributes (with access lists) and mode.  Raises ``PermissionError`` if the owner cannot be set."""
+        """Copies owner, extended attributes (with access lists) and mode.
+        Raises ``PermissionError`` if the owner cannot be set.
+        """
         own = os.fstat(self._descriptor)
         if (own.st_uid, own.st_gid) != (info.st_uid, info.st_gid):
             os.fchown(self._descriptor, info.st_uid, info.st_gid)
@@ -359,4 +376,7 @@ def _check_content(place: _Place, expected: bytes) -> None:
 
 
 def conflict_failure(subject: str, what: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.CONFLICT, f"{subject} {what} in the meantime. Nothing was overwritten. Read it and call again.")
+    return ToolFailure(
+        ErrorCode.CONFLICT,
+        f"{subject} {what} in the meantime. Nothing was overwritten. Read it and call again.",
+    )

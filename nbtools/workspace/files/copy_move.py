@@ -39,7 +39,9 @@ def copy_entry(place: FolderEntry, to: FolderEntry) -> None:
     elif stat.S_ISREG(info.st_mode):
         _copy_file(place, to)
     else:
-        raise OSError(errno.ENOTSUP, f"{place.name} is a device, a socket or a pipe, which cannot be copied", place.name)
+        raise OSError(
+            errno.ENOTSUP, f"{place.name} is a device, a socket or a pipe, which cannot be copied", place.name
+        )
 
 
 def _copy_file(place: FolderEntry, to: FolderEntry) -> None:
@@ -93,7 +95,8 @@ def hidden_sibling(path: Path, what: str) -> Path:
 
 
 def entry_path(workspace: Workspace, path: str) -> Path:
-    """Returns the path of the file, folder or link that ``path`` names: links on the way are followed, one at the end is not.
+    """Returns the path of the file, folder or link that ``path`` names:
+    links on the way are followed, one at the end is not.
 
     Raises ``ToolFailure`` as ``Workspace.resolve`` does.
     """
@@ -121,16 +124,19 @@ def entry_spellings(workspace: Workspace, path: str) -> tuple[str, ...]:
 
 
 def with_folder_slash(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns ``names`` with a slash appended if a folder is at ``path``, so that rules about its contents match."""
+    """Returns ``names`` with a slash appended if a folder is at ``path``,
+    so that rules about its contents match.
+    """
     return tuple(f"{name}/" for name in names) if path.is_dir() and not path.is_symlink() else names
 
 
 def move(path: Path, to: Path, subject: str, *, overwrite: bool = False) -> tuple[Path, ...]:
     """Renames ``path``, also a link itself, to ``to``; returns the folders created for it, outermost first.
 
-    Raises ``ToolFailure`` and leaves all as it was: ``attempt_to_create_existing_file`` if something is at ``to``, unless both are files
-    and ``overwrite`` is True; ``file_not_found``, ``permission_denied``, ``no_space_left``, …  To another file system it copies, and
-    deletes the original when the copy is complete.
+    Raises ``ToolFailure`` and leaves all as it was: ``attempt_to_create_existing_file`` if something is at
+    ``to``, unless both are files and ``overwrite`` is True; ``file_not_found``, ``permission_denied``,
+    ``no_space_left``, …  To another file system it copies, and deletes the original when the copy is
+    complete.
     """
     created = make_folders(to, subject)
     with ExitStack() as on_failure:
@@ -144,7 +150,9 @@ def move(path: Path, to: Path, subject: str, *, overwrite: bool = False) -> tupl
 
 
 def remove_tree(path: Path) -> None:
-    """Deletes a file, a link (not its target) or a folder with its contents.  Raises ``OSError`` if something remains."""
+    """Deletes a file, a link (not its target) or a folder with its contents.
+    Raises ``OSError`` if something remains.
+    """
     with open_folder(path.parent) as above:
         try:
             _remove(FolderEntry(above, path.name))
@@ -162,7 +170,9 @@ def _remove(place: FolderEntry) -> None:
 
 
 def is_same_entry(path: Path, to: Path) -> bool:
-    """Returns whether both names are one entry: they differ in case only, and the file system ignores case."""
+    """Returns whether both names are one entry:
+    they differ in case only, and the file system ignores case.
+    """
     if path.parent != to.parent or path.name.casefold() != to.name.casefold() or path.name == to.name:
         return False
     with open_folder(path.parent) as above:
@@ -247,7 +257,8 @@ def _remove_if_there(place: FolderEntry) -> None:
 def already_exists(subject: str) -> ToolFailure:
     return ToolFailure(
         ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE,
-        f"{subject} exists already. Nothing was moved. Name a path that does not exist, or delete what is there first.",
+        f"{subject} exists already. Nothing was moved. Name a path that does not exist, or delete what is"
+        " there first.",
     )
 
 
@@ -257,8 +268,8 @@ _LISTED_UNLINKED = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 def copy_project(folder: Path, to: Path, *, most: int) -> int:
     """Copies a folder into the empty folder ``to`` and returns the size of its files in bytes.
 
-    Files that git ignores, ``.git``, sockets, pipes and devices are left out; links stay links.  Raises ``OSError``, and ``ToolFailure``
-    before anything is copied if there are more than ``most`` bytes.
+    Files that git ignores, ``.git``, sockets, pipes and devices are left out; links stay links.  Raises
+    ``OSError``, and ``ToolFailure`` before anything is copied if there are more than ``most`` bytes.
     """
     found = list(_below(folder.resolve(), "", IgnoreRules(folder.resolve())))
     size = sum(entry.size for entry in found)

@@ -16,7 +16,9 @@ _HEAD = 8192
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NON_ASCII = re.compile("[^\0-\x7f\ud800-\udfff]")
 _FEW_BROKEN = 10
-"""A UTF-8 file has at least so many valid characters outside ASCII for each broken byte; text in an older encoding has hardly any."""
+"""A UTF-8 file has at least so many valid characters outside ASCII for each broken byte;
+text in an older encoding has hardly any.
+"""
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _SIGNATURES = (
     (rb"\x89PNG", "a PNG image"),
@@ -79,14 +81,18 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """Decoded content.  Bytes that are not valid UTF-8 are lone surrogates in ``text``; ``displayable`` replaces them."""
+    """Decoded content.  Bytes that are not valid UTF-8 are lone surrogates in ``text``;
+    ``displayable`` replaces them.
+    """
 
     text: str
     encoding: Encoding
 
 
 def decode(data: bytes) -> DecodedText | None:
-    """Decodes text by its byte order mark, else as UTF-8; ``encode`` returns the same bytes.  None if it is not text."""
+    """Decodes text by its byte order mark, else as UTF-8; ``encode`` returns the same bytes.
+    None if it is not text.
+    """
     for encoding in _MARKS:
         if data.startswith(encoding.bom):
             text = _try(data, encoding)
@@ -101,8 +107,8 @@ def decode(data: bytes) -> DecodedText | None:
 def encode(text: str, encoding: Encoding, original: str = "") -> bytes:
     """Encodes the text of a file that held ``original``.
 
-    Raises ``ToolFailure`` for a character that a text file cannot contain, and for one that would be written as UTF-8 beside text in
-    another encoding, which is not known.
+    Raises ``ToolFailure`` for a character that a text file cannot contain, and for one that would be written
+    as UTF-8 beside text in another encoding, which is not known.
     """
     refuse_nul(text)
     _refuse_second_encoding(text, original)
@@ -110,12 +116,15 @@ def encode(text: str, encoding: Encoding, original: str = "") -> bytes:
         return encoding.bom + text.encode(encoding.codec, encoding.errors)
     except UnicodeEncodeError as error:
         raise ToolFailure(
-            ErrorCode.INVALID_TOOL_PARAMS, f"The text contains a lone surrogate at character {error.start + 1}; it cannot be written."
+            ErrorCode.INVALID_TOOL_PARAMS,
+            f"The text contains a lone surrogate at character {error.start + 1}; it cannot be written.",
         ) from None
 
 
 def _refuse_second_encoding(text: str, original: str) -> None:
-    """Raises ``ToolFailure`` if ``text`` has new characters outside ASCII, and ``original`` is not UTF-8, a few broken bytes aside."""
+    """Raises ``ToolFailure`` if ``text`` has new characters outside ASCII, and ``original`` is not UTF-8,
+    a few broken bytes aside.
+    """
     if text.isascii() or not _has_other_encoding(original):
         return
     present = Counter(_NON_ASCII.findall(original))
@@ -123,13 +132,16 @@ def _refuse_second_encoding(text: str, original: str) -> None:
     if added is not None:
         raise ToolFailure(
             ErrorCode.EDIT_PREPARATION_FAILURE,
-            f"The file is not UTF-8 but in an older encoding, which is not known, so {added!r} cannot be written in it. Nothing was "
-            "changed. Use ASCII characters, or convert the file to UTF-8 first (iconv -f ENCODING -t UTF-8).",
+            f"The file is not UTF-8 but in an older encoding, which is not known, so {added!r} cannot be"
+            " written in it. Nothing was changed. Use ASCII characters, or convert the file to UTF-8 first"
+            " (iconv -f ENCODING -t UTF-8).",
         )
 
 
 def _has_other_encoding(text: str) -> bool:
-    """Returns whether decoded text has more undecodable bytes than a damaged UTF-8 file, or the escape sequences of ISO 2022."""
+    """Returns whether decoded text has more undecodable bytes than a damaged UTF-8 file,
+    or the escape sequences of ISO 2022.
+    """
     if "\x1b$" in text or "\x1b(" in text:
         return True
     broken = len(_SURROGATE.findall(text)) if not is_exact(text) else 0
@@ -137,10 +149,15 @@ def _has_other_encoding(text: str) -> bool:
 
 
 def refuse_nul(text: str) -> None:
-    """Raises ``ToolFailure`` for a NUL character: a file that contains one is not text, and could not be edited again."""
+    """Raises ``ToolFailure`` for a NUL character:
+    a file that contains one is not text, and could not be edited again.
+    """
     position = text.find("\0")
     if position >= 0:
-        reason = f"The text contains a NUL character at character {position + 1}; text files cannot. Nothing was changed. Leave it out."
+        reason = (
+            f"The text contains a NUL character at character {position + 1}; text files cannot. Nothing was"
+            " changed. Leave it out."
+        )
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, reason)
 
 

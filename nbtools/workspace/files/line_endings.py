@@ -22,15 +22,18 @@ def ending_at(text: str, position: int) -> str:
 
 
 def with_original_endings(original: str, proposed: str, ending: str) -> str:
-    """Returns ``proposed`` (with LF) for ``original``; equal lines keep every byte, with their endings and undecodable bytes.
+    """Returns ``proposed`` (with LF) for ``original``;
+    equal lines keep every byte, with their endings and undecodable bytes.
 
-    Changed lines get the ending of the line that they replace, else of a neighbour, else ``ending``.  Raises ``ToolFailure``
-    (``edit_preparation_failure``) if a changed line would turn undecodable bytes into U+FFFD.
+    Changed lines get the ending of the line that they replace, else of a neighbour, else ``ending``.  Raises
+    ``ToolFailure`` (``edit_preparation_failure``) if a changed line would turn undecodable bytes into U+FFFD.
     """
     exact = is_exact(original)
     mixed = 0 < original.count("\r\n") < original.count("\n")
     if exact and not mixed:
-        return proposed.replace("\n", "\r\n" if "\r\n" in original or ("\n" not in original and ending == "\r\n") else "\n")
+        return proposed.replace(
+            "\n", "\r\n" if "\r\n" in original or ("\n" not in original and ending == "\r\n") else "\n"
+        )
     old, new = split_lines(original), split_lines(proposed)
     parts: list[str] = []
     for op in opcodes([displayable(with_lf(line)) for line in old], new):
@@ -42,7 +45,10 @@ def _replaced(old: list[str], new: list[str], op: Op, ending: str) -> list[str]:
     neighbours = [*old[max(op.i1 - 1, 0) : op.i1], *old[op.i2 : op.i2 + 1]]
     default = next((_end(line) for line in neighbours if line.endswith("\n")), ending)
     ends = [_end(line) for line in old[op.i1 : op.i2] if line.endswith("\n")] or [default]
-    lines = [f"{line[:-1]}{ends[min(k, len(ends) - 1)]}" if line.endswith("\n") else line for k, line in enumerate(new[op.j1 : op.j2])]
+    lines = [
+        f"{line[:-1]}{ends[min(k, len(ends) - 1)]}" if line.endswith("\n") else line
+        for k, line in enumerate(new[op.j1 : op.j2])
+    ]
     before = "".join(old[op.i1 : op.i2])
     return lines if is_exact(before) else [_inserted(before, "".join(lines))]
 
@@ -57,8 +63,9 @@ def _inserted(before: str, after: str) -> str:
     if "\ufffd" in middle and not is_exact(before[head : len(before) - tail]):
         raise ToolFailure(
             ErrorCode.EDIT_PREPARATION_FAILURE,
-            "The text to replace contains bytes that are not valid UTF-8 (shown as U+FFFD); the new text would replace them by U+FFFD. "
-            "Nothing was changed. Edit the parts before and after these bytes separately.",
+            "The text to replace contains bytes that are not valid UTF-8 (shown as U+FFFD); the new text"
+            " would replace them by U+FFFD. Nothing was changed. Edit the parts before and after these bytes"
+            " separately.",
         )
     return before[:head] + middle + before[len(before) - tail :]
 

@@ -16,7 +16,9 @@ from nbtools.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """The entries directly in a folder, folders first, then by name; ``hidden`` counts those that the policy hides."""
+    """The entries directly in a folder, folders first, then by name;
+    ``hidden`` counts those that the policy hides.
+    """
 
     entries: tuple[Entry, ...]
     hidden: int = 0
@@ -29,14 +31,23 @@ def list_folder(path: Path, workspace: Workspace) -> FolderListing:
     """
     prefix = "" if path == workspace.root else f"{workspace.relative(path)}/"
     with scan_folder(path) as entries:
-        found = [_linked(prefix + entry.name, workspace) if entry.is_symlink() else _entry(entry, prefix, workspace) for entry in entries]
+        found = [
+            (
+                _linked(prefix + entry.name, workspace)
+                if entry.is_symlink()
+                else _entry(entry, prefix, workspace)
+            )
+            for entry in entries
+        ]
     visible = [entry for entry in found if entry is not None]
     visible.sort(key=lambda entry: (not entry.folder, entry.path.casefold(), entry.path))
     return FolderListing(tuple(visible), len(found) - len(visible))
 
 
 def _entry(entry: os.DirEntry[str], prefix: str, workspace: Workspace) -> Entry | None:
-    """Returns an entry; one without permission counts as a file of unknown size.  None if the policy hides it."""
+    """Returns an entry; one without permission counts as a file of unknown size.
+    None if the policy hides it.
+    """
     name = prefix + entry.name
     folder = entry.is_dir(follow_symlinks=False)
     if workspace.hides(name, folder=folder):
@@ -61,7 +72,12 @@ def _linked(name: str, workspace: Workspace) -> Entry | None:
     folder = info is not None and stat.S_ISDIR(info.st_mode)
     if workspace.hides(str(target), folder=folder):
         return None
-    return Entry(name, size=info.st_size if info is not None and stat.S_ISREG(info.st_mode) else None, folder=folder, link=True)
+    return Entry(
+        name,
+        size=info.st_size if info is not None and stat.S_ISREG(info.st_mode) else None,
+        folder=folder,
+        link=True,
+    )
 
 
 _MOST_NAMED = 100
@@ -122,4 +138,8 @@ def _entries(folder: str, below: Path) -> list[_Entry]:
 
 def _counted_entry(folder: str, entry: os.DirEntry[str]) -> _Entry:
     is_folder = entry.is_dir(follow_symlinks=False)
-    return _Entry(os.path.join(folder, entry.name), is_folder, 0 if is_folder else entry.stat(follow_symlinks=False).st_size)
+    return _Entry(
+        os.path.join(folder, entry.name),
+        is_folder,
+        0 if is_folder else entry.stat(follow_symlinks=False).st_size,
+    )

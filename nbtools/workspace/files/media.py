@@ -30,7 +30,9 @@ class Picture:
 
 
 def media_type(head: bytes) -> str:
-    """Returns the MIME type of a supported image or document, or an empty string; ``head``: the first bytes of the file."""
+    """Returns the MIME type of a supported image or document, or an empty string;
+    ``head``: the first bytes of the file.
+    """
     if head.lstrip().startswith(_PDF):
         return "application/pdf"
     return next((kind for kind, (_, sign, _) in _KINDS.items() if _fits(head, sign)), "")
@@ -38,7 +40,8 @@ def media_type(head: bytes) -> str:
 
 def identify_picture(data: bytes, subject: str) -> Picture:
     """Identifies a complete image file.  Raises ``ToolFailure`` for a broken one."""
-    # A broken image must not reach a model: its provider would refuse every later request of the conversation, too.
+    # A broken image must not reach a model:
+    # its provider would refuse every later request of the conversation, too.
     mime_type = media_type(data)
     name, _, measure = _KINDS[mime_type]
     try:
@@ -46,14 +49,19 @@ def identify_picture(data: bytes, subject: str) -> Picture:
     except (struct.error, IndexError):
         width = height = 0
     if not width or not height or not _is_complete(mime_type, data):
-        message = f"{subject} starts like a {name} image, but is damaged or incomplete ({len(data):,} bytes). Get the file again."
+        message = (
+            f"{subject} starts like a {name} image, but is damaged or incomplete ({len(data):,} bytes). Get"
+            " the file again."
+        )
         raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, message)
     return Picture(mime_type, name, width, height)
 
 
 def _fits(head: bytes, sign: bytes) -> bool:
     """Returns whether ``head`` has the signature, in which ``.`` matches any byte."""
-    return len(head) >= len(sign) and all(want in {ord("."), byte} for byte, want in zip(head, sign, strict=False))
+    return len(head) >= len(sign) and all(
+        want in {ord("."), byte} for byte, want in zip(head, sign, strict=False)
+    )
 
 
 def _is_complete(mime_type: str, data: bytes) -> bool:
@@ -75,7 +83,9 @@ def _gif(data: bytes) -> tuple[int, int]:
 
 
 def _bmp(data: bytes) -> tuple[int, int]:
-    width, height = struct.unpack_from("<HH" if data[14] == 12 else "<ii", data, 18)  # 12: the oldest kind of header
+    width, height = struct.unpack_from(
+        "<HH" if data[14] == 12 else "<ii", data, 18
+    )  # 12: the oldest kind of header
     return abs(width), abs(height)
 
 
@@ -126,15 +136,27 @@ MAX_TEXT = 40_000
 MAX_CONTENT = 1_000_000
 """The most bytes of instructions on a page whose text is extracted."""
 _RANGE = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+)?)?")
-_BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
+_BROKEN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """Exceptions that pypdf raises for malformed documents."""
 
-# Problems of a document become a ToolFailure; without a handler, Python would also print pypdf's warnings into the notebook.
+# Problems of a document become a ToolFailure;
+# without a handler, Python would also print pypdf's warnings into the notebook.
 logging.getLogger("pypdf").addHandler(logging.NullHandler())
 
 
 def parse_pages(pages: str) -> tuple[int, int | None]:
-    """Parses ``3``, ``1-5`` or ``7-`` into first and last page (None: to the end).  Raises ``ToolFailure``."""
+    """Parses ``3``, ``1-5`` or ``7-`` into first and last page (None: to the end).
+    Raises ``ToolFailure``.
+    """
     match = _RANGE.fullmatch(pages.strip())
     if match is None or int(match[1]) == 0:
         raise _invalid(f'{pages!r} is not a page range. Give pages like "3", "1-5" or "7-", counted from 1.')
@@ -146,10 +168,11 @@ def parse_pages(pages: str) -> tuple[int, int | None]:
 
 
 def extract_pages(data: bytes, pages: str | None, subject: str) -> tuple[bytes, int, range]:
-    """Returns the document reduced to the requested pages, its total number of pages, and which are included (from 1).
+    """Returns the document reduced to the requested pages, its total number of pages,
+    and which are included (from 1).
 
-    Raises ``ToolFailure`` for more than ``MAX_PAGES`` pages, for a long document without ``pages``, and for one that is damaged or
-    protected by a password.
+    Raises ``ToolFailure`` for more than ``MAX_PAGES`` pages, for a long document without ``pages``,
+    and for one that is damaged or protected by a password.
     """
     try:
         import pypdf  # noqa: PLC0415 - takes 150 ms; needed only for documents
@@ -160,7 +183,9 @@ def extract_pages(data: bytes, pages: str | None, subject: str) -> tuple[bytes, 
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
             advice = "Save a copy without one, then read that."
-            raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is protected by a password. {advice}")
+            raise ToolFailure(
+                ErrorCode.READ_CONTENT_FAILURE, f"{subject} is protected by a password. {advice}"
+            )
         total = len(reader.pages)
         selected = _selected(pages, total, subject)
         if len(selected) == total:
@@ -172,7 +197,8 @@ def extract_pages(data: bytes, pages: str | None, subject: str) -> tuple[bytes, 
         writer.write(output)
     except (pypdf.errors.PyPdfError, pypdf.errors.DependencyError, zlib.error, *_BROKEN) as error:
         raise ToolFailure(
-            ErrorCode.READ_CONTENT_FAILURE, f"{subject} starts like a PDF document, but cannot be read: {error}. Get the file again."
+            ErrorCode.READ_CONTENT_FAILURE,
+            f"{subject} starts like a PDF document, but cannot be read: {error}. Get the file again.",
         ) from None
     return output.getvalue(), total, selected
 
@@ -180,8 +206,8 @@ def extract_pages(data: bytes, pages: str | None, subject: str) -> tuple[bytes, 
 def document_text(data: bytes, first: int = 1) -> str:
     """Returns the text of a document's pages, each below a line with its number, which starts at ``first``.
 
-    At most ``MAX_TEXT`` characters.  A page that cannot be read, or whose content is longer than ``MAX_CONTENT`` bytes, has a remark
-    instead.
+    At most ``MAX_TEXT`` characters.  A page that cannot be read,
+    or whose content is longer than ``MAX_CONTENT`` bytes, has a remark instead.
     """
     import pypdf  # noqa: PLC0415 - takes 150 ms; needed only for documents
 
@@ -210,7 +236,13 @@ def _selected(pages: str | None, total: int, subject: str) -> range:
     if pages is None:
         if total > MAX_PAGES_BY_DEFAULT:
             some = Advice(", such as the call ", SameCall({"pages": f"1-{MAX_PAGES}"}))
-            raise _invalid(Message.of(f"{subject} has {total} pages. Say which to read, at most {MAX_PAGES} in one call", some, "."))
+            raise _invalid(
+                Message.of(
+                    f"{subject} has {total} pages. Say which to read, at most {MAX_PAGES} in one call",
+                    some,
+                    ".",
+                )
+            )
         return range(1, total + 1)
     first, last = parse_pages(pages)
     if first > total:

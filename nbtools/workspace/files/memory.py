@@ -1,4 +1,6 @@
-"""Reads and writes memory files: Markdown with one bullet for each fact below our heading; the rest is the person's own."""
+"""Reads and writes memory files: Markdown with one bullet for each fact below our heading;
+the rest is the person's own.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def one_line(fact: str) -> str:
 
 
 def with_fact(text: str, fact: str) -> str:
-    """Returns ``text`` with the bullet ``fact`` added below the heading, after the others; adds the heading if it is missing.
+    """Returns ``text`` with the bullet ``fact`` added below the heading, after the others;
+    adds the heading if it is missing.
 
     Returns ``text`` unchanged if the bullet is there already.  Lines end as they do in ``text``.
     """
@@ -57,7 +60,9 @@ def with_fact(text: str, fact: str) -> str:
     if start is None:
         gap = "" if not text.strip() else ending if text.endswith("\n") else ending * 2
         return f"{text}{gap}{HEADING}{ending}{ending}{bullet}{ending}"
-    end = next((k for k in range(start + 1, len(stripped)) if stripped[k].startswith(("# ", "## "))), len(stripped))
+    end = next(
+        (k for k in range(start + 1, len(stripped)) if stripped[k].startswith(("# ", "## "))), len(stripped)
+    )
     if bullet in stripped[start:end]:
         return text
     last = max((k for k in range(start, end) if stripped[k]), default=start)
@@ -72,15 +77,23 @@ def added_fact(original: str, changed: str) -> str:
 
     Raises ``ToolFailure`` (``invalid_tool_params``) if other lines were changed too, or none was added.
     """
-    before, after = split_lines(_with_newline(with_lf(original))), split_lines(_with_newline(with_lf(changed)))
+    before, after = (
+        split_lines(_with_newline(with_lf(original))),
+        split_lines(_with_newline(with_lf(changed))),
+    )
     added: list[str] = []
     for op in opcodes(before, after):
         if op.tag not in ("equal", "insert"):
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Only the new line can be changed here. Edit the file for the others.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                "Only the new line can be changed here. Edit the file for the others.",
+            )
         added += after[op.j1 : op.j2] if op.tag == "insert" else []
     fact = one_line("\n".join(line for line in added if line.rstrip() != HEADING))
     if not fact:
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "There is no new line left to remember. Cancel the call instead.")
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, "There is no new line left to remember. Cancel the call instead."
+        )
     return fact
 
 

@@ -28,34 +28,48 @@ def path_not_found(workspace: Workspace, path: str, what: str = "file") -> ToolF
     near = nearest_paths(workspace, path)
     similar = f" Did you mean {' or '.join(map(printable_path, near))}?"
     hint = similar if near else Advice(" Use ", ToolName("ls", "glob"), " to see what exists.")
-    return ToolFailure(ErrorCode.FILE_NOT_FOUND, Message.of(f"There is no {what} {printable_path(path)}.", hint))
+    return ToolFailure(
+        ErrorCode.FILE_NOT_FOUND, Message.of(f"There is no {what} {printable_path(path)}.", hint)
+    )
 
 
 def nearest_paths(workspace: Workspace, path: str) -> list[str]:
     """Returns existing paths, relative to the workspace: the same name elsewhere first, then similar names.
 
-    Looks only at the deepest folder of the path that exists, and at the first few thousand names of the workspace.
+    Looks only at the deepest folder of the path that exists,
+    and at the first few thousand names of the workspace.
     """
     target = workspace.relative(workspace.resolve(path))
     name = os.path.basename(target)
     found = dict.fromkeys([*_siblings(workspace, target), *_names(str(workspace.root))])
-    candidates = [other for other in found if not workspace.hides(other) and not workspace.hides(other, folder=True)]
+    candidates = [
+        other for other in found if not workspace.hides(other) and not workspace.hides(other, folder=True)
+    ]
     same = [other for other in candidates if os.path.basename(other).casefold() == name.casefold()]
     similar = difflib.get_close_matches(
-        target, [other for other in candidates if _may_be_similar(target, other)], n=3, cutoff=0.6 if len(target) <= _SHORT else 0.75
+        target,
+        [other for other in candidates if _may_be_similar(target, other)],
+        n=3,
+        cutoff=0.6 if len(target) <= _SHORT else 0.75,
     )
     return list(dict.fromkeys([*same, *similar]))[:3]
 
 
 def _siblings(workspace: Workspace, target: str) -> list[str]:
-    """Returns the entries of the path's deepest existing folder, with the rest of the path appended if that exists."""
+    """Returns the entries of the path's deepest existing folder,
+    with the rest of the path appended if that exists.
+    """
     head, rest = target, ""
     while head and not _is_folder(workspace.root / head):
         head, part = os.path.split(head)
         rest = os.path.join(part, rest) if rest else part
     tail = rest.partition("/")[2]
     names = [os.path.join(head, name) for name in _listed(workspace.root / head)]
-    return [joined for name in names if _exists(workspace.root / (joined := os.path.join(name, tail) if tail else name))]
+    return [
+        joined
+        for name in names
+        if _exists(workspace.root / (joined := os.path.join(name, tail) if tail else name))
+    ]
 
 
 def _listed(folder: os.PathLike[str]) -> list[str]:
@@ -103,4 +117,6 @@ def _names(root: str) -> Iterator[str]:
 
 def _may_be_similar(target: str, other: str) -> bool:
     """Returns whether the expensive comparison is worth while."""
-    return abs(len(target) - len(other)) <= _MAX_DIFFERENCE and len(set(target) ^ set(other)) <= _MAX_DIFFERENCE
+    return (
+        abs(len(target) - len(other)) <= _MAX_DIFFERENCE and len(set(target) ^ set(other)) <= _MAX_DIFFERENCE
+    )

@@ -36,24 +36,32 @@ _SPECIAL = {
 }
 
 
-_READ_LINES = Message.of("Read a range of its lines", Advice(" (", Parameter("start"), ", ", Parameter("end"), ")"), ".")
+_READ_LINES = Message.of(
+    "Read a range of its lines", Advice(" (", Parameter("start"), ", ", Parameter("end"), ")"), "."
+)
 
 
 def check_regular(info: os.stat_result, subject: str) -> None:
     """Raises ``ToolFailure`` for anything but a regular file."""
     if stat.S_ISDIR(info.st_mode):
         see = Advice(" Use ", ToolName("ls", "glob"), " to see what is in it.")
-        raise ToolFailure(ErrorCode.TARGET_IS_DIRECTORY, Message.of(f"{subject} is a folder, not a file.", see))
+        raise ToolFailure(
+            ErrorCode.TARGET_IS_DIRECTORY, Message.of(f"{subject} is a folder, not a file.", see)
+        )
     if not stat.S_ISREG(info.st_mode):
         kind = _SPECIAL.get(stat.S_IFMT(info.st_mode), "a special file")
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is {kind}. Only ordinary files can be read and written.")
+        raise ToolFailure(
+            ErrorCode.READ_CONTENT_FAILURE,
+            f"{subject} is {kind}. Only ordinary files can be read and written.",
+        )
 
 
 def read_bytes(path: Path, subject: str, limit: int = MAX_READ_BYTES, advice: str = _READ_LINES) -> bytes:
     """Reads a whole file.
 
-    ``path`` comes from ``Workspace.resolve``, ``subject`` names it in messages, ``advice`` ends the message about its size.  Raises
-    ``ToolFailure``: ``file_not_found``, ``file_too_large`` above ``limit`` bytes, ``target_is_directory``, ``permission_denied``.
+    ``path`` comes from ``Workspace.resolve``, ``subject`` names it in messages, ``advice`` ends the message
+    about its size.  Raises ``ToolFailure``: ``file_not_found``, ``file_too_large`` above ``limit`` bytes,
+    ``target_is_directory``, ``permission_denied``.
     """
     with open_file(path, subject) as file:
         size = os.fstat(file.fileno()).st_size
@@ -64,7 +72,10 @@ def read_bytes(path: Path, subject: str, limit: int = MAX_READ_BYTES, advice: st
     if size > limit or len(data) > limit:
         raise ToolFailure(
             ErrorCode.FILE_TOO_LARGE,
-            Message.of(f"{subject} has {max(size, len(data)):,} bytes; at most {limit:,} can be read at once. ", advice),
+            Message.of(
+                f"{subject} has {max(size, len(data)):,} bytes; at most {limit:,} can be read at once. ",
+                advice,
+            ),
         )
     return data
 
@@ -88,7 +99,9 @@ def size_of(path: Path, subject: str) -> int:
 
 
 def read_head(path: Path, subject: str) -> bytes:
-    """Reads the first ``HEAD_BYTES`` bytes of a regular file.  Raises ``ToolFailure`` as ``read_bytes`` does."""
+    """Reads the first ``HEAD_BYTES`` bytes of a regular file.
+    Raises ``ToolFailure`` as ``read_bytes`` does.
+    """
     with open_file(path, subject) as file:
         return file.read(HEAD_BYTES)
 
@@ -103,11 +116,17 @@ def not_text_failure(subject: str, data: bytes, size: int) -> ToolFailure:
     sound_advice = "Sound and video cannot be read; extract images or text with a program such as ffmpeg"
     advice = sound_advice if is_sound_or_video else _USE_A_PROGRAM
     data_of_failure = None if is_sound_or_video else Binary(description, size)
-    return ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is {description}, {size:,} bytes. {advice}.", data_of_failure)
+    return ToolFailure(
+        ErrorCode.READ_CONTENT_FAILURE,
+        f"{subject} is {description}, {size:,} bytes. {advice}.",
+        data_of_failure,
+    )
 
 
 def open_file(path: Path, subject: str) -> io.BufferedReader:
-    """Opens a file without following links that appeared since it was resolved, and without blocking on a pipe."""
+    """Opens a file without following links that appeared since it was resolved,
+    and without blocking on a pipe.
+    """
     try:
         _require_regular(path, subject)
         descriptor = open_no_links(path, _READ)
@@ -144,7 +163,9 @@ def _regular(path: Path, subject: str) -> os.stat_result:
 
 _CHUNK = 1 << 20
 _WC_THRESHOLD = 1 << 26
-"""The size in bytes from which starting ``wc`` pays off: it counts several times faster than ``bytes.count`` of CPython."""
+"""The size in bytes from which starting ``wc`` pays off:
+it counts several times faster than ``bytes.count`` of CPython.
+"""
 _POLL_INTERVAL = 0.05
 """Seconds between two checks for cancellation."""
 
@@ -169,10 +190,12 @@ def read_lines(
     limit: int = MAX_READ_BYTES,
     chunk_size: int = _CHUNK,
 ) -> LineExcerpt:
-    """Reads ``count`` lines from line ``start``: 1-based, or negative from the end.  Past the end there are none.
+    """Reads ``count`` lines from line ``start``: 1-based, or negative from the end.
+    Past the end there are none.
 
-    Counts the file's lines in one pass, then reads from the nearer end.  ``chunk_size``, a multiple of 4, is the number of bytes per read.
-    Raises ``ToolFailure`` as ``read_bytes`` does; ``file_too_large`` if the lines themselves exceed ``limit``.
+    Counts the file's lines in one pass, then reads from the nearer end.  ``chunk_size``, a multiple of 4, is
+    the number of bytes per read.  Raises ``ToolFailure`` as ``read_bytes`` does; ``file_too_large`` if the
+    lines themselves exceed ``limit``.
     """
     with open_file(path, subject) as file:
         head = file.read(HEAD_BYTES)
@@ -192,7 +215,9 @@ def read_lines(
 class _Lines:
     """The lines of an open file up to its size at the first read; what is appended later is ignored."""
 
-    def __init__(self, descriptor: int, encoding: Encoding, chunk_size: int, cancellation: CancellationFlag) -> None:
+    def __init__(
+        self, descriptor: int, encoding: Encoding, chunk_size: int, cancellation: CancellationFlag
+    ) -> None:
         self._descriptor, self._cancellation, self._chunk = descriptor, cancellation, chunk_size
         self._newline = "\n".encode(encoding.codec)
         self._begin = len(encoding.bom)
@@ -277,28 +302,41 @@ class _Lines:
     def _chunks(self, start: int, stop: int | None) -> Iterator[bytes]:
         while stop is None or start < stop:
             self._cancellation.raise_if_cancelled()
-            chunk = os.pread(self._descriptor, self._chunk if stop is None else min(self._chunk, stop - start), start)
+            chunk = os.pread(
+                self._descriptor, self._chunk if stop is None else min(self._chunk, stop - start), start
+            )
             if not chunk:
                 return
             start += len(chunk)
             yield chunk
 
     def _count(self, chunk: bytes) -> int:
-        return chunk.count(self._newline) if len(self._newline) == 1 else sum(1 for _ in _ends(chunk, self._newline))
+        return (
+            chunk.count(self._newline)
+            if len(self._newline) == 1
+            else sum(1 for _ in _ends(chunk, self._newline))
+        )
 
     def _ends_a_line(self, stop: int) -> bool:
         """Returns whether ``stop`` is the beginning or follows a line ending."""
         width = len(self._newline)
-        return stop - self._begin < width or next(self._chunks(stop - width, stop), self._newline) == self._newline
+        return (
+            stop - self._begin < width
+            or next(self._chunks(stop - width, stop), self._newline) == self._newline
+        )
 
 
 def _behind(chunk: bytes, newline: bytes, count: int) -> int:
-    """Returns the position after the ``count``-th line ending of the chunk; the chunk's end if it has fewer."""
+    """Returns the position after the ``count``-th line ending of the chunk;
+    the chunk's end if it has fewer.
+    """
     return 0 if count <= 0 else next(islice(_ends(chunk, newline), count - 1, None), len(chunk))
 
 
 def _ends(chunk: bytes, newline: bytes) -> Iterator[int]:
-    """Yields the position after each line ending.  In wide encodings, bytes count only at multiples of the width."""
+    """Yields the position after each line ending.
+    In wide encodings, bytes count only at multiples of the width.
+    """
     width = len(newline)
     position = chunk.find(newline)
     while position >= 0:

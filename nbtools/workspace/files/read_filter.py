@@ -17,7 +17,8 @@ _ALL = "/**"
 
 
 class ReadFilter:
-    """Gitignore ``patterns`` relative to ``root``, except those with ``//`` (root of the disk) and ``~/`` (home folder).
+    """Gitignore ``patterns`` relative to ``root``,
+    except those with ``//`` (root of the disk) and ``~/`` (home folder).
 
     Each pattern stands alone: negated patterns (``!``) have no effect.
     """
@@ -27,13 +28,17 @@ class ReadFilter:
     def __init__(self, root: str, patterns: Sequence[str]) -> None:
         self.patterns = tuple(patterns)
         self._root = root.rstrip("/")
-        self._within = tuple(dict.fromkeys(inner for pattern in patterns for inner in _within(pattern, self._root)))
+        self._within = tuple(
+            dict.fromkeys(inner for pattern in patterns for inner in _within(pattern, self._root))
+        )
 
     def __bool__(self) -> bool:
         return bool(self._within)
 
     def hides(self, path: str, *, folder: bool = False) -> bool:
-        """Returns whether a path, absolute or relative to the root, is hidden; paths outside are never hidden."""
+        """Returns whether a path, absolute or relative to the root, is hidden;
+        paths outside are never hidden.
+        """
         if not self._within:
             return False
         inner = path.removeprefix(f"{self._root}/") if path.startswith("/") else path
@@ -53,7 +58,11 @@ NOT_SEARCHED = "files that the policy does not allow to read are not searched"
 
 def hidden_count_note(count: int, noun: str = "entry", nouns: str = "entries") -> str:
     """Returns a note on the number of hidden entries for a result; empty for none."""
-    return f"{count:,} {noun if count == 1 else nouns} {'is' if count == 1 else 'are'} hidden by the policy" if count else ""
+    return (
+        f"{count:,} {noun if count == 1 else nouns} {'is' if count == 1 else 'are'} hidden by the policy"
+        if count
+        else ""
+    )
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -65,7 +74,9 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _within(pattern: str, root: str) -> Iterator[str]:
-    """Yields the pattern relative to the root; for an absolute pattern, what remains after the root's own path."""
+    """Yields the pattern relative to the root;
+    for an absolute pattern, what remains after the root's own path.
+    """
     expanded = expand_home(pattern)
     if not expanded.strip() or expanded.startswith(("!", "#")):
         return
@@ -99,4 +110,6 @@ def _matcher(patterns: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]
 
     spec = GitIgnoreSpec.from_lines([_normalized(pattern) for pattern in patterns])
     found = [one.regex.pattern for one in spec.patterns if one.include and one.regex is not None]
-    return re.compile("|".join(f"(?:{re.sub(r'[(][?]P<[a-z_]+>', '(?:', text)})" for text in found) or r"(?!)", re.DOTALL).match
+    return re.compile(
+        "|".join(f"(?:{re.sub(r'[(][?]P<[a-z_]+>', '(?:', text)})" for text in found) or r"(?!)", re.DOTALL
+    ).match

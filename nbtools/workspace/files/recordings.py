@@ -31,7 +31,9 @@ _SIGNATURES = (
 
 
 def identify_recording(head: bytes) -> Recording | None:
-    """Returns the format of an audio or video file; None for any other.  ``head``: the first bytes of the file."""
+    """Returns the format of an audio or video file; None for any other.
+    ``head``: the first bytes of the file.
+    """
     if head[4:8] == b"ftyp":
         return _MP4_BRANDS.get(head[8:12], Recording("video/mp4", "MPEG-4 video"))
     if head[:4] == b"RIFF":
@@ -39,14 +41,20 @@ def identify_recording(head: bytes) -> Recording | None:
     if head[:4] == b"FORM" and head[8:12] in (b"AIFF", b"AIFC"):
         return Recording("audio/aiff", "AIFF audio")
     if head[:4] == b"\x1a\x45\xdf\xa3":
-        return Recording("video/webm", "WebM video") if b"webm" in head[:100] else Recording("video/x-matroska", "Matroska video")
+        return (
+            Recording("video/webm", "WebM video")
+            if b"webm" in head[:100]
+            else Recording("video/x-matroska", "Matroska video")
+        )
     if (head[:3] == b"ID3" and len(head) > 4 and 2 <= head[3] <= 4 and head[4] == 0) or _is_mp3_frame(head):
         return _MP3
     return next((kind for signature, kind in _SIGNATURES if head.startswith(signature)), None)
 
 
 def _is_mp3_frame(head: bytes) -> bool:
-    """Returns whether the file begins with a frame of MPEG audio layer III; not with a UTF-16 mark, which is similar."""
+    """Returns whether the file begins with a frame of MPEG audio layer III;
+    not with a UTF-16 mark, which is similar.
+    """
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE6 != 0xE2:
         return False
     return head[1] & 0x18 != 0x08 and head[2] >> 4 not in (0, 15) and head[2] & 0x0C != 0x0C

@@ -1,7 +1,7 @@
 """Names temporary files beside the files that a change works on, and cleans up after interrupted changes.
 
-Each name contains the process that created it, so that others can tell whether it still runs.  A file that is the only copy of its
-content is never deleted.
+Each name contains the process that created it, so that others can tell whether it still runs.
+A file that is the only copy of its content is never deleted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from pathlib import Path
 from nbtools.core.errors import ToolFailure
 from nbtools.workspace.files.no_follow import open_folder, open_no_links
 
-_NAME = re.compile(r"\.nbtools-(?P<here>[0-9a-f]{8})-(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]{8}(?:-(?P<of>.+))?\.(?P<what>[a-z]+)", re.DOTALL)
+_NAME = re.compile(
+    r"\.nbtools-(?P<here>[0-9a-f]{8})-(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]{8}(?:-(?P<of>.+))?\.(?P<what>[a-z]+)",
+    re.DOTALL,
+)
 _PREFIX = ".nbtools-"
 _MAX_NAME_BYTES = 200
 """The longest file name, in bytes, that fits into a temporary name."""
@@ -34,26 +37,34 @@ _UNKNOWN = "0"
 def hidden_name(what: str, of: str = "") -> str:
     """Returns an unused hidden name.
 
-    ``what`` is ``tmp``, ``copy`` or ``link`` for something new, ``before`` for the previous content of the file ``of``.
+    ``what`` is ``tmp``, ``copy`` or ``link`` for something new,
+    ``before`` for the previous content of the file ``of``.
     """
     tail = f"-{of}" if of and len(os.fsencode(of)) <= _MAX_NAME_BYTES else ""
     return f"{_prefix(os.getpid())}-{secrets.token_hex(4)}{tail}.{what}"
 
 
 def sweep(path: Path, is_stored: Callable[[bytes], bool] = lambda _: False) -> tuple[Path, ...]:
-    """Cleans up what interrupted changes left in a folder.  Returns files that remain as the only copy of a previous content.
+    """Cleans up what interrupted changes left in a folder.
+    Returns files that remain as the only copy of a previous content.
 
-    ``is_stored`` tells whether a content is stored elsewhere; a content that is not gets its file's name back if that is free.  What
-    cannot be read or removed remains, too.
+    ``is_stored`` tells whether a content is stored elsewhere; a content that is not gets its file's name back
+    if that is free.  What cannot be read or removed remains, too.
     """
     with contextlib.suppress(OSError, ToolFailure), open_folder(path) as there:
-        left = [named.group() for named in _temporary_names(there) if _is_abandoned(named, there) and not _clear(named, there, is_stored)]
+        left = [
+            named.group()
+            for named in _temporary_names(there)
+            if _is_abandoned(named, there) and not _clear(named, there, is_stored)
+        ]
         return tuple(path / name for name in left if os.path.lexists(path / name))
     return ()
 
 
 def unshared(there: int, info: os.stat_result) -> bool:
-    """Deletes abandoned temporary hard links of the file ``info`` in the folder ``there``; returns whether there was one."""
+    """Deletes abandoned temporary hard links of the file ``info`` in the folder ``there``;
+    returns whether there was one.
+    """
     removed = False
     for named in _temporary_names(there):
         with contextlib.suppress(OSError):
@@ -71,7 +82,11 @@ def _temporary_names(there: int) -> list[re.Match[str]]:
     except OSError:
         return []
     try:
-        return [named for name in os.listdir(descriptor) if name.startswith(_PREFIX) and (named := _NAME.fullmatch(name))]
+        return [
+            named
+            for name in os.listdir(descriptor)
+            if name.startswith(_PREFIX) and (named := _NAME.fullmatch(name))
+        ]
     finally:
         os.close(descriptor)
 
@@ -110,19 +125,26 @@ def _is_abandoned(named: re.Match[str], there: int) -> bool:
         started = _start_time(int(named["pid"]))
         return not started or (_UNKNOWN not in (started, named["start"]) and started != named["start"])
     with contextlib.suppress(OSError):
-        return time.time() - os.stat(named.group(), dir_fd=there, follow_symlinks=False).st_ctime > _ABANDONED_AFTER
+        return (
+            time.time() - os.stat(named.group(), dir_fd=there, follow_symlinks=False).st_ctime
+            > _ABANDONED_AFTER
+        )
     return False
 
 
 @functools.lru_cache(maxsize=1)
 def _prefix(pid: int) -> str:
-    """Returns the prefix of this process's names; ``pid`` as a parameter, so that a forked process gets its own."""
+    """Returns the prefix of this process's names;
+    ``pid`` as a parameter, so that a forked process gets its own.
+    """
     return f"{_PREFIX}{_machine_id()}-{pid}-{_start_time(pid)}"
 
 
 @functools.cache
 def _machine_id() -> str:
-    """Returns an id of the machine since its start and of the container: within it, process ids are comparable."""
+    """Returns an id of the machine since its start and of the container:
+    within it, process ids are comparable.
+    """
     parts = [socket.gethostname()]
     with contextlib.suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
@@ -131,7 +153,9 @@ def _machine_id() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """Returns when a process started, in clock ticks; ``_UNKNOWN`` if that is not known; empty if it has ended."""
+    """Returns when a process started, in clock ticks; ``_UNKNOWN`` if that is not known;
+    empty if it has ended.
+    """
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

@@ -1,7 +1,8 @@
 """Applies changes to files: records them in the journal first, then makes all of them or none.
 
-Each operation keeps the previous state: the old file itself under a hidden name beside it, where the file system supports hard links, so
-that reverting it takes no space and no writing.  The hidden names are deleted after the last operation.
+Each operation keeps the previous state: the old file itself under a hidden name beside it, where the file
+system supports hard links, so that reverting it takes no space and no writing.  The hidden names are deleted
+after the last operation.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ __all__ = ["Move", "Remove", "Step", "Write", "apply_all"]
 
 _MAX_NAMED = 5
 _MANY = 64
-"""From this number of changes on, they are synced to the disk together; one by one would take a hundred times as long."""
+"""From this number of changes on, they are synced to the disk together;
+one by one would take a hundred times as long.
+"""
 
 
 def _nothing(*_: object) -> None:
@@ -55,9 +58,9 @@ async def apply_all(
 ) -> tuple[Path, ...]:
     """Makes all operations in order, or none; returns the folders created for them.
 
-    ``progress`` is called in this event loop with the number of finished operations; ``first`` runs before them, in their thread.  Raises
-    ``ToolFailure`` if one fails; the message names those that could not be reverted, and ``on_not_reverted`` is called for each.  When
-    cancelled, it reverts everything first.
+    ``progress`` is called in this event loop with the number of finished operations; ``first`` runs before
+    them, in their thread.  Raises ``ToolFailure`` if one fails; the message names those that could not be
+    reverted, and ``on_not_reverted`` is called for each.  When cancelled, it reverts everything first.
     """
     loop, stop = asyncio.get_running_loop(), threading.Event()
 
@@ -90,8 +93,12 @@ def _settle(made: Sequence[AppliedStep]) -> None:
             one.discard_backup()
 
 
-async def _finished(task: asyncio.Task[object] | asyncio.Task[list[AppliedStep]] | asyncio.Task[None]) -> None:
-    """Waits until the task ends, however often the caller is cancelled: partial changes are worse than a late answer."""
+async def _finished(
+    task: asyncio.Task[object] | asyncio.Task[list[AppliedStep]] | asyncio.Task[None],
+) -> None:
+    """Waits until the task ends, however often the caller is cancelled:
+    partial changes are worse than a late answer.
+    """
     while not task.done():
         try:
             await asyncio.wait([task])
@@ -125,11 +132,16 @@ def _make_all(
     return made
 
 
-def _reverted_failure(failure: ToolFailure, made: list[AppliedStep], total: int, on_not_reverted: Callable[[Step], None]) -> ToolFailure:
+def _reverted_failure(
+    failure: ToolFailure, made: list[AppliedStep], total: int, on_not_reverted: Callable[[Step], None]
+) -> ToolFailure:
     """Reverts all operations in ``made``, as far as possible, and returns the failure to raise."""
     stuck = _revert(made, on_not_reverted)
     if stuck:
-        return ToolFailure(ErrorCode.FILE_WRITE_FAILURE, f"{failure.message} Not everything could be restored: {_named(stuck)}")
+        return ToolFailure(
+            ErrorCode.FILE_WRITE_FAILURE,
+            f"{failure.message} Not everything could be restored: {_named(stuck)}",
+        )
     if total == 1:
         return failure
     note = f": {len(made):,} earlier change{' was' if len(made) == 1 else 's were'} reverted" if made else ""
@@ -151,7 +163,11 @@ def _revert(made: list[AppliedStep], on_not_reverted: Callable[[Step], None]) ->
 
 def _with_backup(made: AppliedStep, reason: str) -> str:
     backup = made.backup
-    return f"{reason} Its previous content is in {backup.name} beside it." if backup is not None and os.path.lexists(backup) else reason
+    return (
+        f"{reason} Its previous content is in {backup.name} beside it."
+        if backup is not None and os.path.lexists(backup)
+        else reason
+    )
 
 
 def _named(stuck: list[str]) -> str:
@@ -160,7 +176,9 @@ def _named(stuck: list[str]) -> str:
 
 
 def make_change(journal: Journal, step: Step) -> tuple[Path, ...]:
-    """Makes one change and returns the folders created for it.  Raises ``ToolFailure``; all is then as it was."""
+    """Makes one change and returns the folders created for it.
+    Raises ``ToolFailure``; all is then as it was.
+    """
     if not journal.settings.journal:
         return _make_alone(step)
     step = _with_backup_path(journal, step)
@@ -175,9 +193,15 @@ def make_change(journal: Journal, step: Step) -> tuple[Path, ...]:
 
 
 async def make_changes(
-    journal: Journal, steps: Sequence[Step], progress: Callable[[int], None] | None = None, *, undoes: str = ""
+    journal: Journal,
+    steps: Sequence[Step],
+    progress: Callable[[int], None] | None = None,
+    *,
+    undoes: str = "",
 ) -> tuple[Path, ...]:
-    """Makes all changes in order, or none, as ``apply_all`` does, and records them.  ``undoes``: the call that they undo."""
+    """Makes all changes in order, or none, as ``apply_all`` does, and records them.
+    ``undoes``: the call that they undo.
+    """
     if not journal.settings.journal:
         return await apply_all(steps, progress)
     entry = 0
@@ -195,7 +219,13 @@ async def make_changes(
     except BaseException as error:
         if not_reverted:
             journal.mark_partly(
-                entry, [draft for step, of_step in zip(steps, drafts, strict=True) if step in not_reverted for draft in of_step]
+                entry,
+                [
+                    draft
+                    for step, of_step in zip(steps, drafts, strict=True)
+                    if step in not_reverted
+                    for draft in of_step
+                ],
             )
         elif entry:
             _record_failure(journal, entry, error)
@@ -225,7 +255,9 @@ def _with_backup_path(journal: Journal, step: Step) -> Step:
 
 def _record_failure(journal: Journal, entry: int, error: BaseException) -> None:
     """Records that nothing is to be undone, unless the failed step left something behind."""
-    is_conflict = isinstance(error, ToolFailure) and error.code is ErrorCode.CONFLICT  # another program's change must not be taken for ours
+    is_conflict = (
+        isinstance(error, ToolFailure) and error.code is ErrorCode.CONFLICT
+    )  # another program's change must not be taken for ours
     if is_conflict or _is_unchanged(journal, entry):
         journal.mark_void(entry)
     else:
@@ -240,7 +272,9 @@ def _is_unchanged(journal: Journal, entry: int) -> bool:
 
 
 def draft_records(journal: Journal, steps: Sequence[Step]) -> list[RecordDraft]:
-    """Returns what to record of ``steps``, none of which is made yet.  Raises ``ToolFailure`` if the contents cannot be stored."""
+    """Returns what to record of ``steps``, none of which is made yet.
+    Raises ``ToolFailure`` if the contents cannot be stored.
+    """
     try:
         return [draft for step in steps for draft in _drafts(journal, step)]
     except OSError as error:
@@ -268,7 +302,13 @@ def _drafts(journal: Journal, step: Step) -> Iterator[RecordDraft]:  # noqa: C90
                 yield RecordDraft(Record("trash", step.path, step.keep, before=tree.stamp, bytes=tree.bytes))
         case Restore():
             yield RecordDraft(
-                Record("restore", step.path, step.keep, after=stamp_tree(step.keep).stamp, folders=missing_folders(step.path))
+                Record(
+                    "restore",
+                    step.path,
+                    step.keep,
+                    after=stamp_tree(step.keep).stamp,
+                    folders=missing_folders(step.path),
+                )
             )
         case MakeFolder():
             yield RecordDraft(Record("folder", step.path, folders=missing_folders(step.path / "-")))
@@ -279,21 +319,29 @@ def _drafts(journal: Journal, step: Step) -> Iterator[RecordDraft]:  # noqa: C90
         case Link():
             yield RecordDraft(
                 Record(
-                    "link", step.path, before=encode_link(step.before), after=encode_link(step.after), folders=missing_folders(step.path)
+                    "link",
+                    step.path,
+                    before=encode_link(step.before),
+                    after=encode_link(step.after),
+                    folders=missing_folders(step.path),
                 )
             )
 
 
 def _write(journal: Journal, step: Write) -> RecordDraft:
     if step.before is None:
-        return RecordDraft(Record("write", step.path, after=fingerprint(step.after), folders=missing_folders(step.path)))
+        return RecordDraft(
+            Record("write", step.path, after=fingerprint(step.after), folders=missing_folders(step.path))
+        )
     change = delta(step.before, step.after)
     if step.keep is None:
         blob = journal.blobs.prepare(step.before)
     else:
         blob = Blob(step.keep.name, packed=False, stored=len(step.before), data=None)
     after = fingerprint(step.after) if change is None else "delta"
-    return RecordDraft(Record("write", step.path, before=blob.key, after=after, delta=change, bytes=blob.stored), blob)
+    return RecordDraft(
+        Record("write", step.path, before=blob.key, after=after, delta=change, bytes=blob.stored), blob
+    )
 
 
 def _mode(path: Path) -> int:

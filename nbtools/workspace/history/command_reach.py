@@ -1,7 +1,8 @@
 """Determines whether a command may change more than the saved files of the workspace.
 
-Undo restores saved files only.  A command's changes are known to be all saved if the analysis understands each of its programs, they
-change nothing but the files they are given, and these are saved files.  Of any other command, undo says that it may have changed more.
+Undo restores saved files only.  A command's changes are known to be all saved if the analysis understands
+each of its programs, they change nothing but the files they are given, and these are saved files.  Of any
+other command, undo says that it may have changed more.
 """
 
 from __future__ import annotations
@@ -14,17 +15,22 @@ from pathlib import Path
 
 from nbtools import shell
 
-NOT_SAVED = "files outside the workspace or ignored by git, links and empty folders are not saved before a command"
+NOT_SAVED = (
+    "files outside the workspace or ignored by git, links and empty folders are not saved before a command"
+)
 STILL_RAN = "it still ran when it was undone"
 _FILE_PROGRAMS = frozenset({"chmod", "cp", "mkdir", "mv", "rm", "sed", "tee", "touch"})
-"""Programs that change no more than the files they are given, as far as the analysis understands their options."""
+"""Programs that change no more than the files they are given,
+as far as the analysis understands their options.
+"""
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 """A ``&`` after which a part of the line may run on when the command has ended."""
 _NO_FILES = re.compile(r"/dev/(?:null|tty|stdout|stderr|fd/[12])")
 
 
 def written_paths(command: str, folder: Path, root: Path) -> tuple[Path, ...] | None:
-    """Returns what a command that runs in ``folder`` may change, with links in folders resolved; None if that is not known completely.
+    """Returns what a command that runs in ``folder`` may change, with links in folders resolved;
+    None if that is not known completely.
 
     Empty for a command that is known to change nothing.
     """
@@ -38,7 +44,9 @@ def written_paths(command: str, folder: Path, root: Path) -> tuple[Path, ...] | 
 
 
 def unsaved_reason(paths: Iterable[Path], root: Path, saved: Container[str]) -> str:
-    """Returns why changes of ``paths`` are not all saved, as they are now; empty if they are.  ``saved``: relative paths of saved files."""
+    """Returns why changes of ``paths`` are not all saved, as they are now; empty if they are.
+    ``saved``: relative paths of saved files.
+    """
     for path in paths:
         if path == root or not path.is_relative_to(root):
             return f"{path} is outside the workspace"
@@ -71,4 +79,8 @@ def _is_understood(act: shell.AnalysedCommand, *, is_moved: bool) -> bool:
 
 def _resolved(path: Path) -> Path:
     """Returns the path with all links resolved but the last name: a command may change the link itself."""
-    return Path(os.path.realpath(path.parent), path.name) if path.name not in ("", "..") else Path(os.path.realpath(path))
+    return (
+        Path(os.path.realpath(path.parent), path.name)
+        if path.name not in ("", "..")
+        else Path(os.path.realpath(path))
+    )

@@ -23,7 +23,9 @@ from nbtools.workspace.files.atomic_write import write_durable
 from nbtools.workspace.files.no_follow import status_or_none
 
 MAX_HASHED_BYTES = 1 << 18
-"""Contents up to this size, in bytes, are hashed completely and stored in the database; larger ones are in files of their own."""
+"""Contents up to this size, in bytes, are hashed completely and stored in the database;
+larger ones are in files of their own.
+"""
 LOOSE_PREFIX = "f-"
 _MAX_COMPRESSED = 1 << 13
 """Contents up to this size, in bytes, are compressed; for larger ones that takes longer than writing them."""
@@ -52,7 +54,9 @@ def fingerprint(data: bytes | None) -> str:
 
 
 def loose_key(data: bytes) -> str:
-    """Returns a new key for a content with a file of its own; it is computed faster than a digest, and differs each time."""
+    """Returns a new key for a content with a file of its own;
+    it is computed faster than a digest, and differs each time.
+    """
     return f"{_loose_prefix(data)}-{secrets.token_hex(8)}"
 
 
@@ -70,7 +74,8 @@ def _loose_prefix(data: bytes) -> str:
 
 
 def delta(before: bytes, after: bytes) -> bytes | None:
-    """Returns what turns ``before`` into ``after``: the lengths of the common head and tail, and the bytes between.
+    """Returns what turns ``before`` into ``after``:
+    the lengths of the common head and tail, and the bytes between.
 
     None if that is too much.
     """
@@ -89,7 +94,9 @@ def apply_delta(packed_delta: bytes, before: bytes) -> bytes:
 
 def _common_head(one: bytes, other: bytes, most: int) -> int:
     """Returns the number of equal bytes at the beginning."""
-    start = next(at for at in count(0, _PIECE) if at >= most or one[at : at + _PIECE] != other[at : at + _PIECE])
+    start = next(
+        at for at in count(0, _PIECE) if at >= most or one[at : at + _PIECE] != other[at : at + _PIECE]
+    )
     low, high = min(start, most), min(start + _PIECE, most)
     while low < high:
         middle = (low + high + 1) // 2
@@ -121,7 +128,8 @@ def _common_tail(one: bytes, other: bytes, most: int) -> int:
 class TreeStamp:
     """A stamp of a file or folder tree.
 
-    ``stamp`` stays the same when it is moved, and changes with any file in it; ``bytes`` is the size of its files.
+    ``stamp`` stays the same when it is moved, and changes with any file in it;
+    ``bytes`` is the size of its files.
     """
 
     stamp: str
@@ -142,7 +150,11 @@ def stamp_tree(path: Path) -> TreeStamp:
         folder = stat.S_ISDIR(info.st_mode)
         size += 0 if folder else info.st_size
         time = 0 if folder else info.st_mtime_ns
-        hasher.update(f"{name}\0{stat.S_IFMT(info.st_mode):o}\0{0 if folder else info.st_size}\0{time}\n".encode(errors="surrogateescape"))
+        hasher.update(
+            f"{name}\0{stat.S_IFMT(info.st_mode):o}\0{0 if folder else info.st_size}\0{time}\n".encode(
+                errors="surrogateescape"
+            )
+        )
         if folder:
             pending += [(f"{current}/{entry}", f"{name}/{entry}") for entry in _entries(current)]
     return TreeStamp(hasher.hexdigest(), size)
@@ -176,17 +188,23 @@ class Blob:
 
     def insert(self, connection: sqlite3.Connection) -> None:
         values = (self.key, self.packed, self.stored, self.data)
-        connection.execute("INSERT OR IGNORE INTO blobs (key, packed, stored, data) VALUES (?, ?, ?, ?)", values)
+        connection.execute(
+            "INSERT OR IGNORE INTO blobs (key, packed, stored, data) VALUES (?, ?, ?, ?)", values
+        )
 
 
 class BlobStore:
-    """Stores contents in ``folder``, beside the journal: ``blobs`` for large ones, ``trash`` for deleted files and folders."""
+    """Stores contents in ``folder``, beside the journal:
+    ``blobs`` for large ones, ``trash`` for deleted files and folders.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def prepare(self, data: bytes) -> Blob:
-        """Returns the blob to insert for ``data``; a large content is already written to its file.  Raises ``OSError``."""
+        """Returns the blob to insert for ``data``; a large content is already written to its file.
+        Raises ``OSError``.
+        """
         # Contents that take longer to hash than to write get a random name and are stored uncompressed.
         if len(data) <= _MAX_COMPRESSED:
             packed = zlib.compress(data, 1)
@@ -199,10 +217,11 @@ class BlobStore:
         return Blob(key, packed=False, stored=len(data), data=None)
 
     def backup_path(self, path: Path, data: bytes) -> Path | None:
-        """Returns where the file at ``path``, which holds ``data``, can be moved to when it is replaced; its name is the key.
+        """Returns where the file at ``path``, which holds ``data``, can be moved to when it is replaced;
+        its name is the key.
 
-        None if a copy is as good or the only way: for small files, files with several hard links, and files on another file system.  Raises
-        ``OSError``.
+        None if a copy is as good or the only way:
+        for small files, files with several hard links, and files on another file system.  Raises ``OSError``.
         """
         info = status_or_none(path) if len(data) > _MAX_COMPRESSED else None
         if info is None or not stat.S_ISREG(info.st_mode) or info.st_nlink > 1:

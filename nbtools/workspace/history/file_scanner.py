@@ -24,12 +24,16 @@ _TEMPORARY_PREFIX = ".nbtools-"
 """The prefix of temporary names, see ``temp_files``."""
 
 Stamp: TypeAlias = tuple[int, int, int, int, int]
-"""Size, modification time and status change time in nanoseconds, inode, mode: it differs if the content may differ."""
+"""Size, modification time and status change time in nanoseconds, inode, mode:
+it differs if the content may differ.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """The regular files of a workspace, by path relative to the root; ``at``: when the scan began, in nanoseconds since the epoch."""
+    """The regular files of a workspace, by path relative to the root;
+    ``at``: when the scan began, in nanoseconds since the epoch.
+    """
 
     files: dict[str, Stamp]
     at: int
@@ -44,7 +48,9 @@ class LimitExceeded:
 
 @dataclass(slots=True)
 class _Folder:
-    """A folder's ignore rules, the stamps of their sources, and cached results: whether git ignores each name."""
+    """A folder's ignore rules, the stamps of their sources, and cached results:
+    whether git ignores each name.
+    """
 
     above: IgnoreRules | None
     stamps: tuple[object, ...]
@@ -59,9 +65,11 @@ class FileScanner:
         self._root = root
         self._folders: dict[str, _Folder] = {}
 
-    # One system call for each file, and no file is read.  A folder above may become a link: code that reads by these paths checks that.
+    # One system call for each file, and no file is read.
+    # A folder above may become a link: code that reads by these paths checks that.
     def scan(self, apart: Path, count: int, size: int) -> FileScan | LimitExceeded:
-        """Scans at most ``count`` files (and folders) of ``size`` bytes together; ``apart``, the journal's own folder, is left out.
+        """Scans at most ``count`` files (and folders) of ``size`` bytes together;
+        ``apart``, the journal's own folder, is left out.
 
         What cannot be listed, or is deleted during the scan, is left out, too.
         """
@@ -93,12 +101,20 @@ class FileScanner:
         self._folders = scanned
         return FileScan(files, at)
 
-    def _cached_folder(self, prefix: str, above: IgnoreRules | None, entries: Sequence[os.DirEntry[str]], at: int) -> _Folder:
-        """Returns the folder from the previous scan, unless an ignore file has changed since, here or above."""
+    def _cached_folder(
+        self, prefix: str, above: IgnoreRules | None, entries: Sequence[os.DirEntry[str]], at: int
+    ) -> _Folder:
+        """Returns the folder from the previous scan, unless an ignore file has changed since,
+        here or above.
+        """
         rule_files = [entry.name for entry in entries if entry.name in _RULE_FILES]
         stamps: tuple[object, ...] = ()
         if rule_files or not prefix:
-            stamps = tuple(_rule_stamps(self._root / prefix, sorted(rule_files), at) if prefix else _root_rule_stamps(self._root, at))
+            stamps = tuple(
+                _rule_stamps(self._root / prefix, sorted(rule_files), at)
+                if prefix
+                else _root_rule_stamps(self._root, at)
+            )
         cached = self._folders.get(prefix)
         if cached is not None and cached.above is above and cached.stamps == stamps:
             if len(cached.verdicts) > 2 * len(entries) + _SPARE:
@@ -113,12 +129,16 @@ def stamp_of(info: os.stat_result) -> Stamp:
 
 
 def may_change_undetected(stamp: Stamp, at: int) -> bool:
-    """Returns whether a file with this stamp, scanned at or after ``at``, may have changed without a new stamp."""
+    """Returns whether a file with this stamp, scanned at or after ``at``,
+    may have changed without a new stamp.
+    """
     _, written, changed, *_ = stamp
     return max(written, changed) >= at - (TIMESTAMP_TICK if changed % _SECOND else _COARSE_TICK)
 
 
-def _list_folder(folder: _Folder, prefix: str, entries: Sequence[os.DirEntry[str]]) -> tuple[list[str], dict[str, Stamp]]:
+def _list_folder(
+    folder: _Folder, prefix: str, entries: Sequence[os.DirEntry[str]]
+) -> tuple[list[str], dict[str, Stamp]]:
     """Returns the paths of the folders and the files that git does not ignore."""
     verdicts = folder.verdicts
     folders: list[str] = []
@@ -176,4 +196,7 @@ def _too_many(count: int) -> str:
 
 
 def _too_large(size: int) -> str:
-    return f"the workspace's files have more than {size:,} bytes, the limit for snapshots (Settings.snapshot_bytes)"
+    return (
+        f"the workspace's files have more than {size:,} bytes, the limit for snapshots"
+        " (Settings.snapshot_bytes)"
+    )

@@ -1,4 +1,6 @@
-"""The journal of a workspace: records previous contents before each change, so that the change can be undone."""
+"""The journal of a workspace: records previous contents before each change,
+so that the change can be undone.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,26 @@ from nbtools.storage.state_folder import state_path, workspace_key
 from nbtools.workspace.history.content import Blob, BlobStore
 from nbtools.workspace.history.pruning import dropped_notice, prune
 from nbtools.workspace.history.recovery import recover
-from nbtools.workspace.history.store import DATABASE_NAME, Entry, JournalEntry, JournalStore, Record, Status, translate_errors
+from nbtools.workspace.history.store import (
+    DATABASE_NAME,
+    Entry,
+    JournalEntry,
+    JournalStore,
+    Record,
+    Status,
+    translate_errors,
+)
 
 _ENTRIES = "SELECT id, call, session, tool, at, status, undoes, undone_by FROM entries"
 _STEPS = "SELECT entry, kind, path, place, before, after, delta, mode, bytes, folders FROM steps"
-_INSERT = "INSERT INTO steps (entry, kind, path, place, before, after, delta, mode, bytes, folders) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = (
+    "INSERT INTO steps (entry, kind, path, place, before, after, delta, mode, bytes, folders) VALUES (?, ?,"
+    " ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _LAST_CALL = """
 SELECT call FROM entries WHERE undone_by = '' AND undoes = '' AND (? = '' OR session = ?)
-AND (status = 'running' OR EXISTS (SELECT 1 FROM steps WHERE entry = entries.id AND kind <> 'unsaved')) ORDER BY id DESC LIMIT 1"""
+AND (status = 'running' OR EXISTS (SELECT 1 FROM steps WHERE entry = entries.id
+AND kind <> 'unsaved')) ORDER BY id DESC LIMIT 1"""
 _MAX_LISTED = 1_000
 _CHECKED_EVERY = 256
 """The size is checked whenever this fraction of the limit has been added."""
@@ -40,7 +54,8 @@ class RecordDraft:
 
 
 class Journal:
-    """The journal of the workspace at ``root``; created on the disk with the first change.  Several sessions may use it at once.
+    """The journal of the workspace at ``root``; created on the disk with the first change.
+    Several sessions may use it at once.
 
     ``session`` is the id of the session that works here.
     """
@@ -74,7 +89,9 @@ class Journal:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Warnings about the journal for a person: corruption detected, entries pruned, files left by interrupted changes."""
+        """Warnings about the journal for a person:
+        corruption detected, entries pruned, files left by interrupted changes.
+        """
         if not self.exists:
             return ()
         pruned = dropped_notice(self.store)
@@ -82,8 +99,11 @@ class Journal:
 
     # --- recording
 
-    def record_intent(self, drafts: Sequence[RecordDraft], *, undoes: str = "", status: Status = "intended") -> int:
-        """Records changes that are about to be made and returns the entry's number; it is on the disk when this returns.
+    def record_intent(
+        self, drafts: Sequence[RecordDraft], *, undoes: str = "", status: Status = "intended"
+    ) -> int:
+        """Records changes that are about to be made and returns the entry's number;
+        it is on the disk when this returns.
 
         Raises ``ToolFailure``: the changes must not be made then.
         """
@@ -92,12 +112,16 @@ class Journal:
         self.prune_if_grown(sum(draft.record.bytes for draft in drafts))
         return entry
 
-    def insert_entry(self, connection: Any, drafts: Iterable[RecordDraft], *, undoes: str = "", status: Status = "intended") -> int:
+    def insert_entry(
+        self, connection: Any, drafts: Iterable[RecordDraft], *, undoes: str = "", status: Status = "intended"
+    ) -> int:
         """Does the same within a transaction."""
         request = CURRENT_CALL.get()
         call, tool = (request.id, request.name) if request else (f"{self.session}-{secrets.token_hex(3)}", "")
         values = (call, self.session, tool, time.time(), status, undoes)
-        cursor = connection.execute("INSERT INTO entries (call, session, tool, at, status, undoes) VALUES (?, ?, ?, ?, ?, ?)", values)
+        cursor = connection.execute(
+            "INSERT INTO entries (call, session, tool, at, status, undoes) VALUES (?, ?, ?, ?, ?, ?)", values
+        )
         entry = cursor.lastrowid or 0
         self.insert_records(connection, entry, drafts)
         return entry
@@ -126,12 +150,16 @@ class Journal:
             return self.blobs.trash_path()
 
     def backup_path(self, path: Path, data: bytes) -> Path | None:
-        """Returns where the file at ``path`` can be moved to; see ``BlobStore.backup_path``.  Raises ``ToolFailure``."""
+        """Returns where the file at ``path`` can be moved to; see ``BlobStore.backup_path``.
+        Raises ``ToolFailure``.
+        """
         with translate_errors():
             return self.blobs.backup_path(path, data)
 
     def mark_made(self, entry: int) -> None:
-        """Marks an entry as made.  Written with the next transaction: until then the files themselves show it."""
+        """Marks an entry as made.  Written with the next transaction:
+        until then the files themselves show it.
+        """
         self._pending[entry] = "made"
 
     def mark_void(self, entry: int) -> None:
@@ -139,10 +167,15 @@ class Journal:
         self._pending[entry] = None
 
     def mark_partly(self, entry: int, not_reverted: Sequence[RecordDraft] = ()) -> None:
-        """Marks an entry as failed and not completely reverted; ``not_reverted``: the records that could not be reverted, if known."""
+        """Marks an entry as failed and not completely reverted;
+        ``not_reverted``: the records that could not be reverted, if known.
+        """
         self._pending[entry] = "partly"
         if not_reverted:
-            with contextlib.suppress(ToolFailure), self.transaction() as connection:  # on failure, all intended records stay
+            with (
+                contextlib.suppress(ToolFailure),
+                self.transaction() as connection,
+            ):  # on failure, all intended records stay
                 connection.execute("DELETE FROM steps WHERE entry = ?", (entry,))
                 self.insert_records(connection, entry, not_reverted)
 
@@ -150,9 +183,13 @@ class Journal:
         """Marks ``entries`` as undone by another call; empty: as in effect again."""
         with self.transaction() as connection:
             for entry in entries:
-                connection.execute("UPDATE entries SET undone_by = ?, status = 'made' WHERE id = ?", (by, entry.id))
+                connection.execute(
+                    "UPDATE entries SET undone_by = ?, status = 'made' WHERE id = ?", (by, entry.id)
+                )
                 if by:
-                    connection.execute("UPDATE steps SET bytes = 0 WHERE entry = ? AND kind = 'trash'", (entry.id,))
+                    connection.execute(
+                        "UPDATE steps SET bytes = 0 WHERE entry = ? AND kind = 'trash'", (entry.id,)
+                    )
 
     def prune_if_grown(self, count: int) -> None:
         """Drops the oldest entries if so much has been added that the journal may be too large."""
@@ -165,11 +202,16 @@ class Journal:
 
     @contextlib.contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[Any]:
-        """Opens a transaction, which also writes pending marks; ``durable``: whether it is on the disk when it ends."""
+        """Opens a transaction, which also writes pending marks;
+        ``durable``: whether it is on the disk when it ends.
+        """
         pending = tuple(self._pending.items())
         void = [(entry,) for entry, status in pending if status is None]
         with self.store.transaction(durable=durable) as connection:
-            connection.executemany("UPDATE entries SET status = ? WHERE id = ?", [(status, entry) for entry, status in pending if status])
+            connection.executemany(
+                "UPDATE entries SET status = ? WHERE id = ?",
+                [(status, entry) for entry, status in pending if status],
+            )
             connection.executemany("DELETE FROM entries WHERE id = ?", void)
             connection.executemany("DELETE FROM steps WHERE entry = ?", void)
             yield connection
@@ -178,8 +220,12 @@ class Journal:
 
     # --- reading
 
-    def entries(self, call: str = "", session: str = "", status: str = "", last: int = 0) -> tuple[Entry, ...]:
-        """Returns entries, oldest first: of one call, of one session, of one status, or the last ones, where given."""
+    def entries(
+        self, call: str = "", session: str = "", status: str = "", last: int = 0
+    ) -> tuple[Entry, ...]:
+        """Returns entries, oldest first:
+        of one call, of one session, of one status, or the last ones, where given.
+        """
         if not self.exists:
             return ()
         self.flush()
@@ -195,7 +241,9 @@ class Journal:
         return self._entry(self.store.read(f"{_ENTRIES} WHERE id = ?", (number,))[0])
 
     def last_call(self, session: str = "") -> str:
-        """Returns the last call with saved changes that is not undone and is not an undo itself; of one session if given."""
+        """Returns the last call with saved changes that is not undone and is not an undo itself;
+        of one session if given.
+        """
         if not self.exists:
             return ""
         self.flush()
@@ -204,7 +252,8 @@ class Journal:
         return rows[0][0] if rows else ""
 
     def changes(self, name: Callable[[Path], str], session: str = "") -> tuple[JournalEntry, ...]:
-        """Returns all calls with saved changes, oldest first: of one session if given; of very many, the last ones.
+        """Returns all calls with saved changes, oldest first: of one session if given;
+        of very many, the last ones.
 
         ``name`` names a path in them.
         """
@@ -215,8 +264,14 @@ class Journal:
         return tuple(_listed(entries, self, name) for entries in calls.values())
 
     def running_commands(self) -> tuple[tuple[int, str], ...]:
-        """Returns the number and session of each entry of a command that may still change something and is not undone."""
-        return tuple(self.store.read("SELECT id, session FROM entries WHERE status = 'running' AND undone_by = '' ORDER BY id"))
+        """Returns the number and session of each entry of a command that may still change something and is
+        not undone.
+        """
+        return tuple(
+            self.store.read(
+                "SELECT id, session FROM entries WHERE status = 'running' AND undone_by = '' ORDER BY id"
+            )
+        )
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         number, call, session, tool, at, status, undoes, undone_by = row
@@ -227,7 +282,9 @@ class Journal:
 
     def records(self, entry: int) -> tuple[Record, ...]:
         """Returns an entry's records in order."""
-        return tuple(_record(row) for row in self.store.read(f"{_STEPS} WHERE entry = ? ORDER BY rowid", (entry,)))
+        return tuple(
+            _record(row) for row in self.store.read(f"{_STEPS} WHERE entry = ? ORDER BY rowid", (entry,))
+        )
 
     def content(self, key: str) -> bytes | None:
         """Returns the content stored under ``key``; None if it is missing."""
@@ -260,7 +317,11 @@ def _listed(entries: list[Entry], journal: Journal, name: Callable[[Path], str])
         id=entries[0].call,
         tool=entries[0].tool,
         at=entries[0].at,
-        files=tuple(dict.fromkeys(name(record.path) for record in records if record.kind not in ("folder", "unfolder"))),
+        files=tuple(
+            dict.fromkeys(
+                name(record.path) for record in records if record.kind not in ("folder", "unfolder")
+            )
+        ),
         bytes=sum(record.bytes for record in records),
         undone_by=entries[-1].undone_by,
         undoes=entries[-1].undoes,
@@ -278,7 +339,17 @@ def _leftover_notice(path: Path) -> str:
 def _row(entry: int, record: Record) -> tuple[Any, ...]:
     place = os.fsencode(record.place) if record.place else b""
     folders = b"\0".join(map(os.fsencode, record.folders))
-    values = (record.kind, os.fsencode(record.path), place, record.before, record.after, record.delta, record.mode, record.bytes, folders)
+    values = (
+        record.kind,
+        os.fsencode(record.path),
+        place,
+        record.before,
+        record.after,
+        record.delta,
+        record.mode,
+        record.bytes,
+        folders,
+    )
     return (entry, *values)
 
 

@@ -15,7 +15,13 @@ from typing import TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.storage.folder_lock import folder_lock
-from nbtools.workspace.files.atomic_write import WriteOptions, conflict_failure, make_folders, remove_folders, replace_content
+from nbtools.workspace.files.atomic_write import (
+    WriteOptions,
+    conflict_failure,
+    make_folders,
+    remove_folders,
+    replace_content,
+)
 from nbtools.workspace.files.copy_move import hidden_sibling, move, remove_tree
 from nbtools.workspace.files.no_follow import open_folder, rename, status_or_none, unlink
 from nbtools.workspace.files.read import read_if_exists
@@ -23,7 +29,9 @@ from nbtools.workspace.files.read import read_if_exists
 
 @dataclass(frozen=True, slots=True)
 class AppliedStep:
-    """An operation that was made, and the ``folders`` created for it, outermost first; ``kept`` is the previous file, beside it."""
+    """An operation that was made, and the ``folders`` created for it, outermost first;
+    ``kept`` is the previous file, beside it.
+    """
 
     step: Step
     back: Callable[[], object]
@@ -31,7 +39,9 @@ class AppliedStep:
     backup: Path | None = None
 
     def revert(self) -> None:
-        """Reverts the operation.  Raises ``ToolFailure`` or ``OSError`` if it cannot; the previous file then stays beside it."""
+        """Reverts the operation.  Raises ``ToolFailure`` or ``OSError`` if it cannot;
+        the previous file then stays beside it.
+        """
         self.back()
         remove_folders(self.folders)
 
@@ -43,9 +53,11 @@ class AppliedStep:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Makes ``path`` hold ``after``; it must hold ``before`` until then (None: not exist).  Missing folders are created.
+    """Makes ``path`` hold ``after``; it must hold ``before`` until then (None: not exist).
+    Missing folders are created.
 
-    ``mode``: the mode of a new file; None: the default.  ``keep``: where the previous file, or a copy of it, goes first.
+    ``mode``: the mode of a new file; None: the default.
+    ``keep``: where the previous file, or a copy of it, goes first.
     """
 
     path: Path
@@ -59,11 +71,15 @@ class Write:
         if self.before is None:
             return AppliedStep(self, self._remove, self._create(sync=sync))
         backup = hidden_sibling(self.path, "before")
-        replace_content(self.path, self.after, self.before, self.subject, WriteOptions(backup, sync, store=self.keep))
+        replace_content(
+            self.path, self.after, self.before, self.subject, WriteOptions(backup, sync, store=self.keep)
+        )
         return AppliedStep(self, lambda: self._restore(backup), backup=backup)
 
     def make_alone(self) -> tuple[Path, ...]:
-        """Makes the change if no other operation follows that could fail; returns the folders created for it."""
+        """Makes the change if no other operation follows that could fail;
+        returns the folders created for it.
+        """
         if self.before is None:
             return self._create(sync=True)
         replace_content(self.path, self.after, self.before, self.subject, WriteOptions(store=self.keep))
@@ -72,7 +88,9 @@ class Write:
     def _create(self, *, sync: bool) -> tuple[Path, ...]:
         folders = make_folders(self.path, self.subject)
         try:
-            replace_content(self.path, self.after, None, self.subject, WriteOptions(sync=sync, mode=self.mode))
+            replace_content(
+                self.path, self.after, None, self.subject, WriteOptions(sync=sync, mode=self.mode)
+            )
         except ToolFailure:
             remove_folders(folders)
             raise
@@ -115,7 +133,8 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Moves what is at ``path`` to ``to``; nothing may be there, or with ``overwrite`` a file that another file replaces.
+    """Moves what is at ``path`` to ``to``;
+    nothing may be there, or with ``overwrite`` a file that another file replaces.
 
     ``keep``: where a hard link to, or a copy of, the overwritten file goes.
     """
@@ -130,7 +149,9 @@ class Move:
         if self.keep is not None:
             _back_up(self.to, self.keep, self.subject)
         try:
-            return AppliedStep(self, self._revert, move(self.path, self.to, self.subject, overwrite=self.overwrite))
+            return AppliedStep(
+                self, self._revert, move(self.path, self.to, self.subject, overwrite=self.overwrite)
+            )
         except BaseException:
             if self.keep is not None:
                 self.keep.unlink(missing_ok=True)
@@ -157,7 +178,10 @@ class MakeFolder:
         if self.new:
             raise already_exists(self.subject)
         if not stat.S_ISDIR(info.st_mode):
-            raise ToolFailure(ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE, f"{self.subject} is a file, not a folder. Choose another name.")
+            raise ToolFailure(
+                ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE,
+                f"{self.subject} is a file, not a folder. Choose another name.",
+            )
         return AppliedStep(self, _nothing)
 
 
@@ -183,8 +207,8 @@ class RemoveFolder:
 class RemoveTree:
     """Deletes what is at ``path``, also a folder with its contents, by moving it to ``keep``.
 
-    ``keep=None``: deletes it permanently; this cannot be reverted.  ``for_good``: it is too large to be kept.  Raises ``OSError`` if
-    something remains that was to be deleted permanently.
+    ``keep=None``: deletes it permanently; this cannot be reverted.  ``for_good``: it is too large to be kept.
+    Raises ``OSError`` if something remains that was to be deleted permanently.
     """
 
     path: Path
@@ -201,7 +225,10 @@ class RemoveTree:
 
     def _revert(self) -> None:
         if self.keep is None:
-            raise ToolFailure(ErrorCode.FILE_WRITE_FAILURE, f"{self.subject} was deleted permanently and cannot be restored.")
+            raise ToolFailure(
+                ErrorCode.FILE_WRITE_FAILURE,
+                f"{self.subject} was deleted permanently and cannot be restored.",
+            )
         move(self.keep, self.path, self.subject)
 
 
@@ -214,12 +241,16 @@ class Restore:
     subject: str
 
     def make(self, *, sync: bool) -> AppliedStep:
-        return AppliedStep(self, lambda: move(self.path, self.keep, self.subject), move(self.keep, self.path, self.subject))
+        return AppliedStep(
+            self, lambda: move(self.path, self.keep, self.subject), move(self.keep, self.path, self.subject)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class SetMode:
-    """Sets the mode ``after`` of the file or folder at ``path``; it must have the mode ``before`` until then."""
+    """Sets the mode ``after`` of the file or folder at ``path``;
+    it must have the mode ``before`` until then.
+    """
 
     path: Path
     subject: str
@@ -236,7 +267,9 @@ class SetMode:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Makes ``path`` a link to ``after``; it must be a link to ``before`` until then.  None: nothing is there."""
+    """Makes ``path`` a link to ``after``; it must be a link to ``before`` until then.
+    None: nothing is there.
+    """
 
     path: Path
     subject: str
@@ -283,7 +316,9 @@ def set_mode(path: Path, mode: int, subject: str) -> None:
     """Sets the mode of a file or folder, never through a link.  Raises ``ToolFailure``."""
     try:
         with open_folder(path.parent) as above:
-            descriptor = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above)
+            descriptor = os.open(
+                path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above
+            )
             try:
                 os.fchmod(descriptor, mode)
             finally:
@@ -294,7 +329,10 @@ def set_mode(path: Path, mode: int, subject: str) -> None:
 
 def already_exists(subject: str) -> ToolFailure:
     """Returns the failure for something new at a path that exists."""
-    return ToolFailure(ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE, f"{subject} already exists. Nothing was changed. Choose another name.")
+    return ToolFailure(
+        ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE,
+        f"{subject} already exists. Nothing was changed. Choose another name.",
+    )
 
 
 def _nothing() -> None:

@@ -14,14 +14,17 @@ from nbtools.workspace.history.content import BlobStore
 from nbtools.workspace.history.store import JournalStore
 
 _TARGET = 0.99
-"""The fraction of the limit to reach when entries are dropped.  Little at a time: deleting a file takes as long as a write."""
+"""The fraction of the limit to reach when entries are dropped.
+Little at a time: deleting a file takes as long as a write.
+"""
 _BATCH = 50
 _ORPHANS = """
 FROM blobs WHERE NOT EXISTS (SELECT 1 FROM steps WHERE steps.before = blobs.key)
 AND NOT EXISTS (SELECT 1 FROM files WHERE files.key = blobs.key)
 """
 _SIZE = """
-SELECT (SELECT coalesce(sum(stored), 0) FROM blobs) + (SELECT coalesce(sum(bytes), 0) FROM steps WHERE kind = 'trash')
+SELECT (SELECT coalesce(sum(stored), 0) FROM blobs) + (SELECT coalesce(sum(bytes), 0) FROM steps
+WHERE kind = 'trash')
 + (SELECT coalesce(sum(length(delta)), 0) FROM steps)
 """
 
@@ -35,7 +38,9 @@ def prune(store: JournalStore, blobs: BlobStore, limit: int) -> None:
     with store.transaction() as connection:
         keys += _drop_orphans(connection)
         while connection.execute(_SIZE).fetchone()[0] > limit * _TARGET:
-            oldest = connection.execute("SELECT id, at FROM entries ORDER BY id LIMIT ?", (_BATCH + 1,)).fetchall()
+            oldest = connection.execute(
+                "SELECT id, at FROM entries ORDER BY id LIMIT ?", (_BATCH + 1,)
+            ).fetchall()
             batch = oldest[: max(1, min(_BATCH, len(oldest) // 2))]
             if len(oldest) < 2:
                 connection.execute("DELETE FROM files")
@@ -59,7 +64,10 @@ def dropped_notice(store: JournalStore) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(float(facts["dropped_at"])))
     count = int(facts["dropped"])
     changes = f"{count:,} change{'' if count == 1 else 's'} up to {when}"
-    return f"{changes} cannot be undone any more: the journal keeps only the newest, up to its size limit (Settings.journal_bytes)."
+    return (
+        f"{changes} cannot be undone any more: the journal keeps only the newest, up to its size limit"
+        " (Settings.journal_bytes)."
+    )
 
 
 def remove_trash(path: Path) -> None:
@@ -87,11 +95,14 @@ def _drop_orphans(connection: sqlite3.Connection) -> list[str]:
 def _drop(connection: sqlite3.Connection, entries: Sequence[int], at: float) -> list[Path]:
     """Drops entries and returns the paths where their deleted files are stored."""
     last = entries[-1]
-    stored = connection.execute("SELECT place FROM steps WHERE entry <= ? AND kind = 'trash'", (last,)).fetchall()
+    stored = connection.execute(
+        "SELECT place FROM steps WHERE entry <= ? AND kind = 'trash'", (last,)
+    ).fetchall()
     connection.execute("DELETE FROM steps WHERE entry <= ?", (last,))
     connection.execute("DELETE FROM entries WHERE id <= ?", (last,))
     connection.execute(
-        "INSERT INTO facts (name, value) VALUES ('dropped', ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+        "INSERT INTO facts (name, value) VALUES ('dropped', ?) ON CONFLICT (name) DO UPDATE SET value = value"
+        " + excluded.value",
         (len(entries),),
     )
     connection.execute("INSERT OR REPLACE INTO facts (name, value) VALUES ('dropped_at', ?)", (at,))

@@ -20,21 +20,29 @@ _LAST = 200
 _ORPHANED_AFTER = 3600.0
 """Seconds after which a content without an entry is not just being written."""
 _INTERRUPTED = """
-SELECT path FROM steps JOIN entries ON entries.id = steps.entry WHERE status = 'intended' AND entry > (SELECT max(id) FROM entries) - ?1
+SELECT path FROM steps JOIN entries ON entries.id = steps.entry WHERE status = 'intended'
+AND entry > (SELECT max(id) FROM entries) - ?1
 UNION SELECT place FROM steps JOIN entries ON entries.id = steps.entry
 WHERE status = 'intended' AND place != x'' AND entry > (SELECT max(id) FROM entries) - ?1
 """
 _MOVED_AWAY = """
 SELECT path, place, before FROM steps JOIN entries ON entries.id = steps.entry
-WHERE status = 'intended' AND (kind = 'trash' OR (kind = 'write' AND before GLOB 'f-*')) AND entry > (SELECT max(id) FROM entries) - ?
+WHERE status = 'intended' AND (kind = 'trash' OR (kind = 'write' AND before GLOB 'f-*'))
+AND entry > (SELECT max(id) FROM entries) - ?
 """
 
 
 def recover(store: JournalStore, blobs: BlobStore) -> tuple[Path, ...]:
-    """Cleans the folders of changes that may have been interrupted.  Returns files that remain as the only copy of a content."""
+    """Cleans the folders of changes that may have been interrupted.
+    Returns files that remain as the only copy of a content.
+    """
     _drop_orphans(store)
     _drop_second_names(store, blobs)
-    return tuple(path for folder in _folders(store) for path in sweep(folder, lambda data: _is_stored(store, blobs, data)))
+    return tuple(
+        path
+        for folder in _folders(store)
+        for path in sweep(folder, lambda data: _is_stored(store, blobs, data))
+    )
 
 
 def _folders(store: JournalStore) -> list[Path]:
@@ -46,7 +54,8 @@ def _drop_second_names(store: JournalStore, blobs: BlobStore) -> None:
     """Deletes backup hard links of files that are still in their place."""
     for path, place, key in store.read(_MOVED_AWAY, (_LAST,)):
         original, backup = Path(os.fsdecode(path)), Path(os.fsdecode(place)) if place else blobs.file(key)
-        # A file with two names would be written in place.  A session that is just changing it holds this lock until it has one name again.
+        # A file with two names would be written in place.
+        # A session that is just changing it holds this lock until it has one name again.
         with contextlib.suppress(OSError, ToolFailure), folder_lock(original.parent):
             if os.path.samestat(status(original), status(backup)):
                 unlink(backup)
@@ -60,7 +69,9 @@ def _is_stored(store: JournalStore, blobs: BlobStore, data: bytes) -> bool:
 
 
 def _drop_orphans(store: JournalStore) -> None:
-    """Deletes contents that were written for an entry that was never recorded; the original files still have them."""
+    """Deletes contents that were written for an entry that was never recorded;
+    the original files still have them.
+    """
     with contextlib.suppress(OSError):
         recorded = {row[0] for row in store.read("SELECT key FROM blobs WHERE key GLOB 'f-*'")}
         for file in list(_old(store.folder / "blobs")):

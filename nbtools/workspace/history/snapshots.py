@@ -1,7 +1,8 @@
-"""Snapshots of the workspace's files before and after each command, so that a command's changes can be undone.
+"""Snapshots of the workspace's files before and after each command,
+so that a command's changes can be undone.
 
-Included are files that git does not ignore, within the settings' limits; links and empty folders are not.  A file is read only if its
-status has changed since the last snapshot.
+Included are files that git does not ignore, within the settings' limits; links and empty folders are not.  A
+file is read only if its status has changed since the last snapshot.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ from nbtools.workspace.history.store import Record
 from nbtools.workspace.search.gitignore import IGNORE_FILES
 
 _SELECT_FILES = "SELECT path, size, mtime, ctime, inode, mode, key FROM files"
-_INSERT_FILE = "INSERT OR REPLACE INTO files (path, size, mtime, ctime, inode, mode, key) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT_FILE = (
+    "INSERT OR REPLACE INTO files (path, size, mtime, ctime, inode, mode, key) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 _OTHER_PATHS = "SELECT path, place FROM steps JOIN entries ON entry = id WHERE id > ? AND tool NOT IN (?, ?)"
 _COMMANDS = ("shell", "terminal_run")
 _PROGRESS_EVERY = 500
@@ -47,7 +50,9 @@ _NEVER = 0
 
 @dataclass(slots=True)
 class _StoredFiles:
-    """The stored files: their stamps and the keys of their contents.  ``version``: the journal's version when they were read."""
+    """The stored files: their stamps and the keys of their contents.
+    ``version``: the journal's version when they were read.
+    """
 
     version: object = None
     stamps: dict[str, Stamp] = field(default_factory=dict)
@@ -63,7 +68,9 @@ class _StoredFiles:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A file that differs from the stored one: new, deleted (no ``stamp`` and no ``blob``) or changed; ``records`` undo that."""
+    """A file that differs from the stored one: new, deleted (no ``stamp`` and no ``blob``) or changed;
+    ``records`` undo that.
+    """
 
     path: str
     stamp: Stamp | None
@@ -72,7 +79,9 @@ class _Change:
 
 
 class FileSnapshot:
-    """The stored state of the files of the workspace at ``root``.  The journal holds it, for all sessions.  Not thread-safe."""
+    """The stored state of the files of the workspace at ``root``.  The journal holds it, for all sessions.
+    Not thread-safe.
+    """
 
     def __init__(self, journal: Journal, root: Path) -> None:
         self._journal = journal
@@ -87,8 +96,9 @@ class FileSnapshot:
     def begin(self, now: FileScan, report: Callable[[int], None], written: Sequence[Path] | None = ()) -> int:
         """Stores the current files and creates an entry for the command that follows; returns its number.
 
-        ``written``: all paths that the command may change; None if that is not known.  Changes since the last snapshot are recorded for the
-        commands that still run.  Raises ``ToolFailure`` if they cannot be stored.
+        ``written``: all paths that the command may change; None if that is not known.  Changes since the last
+        snapshot are recorded for the commands that still run.  Raises ``ToolFailure`` if they cannot be
+        stored.
         """
         journal = self._journal
         running = journal.running_commands()
@@ -110,7 +120,8 @@ class FileSnapshot:
         changes = list(self._changes(now, lambda _: None, recorded=True))
         is_noted = any(record.kind == "unsaved" for record in self._journal.records(entry))
         unsaved = [] if is_noted else self._unsaved(written, now)
-        # Without changes this need not survive a power cut: the entry that then reappears has nothing to undo.
+        # Without changes this need not survive a power cut:
+        # the entry that then reappears has nothing to undo.
         with self._journal.transaction(durable=bool(changes)) as connection:
             self._record(connection, entry, changes)
             self._journal.insert_records(connection, entry, unsaved)
@@ -126,8 +137,14 @@ class FileSnapshot:
     def _changes(self, now: FileScan, report: Callable[[int], None], *, recorded: bool) -> Iterator[_Change]:
         stored = self._up_to_date()
         different = list(self._different(stored.stamps, now))
-        unsure = any(os.path.basename(path) in IGNORE_FILES and not self._holds(path) for path, _ in different)
-        descriptions = _ChangeRecords(self._journal, self._root, stored, unsure=unsure) if recorded and different else None
+        unsure = any(
+            os.path.basename(path) in IGNORE_FILES and not self._holds(path) for path, _ in different
+        )
+        descriptions = (
+            _ChangeRecords(self._journal, self._root, stored, unsure=unsure)
+            if recorded and different
+            else None
+        )
         for read, (path, stamp) in enumerate(different, 1):
             if read % _PROGRESS_EVERY == 0:
                 report(read)
@@ -138,7 +155,9 @@ class FileSnapshot:
                 yield _Change(path, stamp, blob, records)
 
     def _up_to_date(self) -> _StoredFiles:
-        """Returns the stored files from memory, or from the journal if another session has written to it since."""
+        """Returns the stored files from memory,
+        or from the journal if another session has written to it since.
+        """
         version = self._journal.store.version
         if self._stored.version != version:
             self._stored = _StoredFiles(version)
@@ -176,12 +195,17 @@ class FileSnapshot:
             return None
 
     def _record(self, connection: sqlite3.Connection, entry: int, changes: Sequence[_Change]) -> None:
-        self._journal.insert_records(connection, entry, [RecordDraft(record) for change in changes for record in change.records])
+        self._journal.insert_records(
+            connection, entry, [RecordDraft(record) for change in changes for record in change.records]
+        )
 
     def _close(self, connection: sqlite3.Connection, entry: int) -> None:
         """Marks the entry of a command as complete; deletes it if nothing was recorded."""
         connection.execute("UPDATE entries SET status = 'made' WHERE id = ?", (entry,))
-        connection.execute("DELETE FROM entries WHERE id = ? AND NOT EXISTS (SELECT 1 FROM steps WHERE entry = ?)", (entry, entry))
+        connection.execute(
+            "DELETE FROM entries WHERE id = ? AND NOT EXISTS (SELECT 1 FROM steps WHERE entry = ?)",
+            (entry, entry),
+        )
 
     def _write_files(self, connection: sqlite3.Connection, changes: Sequence[_Change], at: int) -> None:
         """Writes the changed files to the journal, as they were at time ``at``."""
@@ -193,7 +217,10 @@ class FileSnapshot:
             change.blob.insert(connection)
             connection.execute(_INSERT_FILE, (raw, *_trusted(change.stamp, at), change.blob.key))
         connection.execute("INSERT OR REPLACE INTO facts (name, value) VALUES ('kept_at', ?)", (str(at),))
-        connection.execute("INSERT OR REPLACE INTO facts (name, value) SELECT 'kept_after', coalesce(max(id), 0) FROM entries")
+        connection.execute(
+            "INSERT OR REPLACE INTO facts (name, value) SELECT 'kept_after', coalesce(max(id), 0) FROM"
+            " entries"
+        )
 
     def _remember(self, changes: Sequence[_Change], at: int) -> None:
         """Updates the stored files in memory, once the journal has them."""
@@ -203,13 +230,16 @@ class FileSnapshot:
             else:
                 self._stored.add(change.path, _trusted(change.stamp, at), change.blob.key)
         if changes:
-            self._journal.prune_if_grown(sum(change.blob.stored for change in changes if change.blob is not None))
+            self._journal.prune_if_grown(
+                sum(change.blob.stored for change in changes if change.blob is not None)
+            )
 
 
 class _ChangeRecords:
     """Computes the records of changes by commands, without those that other calls record themselves.
 
-    ``unsure``: ignore rules have changed, so that a file may seem new although it existed; undo must not delete it.
+    ``unsure``: ignore rules have changed, so that a file may seem new although it existed;
+    undo must not delete it.
     """
 
     def __init__(self, journal: Journal, root: Path, stored: _StoredFiles, *, unsure: bool) -> None:
@@ -219,7 +249,9 @@ class _ChangeRecords:
         self._journal = journal
         self._root = root
         self._stored = stored
-        self._since = int(facts.get("kept_at", sys.maxsize)) - TIMESTAMP_TICK  # if unknown, no file counts as new
+        self._since = (
+            int(facts.get("kept_at", sys.maxsize)) - TIMESTAMP_TICK
+        )  # if unknown, no file counts as new
         self._others = {Path(os.fsdecode(raw)) for row in rows for raw in row if raw}
 
     def records(self, path: str, stamp: Stamp | None, data: bytes | None) -> Iterator[Record]:
@@ -228,9 +260,18 @@ class _ChangeRecords:
             return
         if path in self._stored.keys:
             yield from self._changed(absolute, path, stamp, data)
-        elif stamp is not None and (_changed_at(stamp) >= self._since or stamp in self._stamps) and not self._unsure:
-            # An older file existed before and was ignored by git, unless it came with a folder that was moved.
-            folders = tuple(self._root / above for above in reversed(Path(path).parents) if above not in self._folders and above.name)
+        elif (
+            stamp is not None
+            and (_changed_at(stamp) >= self._since or stamp in self._stamps)
+            and not self._unsure
+        ):
+            # An older file existed before and was ignored by git,
+            # unless it came with a folder that was moved.
+            folders = tuple(
+                self._root / above
+                for above in reversed(Path(path).parents)
+                if above not in self._folders and above.name
+            )
             yield Record("write", absolute, after=fingerprint(data), folders=folders)
 
     @cached_property
@@ -244,7 +285,9 @@ class _ChangeRecords:
         folders = {Path(os.path.dirname(path)) for path in self._stored.keys}
         return frozenset(above for folder in folders for above in (folder, *folder.parents))
 
-    def _changed(self, absolute: Path, path: str, stamp: Stamp | None, data: bytes | None) -> Iterator[Record]:
+    def _changed(
+        self, absolute: Path, path: str, stamp: Stamp | None, data: bytes | None
+    ) -> Iterator[Record]:
         key, mode = self._stored.keys[path], _mode(self._stored.stamps[path])
         old = self._journal.content(key)
         if old is None:
@@ -254,7 +297,15 @@ class _ChangeRecords:
             return
         if data != old:
             packed_delta = delta(old, data)
-            yield Record("write", absolute, None, key, "delta" if packed_delta else fingerprint(data), packed_delta, bytes=len(old))
+            yield Record(
+                "write",
+                absolute,
+                None,
+                key,
+                "delta" if packed_delta else fingerprint(data),
+                packed_delta,
+                bytes=len(old),
+            )
         if _mode(stamp) != mode:
             yield Record("mode", absolute, after=f"{_mode(stamp):o}", mode=mode)
 
@@ -274,7 +325,9 @@ def _mode(stamp: Stamp) -> int:
 
 
 def _look(path: Path) -> Stamp | None:
-    """Returns the stamp of a regular file; None if there is none.  Raises ``PermissionError`` if that cannot be known."""
+    """Returns the stamp of a regular file; None if there is none.
+    Raises ``PermissionError`` if that cannot be known.
+    """
     try:
         info = os.lstat(path)
     except PermissionError:
@@ -294,7 +347,9 @@ _LIMIT_CACHED_FOR = 30.0
 
 @dataclass(slots=True)
 class CommandSnapshot:
-    """The snapshot of one command.  ``note`` says why its changes cannot be undone, if so; ``end`` is awaited after the command."""
+    """The snapshot of one command.  ``note`` says why its changes cannot be undone, if so;
+    ``end`` is awaited after the command.
+    """
 
     note: str = ""
     entry: int = 0
@@ -322,7 +377,9 @@ class CommandSnapshots:
     def __post_init__(self) -> None:
         self._snapshot = FileSnapshot(self.journal, self.root)
 
-    async def begin(self, command: str, folder: Path, tell: Callable[[str], None] | None = None) -> CommandSnapshot:
+    async def begin(
+        self, command: str, folder: Path, tell: Callable[[str], None] | None = None
+    ) -> CommandSnapshot:
         """Takes a snapshot before a command that runs in ``folder``, unless it is known to change nothing.
 
         Never fails: ``note`` then says that undo is impossible.
@@ -336,10 +393,16 @@ class CommandSnapshots:
                 entry = await _run_to_end(lambda: self._begin(progress, written))
         except ToolFailure as failure:
             return CommandSnapshot(_cannot_undo(failure.message))
-        return CommandSnapshot(_cannot_undo(entry.why)) if isinstance(entry, LimitExceeded) else CommandSnapshot("", entry, self._end)
+        return (
+            CommandSnapshot(_cannot_undo(entry.why))
+            if isinstance(entry, LimitExceeded)
+            else CommandSnapshot("", entry, self._end)
+        )
 
     def warning(self, command: str, folder: Path) -> str:
-        """Returns a warning, from the last scan, that a command's changes cannot be undone; empty if they can."""
+        """Returns a warning, from the last scan, that a command's changes cannot be undone;
+        empty if they can.
+        """
         cached = self._too_much
         if cached is None or cached[1] != self._limits() or not self.journal.settings.journal:
             return ""
@@ -357,7 +420,9 @@ class CommandSnapshots:
         task.add_done_callback(self._tasks.discard)
 
     async def settle(self, entries: Iterable[int]) -> None:
-        """Records changes so far of commands that still run or were interrupted; their later changes cannot be undone."""
+        """Records changes so far of commands that still run or were interrupted;
+        their later changes cannot be undone.
+        """
         for entry in entries:
             self._running.setdefault(entry, None)
         for entry in entries:
@@ -377,7 +442,9 @@ class CommandSnapshots:
             async with self._turn:
                 await _run_to_end(lambda: self._snapshot.end(entry, self._final_scan(), written))
 
-    def _begin(self, progress: Callable[[int, int], None], written: Sequence[Path] | None) -> int | LimitExceeded:
+    def _begin(
+        self, progress: Callable[[int, int], None], written: Sequence[Path] | None
+    ) -> int | LimitExceeded:
         """Takes the snapshot and returns the number of the command's entry."""
         now = self._look()
         if isinstance(now, LimitExceeded):
@@ -388,7 +455,9 @@ class CommandSnapshots:
         return entry
 
     def _final_scan(self) -> FileScan:
-        """Scans the files after a command; if they exceed the limits by now, only known files are compared."""
+        """Scans the files after a command; if they exceed the limits by now,
+        only known files are compared.
+        """
         now = self._look()
         return FileScan({}, time.time_ns()) if isinstance(now, LimitExceeded) else now
 
@@ -402,7 +471,9 @@ class CommandSnapshots:
         if cached is not None and cached[1] == limits and time.monotonic() < cached[2]:
             return cached[0]
         now = self._snapshot.scan(*limits)
-        self._too_much = (now, limits, time.monotonic() + _LIMIT_CACHED_FOR) if isinstance(now, LimitExceeded) else None
+        self._too_much = (
+            (now, limits, time.monotonic() + _LIMIT_CACHED_FOR) if isinstance(now, LimitExceeded) else None
+        )
         return now
 
 
@@ -421,7 +492,9 @@ def _progress_reporter(tell: Callable[[str], None] | None) -> Callable[[int, int
 
     def progress(done: int, count: int) -> None:
         if tell is not None and loop.time() > quiet_until:
-            loop.call_soon_threadsafe(tell, f"Taking a snapshot before the command, for undo: {done:,} of {count:,} files")
+            loop.call_soon_threadsafe(
+                tell, f"Taking a snapshot before the command, for undo: {done:,} of {count:,} files"
+            )
 
     return progress
 

@@ -21,21 +21,26 @@ _VERSION = 1
 _TIMEOUT = 5.0
 """Seconds to wait for another session's transaction, which takes milliseconds."""
 _MAX_CHECKED = 32_000_000
-"""Databases up to this size, in bytes, are checked when opened; in a larger one corruption is noticed on access."""
+"""Databases up to this size, in bytes, are checked when opened;
+in a larger one corruption is noticed on access.
+"""
 _CORRUPT_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _SCHEMA = """
 CREATE TABLE entries (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, call TEXT NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL, at REAL NOT NULL,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, call TEXT NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL,
+    at REAL NOT NULL,
   status TEXT NOT NULL, undoes TEXT NOT NULL DEFAULT '', undone_by TEXT NOT NULL DEFAULT '');
 CREATE INDEX entries_by_call ON entries (call);
 CREATE TABLE steps (
-  entry INTEGER NOT NULL, kind TEXT NOT NULL, path BLOB NOT NULL, place BLOB NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
+  entry INTEGER NOT NULL, kind TEXT NOT NULL, path BLOB NOT NULL, place BLOB NOT NULL,
+    before TEXT NOT NULL, after TEXT NOT NULL,
   delta BLOB, mode INTEGER NOT NULL, bytes INTEGER NOT NULL, folders BLOB NOT NULL);
 CREATE INDEX steps_by_entry ON steps (entry);
 CREATE INDEX steps_by_content ON steps (before);
 CREATE TABLE blobs (key TEXT PRIMARY KEY, packed INTEGER NOT NULL, stored INTEGER NOT NULL, data BLOB);
 CREATE TABLE files (
-  path BLOB PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, inode INTEGER NOT NULL,
+  path BLOB PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
   mode INTEGER NOT NULL, key TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX files_by_content ON files (key);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -72,7 +77,8 @@ class JournalStore:
 
     @contextlib.contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """Opens a transaction: it is on the disk when it ends, or rolled back.  Raises ``ToolFailure`` if it cannot be written.
+        """Opens a transaction: it is on the disk when it ends, or rolled back.
+        Raises ``ToolFailure`` if it cannot be written.
 
         Not ``durable``: a power cut may revert it, with everything later; ``kill -9`` does not.
         """
@@ -162,11 +168,15 @@ class JournalStore:
             on_failure.callback(connection.close)
             if path.stat().st_size == 0:
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            # Without shared memory, as on network file systems, SQLite itself falls back to its older journal mode.
+            # Without shared memory, as on network file systems,
+            # SQLite itself falls back to its older journal mode.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             self._create_schema(connection)
-            if path.stat().st_size <= _MAX_CHECKED and connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            if (
+                path.stat().st_size <= _MAX_CHECKED
+                and connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok"
+            ):
                 raise _corrupt_error()
             on_failure.pop_all()
         return connection
@@ -177,10 +187,12 @@ class JournalStore:
             connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
         elif version != _VERSION:
             reason = (
-                f"The journal of this workspace ({self.folder / DATABASE_NAME}) has format {version}; this nbtools reads format {_VERSION}."
+                f"The journal of this workspace ({self.folder / DATABASE_NAME}) has format {version}; this"
+                f" nbtools reads format {_VERSION}."
             )
             raise ToolFailure(
-                ErrorCode.FILE_WRITE_FAILURE, f"{reason} Use the nbtools that wrote it, or turn the journal off: {HOW_TO_TURN_OFF}."
+                ErrorCode.FILE_WRITE_FAILURE,
+                f"{reason} Use the nbtools that wrote it, or turn the journal off: {HOW_TO_TURN_OFF}.",
             )
 
     def _set_aside(self) -> None:
@@ -193,10 +205,16 @@ class JournalStore:
         for end in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 (self.folder / f"{DATABASE_NAME}{end}").rename(self.folder / f"{name}{end}")
-        self.notices.append(f"The journal was corrupt and has been set aside as {self.folder / name}. Earlier changes cannot be undone.")
+        self.notices.append(
+            f"The journal was corrupt and has been set aside as {self.folder / name}. Earlier changes cannot"
+            " be undone."
+        )
 
 
-HOW_TO_TURN_OFF = "%tools set journal off, in Python session.settings = dataclasses.replace(session.settings, journal=False)"
+HOW_TO_TURN_OFF = (
+    "%tools set journal off, in Python session.settings = dataclasses.replace(session.settings,"
+    " journal=False)"
+)
 
 
 def _inode(path: Path) -> int:
@@ -213,20 +231,30 @@ def _corrupt_error() -> sqlite3.DatabaseError:
 
 
 def _is_corrupt(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _CORRUPT_CODES
+    return (
+        isinstance(error, sqlite3.DatabaseError)
+        and getattr(error, "sqlite_errorcode", 0) & 0xFF in _CORRUPT_CODES
+    )
 
 
 @contextlib.contextmanager
 def translate_errors(make_failure: Callable[[str, ErrorCode], ToolFailure] | None = None) -> Iterator[None]:
-    """Translates errors of the database into ``ToolFailure``; ``make_failure`` builds it, by default ``cannot_store``."""
+    """Translates errors of the database into ``ToolFailure``;
+    ``make_failure`` builds it, by default ``cannot_store``.
+    """
     make_failure = make_failure or cannot_store
     try:
         yield
     except sqlite3.Error as error:
         full = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
-        raise make_failure(str(error), ErrorCode.NO_SPACE_LEFT if full else ErrorCode.FILE_WRITE_FAILURE) from None
+        raise make_failure(
+            str(error), ErrorCode.NO_SPACE_LEFT if full else ErrorCode.FILE_WRITE_FAILURE
+        ) from None
     except OSError as error:
-        raise make_failure(f"{error.filename}: {error.strerror}" if error.filename else str(error), ErrorCode.FILE_WRITE_FAILURE) from None
+        raise make_failure(
+            f"{error.filename}: {error.strerror}" if error.filename else str(error),
+            ErrorCode.FILE_WRITE_FAILURE,
+        ) from None
 
 
 def cannot_store(reason: str, code: ErrorCode = ErrorCode.FILE_WRITE_FAILURE) -> ToolFailure:
@@ -236,24 +264,33 @@ def cannot_store(reason: str, code: ErrorCode = ErrorCode.FILE_WRITE_FAILURE) ->
 
 
 def _unusable(reason: str, code: ErrorCode) -> ToolFailure:
-    message = f"The journal of this workspace cannot be used ({reason}). Nothing was changed, and nothing can be undone."
+    message = (
+        f"The journal of this workspace cannot be used ({reason}). Nothing was changed, and nothing can be"
+        " undone."
+    )
     return ToolFailure(code, f"{message} Solve that problem, or turn the journal off: {HOW_TO_TURN_OFF}.")
 
 
-StepKind: TypeAlias = Literal["write", "move", "trash", "restore", "lost", "folder", "unfolder", "mode", "link", "cells", "unsaved"]
-"""``unsaved``: a command may have changed more than was saved; ``after`` says why, and ``path`` is the workspace."""
+StepKind: TypeAlias = Literal[
+    "write", "move", "trash", "restore", "lost", "folder", "unfolder", "mode", "link", "cells", "unsaved"
+]
+"""``unsaved``: a command may have changed more than was saved;
+``after`` says why, and ``path`` is the workspace.
+"""
 Status: TypeAlias = Literal["intended", "running", "made", "partly"]
-"""``intended``: recorded, but not yet made or interrupted; the files show which.  ``running``: a command that may still change files.
-``partly``: it failed, and was not completely reverted."""
+"""``intended``: recorded, but not yet made or interrupted; the files show which.  ``running``: a command that
+may still change files.  ``partly``: it failed, and was not completely reverted.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """One operation, as far as undoing it needs.
 
-    ``before`` is the key of the previous content, empty if there was none; ``after`` is a fingerprint of the new content, empty if there is
-    none.  ``delta`` turns the old content into the new one; ``place`` is the other path of a move, or where a deleted file is stored.
-    ``folders`` are those that were missing before, outermost first; ``bytes`` is the size of what is stored.
+    ``before`` is the key of the previous content, empty if there was none; ``after`` is a fingerprint of the
+    new content, empty if there is none.  ``delta`` turns the old content into the new one; ``place`` is the
+    other path of a move, or where a deleted file is stored.  ``folders`` are those that were missing before,
+    outermost first; ``bytes`` is the size of what is stored.
     """
 
     kind: StepKind
@@ -269,9 +306,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change by a call: all of ``records`` or none.  ``undoes`` and ``undone_by`` are calls, empty if there is none.
+    """One change by a call: all of ``records`` or none.
+    ``undoes`` and ``undone_by`` are calls, empty if there is none.
 
-    ``unsaved`` says why the call, a command, may have changed more than the records undo; empty if it is known that it did not.
+    ``unsaved`` says why the call, a command, may have changed more than the records undo;
+    empty if it is known that it did not.
     """
 
     id: int
@@ -295,9 +334,10 @@ class Entry:
 class JournalEntry:
     """The changes of one call, for a person: ``files`` relative to the workspace, ``bytes`` stored for undo.
 
-    ``at`` is in seconds since the epoch; ``undone_by`` is the call that has undone it, ``undoes`` the call that this one has undone, empty
-    if there is none.  ``of_this_session``: whether this session made the call.  ``partly``: it failed and was not completely reverted; undo
-    restores what did change.  ``unsaved`` says why the call, a command, may have changed more than undo restores; empty if it did not.
+    ``at`` is in seconds since the epoch; ``undone_by`` is the call that has undone it, ``undoes`` the call
+    that this one has undone, empty if there is none.  ``of_this_session``: whether this session made the
+    call.  ``partly``: it failed and was not completely reverted; undo restores what did change.  ``unsaved``
+    says why the call, a command, may have changed more than undo restores; empty if it did not.
     """
 
     id: str

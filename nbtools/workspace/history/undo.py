@@ -17,7 +17,14 @@ from nbtools.diff.merge import Side, merge
 from nbtools.workspace.files.encoding import decode, encode
 from nbtools.workspace.files.no_follow import status_or_none
 from nbtools.workspace.files.read import read_if_exists
-from nbtools.workspace.history.content import apply_delta, decode_link, fingerprint, is_key_of, is_loose, stamp_tree
+from nbtools.workspace.history.content import (
+    apply_delta,
+    decode_link,
+    fingerprint,
+    is_key_of,
+    is_loose,
+    stamp_tree,
+)
 from nbtools.workspace.history.journal import Journal
 from nbtools.workspace.history.operations import (
     Link,
@@ -36,8 +43,10 @@ from nbtools.workspace.history.pruning import dropped_notice
 from nbtools.workspace.history.store import Entry, Record
 
 UndoMerge: TypeAlias = Literal["keep", "take_back"] | bool
-"""Whether an undo keeps later changes of the same files.  Lines that were changed by the call and again since are a conflict, unless the
-person says which to take: ``keep`` leaves them as they are now, ``take_back`` restores them as they were before the call."""
+"""Whether an undo keeps later changes of the same files.  Lines that were changed by the call and again since
+are a conflict, unless the person says which to take: ``keep`` leaves them as they are now, ``take_back``
+restores them as they were before the call.
+"""
 _PREFERRED: dict[UndoMerge, Side] = {"keep": "ours", "take_back": "theirs"}
 
 _MOST_NAMED = 3
@@ -48,8 +57,8 @@ IN_EDITOR = "it was changed in the open notebook, which has its own undo"
 class UndoPlan:
     """The plan of an undo.
 
-    ``steps`` restore everything; ``folders`` delete created folders, after all other steps.  ``files`` has a line for each path,
-    ``merges`` the diffs to show if files have changed since.
+    ``steps`` restore everything; ``folders`` delete created folders, after all other steps.  ``files`` has a
+    line for each path, ``merges`` the diffs to show if files have changed since.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -62,14 +71,20 @@ class UndoPlan:
         return any(file.outcome in ("mergeable", "conflict") for file in self.files)
 
 
-def plan_undo(journal: Journal, entries: Sequence[Entry], name: Callable[[Path], str], *, merging: UndoMerge) -> UndoPlan:
-    """Plans the undo of all ``entries``, the last first; changes nothing.  ``merging``: combine with later changes where possible."""
+def plan_undo(
+    journal: Journal, entries: Sequence[Entry], name: Callable[[Path], str], *, merging: UndoMerge
+) -> UndoPlan:
+    """Plans the undo of all ``entries``, the last first; changes nothing.
+    ``merging``: combine with later changes where possible.
+    """
     planner = _Planner(journal, name, merging)
     for entry in reversed(entries):
         planner.start(entry)
         for record in reversed(entry.records):
             planner.undo(record)
-    planner.remove_folders(folder for entry in entries for record in entry.records for folder in record.folders)
+    planner.remove_folders(
+        folder for entry in entries for record in entry.records for folder in record.folders
+    )
     return planner.plan
 
 
@@ -77,10 +92,16 @@ ChangeState: TypeAlias = Literal["made", "not made", "partly", "changed since"]
 
 
 def change_state(journal: Journal, entry: Entry) -> ChangeState:
-    """Returns how far a recorded change was made, as the files show: its session may have been interrupted at any moment."""
+    """Returns how far a recorded change was made, as the files show:
+    its session may have been interrupted at any moment.
+    """
     found = {file.outcome for file in plan_undo(journal, [entry], str, merging=False).files}
     if not found:  # the entry has folders only
-        return "made" if any(os.path.lexists(folder) for record in entry.records for folder in record.folders) else "not made"
+        return (
+            "made"
+            if any(os.path.lexists(folder) for record in entry.records for folder in record.folders)
+            else "not made"
+        )
     if found == {"restored"}:
         return "made"
     if found == {"as before"}:
@@ -92,8 +113,8 @@ def change_state(journal: Journal, entry: Entry) -> ChangeState:
 class _Planner:
     """Plans the steps of an undo.
 
-    ``now``: the contents after the steps so far, of files that they change; None: no file.  ``unmoved``: targets of moves that an
-    interrupted entry had not made.
+    ``now``: the contents after the steps so far, of files that they change; None: no file.  ``unmoved``:
+    targets of moves that an interrupted entry had not made.
     """
 
     journal: Journal
@@ -104,9 +125,17 @@ class _Planner:
     unmoved: frozenset[Path] = frozenset()
 
     def start(self, entry: Entry) -> None:
-        stays = {record.path for record in entry.records if record.kind == "trash" and self._is_still_there(record)}
-        moves = [(record.path, record.place) for record in entry.records if record.kind == "move" and record.place is not None]
-        self.unmoved = frozenset(to for path, to in moves if self._exists(path) and (to in stays or not self._exists(to)))
+        stays = {
+            record.path for record in entry.records if record.kind == "trash" and self._is_still_there(record)
+        }
+        moves = [
+            (record.path, record.place)
+            for record in entry.records
+            if record.kind == "move" and record.place is not None
+        ]
+        self.unmoved = frozenset(
+            to for path, to in moves if self._exists(path) and (to in stays or not self._exists(to))
+        )
 
     def undo(self, record: Record) -> None:
         try:
@@ -154,7 +183,9 @@ class _Planner:
         if record.before and before is None:
             # A large file is moved to the store only when another file has replaced it.
             same = is_key_of(record.before, now)
-            self._report(path, "as before" if same else "conflict", "" if same else self._why_gone(record.before))
+            self._report(
+                path, "as before" if same else "conflict", "" if same else self._why_gone(record.before)
+            )
             return
         after = apply_delta(record.delta, before) if record.delta is not None and before is not None else None
         is_after = now == after if after is not None else fingerprint(now) == record.after
@@ -169,7 +200,11 @@ class _Planner:
     def _why_gone(self, key: str) -> str:
         file = self.journal.blobs.file(key)
         overwritten = is_loose(key) and file.exists()
-        return f"a program that had it open changed the stored copy, {file}" if overwritten else "its previous content is not stored"
+        return (
+            f"a program that had it open changed the stored copy, {file}"
+            if overwritten
+            else "its previous content is not stored"
+        )
 
     def _merge(self, path: Path, base: bytes | None, now: bytes | None, before: bytes | None) -> None:
         """Removes the change and keeps later ones."""
@@ -213,39 +248,68 @@ class _Planner:
             self._step(Move(to, record.path, self.name(record.path)))
             self.now[record.path], self.now[to] = self.now.get(to, _content_of(to)), None
             self._report(record.path, "restored")
-        elif target_exists and source_exists and not {to, record.path} & self.now.keys() and is_same_file(to, record.path):
+        elif (
+            target_exists
+            and source_exists
+            and not {to, record.path} & self.now.keys()
+            and is_same_file(to, record.path)
+        ):
             self._drop_name(to)
             self._report(record.path, "restored")
         else:
-            reason = f"{self.name(to)} does not exist any more" if not target_exists else "something else has this name now"
+            reason = (
+                f"{self.name(to)} does not exist any more"
+                if not target_exists
+                else "something else has this name now"
+            )
             self._report(record.path, "conflict", reason)
 
     def _drop_name(self, path: Path) -> None:
         """Deletes one of two names of a file or link whose move was interrupted."""
         target, subject = link_target(path), self.name(path)
-        self._step(Remove(path, subject, self._content(path) or b"") if target is None else Link(path, subject, target, None))
+        self._step(
+            Remove(path, subject, self._content(path) or b"")
+            if target is None
+            else Link(path, subject, target, None)
+        )
         self.now[path] = None
 
     def _restore(self, record: Record, backup: Path) -> None:
         if status_or_none(backup) is None:
             same = self._is_still_there(record)
-            self._report(record.path, "as before" if same else "conflict", "" if same else "what was deleted is not stored any more")
+            self._report(
+                record.path,
+                "as before" if same else "conflict",
+                "" if same else "what was deleted is not stored any more",
+            )
         elif self._exists(record.path):
             same = self._is_still_there(record)
-            self._report(record.path, "as before" if same else "conflict", "" if same else "something else has this name now")
+            self._report(
+                record.path,
+                "as before" if same else "conflict",
+                "" if same else "something else has this name now",
+            )
         else:
             self._step(Restore(backup, record.path, self.name(record.path)))
             self.now[record.path] = _content_of(backup)
             self._report(record.path, "restored")
 
     def _is_still_there(self, record: Record) -> bool:
-        """Returns whether the deletion was not made: interrupted before it, or after a second name or a copy was made."""
-        return record.path not in self.now and self._exists(record.path) and stamp_tree(record.path).stamp == record.before
+        """Returns whether the deletion was not made:
+        interrupted before it, or after a second name or a copy was made.
+        """
+        return (
+            record.path not in self.now
+            and self._exists(record.path)
+            and stamp_tree(record.path).stamp == record.before
+        )
 
     def _trash(self, record: Record) -> None:
         """Deletes again what an undo had restored."""
         backup = record.place
-        if backup is not None and status_or_none(backup) is not None:  # interrupted before it was restored, or when it had both names
+        if (
+            backup is not None and status_or_none(backup) is not None
+        ):  # interrupted before it was restored, or when it had both names
             if is_same_file(backup, record.path):
                 self._drop_name(record.path)
             self._report(record.path, "as before")
@@ -281,7 +345,11 @@ class _Planner:
             self._report(record.path, "conflict", "it was changed since")
 
     def _content(self, path: Path) -> bytes | None:
-        return self.now[path] if path in self.now else read_if_exists(path, self.name(path), limit=sys.maxsize - 1)
+        return (
+            self.now[path]
+            if path in self.now
+            else read_if_exists(path, self.name(path), limit=sys.maxsize - 1)
+        )
 
     def _exists(self, path: Path) -> bool:
         return self.now[path] is not None if path in self.now else status_or_none(path) is not None
@@ -296,7 +364,9 @@ class _Planner:
         if previous is None:
             self.plan.files.append(FileUndo(name, outcome, why, same_lines))
         elif previous.outcome not in ("conflict", "mergeable") and outcome != "as before":
-            self.plan.files[self.plan.files.index(previous)] = replace(previous, outcome=outcome, why=why, same_lines=same_lines)
+            self.plan.files[self.plan.files.index(previous)] = replace(
+                previous, outcome=outcome, why=why, same_lines=same_lines
+            )
 
 
 def is_same_file(path: Path, other: Path) -> bool:
@@ -314,7 +384,8 @@ def _content_of(path: Path) -> bytes | None:
 
 
 def entries_to_undo(journal: Journal, call: str) -> tuple[Entry, ...]:
-    """Returns the entries of a call in order; without a call, the last change of this session that is not undone.
+    """Returns the entries of a call in order;
+    without a call, the last change of this session that is not undone.
 
     If the session has changed nothing yet, the last change of the workspace counts.  Raises ``ToolFailure``.
     """
@@ -327,10 +398,15 @@ def entries_to_undo(journal: Journal, call: str) -> tuple[Entry, ...]:
     entries = own or tuple(entry for entry in entries if entry.session == entries[-1].session)
     in_effect = tuple(entry for entry in entries if not entry.undone_by)
     if in_effect and not any(entry.can_be_undone for entry in in_effect):
-        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{call} has no saved changes to undo. {may_have_changed_more(in_effect)}")
+        raise ToolFailure(
+            ErrorCode.EDIT_NO_CHANGE,
+            f"{call} has no saved changes to undo. {may_have_changed_more(in_effect)}",
+        )
     if not in_effect:
         by = entries[-1].undone_by
-        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{call} is already undone, by {by}. Undo {by} to restore its changes.")
+        raise ToolFailure(
+            ErrorCode.EDIT_NO_CHANGE, f"{call} is already undone, by {by}. Undo {by} to restore its changes."
+        )
     return in_effect
 
 
@@ -345,24 +421,42 @@ def _last(journal: Journal) -> str:
         advice = "Name a call of an earlier session, or an undo to restore what it undid."
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{reason} {advice}{more and f' {more}'}")
     if more:
-        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"There is nothing to undo: this session has no saved changes. {more}")
+        raise ToolFailure(
+            ErrorCode.EDIT_NO_CHANGE, f"There is nothing to undo: this session has no saved changes. {more}"
+        )
     last = journal.last_call()
     if not last:
-        reason = "no call has saved changes here" if journal.settings.journal else "the journal is off (%tools set journal on)"
+        reason = (
+            "no call has saved changes here"
+            if journal.settings.journal
+            else "the journal is off (%tools set journal on)"
+        )
         raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"There is nothing to undo: {reason}.")
     return last
 
 
 def may_have_changed_more(entries: Iterable[Entry]) -> str:
-    """Returns a sentence about the commands among ``entries`` whose changes are not all saved; empty if there are none."""
+    """Returns a sentence about the commands among ``entries`` whose changes are not all saved;
+    empty if there are none.
+    """
     unsaved = {entry.call: entry.unsaved for entry in entries if entry.unsaved}
     calls = list(unsaved)[-_MOST_NAMED:]
     reasons = "; ".join(dict.fromkeys(unsaved[call] for call in calls))
     earlier = f" and {len(unsaved) - len(calls):,} earlier calls" if len(unsaved) > len(calls) else ""
-    return f"{', '.join(calls)}{earlier} may have changed more, which undo does not restore: {reasons}." if unsaved else ""
+    return (
+        f"{', '.join(calls)}{earlier} may have changed more, which undo does not restore: {reasons}."
+        if unsaved
+        else ""
+    )
 
 
 def _unknown(journal: Journal, call: str) -> ToolFailure:
     pruned = dropped_notice(journal.store) if journal.exists else ""
-    reason = f"The journal has no change by the call {call!r}: it does not exist, or changed nothing that was saved."
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{reason} {pruned or '%tools journal (session.changes) lists what can be undone.'}")
+    reason = (
+        f"The journal has no change by the call {call!r}: it does not exist, or changed nothing that was"
+        " saved."
+    )
+    return ToolFailure(
+        ErrorCode.INVALID_TOOL_PARAMS,
+        f"{reason} {pruned or '%tools journal (session.changes) lists what can be undone.'}",
+    )

@@ -35,7 +35,9 @@ def outputs_display(outputs: Sequence[Output], subject: str, *, failed: bool) ->
     pictures = tuple(outputs_pictures(outputs))
     if len(pictures) == len(outputs) == 1:
         return Media(subject, pictures[0].mime_type, pictures[0].data)
-    return outputs_terminal(outputs, 1, f"Raised {_raised(outputs)}") if failed else outputs_terminal(outputs, 0)
+    return (
+        outputs_terminal(outputs, 1, f"Raised {_raised(outputs)}") if failed else outputs_terminal(outputs, 0)
+    )
 
 
 def _raised(outputs: Iterable[Output]) -> str:
@@ -45,7 +47,10 @@ def _raised(outputs: Iterable[Output]) -> str:
 
 def outputs_content(text: str, outputs: Iterable[Output]) -> LlmContent:
     """Returns ``text`` followed by the pictures of ``outputs`` as parts."""
-    pictures = [(picture.mime_type, base64.b64encode(picture.data).decode("ascii")) for picture in outputs_pictures(outputs)]
+    pictures = [
+        (picture.mime_type, base64.b64encode(picture.data).decode("ascii"))
+        for picture in outputs_pictures(outputs)
+    ]
     parts = tuple({"inline_data": {"mime_type": mime, "data": data}} for mime, data in pictures)
     return ({"text": text}, *parts) if parts else text
 

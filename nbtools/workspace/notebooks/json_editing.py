@@ -17,7 +17,9 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class JsonItems:
-    """The text between two brackets: the ``items`` and the ``gaps`` before, between (with the comma) and after them."""
+    """The text between two brackets: the ``items`` and the ``gaps`` before,
+    between (with the comma) and after them.
+    """
 
     items: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -36,7 +38,9 @@ class JsonItems:
         return self._with(_put(self.items, place, place + 1), gaps)
 
     def insert(self, place: int, item: str, style: JsonStyle, depth: int) -> Self:
-        """Inserts an item before the one at ``place``, formatted like the others; ``depth`` is the nesting depth of the items."""
+        """Inserts an item before the one at ``place``, formatted like the others;
+        ``depth`` is the nesting depth of the items.
+        """
         if not self.items:
             return self._with((item,), (style.gap(depth), style.gap(depth - 1)))
         comma = self.gaps[1] if len(self.items) > 1 else style.comma(self.gaps[0])
@@ -58,7 +62,9 @@ def _put(items: tuple[str, ...], start: int, end: int, *new: str) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class JsonStyle:
-    """The formatting of a JSON file: ``indent`` is one indentation step (None: one line); ``ascii``: other characters are escaped."""
+    """The formatting of a JSON file: ``indent`` is one indentation step (None: one line);
+    ``ascii``: other characters are escaped.
+    """
 
     indent: str | None
     newline: str

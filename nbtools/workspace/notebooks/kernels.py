@@ -32,8 +32,8 @@ OutputCallback = Callable[[Sequence[Output]], None]
 class CellRun:
     """The outcome of running a cell.
 
-    ``failed``: it raised an exception; ``timed_out``: it was interrupted at its timeout; ``lost``: its kernel died; ``queued``: it has
-    not run yet.
+    ``failed``: it raised an exception; ``timed_out``: it was interrupted at its timeout;
+    ``lost``: its kernel died; ``queued``: it has not run yet.
     """
 
     outputs: tuple[Output, ...]
@@ -45,15 +45,21 @@ class CellRun:
 
 
 class Kernels:
-    """One kernel for each notebook, started by the first run.  Belongs to one event loop; ``close`` ends all kernels."""
+    """One kernel for each notebook, started by the first run.
+    Belongs to one event loop; ``close`` ends all kernels.
+    """
 
     def __init__(self) -> None:
         self._kernels: dict[Path, asyncio.Task[_Kernel]] = {}
 
-    async def run(self, notebook: Path, kernel: str, source: str, timeout: float, watch: OutputCallback) -> CellRun:  # noqa: ASYNC109
-        """Runs code in the kernel of ``notebook``; ``kernel`` is the name of its kernel spec (empty: the default).
+    async def run(
+        self, notebook: Path, kernel: str, source: str, timeout: float, watch: OutputCallback
+    ) -> CellRun:  # noqa: ASYNC109
+        """Runs code in the kernel of ``notebook``;
+        ``kernel`` is the name of its kernel spec (empty: the default).
 
-        Interrupts the code when cancelled.  Raises ``ToolFailure`` (``execution_failed``) if the kernel cannot be started.
+        Interrupts the code when cancelled.
+        Raises ``ToolFailure`` (``execution_failed``) if the kernel cannot be started.
         """
         running = await self._kernel(notebook, kernel)
         try:
@@ -85,7 +91,9 @@ class _Kernel:
         self._run_lock = asyncio.Lock()
         self.is_alive = True
 
-    async def run(self, source: str, timeout: float, watch: OutputCallback) -> CellRun:  # noqa: ASYNC109 - an interrupt is more than a cancellation
+    async def run(
+        self, source: str, timeout: float, watch: OutputCallback
+    ) -> CellRun:  # noqa: ASYNC109 - an interrupt is more than a cancellation
         from nbformat.v4 import new_code_cell  # noqa: PLC0415 - nbclient's own, loaded with it
 
         async with self._run_lock:
@@ -107,7 +115,9 @@ class _Kernel:
             await self._client._async_cleanup_kernel()  # noqa: SLF001 - nbclient's only way to end a kernel that outlives a cell
 
     async def _stop(self, work: asyncio.Task[object]) -> None:
-        """Interrupts the running code, repeatedly in case the first interrupt came too early; then kills the kernel."""
+        """Interrupts the running code, repeatedly in case the first interrupt came too early;
+        then kills the kernel.
+        """
         for _ in range(int(INTERRUPT_TIMEOUT)):
             with suppress(RuntimeError):  # the kernel has ended
                 await self._manager.interrupt_kernel()
@@ -128,22 +138,31 @@ class _Kernel:
             raise problem
         outputs = tuple(_plain(output) for output in cell.outputs)
         failed = any(output.get("output_type") == "error" for output in outputs)
-        return CellRun(outputs, cell.execution_count, failed and not timed_out, timed_out, lost=not self.is_alive)
+        return CellRun(
+            outputs, cell.execution_count, failed and not timed_out, timed_out, lost=not self.is_alive
+        )
 
 
 async def _start(notebook: Path, name: str) -> _Kernel:
     """Starts a kernel as Jupyter does for this notebook: in its folder, with its path in the environment."""
     if find_spec("nbclient") is None:
-        raise ToolFailure(ErrorCode.EXECUTION_FAILED, 'Running cells needs nbclient: pip install "nbtools-agent[notebooks]".')
+        raise ToolFailure(
+            ErrorCode.EXECUTION_FAILED,
+            'Running cells needs nbclient: pip install "nbtools-agent[notebooks]".',
+        )
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # noqa: PLC0415 - as above
-    from jupyter_client.manager import AsyncKernelManager  # noqa: PLC0415 - a third of a second, which only running a cell should cost
+    from jupyter_client.manager import (
+        AsyncKernelManager,
+    )  # noqa: PLC0415 - a third of a second, which only running a cell should cost
     from nbclient import NotebookClient  # noqa: PLC0415 - as above
     from nbformat.v4 import new_notebook  # noqa: PLC0415 - as above
 
     class Watched(NotebookClient):
         watch: OutputCallback
 
-        def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> NotebookNode | None:
+        def process_message(
+            self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
+        ) -> NotebookNode | None:
             output = super().process_message(msg, cell, cell_index)
             self.watch(cell.outputs)
             return output
@@ -157,9 +176,13 @@ async def _start(notebook: Path, name: str) -> _Kernel:
         await client.async_start_new_kernel_client()
     except NoSuchKernel:
         installed = ", ".join(sorted(KernelSpecManager().find_kernel_specs())) or "none"
-        raise ToolFailure(ErrorCode.EXECUTION_FAILED, f"Kernel {name!r} is not installed. Installed kernels: {installed}.") from None
+        raise ToolFailure(
+            ErrorCode.EXECUTION_FAILED, f"Kernel {name!r} is not installed. Installed kernels: {installed}."
+        ) from None
     except (RuntimeError, OSError) as error:
-        raise ToolFailure(ErrorCode.EXECUTION_FAILED, f"The kernel {name or 'python3'!r} did not start: {error}") from None
+        raise ToolFailure(
+            ErrorCode.EXECUTION_FAILED, f"The kernel {name or 'python3'!r} did not start: {error}"
+        ) from None
     return _Kernel(client)
 
 
@@ -171,4 +194,6 @@ def _environment(outer: Mapping[str, str], notebook: Path) -> dict[str, str]:
 
 def _plain(output: Mapping[str, Any]) -> Output:
     """Converts an output to plain dicts, with members in nbformat's order."""
-    return {key: _plain(value) if isinstance(value, Mapping) else value for key, value in sorted(output.items())}
+    return {
+        key: _plain(value) if isinstance(value, Mapping) else value for key, value in sorted(output.items())
+    }

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Protocol
 
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.workspace.notebooks.open_notebooks import CellChange, DeleteCell, InsertCell, OpenCell, OpenNotebooks, MoveCell, OpenNotebook, ReplaceCell
+from nbtools.workspace.notebooks.open_notebooks import (
+    CellChange,
+    DeleteCell,
+    InsertCell,
+    OpenCell,
+    OpenNotebooks,
+    MoveCell,
+    OpenNotebook,
+    ReplaceCell,
+)
 from nbtools.workspace.files.read import MAX_READ_BYTES, read_bytes
 from nbtools.workspace.history.changes import make_change
 from nbtools.workspace.history.journal import Journal
@@ -23,7 +32,8 @@ _ADVICE = "Clear the outputs of its cells first."
 class Notebook(Protocol):
     """A notebook whose cells can be read, changed and run.
 
-    ``subject`` is its name in messages; ``live``: it is open in the browser, where changes are made without saving.
+    ``subject`` is its name in messages; ``live``:
+    it is open in the browser, where changes are made without saving.
     """
 
     subject: str
@@ -42,10 +52,14 @@ class Notebook(Protocol):
         ...
 
     async def change(self, change: CellChange) -> tuple[CellText, ...]:
-        """Makes a change; returns the new cells.  Raises ``ToolFailure``, with ``conflict`` if the change no longer applies."""
+        """Makes a change; returns the new cells.
+        Raises ``ToolFailure``, with ``conflict`` if the change no longer applies.
+        """
         ...
 
-    async def run(self, cell: CellText, timeout: float, watch: OutputCallback) -> CellRun:  # noqa: ASYNC109 - an interrupt is more than that
+    async def run(
+        self, cell: CellText, timeout: float, watch: OutputCallback
+    ) -> CellRun:  # noqa: ASYNC109 - an interrupt is more than that
         """Runs a code cell and stores its outputs."""
         ...
 
@@ -55,7 +69,9 @@ class ClosedNotebook:
 
     live = False
 
-    def __init__(self, path: Path, subject: str, seen: ReadTracker, kernels: Kernels, journal: Journal) -> None:
+    def __init__(
+        self, path: Path, subject: str, seen: ReadTracker, kernels: Kernels, journal: Journal
+    ) -> None:
         self.subject = subject
         self._journal = journal
         self._path = path
@@ -76,8 +92,12 @@ class ClosedNotebook:
         file = await self._read()
         return await self._write(file, await asyncio.to_thread(_changed, file, change, self.subject))
 
-    async def run(self, cell: CellText, timeout: float, watch: OutputCallback) -> CellRun:  # noqa: ASYNC109 - as above
-        """Runs a cell and writes its outputs into the current file.  Raises ``conflict`` if the cell no longer exists then."""
+    async def run(
+        self, cell: CellText, timeout: float, watch: OutputCallback
+    ) -> CellRun:  # noqa: ASYNC109 - as above
+        """Runs a cell and writes its outputs into the current file.
+        Raises ``conflict`` if the cell no longer exists then.
+        """
         kernel = (await self._read()).kernel
         ran = await self._kernels.run(self._path, kernel, cell.source, timeout, watch)
         file = await self._read()
@@ -100,11 +120,15 @@ class ClosedNotebook:
 
 
 class EditorNotebook:
-    """A notebook that is open in the browser: changes are made there, undo there reverts them, and the person saves."""
+    """A notebook that is open in the browser:
+    changes are made there, undo there reverts them, and the person saves.
+    """
 
     live = True
 
-    def __init__(self, notebooks: OpenNotebooks, notebook: OpenNotebook, subject: str, seen: ReadTracker) -> None:
+    def __init__(
+        self, notebooks: OpenNotebooks, notebook: OpenNotebook, subject: str, seen: ReadTracker
+    ) -> None:
         self.subject = subject
         self.notebook = notebook
         self._notebooks = notebooks
@@ -125,7 +149,9 @@ class EditorNotebook:
     async def change(self, change: CellChange) -> tuple[CellText, ...]:
         return _texts(await self._notebooks.change(self.notebook, change))
 
-    async def run(self, cell: CellText, timeout: float, watch: OutputCallback) -> CellRun:  # noqa: ASYNC109 - as above
+    async def run(
+        self, cell: CellText, timeout: float, watch: OutputCallback
+    ) -> CellRun:  # noqa: ASYNC109 - as above
         ran = await self._notebooks.run(self.notebook, cell.id, timeout)
         outputs = next((live.outputs for live in ran.cells if live.id == cell.id), ())
         failed = any(output.get("output_type") == "error" for output in outputs)
@@ -133,15 +159,22 @@ class EditorNotebook:
 
 
 def _texts(cells: tuple[OpenCell, ...]) -> tuple[CellText, ...]:
-    return tuple(CellText(cell.id, number, cell.type, cell.source, outputs_text(cell.outputs)) for number, cell in enumerate(cells, 1))
+    return tuple(
+        CellText(cell.id, number, cell.type, cell.source, outputs_text(cell.outputs))
+        for number, cell in enumerate(cells, 1)
+    )
 
 
 def _changed(file: NotebookFile, change: CellChange, subject: str) -> bytes:
     match change:
         case InsertCell():
-            return file.insert(index_after(file.cells, change.after, subject), change.source, change.type, change.cell)
+            return file.insert(
+                index_after(file.cells, change.after, subject), change.source, change.type, change.cell
+            )
         case ReplaceCell():
-            return file.replace(_find_unchanged(file.cells, change.cell, change.expected, subject), change.source, change.type)
+            return file.replace(
+                _find_unchanged(file.cells, change.cell, change.expected, subject), change.source, change.type
+            )
         case DeleteCell():
             return file.delete(_find_unchanged(file.cells, change.cell, change.expected, subject))
         case MoveCell():
@@ -151,16 +184,23 @@ def _changed(file: NotebookFile, change: CellChange, subject: str) -> bytes:
 
 
 def index_after(cells: tuple[CellText, ...], after: str | None, subject: str) -> int:
-    """Returns the index for a cell placed after ``after``; "": the top, None: the end.  Raises ``ToolFailure`` if it is unknown."""
+    """Returns the index for a cell placed after ``after``; "": the top, None: the end.
+    Raises ``ToolFailure`` if it is unknown.
+    """
     return len(cells) if after is None else 0 if not after else find_cell(cells, after, subject) + 1
 
 
 def _find_unchanged(cells: tuple[CellText, ...], cell_id: str, expected: str, subject: str) -> int:
-    """Returns the index of a cell.  Raises ``ToolFailure`` (``conflict``) if it is missing or its source is not ``expected``."""
+    """Returns the index of a cell.  Raises ``ToolFailure`` (``conflict``) if it is missing or its source is
+    not ``expected``.
+    """
     try:
         index = find_cell(cells, cell_id, subject)
     except ToolFailure as failure:
         raise ToolFailure(ErrorCode.CONFLICT, failure.message) from None
     if cells[index].source != expected:
-        raise ToolFailure(ErrorCode.CONFLICT, f"Cell {cell_id} of {subject} has changed meanwhile. Nothing was changed. Read it again.")
+        raise ToolFailure(
+            ErrorCode.CONFLICT,
+            f"Cell {cell_id} of {subject} has changed meanwhile. Nothing was changed. Read it again.",
+        )
     return index

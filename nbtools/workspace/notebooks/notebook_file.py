@@ -14,7 +14,14 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.diff.text_lines import displayable, split_lines
 from nbtools.workspace.files.encoding import Encoding, decode, encode
 from nbtools.workspace.notebooks.cell_outputs import Output, join_lines, outputs_text
-from nbtools.workspace.notebooks.json_editing import JsonItems, JsonStyle, items_at, key_of, style_of, value_at
+from nbtools.workspace.notebooks.json_editing import (
+    JsonItems,
+    JsonStyle,
+    items_at,
+    key_of,
+    style_of,
+    value_at,
+)
 from nbtools.workspace.notebooks.open_notebooks import CellType
 
 _DEPTH = 3
@@ -36,7 +43,9 @@ class CellText:
 
 
 def cells_of(data: bytes, subject: str) -> tuple[CellText, ...]:
-    """Returns the cells of a notebook file, called ``subject`` in errors.  Raises ``ToolFailure`` (``read_content_failure``) if invalid."""
+    """Returns the cells of a notebook file, called ``subject`` in errors.
+    Raises ``ToolFailure`` (``read_content_failure``) if invalid.
+    """
     return NotebookFile(data, subject).cells
 
 
@@ -45,9 +54,11 @@ _INDEX = re.compile(r"cell-(0|[1-9]\d{0,8})")
 
 
 def find_cell(cells: Sequence[CellText], cell_id: str, subject: str) -> int:
-    """Returns the index of the cell with that id or ``#number``; or, where there is none, of ``cell-index``, which counts from 0.
+    """Returns the index of the cell with that id or ``#number``;
+    or, where there is none, of ``cell-index``, which counts from 0.
 
-    Raises ``ToolFailure`` (``invalid_tool_params``) that lists the existing ids with the first lines of their cells.
+    Raises ``ToolFailure`` (``invalid_tool_params``) that lists the existing ids with the first lines of their
+    cells.
     """
     found = [index for index, cell in enumerate(cells) if cell_id in {cell.id, f"#{cell.number}"}]
     if not found and (by_index := _INDEX.fullmatch(cell_id)) and int(by_index[1]) < len(cells):
@@ -56,8 +67,13 @@ def find_cell(cells: Sequence[CellText], cell_id: str, subject: str) -> int:
         return found[0]
     if found:
         numbers = " and ".join(f"#{index + 1}" for index in found)
-        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{subject} has several cells with id {cell_id!r}. Give a number: {numbers}.")
-    raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{subject} has no cell {cell_id!r}. {_known_cells(cells)}")
+        raise ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS,
+            f"{subject} has several cells with id {cell_id!r}. Give a number: {numbers}.",
+        )
+    raise ToolFailure(
+        ErrorCode.INVALID_TOOL_PARAMS, f"{subject} has no cell {cell_id!r}. {_known_cells(cells)}"
+    )
 
 
 def new_id(taken: Iterable[str]) -> str:
@@ -69,7 +85,9 @@ def new_id(taken: Iterable[str]) -> str:
 
 
 class NotebookFile:
-    """A parsed notebook file; every change returns the new content of the file.  Raises ``ToolFailure`` unless it is nbformat 4."""
+    """A parsed notebook file; every change returns the new content of the file.
+    Raises ``ToolFailure`` unless it is nbformat 4.
+    """
 
     def __init__(self, data: bytes, subject: str) -> None:
         self.data = data
@@ -95,7 +113,9 @@ class NotebookFile:
         spec = self._notebook.get("metadata", {}).get("kernelspec", {})
         return str(spec.get("name", "")) if isinstance(spec, dict) else ""
 
-    def replace(self, place: int, source: str, type: CellType | None = None) -> bytes:  # noqa: A002 - the word of the format
+    def replace(
+        self, place: int, source: str, type: CellType | None = None
+    ) -> bytes:  # noqa: A002 - the word of the format
         """Replaces a cell's source and, if given, its type; outputs of a code cell are cleared."""
         cell = self._notebook["cells"][place]
         if source == self.cells[place].source and type in {None, cell["cell_type"]}:
@@ -114,7 +134,13 @@ class NotebookFile:
         ran: Mapping[str, Any] = {"execution_count": None, "outputs": []} if type == "code" else {}
         own = {"id": cell_id} if self.has_ids else {}
         as_list = self._lists_lines(place - 1 if place else 0)
-        cell = {"cell_type": type, "metadata": {}, "source": split_lines(source) if as_list else source, **ran, **own}
+        cell = {
+            "cell_type": type,
+            "metadata": {},
+            "source": split_lines(source) if as_list else source,
+            **ran,
+            **own,
+        }
         spelled = self._style.dump(dict(sorted(cell.items())), _DEPTH - 1)
         return self._with(self._cells.insert(place, spelled, self._style, _DEPTH - 1))
 
@@ -144,7 +170,9 @@ class NotebookFile:
         return encode(f"{self._head}{{{members.text}}}{self._tail}", self._encoding)
 
     def _lists_lines(self, place: int) -> bool:
-        """Returns whether sources are stored as lists of lines: for this cell, otherwise for the first cell with a source."""
+        """Returns whether sources are stored as lists of lines:
+        for this cell, otherwise for the first cell with a source.
+        """
         cells = self._notebook["cells"]
         sources = [cell.get("source") for cell in (*cells[place : place + 1], *cells)]
         return next((isinstance(source, list) for source in sources if source), True)
@@ -174,7 +202,9 @@ class _Members:
             self._parts = self._parts.replace(place, item[: value_at(item)] + value)
         else:
             place = next((place for place, other in enumerate(names) if other > name), len(names))
-            self._parts = self._parts.insert(place, f'"{name}"{self._style.colon}{value}', self._style, _DEPTH)
+            self._parts = self._parts.insert(
+                place, f'"{name}"{self._style.colon}{value}', self._style, _DEPTH
+            )
 
     def drop(self, *dropped: str) -> None:
         for place in reversed(range(len(self._names))):
@@ -203,13 +233,18 @@ class _Members:
         return {displayable(join_lines(json.loads(line))): line for line in lines}
 
     def _is(self, name: str, value: object) -> bool:
-        return any(key_of(item)[0] == name and json.loads(item[value_at(item) :]) == value for item in self._parts.items)
+        return any(
+            key_of(item)[0] == name and json.loads(item[value_at(item) :]) == value
+            for item in self._parts.items
+        )
 
 
 def _text(data: bytes, subject: str) -> tuple[str, Encoding]:
     text = decode(data)
     if text is None:
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not a notebook: it is not a text file.")
+        raise ToolFailure(
+            ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not a notebook: it is not a text file."
+        )
     return text.text, text.encoding
 
 
@@ -218,19 +253,35 @@ def _notebook(text: str, subject: str) -> dict[str, Any]:
         notebook = json.loads(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}: {error.msg}"
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not valid JSON ({where}). Correct it as text first.") from None
+        raise ToolFailure(
+            ErrorCode.READ_CONTENT_FAILURE,
+            f"{subject} is not valid JSON ({where}). Correct it as text first.",
+        ) from None
     except RecursionError:
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is nested too deeply to be a notebook.") from None
+        raise ToolFailure(
+            ErrorCode.READ_CONTENT_FAILURE, f"{subject} is nested too deeply to be a notebook."
+        ) from None
     except ValueError:
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} contains a number with too many digits to be a notebook.") from None
+        raise ToolFailure(
+            ErrorCode.READ_CONTENT_FAILURE,
+            f"{subject} contains a number with too many digits to be a notebook.",
+        ) from None
     if not isinstance(notebook, dict) or "nbformat" not in notebook:
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is JSON but not a notebook: it has no nbformat.")
+        raise ToolFailure(
+            ErrorCode.READ_CONTENT_FAILURE, f"{subject} is JSON but not a notebook: it has no nbformat."
+        )
     if notebook["nbformat"] != 4:
         version = f"{subject} is a notebook of format {notebook['nbformat']}; only format 4 is supported"
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{version}. Convert it with jupyter nbconvert --to notebook.")
+        raise ToolFailure(
+            ErrorCode.READ_CONTENT_FAILURE, f"{version}. Convert it with jupyter nbconvert --to notebook."
+        )
     cells = notebook.get("cells")
-    if not isinstance(cells, list) or not all(isinstance(cell, dict) and isinstance(cell.get("cell_type"), str) for cell in cells):
-        raise ToolFailure(ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not a valid notebook: it has no list of cells.")
+    if not isinstance(cells, list) or not all(
+        isinstance(cell, dict) and isinstance(cell.get("cell_type"), str) for cell in cells
+    ):
+        raise ToolFailure(
+            ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not a valid notebook: it has no list of cells."
+        )
     return notebook
 
 
@@ -238,8 +289,18 @@ def _cell_text(place: int, cell: Mapping[str, Any]) -> CellText:
     own = cell.get("id")
     cell_id = own if isinstance(own, str) and own else f"#{place + 1}"
     outputs = cell.get("outputs")
-    text = outputs_text(output for output in outputs if isinstance(output, dict)) if isinstance(outputs, list) else ""
-    return CellText(cell_id, place + 1, str(cell["cell_type"]), displayable(join_lines(cell.get("source", ""))), displayable(text))
+    text = (
+        outputs_text(output for output in outputs if isinstance(output, dict))
+        if isinstance(outputs, list)
+        else ""
+    )
+    return CellText(
+        cell_id,
+        place + 1,
+        str(cell["cell_type"]),
+        displayable(join_lines(cell.get("source", ""))),
+        displayable(text),
+    )
 
 
 def _as_lines(output: Output) -> Output:
@@ -249,7 +310,10 @@ def _as_lines(output: Output) -> Output:
     data = output.get("data")
     if not isinstance(data, Mapping):
         return output
-    listed = {mime: split_lines(value) if isinstance(value, str) and mime.startswith(_LINES) else value for mime, value in data.items()}
+    listed = {
+        mime: split_lines(value) if isinstance(value, str) and mime.startswith(_LINES) else value
+        for mime, value in data.items()
+    }
     return {**output, "data": listed}
 
 
@@ -258,7 +322,10 @@ def _known_cells(cells: Sequence[CellText]) -> str:
     if not cells:
         return "The notebook has no cells."
     duplicate_ids = {cell_id for cell_id, count in Counter(cell.id for cell in cells).items() if count > 1}
-    named = [f"{f'#{cell.number}' if cell.id in duplicate_ids else cell.id} ({_first_line(cell)})" for cell in cells[:_MOST_NAMED]]
+    named = [
+        f"{f'#{cell.number}' if cell.id in duplicate_ids else cell.id} ({_first_line(cell)})"
+        for cell in cells[:_MOST_NAMED]
+    ]
     more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
     return f"Cells: {', '.join(named)}{more}."
 

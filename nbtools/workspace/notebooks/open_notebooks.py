@@ -51,7 +51,9 @@ CellChange: TypeAlias = ReplaceCell | InsertCell | DeleteCell | MoveCell
 
 @dataclass(frozen=True, slots=True)
 class OpenCell:
-    """A cell in its current state in the frontend.  ``outputs`` are those of nbformat; ``running``: its execution has not ended."""
+    """A cell in its current state in the frontend.
+    ``outputs`` are those of nbformat; ``running``: its execution has not ended.
+    """
 
     id: str
     type: str
@@ -76,7 +78,9 @@ class OpenNotebook:
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """The ``cells`` after a run.  ``queued``: the cell has not run yet, because the kernel is busy with the cell that makes the call."""
+    """The ``cells`` after a run.  ``queued``:
+    the cell has not run yet, because the kernel is busy with the cell that makes the call.
+    """
 
     cells: tuple[OpenCell, ...]
     queued: bool
@@ -85,7 +89,8 @@ class CellRun:
 class OpenNotebooks(Protocol):
     """Access to the notebooks open in the frontend.
 
-    Each method raises ``ToolFailure``: ``timeout`` when the frontend does not answer, ``conflict`` when the notebook is not as expected.
+    Each method raises ``ToolFailure``: ``timeout`` when the frontend does not answer,
+    ``conflict`` when the notebook is not as expected.
     """
 
     @property
@@ -94,7 +99,9 @@ class OpenNotebooks(Protocol):
         ...
 
     async def find(self, file: Path | None) -> OpenNotebook | None:
-        """Returns the open notebook at ``file`` (None: the active one); None where it is not open or there is no frontend."""
+        """Returns the open notebook at ``file`` (None: the active one);
+        None where it is not open or there is no frontend.
+        """
         ...
 
     async def cells(self, notebook: OpenNotebook) -> tuple[OpenCell, ...]: ...
@@ -103,8 +110,12 @@ class OpenNotebooks(Protocol):
         """Makes an undoable change without saving, and returns the cells after it."""
         ...
 
-    async def run(self, notebook: OpenNotebook, cell: str, timeout: float) -> CellRun:  # noqa: ASYNC109 - what the caller allows
-        """Runs a cell and waits for its end, at most ``timeout`` seconds; does not wait if the cell runs on this kernel."""
+    async def run(
+        self, notebook: OpenNotebook, cell: str, timeout: float
+    ) -> CellRun:  # noqa: ASYNC109 - what the caller allows
+        """Runs a cell and waits for its end, at most ``timeout`` seconds;
+        does not wait if the cell runs on this kernel.
+        """
         ...
 
 
@@ -122,5 +133,7 @@ class NoOpenNotebooks:
     async def change(self, notebook: OpenNotebook, change: CellChange) -> tuple[OpenCell, ...]:
         raise LookupError(notebook.path)
 
-    async def run(self, notebook: OpenNotebook, cell: str, timeout: float) -> CellRun:  # noqa: ASYNC109 - as above
+    async def run(
+        self, notebook: OpenNotebook, cell: str, timeout: float
+    ) -> CellRun:  # noqa: ASYNC109 - as above
         raise LookupError(notebook.path)

@@ -25,14 +25,18 @@ _WINDOW = 320_000
 _LONGEST = 80
 """Maximum length in bytes of an incomplete escape sequence; longer data is treated as text."""
 _CHARACTER = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z")
-_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-OQ-WYZ\\`-~])")
+_SEQUENCE = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-OQ-WYZ\\`-~])"
+)
 _STRINGS = (b"]", b"P", b"X", b"^", b"_")
 _LENGTHS = ((0xF0, 4), (0xE0, 3), (0xC0, 2))
 
 
 @dataclass(frozen=True, slots=True)
 class NewOutput:
-    """New output: the text without colours, and the number of new lines (including those omitted from the text)."""
+    """New output: the text without colours,
+    and the number of new lines (including those omitted from the text).
+    """
 
     text: str
     lines: int
@@ -54,7 +58,9 @@ class OutputCursor:
         self._advance(self._collector.bytes, b"")
 
     def read(self, limit: int, *, final: bool) -> NewOutput:
-        """Returns the new output, truncated in the middle to ``limit`` characters.  ``final``: the output is complete."""
+        """Returns the new output, truncated in the middle to ``limit`` characters.
+        ``final``: the output is complete.
+        """
         first, last = self._collector.since(self._position, _WINDOW)
         incomplete = 0 if final else _incomplete_bytes(last or first)
         end = (last or first)[: len(last or first) - incomplete]
@@ -65,7 +71,8 @@ class OutputCursor:
         return NewOutput(self._collector.cut(text, _plain(end) if last else text, limit, lines), lines)
 
     def read_matching(self, matches: Callable[[str], bool], *, final: bool) -> NewOutput:
-        """Returns the new lines for which ``matches(line)`` is true; the others count as read.  An unfinished line is left for later.
+        """Returns the new lines for which ``matches(line)`` is true; the others count as read.
+        An unfinished line is left for later.
 
         May take long, since it reads all new output.  If ``matches`` raises, nothing counts as read.
         """
@@ -95,7 +102,12 @@ def _incomplete_bytes(data: bytes) -> int:
     end = data[-_LONGEST:]
     escape = end.rfind(b"\x1b")
     before = end.rfind(b"\x1b", 0, max(escape, 0))
-    if escape == len(end) - 1 and before >= 0 and end[before + 1 : before + 2] in _STRINGS and not _SEQUENCE.match(end, before):
+    if (
+        escape == len(end) - 1
+        and before >= 0
+        and end[before + 1 : before + 2] in _STRINGS
+        and not _SEQUENCE.match(end, before)
+    ):
         escape = before  # may be the first half of a string terminator
     if escape >= 0 and b"\n" not in end[escape:] and not _SEQUENCE.match(end, escape):
         return len(end) - escape
@@ -111,7 +123,9 @@ def _plain(data: bytes) -> str:
 
 
 Status: TypeAlias = Literal["running", "exited", "killed", "left"]
-"""``killed``: by nbtools or by a signal.  ``left``: it has exited, but processes that it started still run."""
+"""``killed``: by nbtools or by a signal.  ``left``:
+it has exited, but processes that it started still run.
+"""
 UNLIMITED = Limits(inf, inf)
 _FIRST_CHECK, _LAST_CHECK = 0.05, 5.0
 """Seconds between checks whether processes without output have ended."""
@@ -121,7 +135,9 @@ _MOST_ENDED = 100
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """The current state of a command.  ``stopped`` names the limit that ended it, ``seconds`` is its running time."""
+    """The current state of a command.  ``stopped`` names the limit that ended it,
+    ``seconds`` is its running time.
+    """
 
     status: Status
     exit_code: int | None
@@ -138,9 +154,9 @@ class JobState:
 class BackgroundCommand:
     """A background command.
 
-    ``unread`` is the cursor into its output; ``left`` are the processes that an ended program left running; ``call`` is the call that
-    started it, ``since`` when, in seconds since the epoch.  ``on_end`` is called when all its processes have ended, unless it is closed
-    before.
+    ``unread`` is the cursor into its output; ``left`` are the processes that an ended program left running;
+    ``call`` is the call that started it, ``since`` when, in seconds since the epoch.  ``on_end`` is called
+    when all its processes have ended, unless it is closed before.
     """
 
     def __init__(
@@ -177,7 +193,9 @@ class BackgroundCommand:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The ids by which a caller may know it: the program's, and those of processes that it left running."""
+        """The ids by which a caller may know it:
+        the program's, and those of processes that it left running.
+        """
         return (self.pid, *self.left)
 
     def watch(self, limits: Limits) -> None:
@@ -200,10 +218,19 @@ class BackgroundCommand:
         number = -status if status < 0 else 0
         ended: Status = "killed" if self._killed or number else "exited"
         code = None if number else status
-        return JobState(ended if settled else "left", code, signal_name(number) if number else "", self._stopped, self._elapsed())
+        return JobState(
+            ended if settled else "left",
+            code,
+            signal_name(number) if number else "",
+            self._stopped,
+            self._elapsed(),
+        )
 
-    async def read(self, limit: int, matches: Callable[[str], bool] | None, wait: float) -> tuple[NewOutput, JobState]:
-        """Returns the new output and the state.  If there is no output, waits up to ``wait`` seconds for some (that matches) or the end.
+    async def read(
+        self, limit: int, matches: Callable[[str], bool] | None, wait: float
+    ) -> tuple[NewOutput, JobState]:
+        """Returns the new output and the state.
+        If there is no output, waits up to ``wait`` seconds for some (that matches) or the end.
 
         If the returned state ``has_ended``, all output has been returned.
         """
@@ -222,7 +249,8 @@ class BackgroundCommand:
                     await self._changed.wait()
 
     async def read_whole(self, limit: int, wait: float) -> tuple[NewOutput, JobState]:
-        """Waits up to ``wait`` seconds for the end, then returns all output, shortened to ``limit`` characters, and the state.
+        """Waits up to ``wait`` seconds for the end, then returns all output,
+        shortened to ``limit`` characters, and the state.
 
         All output then counts as read.
         """
@@ -240,7 +268,9 @@ class BackgroundCommand:
             self.unread.skip()
             return NewOutput(self.output.shortened(limit).text, self.output.lines), condition
 
-    async def _take_unread(self, limit: int, matches: Callable[[str], bool] | None, *, final: bool) -> NewOutput:
+    async def _take_unread(
+        self, limit: int, matches: Callable[[str], bool] | None, *, final: bool
+    ) -> NewOutput:
         async with self._read_lock:
             if matches is None:
                 return self.unread.read(limit, final=final)
@@ -293,7 +323,8 @@ class BackgroundCommand:
 class BackgroundCommands:
     """The background commands of a session by id: ``1``, ``2``, …  The last 100 that have ended are kept.
 
-    ``listeners`` are called with each command when it is registered and when it has ended; they must be quick and not raise.
+    ``listeners`` are called with each command when it is registered and when it has ended;
+    they must be quick and not raise.
     """
 
     def __init__(self, listeners: Sequence[Callable[[BackgroundCommand], None]] = ()) -> None:
@@ -301,13 +332,22 @@ class BackgroundCommands:
         self._jobs: dict[str, BackgroundCommand] = {}
         self._ids = map(str, itertools.count(1))
 
-    def start(self, command: str, argv: Sequence[str], cwd: Path, env: Mapping[str, str], limits: Limits = UNLIMITED) -> BackgroundCommand:
+    def start(
+        self, command: str, argv: Sequence[str], cwd: Path, env: Mapping[str, str], limits: Limits = UNLIMITED
+    ) -> BackgroundCommand:
         """Starts a command, which is ended at ``limits``.  Raises ``OSError``."""
         collector = OutputCollector()
-        return self.adopt(command, start(argv, cwd=cwd, env=env, receive=collector.receive), collector, limits)
+        return self.adopt(
+            command, start(argv, cwd=cwd, env=env, receive=collector.receive), collector, limits
+        )
 
     def adopt(
-        self, command: str, running: RunningProgram, collector: OutputCollector, limits: Limits = UNLIMITED, left: tuple[int, ...] = ()
+        self,
+        command: str,
+        running: RunningProgram,
+        collector: OutputCollector,
+        limits: Limits = UNLIMITED,
+        left: tuple[int, ...] = (),
     ) -> BackgroundCommand:
         """Registers a running program, or the processes ``left`` by it, as a background command."""
         self._forget_oldest()
@@ -322,12 +362,23 @@ class BackgroundCommands:
             listener(job)
 
     def get(self, id: str) -> BackgroundCommand:  # noqa: A002 - as callers name it
-        """Returns a command by its id or the id of one of its processes.  Raises ``ToolFailure`` with the known ids if there is none."""
-        job = self._jobs.get(id) or next((job for job in self._jobs.values() if id in map(str, job.pids)), None)
+        """Returns a command by its id or the id of one of its processes.
+        Raises ``ToolFailure`` with the known ids if there is none.
+        """
+        job = self._jobs.get(id) or next(
+            (job for job in self._jobs.values() if id in map(str, job.pids)), None
+        )
         if job is None:
             known = ", ".join(self._jobs)
-            advice = f" Background commands: {known}." if known else Advice(" Start one in the background with ", ToolName("shell"), ".")
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(f"Background command {id!r} does not exist.", advice))
+            advice = (
+                f" Background commands: {known}."
+                if known
+                else Advice(" Start one in the background with ", ToolName("shell"), ".")
+            )
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                Message.of(f"Background command {id!r} does not exist.", advice),
+            )
         return job
 
     def all(self) -> tuple[BackgroundCommand, ...]:

@@ -21,7 +21,9 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CaptureResult:
-    """The output and outcome of a program.  ``too_long`` names the stream that exceeded the limit, for which the program was ended."""
+    """The output and outcome of a program.
+    ``too_long`` names the stream that exceeded the limit, for which the program was ended.
+    """
 
     stdout: str
     stderr: str
@@ -43,10 +45,11 @@ async def capture(
     env: Mapping[str, str] | None = None,
     receive: Callable[[bytes], None] = lambda _: None,
 ) -> CaptureResult:
-    """Runs ``argv`` in ``cwd`` with ``stdin`` as its input, for at most ``seconds``; ``env`` is added to the environment of commands.
+    """Runs ``argv`` in ``cwd`` with ``stdin`` as its input, for at most ``seconds``;
+    ``env`` is added to the environment of commands.
 
-    A program that does not exist ends with exit code 127, as in a shell.  ``receive`` gets stdout (not stderr) in chunks as they
-    arrive.  When cancelled, it first ends the program and all its processes.
+    A program that does not exist ends with exit code 127, as in a shell.  ``receive`` gets stdout (not
+    stderr) in chunks as they arrive.  When cancelled, it first ends the program and all its processes.
     """
     loop = asyncio.get_running_loop()
     out, errors, began = _Stream("stdout", most, receive), _Stream("stderr", most), loop.time()
@@ -56,8 +59,17 @@ async def capture(
         command = ["/bin/sh", "-c", 'exec "$@" <"$0"', file, *argv]
         try:
             async with asyncio.timeout(None) as limit:
-                out.stop = errors.stop = lambda: limit.reschedule(loop.time()) if limit.when() is None else None
-                ended = await run(command, cwd=cwd, env=program_env, receive=out.receive, limits=Limits(seconds, seconds), errors=into)
+                out.stop = errors.stop = lambda: (
+                    limit.reschedule(loop.time()) if limit.when() is None else None
+                )
+                ended = await run(
+                    command,
+                    cwd=cwd,
+                    env=program_env,
+                    receive=out.receive,
+                    limits=Limits(seconds, seconds),
+                    errors=into,
+                )
         except TimeoutError:
             ended = ProgramResult(None, "SIGTERM", loop.time() - began)
     too_long = next((stream.name for stream in (out, errors) if stream.size > most), "")

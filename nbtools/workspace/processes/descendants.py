@@ -1,8 +1,9 @@
 """Finds and ends all processes that a command started, including those that left its process group.
 
-Each command gets a unique environment variable (its mark), which its children inherit.  On Linux a process belongs to the command if it is
-in its group or session, has the mark, or has the command's output open; a program escapes only if it clears its environment, starts a
-session and closes the output.  Elsewhere (macOS) only the process group is known.
+Each command gets a unique environment variable (its mark), which its children inherit.  On Linux a process
+belongs to the command if it is in its group or session, has the mark, or has the command's output open; a
+program escapes only if it clears its environment, starts a session and closes the output.  Elsewhere (macOS)
+only the process group is known.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def new_mark() -> str:
 class Descendants:
     """The processes of one command.
 
-    ``leader``: the shell's pid, which is also the number of group and session; ``output``: the name of its output in ``/proc``
-    (``pipe:[…]`` or a terminal), empty once the name can be that of another output.
+    ``leader``: the shell's pid, which is also the number of group and session; ``output``: the name of its
+    output in ``/proc`` (``pipe:[…]`` or a terminal), empty once the name can be that of another output.
     """
 
     leader: int
@@ -59,7 +60,9 @@ class Descendants:
         found: list[int] = []
         for looks in range(_LOOKS):
             time.sleep(looks * _MOMENT)
-            first = self.leader if time.monotonic() - self.started < _RECENT and _newest() >= self.leader else 0
+            first = (
+                self.leader if time.monotonic() - self.started < _RECENT and _newest() >= self.leader else 0
+            )
             checks = [(pid, self._belongs(pid)) for pid in _pids() if pid >= first]
             found = [pid for pid, belongs in checks if belongs]
             if found or all(belongs is not None for _, belongs in checks):
@@ -86,14 +89,17 @@ class Descendants:
     def _belongs(self, pid: int) -> bool | None:
         """Returns whether a process belongs to the command; None if it is unknown and another scan is needed.
 
-        Unknown: it ended after it was listed, so it may have an unlisted child, or it is executing a new program.
+        Unknown: it ended after it was listed, so it may have an unlisted child,
+        or it is executing a new program.
         """
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:
                 state, _, group, session = file.read().rpartition(b")")[2].split()[:4]
             if state in (b"Z", b"X") or pid == os.getpid():
                 return False
-            return self.leader in (int(group), int(session)) or self._holds_output(pid) or self._is_marked(pid)
+            return (
+                self.leader in (int(group), int(session)) or self._holds_output(pid) or self._is_marked(pid)
+            )
         except (FileNotFoundError, ProcessLookupError):
             return None
         except (OSError, ValueError):
@@ -109,7 +115,9 @@ class Descendants:
 
     def _holds_output(self, pid: int) -> bool:
         try:
-            return self.output != "" and any(os.readlink(f"/proc/{pid}/fd/{number}") == self.output for number in (1, 2))
+            return self.output != "" and any(
+                os.readlink(f"/proc/{pid}/fd/{number}") == self.output for number in (1, 2)
+            )
         except OSError:
             return False
 
@@ -155,7 +163,9 @@ def _pids() -> list[int]:
 
 
 def _has_no_environment(pid: int) -> bool:
-    """Returns whether the environment is certainly empty, not just not yet set up because a program is starting."""
+    """Returns whether the environment is certainly empty,
+    not just not yet set up because a program is starting.
+    """
     with open(f"/proc/{pid}/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     memory, start, end = (int(fields[number - 3]) for number in (23, 50, 51))

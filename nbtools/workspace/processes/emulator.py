@@ -30,11 +30,13 @@ _MOST = 9_999
 class Emulator:
     """Updates a screen from terminal output.
 
-    ``on_osc`` gets the text of operating system commands (OSC, such as titles), ``answer`` the terminal's replies to programs that query
-    its type or the cursor position.
+    ``on_osc`` gets the text of operating system commands (OSC, such as titles), ``answer`` the terminal's
+    replies to programs that query its type or the cursor position.
     """
 
-    def __init__(self, screen: Screen, on_osc: Callable[[str], None], answer: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, screen: Screen, on_osc: Callable[[str], None], answer: Callable[[bytes], None]
+    ) -> None:
         self.screen = screen
         self.bracketed_paste = False
         """Whether the program has enabled bracketed paste, so that pasted newlines do not submit a line."""

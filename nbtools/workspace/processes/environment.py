@@ -13,18 +13,33 @@ from nbtools.core.secret_variables import is_secret
 
 
 def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, str]:
-    """Returns the environment of commands: the kernel's, without the variables of the kernel itself, and secrets only with ``secrets``.
+    """Returns the environment of commands:
+    the kernel's, without the variables of the kernel itself, and secrets only with ``secrets``.
 
     - Pagers print everything at once.
-    - ``TERM`` names a capable terminal, but ``FORCE_COLOR`` and ``CLICOLOR_FORCE``, which ipykernel sets, are removed: they would put
-      colours into redirected files.  So are its matplotlib backend, which works in a kernel only, and the size of its window.
-    - git treats only ``.git`` folders as repositories: anyone who can write files could create a bare repository whose settings start
-      programs.
+    - ``TERM`` names a capable terminal, but ``FORCE_COLOR`` and ``CLICOLOR_FORCE``, which ipykernel sets, are
+      removed: they would put colours into redirected files.  So are its matplotlib backend, which works in a
+      kernel only, and the size of its window.
+    - git treats only ``.git`` folders as repositories:
+      anyone who can write files could create a bare repository whose settings start programs.
     - ``PATH`` is that of ``program_folders``.
-    - Characters are those of UTF-8, as the analysis reads a command line.  In other multi-byte encodings a backslash may be a part of one.
+    - Characters are those of UTF-8, as the analysis reads a command line.
+      In other multi-byte encodings a backslash may be a part of one.
     """
-    removed = {"COLUMNS", "LINES", "FORCE_COLOR", "CLICOLOR_FORCE", "JPY_PARENT_PID", "JPY_INTERRUPT_EVENT", "JPY_SESSION_NAME"}
-    result = {name: value for name, value in outer.items() if name not in removed and (secrets or not is_secret(name, value))}
+    removed = {
+        "COLUMNS",
+        "LINES",
+        "FORCE_COLOR",
+        "CLICOLOR_FORCE",
+        "JPY_PARENT_PID",
+        "JPY_INTERRUPT_EVENT",
+        "JPY_SESSION_NAME",
+    }
+    result = {
+        name: value
+        for name, value in outer.items()
+        if name not in removed and (secrets or not is_secret(name, value))
+    }
     if "inline" in result.get("MPLBACKEND", ""):
         del result["MPLBACKEND"]
     if "PATH" in result:
@@ -36,8 +51,9 @@ def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, 
 def program_folders(outer: Mapping[str, str]) -> list[str]:
     """Returns the folders in which commands look for programs, in their order.
 
-    The first is that of the kernel's own Python, so that ``python`` and ``pip`` are those of the notebook, unless ``PATH`` has it already.
-    A relative folder is left out: it would name different programs in each folder.
+    The first is that of the kernel's own Python, so that ``python`` and ``pip`` are those of the notebook,
+    unless ``PATH`` has it already. A relative folder is left out: it would name different programs in each
+    folder.
     """
     listed = [folder for folder in outer.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
     own = os.path.dirname(sys.executable)
@@ -48,7 +64,9 @@ _ASCII_OR_UTF8 = re.compile(r"C|POSIX|.*\.utf-?8(?:@.*)?", re.IGNORECASE)
 
 
 def _utf8(outer: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variable that makes the encoding UTF-8, where the locale is another one or none; ``C`` and ``POSIX`` stay."""
+    """Returns the variable that makes the encoding UTF-8, where the locale is another one or none;
+    ``C`` and ``POSIX`` stay.
+    """
     active = next((name for name in ("LC_ALL", "LC_CTYPE", "LANG") if outer.get(name)), "")
     if active and _ASCII_OR_UTF8.fullmatch(outer[active]):
         return {}
@@ -61,11 +79,17 @@ def _git_setting(outer: Mapping[str, str], name: str, value: str) -> dict[str, s
     count = outer.get("GIT_CONFIG_COUNT") or "0"
     if not count.isascii() or not count.isdigit():  # git refuses to start
         return {}
-    return {"GIT_CONFIG_COUNT": str(int(count) + 1), f"GIT_CONFIG_KEY_{int(count)}": name, f"GIT_CONFIG_VALUE_{int(count)}": value}
+    return {
+        "GIT_CONFIG_COUNT": str(int(count) + 1),
+        f"GIT_CONFIG_KEY_{int(count)}": name,
+        f"GIT_CONFIG_VALUE_{int(count)}": value,
+    }
 
 
 def shell_name() -> str:
-    """Returns the name of the shell that runs command lines, for approval requests; empty if there is none."""
+    """Returns the name of the shell that runs command lines, for approval requests;
+    empty if there is none.
+    """
     try:
         return os.path.basename(shell())
     except ToolFailure:
@@ -79,5 +103,8 @@ def shell() -> str:
     """
     found = shutil.which("bash")
     if found is None:
-        raise ToolFailure(ErrorCode.SHELL_EXECUTE_ERROR, "bash was not found on PATH. Install it, or add its folder to PATH.")
+        raise ToolFailure(
+            ErrorCode.SHELL_EXECUTE_ERROR,
+            "bash was not found on PATH. Install it, or add its folder to PATH.",
+        )
     return found

@@ -1,6 +1,7 @@
 """Restricts the files that a program can read, with Landlock on Linux.
 
-Landlock rules apply to a thread and the processes it starts.  So a separate thread restricts itself, starts the program, and ends.
+Landlock rules apply to a thread and the processes it starts.
+So a separate thread restricts itself, starts the program, and ends.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ def available() -> bool:
 
 
 def restrict_reads(paths: Iterable[str], start: Callable[[], T]) -> T:
-    """Calls ``start`` and returns its result; processes that it starts can read files in and below ``paths`` (real paths) only.
+    """Calls ``start`` and returns its result;
+    processes that it starts can read files in and below ``paths`` (real paths) only.
 
-    Paths that do not exist or have become links are ignored.  Raises what ``start`` raises, and ``OSError`` if Landlock fails.
+    Paths that do not exist or have become links are ignored.
+    Raises what ``start`` raises, and ``OSError`` if Landlock fails.
     """
     rules = _rules(paths)
     outcome: list[T] = []

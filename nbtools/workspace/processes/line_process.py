@@ -68,7 +68,9 @@ _CLOSING = 0.3
 
 
 class LineProcess:
-    """A running subprocess to which lines are sent; see ``open_line_process`` for the lines that it prints."""
+    """A running subprocess to which lines are sent;
+    see ``open_line_process`` for the lines that it prints.
+    """
 
     def __init__(self, running: RunningProgram, writer: asyncio.StreamWriter, errors: StderrTail) -> None:
         self.running = running
@@ -82,7 +84,9 @@ class LineProcess:
         await self._writer.drain()
 
     async def end(self) -> None:
-        """Closes stdin, after the lines sent so far, and ends the program and all processes that it started."""
+        """Closes stdin, after the lines sent so far,
+        and ends the program and all processes that it started.
+        """
         try:
             self._writer.close()
             with contextlib.suppress(TimeoutError):
@@ -115,14 +119,17 @@ async def open_line_process(
     on_end: Callable[[], None],
     max_line_bytes: int,
 ) -> AsyncIterator[LineProcess]:
-    """Starts ``argv``; on exit, ends it with all processes that it started.  Raises ``OSError`` if it cannot be started.
+    """Starts ``argv``; on exit, ends it with all processes that it started.
+    Raises ``OSError`` if it cannot be started.
 
-    ``on_line`` gets each line of stdout without its end; ``on_end`` is called once when the output has ended.  A line of more than
-    ``max_line_bytes`` bytes ends the program and sets ``too_long``.
+    ``on_line`` gets each line of stdout without its end; ``on_end`` is called once when the output has ended.
+    A line of more than ``max_line_bytes`` bytes ends the program and sets ``too_long``.
     """
     lines = _Lines(on_line, max_line_bytes)
     stdin, into = os.pipe()
-    writer = await _writer(into, stdin)  # before the program starts, so that a cancellation here leaves no process behind
+    writer = await _writer(
+        into, stdin
+    )  # before the program starts, so that a cancellation here leaves no process behind
     errors = StderrTail()
     try:
         process = LineProcess(_start(argv, cwd, env, lines, errors, stdin, writer), writer, errors)
@@ -138,11 +145,19 @@ async def open_line_process(
 
 
 def _start(
-    argv: Sequence[str], cwd: Path, env: Mapping[str, str], lines: _Lines, errors: StderrTail, stdin: int, writer: asyncio.StreamWriter
+    argv: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    lines: _Lines,
+    errors: StderrTail,
+    stdin: int,
+    writer: asyncio.StreamWriter,
 ) -> RunningProgram:
     try:
         with os.fdopen(errors.into, "wb") as stderr:
-            return start(argv, cwd=cwd, env=env, receive=lines.receive, errors=stderr, stdin=stdin, unbuffered=True)
+            return start(
+                argv, cwd=cwd, env=env, receive=lines.receive, errors=stderr, stdin=stdin, unbuffered=True
+            )
     except BaseException:
         writer.transport.abort()
         raise
@@ -161,7 +176,9 @@ async def _writer(into: int, read_end: int) -> asyncio.StreamWriter:
     """Opens a writer for the pipe; closes ``read_end`` on failure."""
     loop = asyncio.get_running_loop()
     try:
-        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(into, "wb", buffering=0))
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(into, "wb", buffering=0)
+        )
     except BaseException:
         os.close(read_end)
         raise

@@ -31,7 +31,9 @@ _RETENTION_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class ShortenedOutput:
-    """Output without colours, truncated in the middle.  ``full_output``: the file with the whole output, empty if ``text`` is that."""
+    """Output without colours, truncated in the middle.
+    ``full_output``: the file with the whole output, empty if ``text`` is that.
+    """
 
     text: str
     full_output: str
@@ -40,7 +42,8 @@ class ShortenedOutput:
 class OutputCollector:
     """Collects output.  ``bytes`` and ``lines`` count all of it, including an unfinished last line.
 
-    ``whole``: bytes kept in memory at either end, at least four for each character that ``shortened`` returns.
+    ``whole``: bytes kept in memory at either end,
+    at least four for each character that ``shortened`` returns.
     """
 
     def __init__(self, folder: Path | None = None, *, whole: int = _WHOLE) -> None:
@@ -79,7 +82,9 @@ class OutputCollector:
         self._follow(chunk)
 
     def display(self) -> tuple[str, bool]:
-        """Returns the last lines with their colours, at most 200 lines and 32 KB, and whether that is all output."""
+        """Returns the last lines with their colours, at most 200 lines and 32 KB,
+        and whether that is all output.
+        """
         end = self._last(_DISPLAY_BYTES)
         if len(end) < self.bytes:
             end = _from_line_start(end)
@@ -89,7 +94,8 @@ class OutputCollector:
         return text.decode("utf-8", "replace"), len(text) == self.bytes
 
     def shortened(self, limit: int, head_share: float = _HEAD_SHARE) -> ShortenedOutput:
-        """Returns the text for a model: everything up to ``limit`` characters, otherwise the beginning and the end.
+        """Returns the text for a model: everything up to ``limit`` characters,
+        otherwise the beginning and the end.
 
         ``head_share``: the share of the beginning.
         """
@@ -101,7 +107,9 @@ class OutputCollector:
             first = last = text
         else:
             first = terminal_text.plain_text(self._head.decode("utf-8", "replace"))
-            last = terminal_text.plain_text(_from_line_start(self._last(self._whole)).decode("utf-8", "replace"))
+            last = terminal_text.plain_text(
+                _from_line_start(self._last(self._whole)).decode("utf-8", "replace")
+            )
         return ShortenedOutput(self.cut(first, last, limit, self.lines, head_share), self._path)
 
     @property
@@ -119,7 +127,9 @@ class OutputCollector:
             self._spill(bytes(self._head))
 
     def since(self, position: int, most: int) -> tuple[bytes, bytes]:
-        """Returns the output after ``position`` bytes: (all, empty), or (beginning, end) with at least ``most`` bytes together."""
+        """Returns the output after ``position`` bytes:
+        (all, empty), or (beginning, end) with at least ``most`` bytes together.
+        """
         new = self.bytes - position
         if self.bytes <= self._whole:
             return bytes(self._head[position:]), b""
@@ -143,7 +153,9 @@ class OutputCollector:
             return os.pread(file.fileno(), count, position)
 
     def cut(self, first: str, last: str, limit: int, lines: int, head_share: float = _HEAD_SHARE) -> str:
-        """Joins the start of ``first`` and the end of ``last`` to ``limit`` characters, with a note on the omitted lines (of ``lines``)."""
+        """Joins the start of ``first`` and the end of ``last`` to ``limit`` characters,
+        with a note on the omitted lines (of ``lines``).
+        """
         head = int(limit * head_share)
         first = _to_line_end(first[:head])
         last = _after_line_end(last[-(limit - head) :])
@@ -223,7 +235,9 @@ def private_folder() -> Path:
 def is_full_output(path: Path) -> bool:
     """Returns whether a file, by its real path, is in a private folder of this user."""
     folder = path.parent
-    mine = folder.name.startswith(f"nbtools-{os.getuid()}") and folder.parent == Path(os.path.realpath(tempfile.gettempdir()))
+    mine = folder.name.startswith(f"nbtools-{os.getuid()}") and folder.parent == Path(
+        os.path.realpath(tempfile.gettempdir())
+    )
     return mine and folder.is_dir() and _is_private(folder)
 
 
@@ -251,13 +265,17 @@ _SPILL_HEAD_SHARE = 0.2
 
 
 def shorten_result(result: ToolResult, limit: int) -> ToolResult:
-    """Shortens the text of a result to ``limit`` characters: the first fifth and the last four fifths, cut at line ends.
+    """Shortens the text of a result to ``limit`` characters:
+    the first fifth and the last four fifths, cut at line ends.
 
-    Between them a note names the file with the whole text.  The texts of several parts count together; other parts are unchanged.
+    Between them a note names the file with the whole text.
+    The texts of several parts count together; other parts are unchanged.
     """
     content = result.llm_content
     if isinstance(content, str):
-        return result if len(content) <= limit else replace(result, llm_content="".join(_cut([content], limit)))
+        return (
+            result if len(content) <= limit else replace(result, llm_content="".join(_cut([content], limit)))
+        )
     texts = [_text_of(part) for part in content]
     if sum(map(len, texts)) <= limit:
         return result
@@ -271,7 +289,11 @@ def _text_of(part: Part) -> str:
 
 def _with_texts(parts: tuple[Part, ...], texts: list[str]) -> tuple[Part, ...]:
     pairs = zip(parts, texts, strict=True)
-    return tuple({**part, "text": text} if _text_of(part) else part for part, text in pairs if text or not _text_of(part))
+    return tuple(
+        {**part, "text": text} if _text_of(part) else part
+        for part, text in pairs
+        if text or not _text_of(part)
+    )
 
 
 def _cut(texts: list[str], limit: int) -> list[str]:
@@ -292,7 +314,9 @@ def _cut(texts: list[str], limit: int) -> list[str]:
 
 
 def _line_end_before(text: str, position: int) -> int:
-    """Returns the position after the last newline before ``position``, if that keeps at least half of the text; otherwise ``position``."""
+    """Returns the position after the last newline before ``position``,
+    if that keeps at least half of the text; otherwise ``position``.
+    """
     newline = text.rfind("\n", 0, position)
     return newline + 1 if newline >= position // 2 else position
 

@@ -1,7 +1,9 @@
-"""Draws pages of a PDF document in a process of its own, because a document can crash or stall the library that draws it.
+"""Draws pages of a PDF document in a process of its own,
+because a document can crash or stall the library that draws it.
 
-The process imports nothing of nbtools: it reads the document from its standard input and prints one line in base64 for each page, a PNG
-picture, or an empty line for a page that cannot be drawn.  Its argument is the number of pages.
+The process imports nothing of nbtools: it reads the document from its standard input and prints one line in
+base64 for each page, a PNG picture, or an empty line for a page that cannot be drawn.  Its argument is the
+number of pages.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ def picture_of(page: pypdfium2.PdfPage) -> bytes:
     width, height = page.get_size()
     picture = b""
     for pixels in WIDTHS:
-        bitmap = page.render(scale=min(pixels / width, MOST_HEIGHT / height), rev_byteorder=True, prefer_bgrx=False)
+        bitmap = page.render(
+            scale=min(pixels / width, MOST_HEIGHT / height), rev_byteorder=True, prefer_bgrx=False
+        )
         picture = _png(bitmap.width, bitmap.height, bitmap.stride, bytes(bitmap.buffer))
         bitmap.close()
         if len(picture) <= MAX_BYTES:

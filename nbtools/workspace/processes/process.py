@@ -1,8 +1,8 @@
 """Runs a program with streamed output and limits, and ends all processes that it started.
 
-The program gets its own session and process group, no input, and one pipe for stdout and stderr.  However it ends (by itself, at a limit,
-by cancellation), all processes that it started have ended before ``run`` returns or raises.  A program started with ``start`` may run
-longer; it ends with Python at the latest.
+The program gets its own session and process group, no input, and one pipe for stdout and stderr.  However it
+ends (by itself, at a limit, by cancellation), all processes that it started have ended before ``run`` returns
+or raises.  A program started with ``start`` may run longer; it ends with Python at the latest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from nbtools.workspace.processes.landlock import restrict_reads
 from nbtools.workspace.processes.supervisor import supervisor
 
 IDLE = 0.2
-"""Seconds without output after which the remaining processes of a finished program count as background processes."""
+"""Seconds without output after which the remaining processes of a finished program count as background
+processes.
+"""
 _EXIT_TIMEOUT = 0.1
 """Seconds for remaining processes to end by themselves."""
 _CHUNK = 1 << 17
@@ -33,7 +35,9 @@ _PIPE = 1 << 20
 _MOST_CHUNKS = 64
 _LITTLE = 1 << 16
 _PAUSE = 0.004
-"""Seconds between reads after little output, so that many small writes are read together; the pipe is large enough for them."""
+"""Seconds between reads after little output, so that many small writes are read together;
+the pipe is large enough for them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """The outcome of a program.  ``exit_code`` is None if ``signal`` (``SIGTERM`` …) ended it; ``stopped`` names the limit it exceeded.
+    """The outcome of a program.  ``exit_code`` is None if ``signal`` (``SIGTERM`` …) ended it;
+    ``stopped`` names the limit it exceeded.
 
-    ``background``: the names of the processes that were still running when the program exited, and were ended; ``left``: the pids of those
-    that were left running.
+    ``background``: the names of the processes that were still running when the program exited, and were
+    ended; ``left``: the pids of those that were left running.
     """
 
     exit_code: int | None
@@ -70,11 +75,12 @@ async def run(
     errors: BinaryIO | None = None,
     readable: Sequence[str] | None = None,
 ) -> ProgramResult:
-    """Runs ``argv`` and passes its output to ``receive`` in chunks as they arrive, in the running event loop (of any thread).
+    """Runs ``argv`` and passes its output to ``receive`` in chunks as they arrive,
+    in the running event loop (of any thread).
 
-    ``errors``: a file for stderr, which otherwise is part of the output.  ``readable``: the real paths that the program can read; needs
-    Landlock.  Raises ``OSError`` if the program cannot be started.  When cancelled, it first ends the program; when cancelled again, it
-    kills the program at once.
+    ``errors``: a file for stderr, which otherwise is part of the output.  ``readable``: the real paths that
+    the program can read; needs Landlock.  Raises ``OSError`` if the program cannot be started.  When
+    cancelled, it first ends the program; when cancelled again, it kills the program at once.
     """
     running = start(argv, cwd=cwd, env=env, receive=receive, errors=errors, readable=readable)
     return await running.wait(limits)
@@ -124,7 +130,9 @@ def start(
         raise
     finally:
         os.close(into)
-    return RunningProgram(process, out, Descendants(process.pid, mark, output), receive, _LITTLE if not unbuffered else 0)
+    return RunningProgram(
+        process, out, Descendants(process.pid, mark, output), receive, _LITTLE if not unbuffered else 0
+    )
 
 
 def _widen(pipe: int) -> None:
@@ -138,7 +146,12 @@ class RunningProgram:
     """A running program, watched from one event loop."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], pipe: int, descendants: Descendants, receive: Callable[[bytes], None], little: int = _LITTLE
+        self,
+        process: subprocess.Popen[bytes],
+        pipe: int,
+        descendants: Descendants,
+        receive: Callable[[bytes], None],
+        little: int = _LITTLE,
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.process = process
@@ -172,8 +185,8 @@ class RunningProgram:
     async def wait_or_leave_running(self, limits: Limits, *, keep: bool, leave: bool) -> ProgramResult | None:
         """Like ``wait``, but may leave processes running, which the caller must end.
 
-        ``keep``: returns None at the time limit, and the program runs on.  ``leave``: when the program exits, processes that it started run
-        on; the result names them in ``left``.
+        ``keep``: returns None at the time limit, and the program runs on.  ``leave``: when the program exits,
+        processes that it started run on; the result names them in ``left``.
         """
         try:
             stopped = await self.wait_for_exit_or_limit(limits)
@@ -200,7 +213,10 @@ class RunningProgram:
         """Waits until the program itself exits (empty) or reaches a limit (its name)."""
         while not self.exit.done():
             now = self.loop.time()
-            time_left, silence_left = self.started + limits.seconds - now, self.last_output + limits.silence - now
+            time_left, silence_left = (
+                self.started + limits.seconds - now,
+                self.last_output + limits.silence - now,
+            )
             if min(time_left, silence_left) <= 0:
                 return "time" if time_left <= 0 else "silence"
             await asyncio.wait([self.exit], timeout=min(time_left, silence_left))
@@ -227,7 +243,9 @@ class RunningProgram:
         self.read_all()
         settled = self.loop.time()
         while not self.output_ended.done():
-            left = min(max(settled, self.last_output) + IDLE, self.started + limits.seconds) - self.loop.time()
+            left = (
+                min(max(settled, self.last_output) + IDLE, self.started + limits.seconds) - self.loop.time()
+            )
             if left <= 0:
                 break
             await asyncio.wait([self.output_ended], timeout=left)
@@ -257,9 +275,15 @@ class RunningProgram:
         return self._result(stopped, self._reap(), background=() if stopped else background)
 
     def _result(
-        self, stopped: Literal["", "time", "silence"], code: int | None, background: tuple[str, ...] = (), left: tuple[int, ...] = ()
+        self,
+        stopped: Literal["", "time", "silence"],
+        code: int | None,
+        background: tuple[str, ...] = (),
+        left: tuple[int, ...] = (),
     ) -> ProgramResult:
-        number = signal.SIGKILL if code is None else -code  # None: it hangs in a system call and ends when that returns
+        number = (
+            signal.SIGKILL if code is None else -code
+        )  # None: it hangs in a system call and ends when that returns
         name = signal_name(number) if number > 0 else ""
         return ProgramResult(None if name else code, name, self.elapsed(), stopped, background, left)
 
@@ -281,7 +305,9 @@ class RunningProgram:
 
     def _reap(self) -> int | None:
         """Returns the exit code; None if the process does not end within a second."""
-        with contextlib.suppress(subprocess.TimeoutExpired):  # other threads may outlive the main thread for a moment
+        with contextlib.suppress(
+            subprocess.TimeoutExpired
+        ):  # other threads may outlive the main thread for a moment
             return self.process.wait(timeout=1)
         return None
 
@@ -333,7 +359,9 @@ class RunningProgram:
 
 
 async def end(descendants: Descendants) -> bool:
-    """Requests all processes to end and kills the rest after ``GRACE`` seconds; returns whether all have ended."""
+    """Requests all processes to end and kills the rest after ``GRACE`` seconds;
+    returns whether all have ended.
+    """
     descendants.request_end()
     if await _gone(descendants, GRACE):
         return True
@@ -362,7 +390,9 @@ def exit_status(process: subprocess.Popen[bytes]) -> int | None:
         return process.poll()
     with contextlib.suppress(ChildProcessError):
         found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return None if found is None else found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        return (
+            None if found is None else found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        )
     return process.poll()
 
 
@@ -373,7 +403,9 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _watch_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes], exit_: asyncio.Future[None]) -> Callable[[], None]:
+def _watch_exit(
+    loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes], exit_: asyncio.Future[None]
+) -> Callable[[], None]:
     """Sets ``exit_`` when the process has exited.  Returns a function that stops watching."""
 
     def done() -> None:
@@ -398,7 +430,9 @@ def _watch_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes
     return forget
 
 
-def _wait_in_thread(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes], done: Callable[[], None]) -> None:
+def _wait_in_thread(
+    loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes], done: Callable[[], None]
+) -> None:
     try:
         process.wait()
     finally:

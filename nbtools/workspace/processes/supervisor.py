@@ -1,7 +1,8 @@
 """Starts the watchdog process, which ends commands and terminals when the kernel dies.
 
-The watchdog (``watchdog.py``) is informed when a command starts and ends.  It starts with the first command, in its own session, so that
-signals to the kernel's process group do not reach it.  However the kernel ends, the system closes the pipe between them.
+The watchdog (``watchdog.py``) is informed when a command starts and ends.  It starts with the first command,
+in its own session, so that signals to the kernel's process group do not reach it.  However the kernel ends,
+the system closes the pipe between them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from nbtools.workspace.processes.watchdog import IGNORED, find_process
 _PROGRAM = Path(__file__).with_name("watchdog.py")
 _PIPE_SIZE = 1 << 20
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""Variables that Python may need to start.  Others are removed, in particular the mark of a command in which the kernel itself runs."""
+"""Variables that Python may need to start.
+Others are removed, in particular the mark of a command in which the kernel itself runs.
+"""
 
 
 class Supervisor:
@@ -41,11 +44,15 @@ class Supervisor:
         return 0 if self._process is None else self._process.pid
 
     def announce(self, mark: str, output: str) -> None:
-        """Announces a command before it starts, so that the watchdog knows it even if the kernel dies at once."""
+        """Announces a command before it starts,
+        so that the watchdog knows it even if the kernel dies at once.
+        """
         self._send(mark, f"+ {mark} {output}\n")
 
     def report_start(self, mark: str, pid: int) -> None:
-        """Reports the pid of a started command.  It must not be reaped before ``report_end``, so that the pid is not reused."""
+        """Reports the pid of a started command.
+        It must not be reaped before ``report_end``, so that the pid is not reused.
+        """
         process = find_process(pid)
         self._send(mark, f"= {mark} {pid} {process.start if process else 0}\n")
 
@@ -60,7 +67,9 @@ class Supervisor:
             self._write(line)
 
     def _write(self, line: str) -> None:
-        """Writes to the watchdog.  If there is none, or it does not read, starts a new one and sends it everything."""
+        """Writes to the watchdog.  If there is none, or it does not read,
+        starts a new one and sends it everything.
+        """
         if self._pipe >= 0:
             with contextlib.suppress(BrokenPipeError, BlockingIOError):
                 os.write(self._pipe, line.encode())
@@ -77,7 +86,8 @@ class Supervisor:
         os.set_blocking(self._pipe, False)
         with contextlib.suppress(AttributeError, OSError):  # not Linux, or the user's pipe memory is used up
             fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
-        # Signals are blocked in this thread during the start, and so in the new process until it ignores them: none can end it before.
+        # Signals are blocked in this thread during the start,
+        # and so in the new process until it ignores them: none can end it before.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, IGNORED)
         try:
             self._process = subprocess.Popen(

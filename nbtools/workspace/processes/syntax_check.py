@@ -1,6 +1,7 @@
 """Checks the syntax of one file in a process of its own; nothing of the file is executed.
 
-The process imports nothing of nbtools: it reads the content from its standard input and prints the problems as JSON.
+The process imports nothing of nbtools: it reads the content from its standard input and prints the problems
+as JSON.
 """
 
 from __future__ import annotations
@@ -22,15 +23,24 @@ _ASSIGNED_MAGIC = re.compile(r"(?m)^([ \t]*[\w., ]+=[ \t]*)[%!].*$")
 
 
 def problems_of(kind: str, data: bytes) -> list[dict[str, Any]]:
-    """Returns the problems of a file of the ``kind`` (``python``, ``json``, ``toml``, ``notebook``), at most 100.
+    """Returns the problems of a file of the ``kind`` (``python``, ``json``, ``toml``, ``notebook``),
+    at most 100.
 
-    Each has ``severity``, ``message``, ``line``, ``end_line`` (from 1), ``column`` (from 1, or None) and ``cell`` (from 1, or None).
+    Each has ``severity``, ``message``, ``line``, ``end_line`` (from 1), ``column`` (from 1,
+    or None) and ``cell`` (from 1, or None).
     """
-    checks: dict[str, Callable[[bytes], list[dict[str, Any]]]] = {"python": _python, "json": _json, "toml": _toml, "notebook": _notebook}
+    checks: dict[str, Callable[[bytes], list[dict[str, Any]]]] = {
+        "python": _python,
+        "json": _json,
+        "toml": _toml,
+        "notebook": _notebook,
+    }
     return checks[kind](data)[:_MOST]
 
 
-def _problem(severity: str, message: str, line: int | None, end_line: int | None, column: int | None) -> dict[str, Any]:
+def _problem(
+    severity: str, message: str, line: int | None, end_line: int | None, column: int | None
+) -> dict[str, Any]:
     first = max(line or 1, 1)
     return {
         "severity": severity,
@@ -49,10 +59,23 @@ def _python(source: bytes | str, flags: int = 0) -> list[dict[str, Any]]:
             compile(source, "<file>", "exec", flags=flags, dont_inherit=True)
             errors = []
         except SyntaxError as error:
-            errors = [_problem("error", f"{type(error).__name__}: {error.msg}", error.lineno, error.end_lineno, error.offset)]
+            errors = [
+                _problem(
+                    "error",
+                    f"{type(error).__name__}: {error.msg}",
+                    error.lineno,
+                    error.end_lineno,
+                    error.offset,
+                )
+            ]
         except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-            errors = [_problem("error", f"cannot be compiled: {error or type(error).__name__}", 1, None, None)]
-    return errors + [_problem("warning", f"{one.category.__name__}: {one.message}", one.lineno, None, None) for one in caught]
+            errors = [
+                _problem("error", f"cannot be compiled: {error or type(error).__name__}", 1, None, None)
+            ]
+    return errors + [
+        _problem("warning", f"{one.category.__name__}: {one.message}", one.lineno, None, None)
+        for one in caught
+    ]
 
 
 def _json(data: bytes) -> list[dict[str, Any]]:
@@ -71,7 +94,9 @@ def _toml(data: bytes) -> list[dict[str, Any]]:
     except (ValueError, RecursionError) as error:
         place = re.search(r" \(at line (\d+), column (\d+)\)$", str(error))
         message = str(error)[: place.start()] if place else str(error)
-        return [_problem("error", message, int(place[1]) if place else 1, None, int(place[2]) if place else None)]
+        return [
+            _problem("error", message, int(place[1]) if place else 1, None, int(place[2]) if place else None)
+        ]
     return []
 
 
@@ -82,11 +107,19 @@ def _notebook(data: bytes) -> list[dict[str, Any]]:
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         return [_problem("error", "is not a notebook of format 4: it has no list of cells", 1, None, None)]
     metadata = notebook.get("metadata")
-    language = metadata.get("language_info", metadata.get("kernelspec", {})) if isinstance(metadata, dict) else {}
-    name = language.get("language", language.get("name", "python")) if isinstance(language, dict) else "python"
+    language = (
+        metadata.get("language_info", metadata.get("kernelspec", {})) if isinstance(metadata, dict) else {}
+    )
+    name = (
+        language.get("language", language.get("name", "python")) if isinstance(language, dict) else "python"
+    )
     found: list[dict[str, Any]] = []
     for number, cell in enumerate(notebook["cells"], 1):
-        if not str(name).lower().startswith(("python", "ipython")) or not isinstance(cell, dict) or cell.get("cell_type") != "code":
+        if (
+            not str(name).lower().startswith(("python", "ipython"))
+            or not isinstance(cell, dict)
+            or cell.get("cell_type") != "code"
+        ):
             continue
         source = cell.get("source", "")
         text = "".join(map(str, source)) if isinstance(source, list) else str(source)
@@ -95,7 +128,9 @@ def _notebook(data: bytes) -> list[dict[str, Any]]:
 
 
 def _cell(source: str) -> list[dict[str, Any]]:
-    """Checks a code cell; the lines that only IPython understands are left out, and so is a cell of another language (``%%``)."""
+    """Checks a code cell; the lines that only IPython understands are left out,
+    and so is a cell of another language (``%%``).
+    """
     if source.lstrip().startswith("%%"):
         return []
     plain = _ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", source))

@@ -47,7 +47,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class ScreenContent:
-    """The content of a terminal.  ``new``: the unwrapped lines since the last call; ``lost``: how many of them were discarded."""
+    """The content of a terminal.  ``new``: the unwrapped lines since the last call;
+    ``lost``: how many of them were discarded.
+    """
 
     screen: str
     styled: str
@@ -68,7 +70,8 @@ os.execvp(sys.argv[1], sys.argv[1:])
 def with_default_signals(argv: list[str]) -> list[str]:
     """Returns a command that runs ``argv`` with default handling of the terminal's signals.
 
-    Ignored signals are inherited: a kernel ignores interrupts between cells, and hangups if it was started with nohup.
+    Ignored signals are inherited: a kernel ignores interrupts between cells,
+    and hangups if it was started with nohup.
     """
     if any(signal.getsignal(number) == signal.SIG_IGN for number in _RESET):
         return [sys.executable, "-I", "-S", "-c", _RESET_SIGNALS_SCRIPT, *argv]
@@ -81,9 +84,13 @@ def terminal_argv(bash: str) -> list[str]:
 
 
 class Terminal:
-    """A terminal running bash, started with ``confined``.  It belongs to the running event loop.  Raises ``OSError`` on failure."""
+    """A terminal running bash, started with ``confined``.  It belongs to the running event loop.
+    Raises ``OSError`` on failure.
+    """
 
-    def __init__(self, confined: SandboxedCommand, folder: Path, env: Mapping[str, str], rows: int, columns: int) -> None:
+    def __init__(
+        self, confined: SandboxedCommand, folder: Path, env: Mapping[str, str], rows: int, columns: int
+    ) -> None:
         self.loop = asyncio.get_running_loop()
         self.confined = confined
         self.screen = Screen(rows, columns)
@@ -158,7 +165,9 @@ class Terminal:
             return otherwise
 
     def _bash_pid(self) -> int:
-        """Returns bash's pid; in a sandbox bash is the only child of the started process.  Raises ``OSError``."""
+        """Returns bash's pid; in a sandbox bash is the only child of the started process.
+        Raises ``OSError``.
+        """
         if not self.confined.confined:
             return self.pid
         with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="ascii") as file:
@@ -169,7 +178,8 @@ class Terminal:
     async def type(self, text: str, *, enter: bool) -> None:
         """Types ``text``; ``^C`` and so on, alone, press that key.
 
-        Several lines are pasted where bash or the program can take them so.  Raises ``ToolFailure`` if no program reads the text.
+        Several lines are pasted where bash or the program can take them so.
+        Raises ``ToolFailure`` if no program reads the text.
         """
         if _KEY.fullmatch(text):
             keys = chr(ord(text[1]) & 0x1F)
@@ -187,12 +197,16 @@ class Terminal:
             async with asyncio.timeout(_TYPE_TIMEOUT):
                 await self._write(keys.encode())
         except TimeoutError:
-            raise ToolFailure(ErrorCode.TIMEOUT, "The program in the terminal does not read its input. End it with ^C.") from None
+            raise ToolFailure(
+                ErrorCode.TIMEOUT, "The program in the terminal does not read its input. End it with ^C."
+            ) from None
         self._last_output = self.loop.time()  # the idle time starts now, so that the program can react
 
     @property
     def _can_paste(self) -> bool:
-        """Whether what reads the keyboard takes pasted text; a program on the alternate screen may take it for commands."""
+        """Whether what reads the keyboard takes pasted text;
+        a program on the alternate screen may take it for commands.
+        """
         return self._emulator.bracketed_paste and (self.at_prompt or self.screen.main is None)
 
     async def _write(self, data: bytes) -> None:
@@ -219,9 +233,11 @@ class Terminal:
     # --- waiting
 
     async def wait_for_prompt(self, prompts: int, seconds: float, *, ahead: bool) -> bool:
-        """Waits until bash displays a prompt (after ``prompts`` earlier ones), a program waits for input, or ``seconds`` have passed.
+        """Waits until bash displays a prompt (after ``prompts`` earlier ones), a program waits for input,
+        or ``seconds`` have passed.
 
-        ``ahead``: the input went to a program and may not have been read yet.  Returns whether bash displays a prompt.
+        ``ahead``: the input went to a program and may not have been read yet.
+        Returns whether bash displays a prompt.
         """
         deadline = self.loop.time() + seconds
         while self.open:
@@ -238,7 +254,9 @@ class Terminal:
         return self.at_prompt and self.prompt_count > prompts
 
     def _read_pending(self) -> bool:
-        """Reads pending output, which a blocked event loop may have missed.  Returns whether there was any."""
+        """Reads pending output, which a blocked event loop may have missed.
+        Returns whether there was any.
+        """
         before = self._last_output
         self._readable()
         return self._last_output != before
@@ -331,7 +349,8 @@ class Terminal:
     def _close_master(self) -> None:
         if self._master >= 0:
             self.loop.remove_reader(self._master)
-            self._descendants.output = ""  # another terminal, of any program on this machine, gets the name at once
+            # another terminal, of any program on this machine, gets the name at once
+            self._descendants.output = ""
             os.close(self._master)
             self._master = -1
         self.at_prompt = False
@@ -349,13 +368,16 @@ class Terminal:
             self.prompt_count += 1
 
     def _is_bash_in_front(self) -> bool:
-        """Whether no program has the keyboard.  Bash's first prompt, before anything is typed, tells its process group.
+        """Whether no program has the keyboard.
+        Bash's first prompt, before anything is typed, tells its process group.
 
         Any program can print what announces a prompt, because bash knows it.
         """
         try:
             group = os.tcgetpgrp(self._master)
-        except OSError:  # macOS does not tell it by this end of the terminal; elsewhere the terminal has ended
+        except (
+            OSError
+        ):  # macOS does not tell it by this end of the terminal; elsewhere the terminal has ended
             return sys.platform == "darwin"
         self._bash_group = self._bash_group or group
         return group == self._bash_group
@@ -371,13 +393,24 @@ class Terminals:
         return tuple(self._terminals)
 
     async def open(
-        self, name: str | None, confined: SandboxedCommand, folder: Path, env: Mapping[str, str], rows: int, columns: int
+        self,
+        name: str | None,
+        confined: SandboxedCommand,
+        folder: Path,
+        env: Mapping[str, str],
+        rows: int,
+        columns: int,
     ) -> tuple[str, Terminal]:
-        """Opens a terminal under ``name`` or the lowest free number; a terminal that has ended is replaced.  Raises ``OSError``."""
+        """Opens a terminal under ``name`` or the lowest free number; a terminal that has ended is replaced.
+        Raises ``OSError``.
+        """
         numbers = map(str, range(1, len(self._terminals) + 2))
         id_ = name or next(number for number in numbers if not self._is_running(number))
         if self._is_running(id_):
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"Terminal {id_!r} already exists. Choose another name, or close it first.")
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                f"Terminal {id_!r} already exists. Choose another name, or close it first.",
+            )
         await self.close_terminal(id_)
         terminal = self._terminals[id_] = Terminal(confined, folder, env, rows, columns)
         return id_, terminal
@@ -387,8 +420,14 @@ class Terminals:
         terminal = self._terminals.get(id)
         if terminal is None:
             known = ", ".join(self._terminals)
-            advice = f" Open terminals: {known}." if known else Advice(" Open one with ", ToolName("terminal_open"), ".")
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(f"Terminal {id!r} does not exist.", advice))
+            advice = (
+                f" Open terminals: {known}."
+                if known
+                else Advice(" Open one with ", ToolName("terminal_open"), ".")
+            )
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, Message.of(f"Terminal {id!r} does not exist.", advice)
+            )
         return terminal
 
     async def close_terminal(self, id: str) -> None:  # noqa: A002

@@ -1,10 +1,11 @@
 """Ends the processes of a kernel that has died.  ``supervisor`` runs this file as a separate program.
 
-Its stdin is a pipe whose other end only the kernel has.  A line announces a command (``+ mark output``), its start (``= mark pid start``)
-or its end (``- mark``).  When the input or the kernel ends, all commands still running are ended, and then this program.
+Its stdin is a pipe whose other end only the kernel has.  A line announces a command (``+ mark output``), its
+start (``= mark pid start``) or its end (``- mark``).  When the input or the kernel ends, all commands still
+running are ended, and then this program.
 
-``PR_SET_PDEATHSIG`` is no alternative: it reacts to the death of the *thread* that started the command, does not reach grandchildren, and
-is cleared when a program changes its user.
+``PR_SET_PDEATHSIG`` is no alternative: it reacts to the death of the *thread* that started the command, does
+not reach grandchildren, and is cleared when a program changes its user.
 
 Few imports keep the start fast (25 ms) and the process small.
 """
@@ -57,7 +58,9 @@ def find_process(pid: int) -> Process | None:
             fields = file.read().rpartition(b")")[2].split()
     except OSError:
         return None
-    return None if fields[0] in (b"Z", b"X") else Process(pid, int(fields[2]), int(fields[3]), int(fields[19]))
+    return (
+        None if fields[0] in (b"Z", b"X") else Process(pid, int(fields[2]), int(fields[3]), int(fields[19]))
+    )
 
 
 class OrphanedProcesses:
@@ -71,9 +74,17 @@ class OrphanedProcesses:
 
     def found(self) -> list[Process]:
         """Returns the running processes of the commands, by mark, output, group or session."""
-        running = {int(name): process for name in os.listdir("/proc") if name.isdigit() and (process := find_process(int(name)))}
+        running = {
+            int(name): process
+            for name in os.listdir("/proc")
+            if name.isdigit() and (process := find_process(int(name)))
+        }
         groups = self._groups(running)
-        found = [process for process in running.values() if process.pid != os.getpid() and self._belongs(process, groups)]
+        found = [
+            process
+            for process in running.values()
+            if process.pid != os.getpid() and self._belongs(process, groups)
+        ]
         self._known |= {(process.pid, process.start) for process in found}
         return found
 
@@ -84,15 +95,26 @@ class OrphanedProcesses:
         """
         known = [process for process in running.values() if (process.pid, process.start) in self._known]
         confirmed = {number for process in known for number in (process.group, process.session)}
-        return {command.pid for command in self._commands if command.pid and self._owns_pid(command, running.get(command.pid), confirmed)}
+        return {
+            command.pid
+            for command in self._commands
+            if command.pid and self._owns_pid(command, running.get(command.pid), confirmed)
+        }
 
     def _owns_pid(self, command: WatchedCommand, leader: Process | None, confirmed: set[int]) -> bool:
         if leader is None:
-            return not self._known or command.pid in confirmed  # at the first scan, the kernel has kept the pid from reuse until now
+            return (
+                not self._known or command.pid in confirmed
+            )  # at the first scan, the kernel has kept the pid from reuse until now
         return leader.start == command.start
 
     def _belongs(self, process: Process, groups: set[int]) -> bool:
-        return process.group in groups or process.session in groups or self._is_marked(process.pid) or self._holds_output(process.pid)
+        return (
+            process.group in groups
+            or process.session in groups
+            or self._is_marked(process.pid)
+            or self._holds_output(process.pid)
+        )
 
     def _is_marked(self, pid: int) -> bool:
         try:
@@ -120,14 +142,18 @@ class OrphanedProcesses:
         empty_scans = 0
         while empty_scans < 2 and time.monotonic() - began < _END_TIMEOUT:
             found = self.found()
-            empty_scans = 0 if found else empty_scans + 1  # one scan may miss the child of a process that ended during the scan
+            empty_scans = (
+                0 if found else empty_scans + 1
+            )  # one scan may miss the child of a process that ended during the scan
             late = time.monotonic() - began >= _GRACE
             for process in found:
                 if late:
                     send(process, signal.SIGKILL)
                 elif (process.pid, process.start) not in signalled:
                     signalled.add((process.pid, process.start))
-                    send(process, signal.SIGHUP, signal.SIGTERM, signal.SIGCONT)  # interactive shells react only to the first
+                    send(
+                        process, signal.SIGHUP, signal.SIGTERM, signal.SIGCONT
+                    )  # interactive shells react only to the first
             time.sleep(_PAUSE)
 
 
@@ -173,7 +199,9 @@ def _signal_groups(groups: list[int], number: int) -> bool:
 
 
 def listen(pipe: int, owner: int) -> list[WatchedCommand]:
-    """Reads announcements until the kernel closes the pipe or dies; returns the commands that are still running."""
+    """Reads announcements until the kernel closes the pipe or dies;
+    returns the commands that are still running.
+    """
     commands: dict[str, WatchedCommand] = {}
     os.set_blocking(pipe, False)
     poll = select.poll()
@@ -195,7 +223,9 @@ def listen(pipe: int, owner: int) -> list[WatchedCommand]:
 
 
 def _open_pidfd(owner: int) -> int:
-    """Opens a pidfd of the kernel; -1 if not supported.  A forked child may keep the pipe open after the kernel has died."""
+    """Opens a pidfd of the kernel; -1 if not supported.
+    A forked child may keep the pipe open after the kernel has died.
+    """
     try:
         return os.pidfd_open(owner)
     except (AttributeError, OSError):

@@ -44,12 +44,14 @@ async def find_files(
     hiding: ReadFilter = NO_FILTER,
     ignoring: IgnoreFilter | None = None,
 ) -> FileMatches:
-    """Returns all files below ``start`` that match ``pattern``, a glob relative to ``start``, in no particular order.
+    """Returns all files below ``start`` that match ``pattern``, a glob relative to ``start``,
+    in no particular order.
 
-    The path of an existing file means that file: ``app/[id]/page.js``; so do existing folders in a pattern.  Omitted are links,
-    git-ignored files unless ``ignored``, names that begin with a dot unless ``hidden`` or the pattern has such a name, and folders below
-    ``start`` whose name is in ``exclude``, with their content, and what ``ignoring`` ignores.  Raises ``ToolFailure``
-    (``path_not_in_workspace``) if the literal folders of the pattern lead outside ``root``.
+    The path of an existing file means that file: ``app/[id]/page.js``; so do existing folders in a pattern.
+    Omitted are links, git-ignored files unless ``ignored``, names that begin with a dot unless ``hidden`` or
+    the pattern has such a name, and folders below ``start`` whose name is in ``exclude``, with their content,
+    and what ``ignoring`` ignores.  Raises ``ToolFailure`` (``path_not_in_workspace``) if the literal folders
+    of the pattern lead outside ``root``.
     """
     folder = start if ignore_case else _joined(start, globs.literal_folder(pattern))
     real = _real_folder(root, folder)
@@ -57,7 +59,10 @@ async def find_files(
         return FileMatches([])
     literal = list(_literal(root, start, pattern))
     last = globs.last_name(pattern)
-    names = [globs.any_case(last) if ignore_case else last, *(globs.escape(name) for _, name in literal if name)]
+    names = [
+        globs.any_case(last) if ignore_case else last,
+        *(globs.escape(name) for _, name in literal if name),
+    ]
     hidden_flags = [] if not (hidden or globs.names_hidden(pattern)) else ["--hidden", "--glob=!.git"]
     ignored_flags = ["--no-ignore"] if ignored or (ignoring is not None and ignoring.negates) else []
     excluded_flags = [f"--glob=!{globs.escape(name)}" for name in exclude]
@@ -68,9 +73,14 @@ async def find_files(
         found = [path for path in found if not beside.ignores(path)]
     if exclude:
         found = [path for path in found if not _has_folder(path, start, exclude)]
-    if not globs.is_only_name(pattern) or literal or ignore_case:  # otherwise ripgrep has filtered the names already
+    if (
+        not globs.is_only_name(pattern) or literal or ignore_case
+    ):  # otherwise ripgrep has filtered the names already
         whole = [regex for regex, name in literal if name]
-        regexes = whole or [globs.compile_glob(pattern, start, ignore_case=ignore_case).pattern, *(regex for regex, _ in literal)]
+        regexes = whole or [
+            globs.compile_glob(pattern, start, ignore_case=ignore_case).pattern,
+            *(regex for regex, _ in literal),
+        ]
         fits = re.compile("|".join(regexes), re.DOTALL).fullmatch
         found = [path for path in found if fits(path)]
     return _without_hidden(found, folder, real, hiding)
@@ -83,20 +93,26 @@ def _has_folder(path: str, start: str, names: Sequence[str]) -> bool:
 
 
 def _without_hidden(found: list[str], folder: str, real: str, hiding: ReadFilter) -> FileMatches:
-    """Removes files that are hidden, by their path through ``folder`` or by their real path if that is a link."""
+    """Removes files that are hidden, by their path through ``folder`` or by their real path if that is a
+    link.
+    """
     if not hiding:
         return FileMatches(found)
     names = {folder, real}
     prefix = len(folder) + 1 if folder != "." else 0
-    visible = [path for path in found if not any(hiding.hides(_joined(name, path[prefix:])) for name in names)]
+    visible = [
+        path for path in found if not any(hiding.hides(_joined(name, path[prefix:])) for name in names)
+    ]
     return FileMatches(visible, len(found) - len(visible))
 
 
-def newest_first(root: Path, paths: Sequence[str], count: int, halt: CancellationFlag, since: float = 0) -> list[str]:
+def newest_first(
+    root: Path, paths: Sequence[str], count: int, halt: CancellationFlag, since: float = 0
+) -> list[str]:
     """Returns the ``count`` most recently changed files; of the same time by path; deleted ones last.
 
-    Files changed before ``since`` (seconds since the epoch) count as of the same time.  If a folder has become a link meanwhile, the time
-    of its target may affect the order; nothing else of it is revealed.
+    Files changed before ``since`` (seconds since the epoch) count as of the same time.  If a folder has
+    become a link meanwhile, the time of its target may affect the order; nothing else of it is revealed.
     """
     folder = open_no_links(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -107,7 +123,10 @@ def newest_first(root: Path, paths: Sequence[str], count: int, halt: Cancellatio
     finally:
         os.close(folder)
     newest = -int(since * 1e9)
-    return [path for _, path in heapq.nsmallest(count, ((time if time <= newest else 0, path) for time, path in timed))]
+    return [
+        path
+        for _, path in heapq.nsmallest(count, ((time if time <= newest else 0, path) for time, path in timed))
+    ]
 
 
 def _timed(folder: int, paths: Sequence[str]) -> list[tuple[int, str]]:
@@ -115,11 +134,17 @@ def _timed(folder: int, paths: Sequence[str]) -> list[tuple[int, str]]:
     try:
         return [(-os.stat(path, dir_fd=folder, follow_symlinks=False).st_mtime_ns, path) for path in paths]
     except OSError:
-        return [(0, paths[0])] if len(paths) == 1 else [pair for path in paths for pair in _timed(folder, [path])]
+        return (
+            [(0, paths[0])]
+            if len(paths) == 1
+            else [pair for path in paths for pair in _timed(folder, [path])]
+        )
 
 
 def file_sizes(root: Path, paths: Sequence[str]) -> list[int | None]:
-    """Returns the size of each file in bytes; None for one that no longer exists or is behind a link.  Opens each folder once."""
+    """Returns the size of each file in bytes; None for one that no longer exists or is behind a link.
+    Opens each folder once.
+    """
     sizes: dict[str, int] = {}
     below: dict[str, list[str]] = {}
     for path in paths:
@@ -135,10 +160,15 @@ def file_sizes(root: Path, paths: Sequence[str]) -> list[int | None]:
 
 
 def _real_folder(root: Path, folder: str) -> str | None:
-    """Returns the folder's real path relative to the root; None if it does not exist.  Raises ``ToolFailure`` if it is outside."""
+    """Returns the folder's real path relative to the root; None if it does not exist.
+    Raises ``ToolFailure`` if it is outside.
+    """
     real = Path(os.path.realpath(root / folder))
     if not is_inside(root, real):
-        raise ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, f"{printable_path(folder)} leads outside the workspace. Name a folder in it.")
+        raise ToolFailure(
+            ErrorCode.PATH_NOT_IN_WORKSPACE,
+            f"{printable_path(folder)} leads outside the workspace. Name a folder in it.",
+        )
     return os.path.relpath(real, root) if real.is_dir() else None
 
 

@@ -12,14 +12,18 @@ from pathlib import Path
 from nbtools.workspace.search.ignore_patterns import MOST_BYTES, IgnorePatterns
 
 IGNORE_FILES = (".rgignore", ".ignore", ".gitignore")
-"""Ignore files by precedence: the first with a matching rule decides; of the same kind, that of the nearer folder."""
+"""Ignore files by precedence: the first with a matching rule decides;
+of the same kind, that of the nearer folder.
+"""
 REPOSITORY = ".git"
 """A folder that contains this name is the root of a repository; rules of folders above it do not apply."""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:
-    """A possible ignore file.  ``way``: path from its folder to ours, with a slash at the end; the lowest ``rank`` has precedence."""
+    """A possible ignore file.  ``way``: path from its folder to ours, with a slash at the end;
+    the lowest ``rank`` has precedence.
+    """
 
     rank: int
     path: Path
@@ -27,25 +31,33 @@ class IgnoreFile:
 
 
 class IgnoreRules:
-    """The ignore rules for the entries directly in ``folder``, a real path, from ignore files of these ``kinds`` and git's own settings.
+    """The ignore rules for the entries directly in ``folder``, a real path,
+    from ignore files of these ``kinds`` and git's own settings.
 
-    If the folder itself is ignored, the user named it on purpose: the rule that ignores it is not applied to its entries.
+    If the folder itself is ignored, the user named it on purpose:
+    the rule that ignores it is not applied to its entries.
     """
 
     def __init__(self, folder: Path, kinds: Collection[str] = IGNORE_FILES) -> None:
-        self._rules = [rule for rule in _read(ignore_files(folder, kinds)) if not (rule.way and rule.verdict("") is True)]
+        self._rules = [
+            rule for rule in _read(ignore_files(folder, kinds)) if not (rule.way and rule.verdict("") is True)
+        ]
 
     def ignores(self, name: str, *, folder: bool) -> bool:
         path = f"{name}/" if folder else name
         return next((verdict for rule in self._rules if (verdict := rule.verdict(path)) is not None), False)
 
     def below(self, folder: Path, own: Collection[str]) -> IgnoreRules:
-        """Returns the rules for a folder directly in ours; ``own``: the names in it that are ignore files or ``.git``."""
+        """Returns the rules for a folder directly in ours;
+        ``own``: the names in it that are ignore files or ``.git``.
+        """
         if REPOSITORY in own:
             return IgnoreRules(folder)
         inner = object.__new__(IgnoreRules)
         inherited = [replace(rule, way=f"{rule.way}{folder.name}/") for rule in self._rules]
-        own_rules = _read(IgnoreFile(rank, folder / kind) for rank, kind in enumerate(IGNORE_FILES) if kind in own)
+        own_rules = _read(
+            IgnoreFile(rank, folder / kind) for rank, kind in enumerate(IGNORE_FILES) if kind in own
+        )
         inner._rules = sorted([*own_rules, *inherited], key=lambda rule: rule.rank)
         return inner
 
@@ -59,13 +71,17 @@ class _Rule:
     patterns: IgnorePatterns
 
     def verdict(self, path: str) -> bool | None:
-        """Returns whether the last matching pattern ignores the path, as in git; None if no pattern matches."""
+        """Returns whether the last matching pattern ignores the path, as in git;
+        None if no pattern matches.
+        """
         whole = self.way + path
         return self.patterns.verdict(whole.removesuffix("/"), folder=whole.endswith("/"))
 
 
 def ignore_files(folder: Path, kinds: Collection[str] = IGNORE_FILES) -> Iterator[IgnoreFile]:
-    """Yields all possible ignore files of these kinds for the entries of ``folder``, highest precedence first."""
+    """Yields all possible ignore files of these kinds for the entries of ``folder``,
+    highest precedence first.
+    """
     ways = list(_upwards(folder))
     for rank, kind in enumerate(kinds):
         for above, way in ways:
@@ -77,7 +93,9 @@ def ignore_files(folder: Path, kinds: Collection[str] = IGNORE_FILES) -> Iterato
 
 
 def _upwards(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yields the folder and its parents up to the root of the repository, each with the path down to the folder."""
+    """Yields the folder and its parents up to the root of the repository,
+    each with the path down to the folder.
+    """
     way = ""
     for above in (folder, *folder.parents):
         yield above, way

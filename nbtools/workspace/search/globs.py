@@ -1,4 +1,6 @@
-"""Glob patterns for paths: ``*`` and ``?`` within a name, ``**`` across folders, ``[a-z]``, ``{one,two}``, and a backslash before each."""
+"""Glob patterns for paths: ``*`` and ``?`` within a name, ``**`` across folders, ``[a-z]``, ``{one,two}``,
+and a backslash before each.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,18 @@ _SPECIAL = re.compile(r"[*?\[{]")
 
 @functools.lru_cache(maxsize=256)
 def compile_glob(pattern: str, folder: str = ".", *, ignore_case: bool = False) -> re.Pattern[str]:
-    """Returns a regex that matches whole paths (with ``/``) by a pattern relative to ``folder``.  Raises ``ValueError`` if it is invalid.
+    """Returns a regex that matches whole paths (with ``/``) by a pattern relative to ``folder``.
+    Raises ``ValueError`` if it is invalid.
 
-    Names may begin with a dot; ``folder`` is matched literally.  Matching takes at most linear time in the length of a name, so no
-    pattern can block.
+    Names may begin with a dot; ``folder`` is matched literally.
+    Matching takes at most linear time in the length of a name, so no pattern can block.
     """
     prefix = "" if folder == "." else re.escape(f"{folder}/")
     flag = "i" if ignore_case else ""
     try:
-        return re.compile(f"{prefix}(?{flag}:{'|'.join(_path(variant) for variant in _variants(pattern))})", re.DOTALL)
+        return re.compile(
+            f"{prefix}(?{flag}:{'|'.join(_path(variant) for variant in _variants(pattern))})", re.DOTALL
+        )
     except re.error:
         raise ValueError("a range in [ ] goes backwards") from None
 
@@ -53,7 +58,9 @@ def last_name(pattern: str) -> str:
 
 
 def is_only_name(pattern: str) -> bool:
-    """Returns whether the pattern restricts only the file name, in any folder, with simple wildcards: ``**/*.py``."""
+    """Returns whether the pattern restricts only the file name, in any folder, with simple wildcards:
+    ``**/*.py``.
+    """
     return re.fullmatch(r"(?:\./)*(?:\*\*/)+(?!\*\*)[\w*?.-]+", pattern, re.ASCII) is not None
 
 
@@ -84,7 +91,10 @@ def _variants(pattern: str) -> list[str]:
         if end < 0:
             done.append(variant)
         else:
-            todo.extend(variant[:start] + choice + variant[end + 1 :] for choice in reversed(list(_choices(variant[start + 1 : end]))))
+            todo.extend(
+                variant[:start] + choice + variant[end + 1 :]
+                for choice in reversed(list(_choices(variant[start + 1 : end])))
+            )
         if len(done) + len(todo) > _MOST:
             raise ValueError(f"its braces expand to more than {_MOST:,} patterns")
     return done
@@ -132,8 +142,13 @@ def _path(pattern: str) -> str:
 
 def _name(name: str) -> str:
     """Returns the regex of one name."""
-    # As in fnmatch, the text from a star to its next fixed part is an atomic group, which avoids backtracking.
-    pieces = [_fixed(piece) for piece in re.split(r"\*+", name)] if "[" not in name and "\\" not in name else _with_classes(name)
+    # As in fnmatch, the text from a star to its next fixed part is an atomic group,
+    # which avoids backtracking.
+    pieces = (
+        [_fixed(piece) for piece in re.split(r"\*+", name)]
+        if "[" not in name and "\\" not in name
+        else _with_classes(name)
+    )
     first, *rest = pieces
     if not rest:
         return first
@@ -142,7 +157,9 @@ def _name(name: str) -> str:
 
 
 def _with_classes(name: str) -> list[str]:
-    """Splits a name at stars, except those inside brackets and after a backslash, and converts the pieces to regexes."""
+    """Splits a name at stars, except those inside brackets and after a backslash,
+    and converts the pieces to regexes.
+    """
     pieces = [""]
     position = 0
     while position < len(name):

@@ -1,6 +1,8 @@
-"""The patterns of one ignore file, as gitignore defines them, matched in time linear in the path whatever they are.
+"""The patterns of one ignore file, as gitignore defines them,
+matched in time linear in the path whatever they are.
 
-The engine is Rust's, without backtracking, so that an ignore file of a project that is not trusted cannot block a search.
+The engine is Rust's, without backtracking,
+so that an ignore file of a project that is not trusted cannot block a search.
 """
 
 from __future__ import annotations
@@ -43,18 +45,24 @@ class _Run:
 
 
 class IgnorePatterns:
-    """The patterns of an ignore file's lines; invalid ones, and those beyond ``MOST_PATTERNS``, have no effect."""
+    """The patterns of an ignore file's lines;
+    invalid ones, and those beyond ``MOST_PATTERNS``, have no effect.
+    """
 
     def __init__(self, lines: Iterable[str]) -> None:
         patterns = list(_patterns(lines))
         self.negates = any(not pattern.ignores for pattern in patterns)
-        self._runs = tuple(_run(ignores, list(run)) for ignores, run in groupby(reversed(patterns), key=lambda pattern: pattern.ignores))
+        self._runs = tuple(
+            _run(ignores, list(run))
+            for ignores, run in groupby(reversed(patterns), key=lambda pattern: pattern.ignores)
+        )
 
     def __bool__(self) -> bool:
         return bool(self._runs)
 
     def verdict(self, path: str, *, folder: bool) -> bool | None:
-        """Returns whether the last pattern that matches ignores the path, relative to the file's folder; None if none matches.
+        """Returns whether the last pattern that matches ignores the path, relative to the file's folder;
+        None if none matches.
 
         Only the path itself is matched, not the folders above it.
         """
@@ -85,7 +93,9 @@ def _pattern(line: str) -> _Pattern | None:
     if not body.strip("/"):
         return None
     anywhere = len(names) == 1
-    return _Pattern(_regex(["**", *names] if anywhere else names[1:] if not names[0] else names), folder, ignores)
+    return _Pattern(
+        _regex(["**", *names] if anywhere else names[1:] if not names[0] else names), folder, ignores
+    )
 
 
 def _regex(names: list[str]) -> str:
@@ -123,7 +133,8 @@ def _class(negation: str, inside: str) -> str:
     ends = re.findall(r"(\\?.)(?:-(?!$)(\\?.))?", inside, re.DOTALL)
     # Of a range that goes backwards, git matches the first letter.
     ranges = [(first[-1], max(first[-1], last[-1:])) for first, last in ends]
-    return f"[[{'^' if negation else ''}{''.join(f'{_in_class(first)}-{_in_class(last)}' for first, last in ranges)}]&&[^/]]"
+    members = "".join(f"{_in_class(first)}-{_in_class(last)}" for first, last in ranges)
+    return f"[[{'^' if negation else ''}{members}]&&[^/]]"
 
 
 def _in_class(letter: str) -> str:
@@ -131,7 +142,10 @@ def _in_class(letter: str) -> str:
 
 
 def _run(ignores: bool, patterns: list[_Pattern]) -> _Run:
-    names, folders = (tuple(_joined(pattern.regex for pattern in patterns if pattern.folder is folder)) for folder in (False, True))
+    names, folders = (
+        tuple(_joined(pattern.regex for pattern in patterns if pattern.folder is folder))
+        for folder in (False, True)
+    )
     return _Run(ignores, names, folders)
 
 

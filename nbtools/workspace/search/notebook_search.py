@@ -1,9 +1,10 @@
 """Searches notebooks as cells: the source of each cell and, on request, its outputs as text.
 
-ripgrep lists the notebooks, their cells are written to a temporary file with a table of their lines, and ripgrep searches it.  So
-patterns mean the same as in other files, and neither a match nor its context goes beyond a cell.  If the pattern is plain text, ripgrep
-first selects the notebooks whose JSON may contain it; that selection never loses a match (see ``_json_pattern``).  A file that is not a
-valid notebook, or too large, is searched as text.
+ripgrep lists the notebooks, their cells are written to a temporary file with a table of their lines, and
+ripgrep searches it.  So patterns mean the same as in other files, and neither a match nor its context goes
+beyond a cell.  If the pattern is plain text, ripgrep first selects the notebooks whose JSON may contain it;
+that selection never loses a match (see ``_json_pattern``).  A file that is not a valid notebook, or too
+large, is searched as text.
 """
 
 from __future__ import annotations
@@ -46,7 +47,12 @@ _CELL_FILES = ("--text", "--encoding=none", "--no-ignore", "--hidden", "--null",
 
 
 async def count_matches(
-    root: Path, notebooks: Notebooks, query: Query, *, names_only: bool, progress: Callable[[dict[str, int]], None]
+    root: Path,
+    notebooks: Notebooks,
+    query: Query,
+    *,
+    names_only: bool,
+    progress: Callable[[dict[str, int]], None],
 ) -> MatchCounts:
     """Counts the matching lines of ``notebooks``, like ``text_search.count_matches``."""
     counts: dict[str, int] = {}
@@ -59,13 +65,19 @@ async def count_matches(
                 counts[path] = 1 if names_only else counts.get(path, 0) + 1
         if cells.invalid:
             files = [f"./{path}" for path in cells.invalid]
-            counts |= await text_search.count_in(root, files, query, ("--null", "--with-filename"), names_only=names_only)
+            counts |= await text_search.count_in(
+                root, files, query, ("--null", "--with-filename"), names_only=names_only
+            )
         progress(counts)
     return MatchCounts({path: counts[path] for path in sorted(counts)}, notebooks.unreadable)
 
 
-async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0) -> list[Match]:
-    """Returns matching lines with context, like ``text_search.matching_lines``; line numbers count within the cell."""
+async def matching_lines(
+    root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0
+) -> list[Match]:
+    """Returns matching lines with context, like ``text_search.matching_lines``;
+    line numbers count within the cell.
+    """
     result: list[Match] = []
     for batch in (wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)):
         with tempfile.TemporaryDirectory(prefix="nbtools-cells-") as folder:
@@ -78,23 +90,37 @@ async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, i
                     by_path.setdefault(cells.at(name, match.line).path, []).append(match)
             for path, skip, take in batch:
                 if path in cells.invalid:
-                    result += await text_search.matching_lines(root, query, [(path, skip, take)], before, after)
+                    result += await text_search.matching_lines(
+                        root, query, [(path, skip, take)], before, after
+                    )
                 else:
-                    page = await found.with_windows(_page(cells, by_path.get(path, []), skip, take, before, after))
+                    page = await found.with_windows(
+                        _page(cells, by_path.get(path, []), skip, take, before, after)
+                    )
                     result += map(cells.in_cell, page)
     return result
 
 
-def _page(cells: _Cells, matches: Sequence[Match], skip: int, take: int, before: int, after: int) -> list[Match]:
+def _page(
+    cells: _Cells, matches: Sequence[Match], skip: int, take: int, before: int, after: int
+) -> list[Match]:
     """Returns the matching lines from ``skip`` on, with the context lines in their cells."""
     hits = [match for match in matches if not match.context][skip : skip + take]
     lines = {(match.path, match.line) for match in hits}
     starts = {(match.path, match.line): cells.at(match.path, match.line).first for match in matches}
-    near = {(match.path, match.line + distance, starts[match.path, match.line]) for match in hits for distance in range(-before, after + 1)}
+    near = {
+        (match.path, match.line + distance, starts[match.path, match.line])
+        for match in hits
+        for distance in range(-before, after + 1)
+    }
     return [
         match
         for match in matches
-        if ((*(place := (match.path, match.line)), starts[place]) in near if match.context else (match.path, match.line) in lines)
+        if (
+            (*(place := (match.path, match.line)), starts[place]) in near
+            if match.context
+            else (match.path, match.line) in lines
+        )
     ]
 
 
@@ -106,21 +132,28 @@ class Notebooks:
     unreadable: tuple[str, ...] = ()
 
 
-async def find_notebooks(root: Path, start: str, query: Query, hiding: ReadFilter, ignoring: IgnoreFilter | None) -> Notebooks:
+async def find_notebooks(
+    root: Path, start: str, query: Query, hiding: ReadFilter, ignoring: IgnoreFilter | None
+) -> Notebooks:
     """Returns the visible notebooks at or below ``start`` that may contain a match."""
     if not _may_name_notebooks(query) or (not start.endswith(NOTEBOOK) and (root / start).is_file()):
         return Notebooks()
     if ignoring is not None and ignoring.negates:
         query = replace(query, ignored=True)
     raw = _json_pattern(query)
-    listing = ["--files"] if raw is None else ["--files-with-matches", "--text", "--multiline", f"--regexp={raw}"]
+    listing = (
+        ["--files"] if raw is None else ["--files-with-matches", "--text", "--multiline", f"--regexp={raw}"]
+    )
     visible = text_search.file_flags(replace(query, glob=None, type=None, cells=False))
     flags = [*listing, *visible, *text_search.ONLY_NOTEBOOKS, *hiding.rg_flags()]
     output = bytearray()
     errors = await run_ripgrep(root, [*flags, "--", text_search.below(start)], output.extend)
     keep = text_search.path_filter(query, start, hiding, ignoring)
     names = [text_search.path_of(name) for name in bytes(output).split(b"\0") if name]
-    return Notebooks(sorted(workspace_files(root, [name for name in names if keep is None or keep(name)])), parse_unreadable(errors))
+    return Notebooks(
+        sorted(workspace_files(root, [name for name in names if keep is None or keep(name)])),
+        parse_unreadable(errors),
+    )
 
 
 def _may_name_notebooks(query: Query) -> bool:
@@ -130,11 +163,13 @@ def _may_name_notebooks(query: Query) -> bool:
 
 
 def _json_pattern(query: Query) -> str | None:
-    r"""Returns a regular expression that the JSON of every notebook with a match matches; None if the pattern is not plain text.
+    r"""Returns a regular expression that the JSON of every notebook with a match matches;
+    None if the pattern is not plain text.
 
-    JSON can write any character as ``\uXXXX``, and a source can be a list of strings that end within a line.  Files with such escapes of
-    printable ASCII characters (or of the two letters that equal an ASCII one if case is ignored), files with such lists, and files with
-    NUL (UTF-32) are therefore included.  The text of outputs is a conversion, so with outputs every notebook is searched.
+    JSON can write any character as ``\uXXXX``, and a source can be a list of strings that end within a line.
+    Files with such escapes of printable ASCII characters (or of the two letters that equal an ASCII one if
+    case is ignored), files with such lists, and files with NUL (UTF-32) are therefore included.  The text of
+    outputs is a conversion, so with outputs every notebook is searched.
     """
     if query.outputs or not (_PLAIN_IF_FIXED if query.fixed else _PLAIN).fullmatch(query.pattern):
         return None
@@ -171,13 +206,17 @@ class _Cells:
         return replace(match, path=cell.path, cell=cell.place, line=match.line - cell.first + 1)
 
 
-def _write_cells(root: Path, paths: Sequence[str], folder: Path, query: Query, halt: CancellationFlag) -> _Cells:
-    """Writes the cells one after another into one file, or each into its own if a match could go from one to the next.
+def _write_cells(
+    root: Path, paths: Sequence[str], folder: Path, query: Query, halt: CancellationFlag
+) -> _Cells:
+    """Writes the cells one after another into one file,
+    or each into its own if a match could go from one to the next.
 
     The order of the lines, or of the file names, is that of the cells.
     """
     cells = _Cells(folder.resolve())
-    # ext4 scans recently deleted inodes, so many small files are quadratic: a file for each cell only where a match may span lines.
+    # ext4 scans recently deleted inodes, so many small files are quadratic:
+    # a file for each cell only where a match may span lines.
     name, line, apart = _JOINED, 1, query.multiline or _WHOLE_TEXT.search(query.pattern) is not None
     with open(cells.folder / _JOINED, "wb") as joined:
         for number, path in enumerate(paths):
@@ -215,13 +254,23 @@ _DECODER = msgspec.json.Decoder(_Notebook)
 
 
 def _texts(data: bytes, path: str, *, outputs: bool) -> list[tuple[CellPlace, str]]:
-    """Returns the sources of the cells, each followed by its outputs if wanted.  Raises ``ToolFailure`` if it is not a notebook."""
+    """Returns the sources of the cells, each followed by its outputs if wanted.
+    Raises ``ToolFailure`` if it is not a notebook.
+    """
     if not outputs:
-        with suppress(ValueError):  # msgspec is stricter than JSON files are: NaN, byte order marks, lone surrogates
+        with suppress(
+            ValueError
+        ):  # msgspec is stricter than JSON files are: NaN, byte order marks, lone surrogates
             notebook = _DECODER.decode(data)
             if notebook.nbformat == 4:
                 cells = enumerate(notebook.cells, 1)
-                return [(CellPlace(cell.id or f"#{number}", number), join_lines(cell.source)) for number, cell in cells]
+                return [
+                    (CellPlace(cell.id or f"#{number}", number), join_lines(cell.source))
+                    for number, cell in cells
+                ]
     found = NotebookFile(data, path).cells
     parts = [(cell, output) for cell in found for output in ((False, True) if outputs else (False,))]
-    return [(CellPlace(cell.id, cell.number, output), cell.outputs if output else cell.source) for cell, output in parts]
+    return [
+        (CellPlace(cell.id, cell.number, output), cell.outputs if output else cell.source)
+        for cell, output in parts
+    ]

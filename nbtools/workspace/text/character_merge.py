@@ -1,4 +1,6 @@
-"""Merges a change into text that was found loosely: where the old and the new text agree, the file's own characters stay."""
+"""Merges a change into text that was found loosely:
+where the old and the new text agree, the file's own characters stay.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,14 @@ _TOKEN = re.compile(rf"(?:[^\S\n]*\n|[^\S\n]+|\w(?:{_INVISIBLE}\w)*|\.\.\.|.){_I
 _Block: TypeAlias = tuple[int, int, int]
 
 
-def merge_lines(old: Sequence[str], found: Sequence[str], new: Sequence[str], reindent: Callable[[str], str]) -> list[str]:
+def merge_lines(
+    old: Sequence[str], found: Sequence[str], new: Sequence[str], reindent: Callable[[str], str]
+) -> list[str]:
     """Returns ``new`` as it replaces the lines ``found``, which were matched with ``old``, line by line.
 
-    Lines that ``old`` and ``new`` share stay as they are in ``found``; in the others, the words, quotes, dashes, blanks, invisible
-    characters and trailing blanks that they share.  ``reindent`` gives a line of ``new`` its indentation in the file.
+    Lines that ``old`` and ``new`` share stay as they are in ``found``; in the others, the words, quotes,
+    dashes, blanks, invisible characters and trailing blanks that they share.  ``reindent`` gives a line of
+    ``new`` its indentation in the file.
     """
     lines: list[str] = []
     for op in opcodes(old, new):
@@ -31,7 +36,9 @@ def merge_lines(old: Sequence[str], found: Sequence[str], new: Sequence[str], re
     return lines
 
 
-def _merged(old: Sequence[str], found: Sequence[str], new: Sequence[str], op: Op, reindent: Callable[[str], str]) -> Iterator[str]:
+def _merged(
+    old: Sequence[str], found: Sequence[str], new: Sequence[str], op: Op, reindent: Callable[[str], str]
+) -> Iterator[str]:
     lines = new[op.j1 : op.j2]
     contents = merge_contents(old[op.i1 : op.i2], found[op.i1 : op.i2], lines)
     for line, content in zip(lines, contents, strict=True):
@@ -40,7 +47,9 @@ def _merged(old: Sequence[str], found: Sequence[str], new: Sequence[str], op: Op
 
 
 def merge_contents(old: Sequence[str], found: Sequence[str], new: Sequence[str]) -> Sequence[str]:
-    """Returns the lines of ``new`` without their indentation, with the characters of ``found`` where ``old`` and ``new`` agree."""
+    """Returns the lines of ``new`` without their indentation,
+    with the characters of ``found`` where ``old`` and ``new`` agree.
+    """
     if list(old) == list(found) or not old or not new:
         return [line.lstrip() for line in new]
     return _Alignment(old, found).merge(old, new)
@@ -62,7 +71,9 @@ class _Alignment:
         self._starts = [start for start, _, _ in self._blocks]
 
     def merge(self, old: Sequence[str], new: Sequence[str]) -> Sequence[str]:
-        """Returns the lines of ``new`` without their indentation; what ``old`` has, too, is taken from the file."""
+        """Returns the lines of ``new`` without their indentation;
+        what ``old`` has, too, is taken from the file.
+        """
         ours, theirs = _tokens(_TOKEN, old), _tokens(_TOKEN, new)
         bounds = [0, *accumulate(len(_UNIT.findall(token)) for token in ours)]
         pieces, done = list[str](), 0
@@ -75,7 +86,8 @@ class _Alignment:
     def _in_file(self, start: int, end: int) -> Iterator[str]:
         """Yields the characters of the file that correspond to those from ``start`` to ``end``.
 
-        Where more differs than the look of a character, the file's text counts only if all of the difference is between the two.
+        Where more differs than the look of a character,
+        the file's text counts only if all of the difference is between the two.
         """
         number = max(bisect_right(self._starts, start) - 1, 0)
         position = start
@@ -98,7 +110,9 @@ class _Alignment:
 
 
 def _tokens(pattern: re.Pattern[str], lines: Sequence[str]) -> list[str]:
-    """Returns the tokens of lines without their indentation; the blanks at the end of a line belong to its newline."""
+    """Returns the tokens of lines without their indentation;
+    the blanks at the end of a line belong to its newline.
+    """
     return pattern.findall("".join(f"{line.lstrip()}\n" for line in lines))
 
 

@@ -23,7 +23,9 @@ from nbtools.workspace.text.result_check import refuse_broken_code
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """The result of a change to a file; ``path`` and ``folders`` (created for it) are relative to the workspace."""
+    """The result of a change to a file; ``path`` and ``folders`` (created for it) are relative to the
+    workspace.
+    """
 
     path: str
     created: bool
@@ -40,9 +42,9 @@ class FileChanged:
 class FileChange:
     """A file's content before (None: it does not exist) and after, as bytes and as text.
 
-    ``places`` counts the replaced texts; ``loose`` are those that did not match exactly.  ``computed``: the diff, if computed already; for
-    a very large file ``original`` and ``proposed`` then hold only the parts that change.  ``stale``: another program has changed the file
-    since it was last read.
+    ``places`` counts the replaced texts; ``loose`` are those that did not match exactly.  ``computed``: the
+    diff, if computed already; for a very large file ``original`` and ``proposed`` then hold only the parts
+    that change.  ``stale``: another program has changed the file since it was last read.
     """
 
     path: Path
@@ -86,7 +88,9 @@ class FileChange:
 
 
 MAX_WHOLE_DIFF_BYTES = 5_000_000
-"""The largest file, in bytes, whose change keeps the whole text before and after; for a larger one it keeps the changed parts."""
+"""The largest file, in bytes, whose change keeps the whole text before and after;
+for a larger one it keeps the changed parts.
+"""
 _MAX_EXCERPT = 1_000_000
 """Characters of the hunks from which on a change to a larger file omits the remaining ones."""
 _LARGE_BYTES = 1_000_000
@@ -103,10 +107,11 @@ def plan_edit(
     in_turn: bool = False,
     keep_end: bool = False,
 ) -> FileChange:
-    """Returns the change that makes all of ``changes`` in the file at ``path``, which holds ``before``; see ``apply_replacements``.
+    """Returns the change that makes all of ``changes`` in the file at ``path``, which holds ``before``;
+    see ``apply_replacements``.
 
-    ``keep_end``: a final newline that the replacements remove is added again, and one that they add is removed.  Raises ``ToolFailure``:
-    ``read_content_failure`` if the file is not text.
+    ``keep_end``: a final newline that the replacements remove is added again, and one that they add is
+    removed.  Raises ``ToolFailure``: ``read_content_failure`` if the file is not text.
     """
     file = decode(before)
     if file is None:
@@ -123,8 +128,12 @@ def plan_edit(
         hunks = tuple(_first_hunks(hunks))
         count = file.text.count("\n") + (not file.text.endswith("\n"))
         original, proposed = (_excerpt(hunks, count, sign) for sign in "-+")
-        diff = replace(diff, file_diff=format_unified(subject, hunks), original_content=original, new_content=proposed)
-    return FileChange(path, subject, before, after, original, proposed, result.places, result.loose, (diff, hunks))
+        diff = replace(
+            diff, file_diff=format_unified(subject, hunks), original_content=original, new_content=proposed
+        )
+    return FileChange(
+        path, subject, before, after, original, proposed, result.places, result.loose, (diff, hunks)
+    )
 
 
 def _with_end_of(before: str, result: ReplacementResult, subject: str) -> ReplacementResult:
@@ -149,7 +158,9 @@ def _first_hunks(hunks: Sequence[PatchHunk]) -> Iterator[PatchHunk]:
 
 
 def _excerpt(hunks: Sequence[PatchHunk], count: int, sign: str) -> str:
-    """Returns the old (``-``) or new (``+``) lines of the hunks, with a line for each gap; the old file has ``count`` lines."""
+    """Returns the old (``-``) or new (``+``) lines of the hunks, with a line for each gap;
+    the old file has ``count`` lines.
+    """
     parts, line = list[str](), 1
     for hunk in hunks:
         parts += [_gap(line, hunk.old_start - 1), *_side(hunk, sign)]
@@ -194,7 +205,10 @@ def plan_fill(path: Path, subject: str, before: bytes, text: str) -> FileChange:
             ),
         )
     if not text:
-        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, f"{subject} is already empty. Nothing was changed. Give the text to put into it.")
+        raise ToolFailure(
+            ErrorCode.EDIT_NO_CHANGE,
+            f"{subject} is already empty. Nothing was changed. Give the text to put into it.",
+        )
     return FileChange(path, subject, before, encode(text, file.encoding), "", text)
 
 

@@ -37,10 +37,14 @@ def content_parts(before: bytes | None, after: bytes | None) -> FileParts:
     return FileParts("edit", hunks=count_hunks(old.text, new.text), is_text=True)
 
 
-def chosen_content(path: Path, subject: str, before: bytes | None, after: bytes, choice: tuple[bool, ...] | str) -> bytes:
-    """Returns the content that a choice gives a file: the chosen hunks, or a text in the file's encoding and with its line ends.
+def chosen_content(
+    path: Path, subject: str, before: bytes | None, after: bytes, choice: tuple[bool, ...] | str
+) -> bytes:
+    """Returns the content that a choice gives a file:
+    the chosen hunks, or a text in the file's encoding and with its line ends.
 
-    Raises ``ToolFailure`` for a choice that the change does not have, and for a text that the file cannot hold.
+    Raises ``ToolFailure`` for a choice that the change does not have,
+    and for a text that the file cannot hold.
     """
     old, new = None if before is None else decode(before), decode(after)
     if new is None or (before is not None and old is None):
@@ -53,7 +57,9 @@ def chosen_content(path: Path, subject: str, before: bytes | None, after: bytes,
 def _typed(old: DecodedText | None, text: str) -> bytes:
     if old is None:
         return encode(text, UTF8)
-    return encode(with_original_endings(old.text, with_lf(text), main_ending(old.text)), old.encoding, old.text)
+    return encode(
+        with_original_endings(old.text, with_lf(text), main_ending(old.text)), old.encoding, old.text
+    )
 
 
 def _hunks(subject: str, old: DecodedText | None, new: DecodedText, choice: tuple[bool, ...]) -> bytes:
@@ -66,7 +72,8 @@ def _hunks(subject: str, old: DecodedText | None, new: DecodedText, choice: tupl
 def select_files(plan: PatchPlan, choices: Sequence[FileChoice]) -> PatchPlan:
     """Returns the part of a plan that was chosen: one choice for each of its files, in their order.
 
-    Raises ``ToolFailure`` (``invalid_tool_params``) for choices that do not fit, and where a change needs one that was left out.
+    Raises ``ToolFailure`` (``invalid_tool_params``) for choices that do not fit,
+    and where a change needs one that was left out.
     """
     if len(choices) != len(plan.files):
         raise _refused(f"The answer is about {len(choices)} files; the change has {len(plan.files)}.")
@@ -95,7 +102,9 @@ def _selected(file: PatchedFile, choice: FileChoice) -> PatchedFile | None:
 
 
 def _steps(plan: PatchPlan, chosen: dict[int, PatchedFile | None]) -> Iterator[Step]:
-    """Yields the operations of the chosen changes in the plan's order.  Those of a changed file come where its last one was."""
+    """Yields the operations of the chosen changes in the plan's order.
+    Those of a changed file come where its last one was.
+    """
     owners = {id(step): file for file in plan.files for step in file.steps}
     for step in plan.steps:
         owner = owners.get(id(step))
@@ -112,7 +121,9 @@ def _steps(plan: PatchPlan, chosen: dict[int, PatchedFile | None]) -> Iterator[S
 
 
 def _check_dependencies(steps: Sequence[Step]) -> None:
-    """Raises ``ToolFailure`` if an operation needs another one that was left out, such as the deletion of a file in its place."""
+    """Raises ``ToolFailure`` if an operation needs another one that was left out,
+    such as the deletion of a file in its place.
+    """
     present: dict[Path, bool] = {}
 
     def exists(path: Path) -> bool:
@@ -132,19 +143,30 @@ def _check_dependencies(steps: Sequence[Step]) -> None:
             case _:
                 fits = True
         if not fits:
-            raise _refused(f"The change of {step.subject} needs another one that was left out. Take both, or leave out both.")
+            raise _refused(
+                f"The change of {step.subject} needs another one that was left out. Take both, or leave out"
+                " both."
+            )
 
 
-def describe_choices(names: Sequence[str], parts: Sequence[FileParts], choices: Sequence[FileChoice]) -> tuple[str, ...]:
-    """Returns what a person did to a change, for the model and the record: ``left out b.py``, ``took 1 of 3 changes in a.py``."""
+def describe_choices(
+    names: Sequence[str], parts: Sequence[FileParts], choices: Sequence[FileChoice]
+) -> tuple[str, ...]:
+    """Returns what a person did to a change, for the model and the record:
+    ``left out b.py``, ``took 1 of 3 changes in a.py``.
+    """
     return tuple(_descriptions(names, parts, choices))
 
 
-def _descriptions(names: Sequence[str], parts: Sequence[FileParts], choices: Sequence[FileChoice]) -> Iterator[str]:
+def _descriptions(
+    names: Sequence[str], parts: Sequence[FileParts], choices: Sequence[FileChoice]
+) -> Iterator[str]:
     for name, part, choice in zip(names, parts, choices, strict=True):
         subject = printable_path(name)
         if takes_nothing(choice, part):
-            what = {"create": "the new file ", "delete": "the deletion of ", "move": "the move to "}.get(part.action, "")
+            what = {"create": "the new file ", "delete": "the deletion of ", "move": "the move to "}.get(
+                part.action, ""
+            )
             yield f"left out {what}{subject}"
         elif isinstance(choice, str):
             yield f"changed the text of {subject}"

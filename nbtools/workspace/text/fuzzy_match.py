@@ -24,14 +24,21 @@ _ENDS_AGREE = 3
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"\w")
 _LOGIC = "not|no|never|without|unless|and|or|xor|true|false|none|null|yes"
-_OPPOSITES = "min|max|get|set|on|off|in|out|up|down|start|stop|enable|disable|enabled|disabled|first|last|left|right|before|after"
+_OPPOSITES = (
+    "min|max|get|set|on|off|in|out|up|down|start|stop|enable|disable|enabled|disabled|first|last|left|right"
+    "|before|after"
+)
 _SIGN = re.compile(rf"\d+|[-+*/%=<>!&|^~]+|(?<![^\W_])(?:{_LOGIC}|{_OPPOSITES})(?![^\W_])")
-"""Differences that change a line's meaning, however small: numbers, operators, words of logic and opposites, also in names."""
+"""Differences that change a line's meaning, however small:
+numbers, operators, words of logic and opposites, also in names.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class NearMatch:
-    """A similar place: the lines from ``start`` to ``end`` (0-based, end exclusive).  ``fits``: they may be taken for the text."""
+    """A similar place: the lines from ``start`` to ``end`` (0-based, end exclusive).
+    ``fits``: they may be taken for the text.
+    """
 
     start: int
     end: int
@@ -42,8 +49,9 @@ class NearMatch:
 def is_unambiguous(best: NearMatch | None, other: NearMatch | None) -> bool:
     """Returns whether ``best`` may be taken for the text, and ``other`` is clearly less similar.
 
-    Whitespace and look-alike characters do not count as differences.  Nine tenths of the rest and seven tenths of each line must be
-    equal; numbers, operators, words of logic, opposites and the text's first and last characters always.
+    Whitespace and look-alike characters do not count as differences.  Nine tenths of the rest and seven
+    tenths of each line must be equal; numbers, operators, words of logic, opposites and the text's first and
+    last characters always.
     """
     if best is None or not best.fits or best.likeness < MIN_SIMILARITY:
         return False
@@ -51,7 +59,8 @@ def is_unambiguous(best: NearMatch | None, other: NearMatch | None) -> bool:
 
 
 def find_nearest(lines: Sequence[str], old: str, first: int = 0) -> tuple[NearMatch | None, NearMatch | None]:
-    """Returns the place most similar to ``old`` in the lines from ``first`` on, and the next one that does not overlap it.
+    """Returns the place most similar to ``old`` in the lines from ``first`` on,
+    and the next one that does not overlap it.
 
     Fitting places come first.  The last of ``lines`` is what comes after the file's last newline.
     """
@@ -63,26 +72,40 @@ def find_nearest(lines: Sequence[str], old: str, first: int = 0) -> tuple[NearMa
     with_words = [number for number, line in enumerate(wanted) if _WORD.search(line)]
     for anchor in sorted(with_words, key=lambda number: -len(_WORD.findall(wanted[number])))[:_ANCHORS]:
         starts = (number - anchor for number in _lines_like(lines, wanted[anchor], first))
-        candidates = [_compared(lines, start, wanted) for start in starts if first <= start <= last - len(wanted)]
+        candidates = [
+            _compared(lines, start, wanted) for start in starts if first <= start <= last - len(wanted)
+        ]
         if candidates:
             break
     candidates.sort(key=lambda near: (not near.fits, -near.likeness))
     best = candidates[0] if candidates else None
-    rivals = (near for near in candidates if best and near.fits == best.fits and (near.end <= best.start or near.start >= best.end))
+    rivals = (
+        near
+        for near in candidates
+        if best and near.fits == best.fits and (near.end <= best.start or near.start >= best.end)
+    )
     return best, next(rivals, None)
 
 
 def _lines_like(lines: Sequence[str], anchor: str, first: int) -> Sequence[int]:
-    """Returns the indexes of lines similar to ``anchor``: those with its numbers, else the most similar; none if too many."""
+    """Returns the indexes of lines similar to ``anchor``: those with its numbers, else the most similar;
+    none if too many.
+    """
     # Not imported at the top: it takes 40 ms, and most edits are exact.
     from rapidfuzz import process  # noqa: PLC0415
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415
 
     stripped = [line.strip() for line in lines[first:]]
     # Not extract_iter: in rapidfuzz 3.14 it never frees the tuples it yields.
-    hits = process.extract(anchor, stripped, scorer=Levenshtein.normalized_distance, score_cutoff=_ANCHOR_MAY_DIFFER, limit=None)
+    hits = process.extract(
+        anchor, stripped, scorer=Levenshtein.normalized_distance, score_cutoff=_ANCHOR_MAY_DIFFER, limit=None
+    )
     numbers = _NUMBER.findall(anchor)
-    same = [first + index for line, _, index in hits if all(number in line for number in numbers) and _NUMBER.findall(line) == numbers]
+    same = [
+        first + index
+        for line, _, index in hits
+        if all(number in line for number in numbers) and _NUMBER.findall(line) == numbers
+    ]
     if same:
         return same if len(same) <= _MOST_CANDIDATES else []
     return [first + index for _, _, index in hits[:_FEW_CANDIDATES]]
@@ -100,7 +123,10 @@ def _may_stand_for(wanted: Sequence[str], found: Sequence[str], distances: Seque
 
     That is: a line that differs too much, another number or condition, or more text before or after.
     """
-    if any(distance > _LINE_MAY_DIFFER * max(len(one), len(other)) for one, other, distance in zip(wanted, found, distances, strict=True)):
+    if any(
+        distance > _LINE_MAY_DIFFER * max(len(one), len(other))
+        for one, other, distance in zip(wanted, found, distances, strict=True)
+    ):
         return False
     if any(_signs(one) != _signs(other) for one, other in zip(wanted, found, strict=True)):
         return False

@@ -1,4 +1,6 @@
-"""Re-indents new lines for a place that is indented differently from the text given for it; nesting never changes."""
+"""Re-indents new lines for a place that is indented differently from the text given for it;
+nesting never changes.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,24 @@ _DEFAULT_UNIT = 4
 class Reindenter:
     """Moves new lines from the indentation of the ``old`` lines to that of the lines ``found`` in the file.
 
-    It tries, in this order: the same characters added to every line, or removed; the units of the file instead of those of the edit (tabs
-    for spaces, or other widths), if every line is a whole number of units; and lines deeper than all of ``old`` moved as a block with the
-    deepest of these.  ``unit`` is one level of indentation around the place.
+    It tries, in this order: the same characters added to every line, or removed; the units of the file
+    instead of those of the edit (tabs for spaces, or other widths), if every line is a whole number of units;
+    and lines deeper than all of ``old`` moved as a block with the deepest of these.  ``unit`` is one level of
+    indentation around the place.
 
-    The nesting never changes: of two lines of ``old`` and ``new``, the more deeply indented one is so in the file, too.  Where that is
-    impossible, ``reindent`` raises ``ToolFailure`` (``edit_preparation_failure``); ``where`` names the place in its message.
+    The nesting never changes: of two lines of ``old`` and ``new``, the more deeply indented one is so in the
+    file, too.  Where that is impossible, ``reindent`` raises ``ToolFailure`` (``edit_preparation_failure``);
+    ``where`` names the place in its message.
     """
 
-    def __init__(self, old: Sequence[str], found: Sequence[str], new: Sequence[str], unit: str, where: str) -> None:
-        pairs = [(_indent(one), _indent(other)) for one, other in zip(old, found, strict=True) if one.strip() and other.strip()]
+    def __init__(
+        self, old: Sequence[str], found: Sequence[str], new: Sequence[str], unit: str, where: str
+    ) -> None:
+        pairs = [
+            (_indent(one), _indent(other))
+            for one, other in zip(old, found, strict=True)
+            if one.strip() and other.strip()
+        ]
         self._pairs = dict(pairs)
         self._is_consistent = all(self._pairs[one] == other for one, other in pairs)
         self._is_same = all(one == other for one, other in pairs)
@@ -35,7 +45,9 @@ class Reindenter:
         self._mapping: Mapping[str, str] | None = None
 
     def reindent(self, line: str) -> str:
-        """Returns ``line`` indented for the file; a blank line becomes empty unless the indentation is unchanged."""
+        """Returns ``line`` indented for the file;
+        a blank line becomes empty unless the indentation is unchanged.
+        """
         if self._is_same:
             return line
         if not line.strip():
@@ -64,7 +76,9 @@ class Reindenter:
         return {indent: indent.removeprefix(removed) for indent in self._new} if possible else None
 
     def _by_units(self) -> Mapping[str, str] | None:
-        """Converts units, if their widths in the edit and in the file are certain, and every line has a whole number of them."""
+        """Converts units, if their widths in the edit and in the file are certain,
+        and every line has a whole number of them.
+        """
         if len(self._given) != 1 or len(self._there) != 1:
             return None
         pairs = sorted((len(old), len(found)) for old, found in self._pairs.items())
@@ -75,7 +89,9 @@ class Reindenter:
             columns = (widest - found) * step // (deepest - old)
             # A part of what the pairs show is a unit only if it becomes whole units of the file.
             is_unit = step == known or columns % len(self._unit.expandtabs(1)) == 0
-            if not is_unit or any((other - found) * step != (width - old) * columns for width, other in pairs):
+            if not is_unit or any(
+                (other - found) * step != (width - old) * columns for width, other in pairs
+            ):
                 return None
         else:
             step, columns = self._guessed_units(old, found)
@@ -85,7 +101,9 @@ class Reindenter:
         return {indent: self._there * (found + level * columns) for indent, (level, _) in levels.items()}
 
     def _has_other_units(self) -> bool:
-        """Returns whether the old lines, all at one indentation, are as many units deep in the edit as in the file, and these differ."""
+        """Returns whether the old lines, all at one indentation,
+        are as many units deep in the edit as in the file, and these differ.
+        """
         if len(self._pairs) != 1 or self._given != " " or set(self._unit) != {" "}:
             return False
         ((old, found),) = self._pairs.items()
@@ -94,7 +112,9 @@ class Reindenter:
         return is_whole and 0 < len(old) // step == len(found) // unit
 
     def _guessed_units(self, old: int, found: int) -> tuple[int, int]:
-        """Returns the units of the edit and the file where all old lines have one indentation: a tab against a usual number of spaces."""
+        """Returns the units of the edit and the file where all old lines have one indentation:
+        a tab against a usual number of spaces.
+        """
         step = gcd(*(len(indent) - old for indent in self._new))
         if self._has_other_units():
             return step, len(self._unit)
@@ -104,45 +124,65 @@ class Reindenter:
         width = len(self._unit) if from_tabs else step
         tabs, spaces = (old, found) if from_tabs else (found, old)
         implied = spaces // tabs if tabs and spaces % tabs == 0 else width
-        is_certain = width in _TAB_WIDTHS and (implied == width or implied not in _TAB_WIDTHS or width % implied != 0)
+        is_certain = width in _TAB_WIDTHS and (
+            implied == width or implied not in _TAB_WIDTHS or width % implied != 0
+        )
         return ((1, width) if from_tabs else (width, 1)) if is_certain else (step, 0)
 
     def _by_deepest(self) -> Mapping[str, str] | None:
-        """Moves lines that are deeper than all of ``old`` as the deepest of these moves; the others must be as deep as one of them."""
+        """Moves lines that are deeper than all of ``old`` as the deepest of these moves;
+        the others must be as deep as one of them.
+        """
         deepest = max(self._pairs, key=len)
         deeper = self._new - self._pairs.keys()
         if not all(indent.startswith(deepest) for indent in deeper):
-            return None  # they may belong to a block that begins above the place, where the file's indentation is unknown
-        mapping = self._pairs | {indent: self._pairs[deepest] + indent.removeprefix(deepest) for indent in deeper}
+            # they may belong to a block that begins above the place, where the file's indentation is unknown
+            return None
+        mapping = self._pairs | {
+            indent: self._pairs[deepest] + indent.removeprefix(deepest) for indent in deeper
+        }
         return mapping if _keeps_nesting(mapping) else None
 
 
 def _ambiguous_indentation(where: str) -> ToolFailure:
     return ToolFailure(
         ErrorCode.EDIT_PREPARATION_FAILURE,
-        f"{where}: the old text was found with another indentation, and no indentation of the new lines certainly keeps their nesting. "
-        "Nothing was changed. Read the file and give both texts with its indentation.",
+        f"{where}: the old text was found with another indentation, and no indentation of the new lines"
+        " certainly keeps their nesting. Nothing was changed. Read the file and give both texts with its"
+        " indentation.",
     )
 
 
 def _keeps_nesting(mapping: Mapping[str, str]) -> bool:
-    """Returns whether both the indentations and what they become are each the beginning of the next deeper one."""
+    """Returns whether both the indentations and what they become are each the beginning of the next deeper
+    one.
+    """
     before = sorted(mapping, key=len)
     after = [mapping[indent] for indent in before]
-    return all(len(one) < len(other) and other.startswith(one) for indents in (before, after) for one, other in pairwise(indents))
+    return all(
+        len(one) < len(other) and other.startswith(one)
+        for indents in (before, after)
+        for one, other in pairwise(indents)
+    )
 
 
 def missing_margin(before: str, old: Sequence[str], new: Sequence[str], where: str) -> str:
-    """Returns what to put before the lines of ``new`` after its first one, where ``old`` was found after the blanks ``before``.
+    """Returns what to put before the lines of ``new`` after its first one,
+    where ``old`` was found after the blanks ``before``.
 
-    The other lines of ``old`` have the indentation of the file; its first line has only the part after ``before``.  The same holds for
-    ``new`` if its other lines are indented as those of ``old``, or deeper.  Else it is a block of its own, and moves as a whole.
-    Raises ``ToolFailure`` (``edit_preparation_failure``) where both are possible, or neither.
+    The other lines of ``old`` have the indentation of the file; its first line has only the part after
+    ``before``.  The same holds for ``new`` if its other lines are indented as those of ``old``, or deeper.
+    Else it is a block of its own, and moves as a whole.  Raises ``ToolFailure``
+    (``edit_preparation_failure``) where both are possible, or neither.
     """
     there = {_indent(line) for line in old[1:] if line.strip()}
     given = {_indent(line) for line in new[1:] if line.strip()}
     deepest = max(there, key=len, default=None)
-    strange = [indent for indent in given if indent not in there and (deepest is None or not indent.startswith(deepest))]
+    strange = [
+        indent
+        for indent in given
+        if indent not in there and (deepest is None or not indent.startswith(deepest))
+    ]
     if not before or not strange:
         return ""
     first = before + _indent(old[0])
@@ -154,13 +194,19 @@ def missing_margin(before: str, old: Sequence[str], new: Sequence[str], where: s
 
 
 def indentation_unit(lines: Iterable[str]) -> str:
-    """Returns one level of indentation in ``lines``: a tab or some spaces; four spaces if no line is indented."""
+    """Returns one level of indentation in ``lines``: a tab or some spaces;
+    four spaces if no line is indented.
+    """
     indents = [_indent(line) for line in lines if line.strip()]
     tabs = sum(indent.startswith("\t") for indent in indents)
     if tabs > sum(indent.startswith(" ") for indent in indents):
         return "\t"
-    widths = sorted({0, *(len(indent.expandtabs(_DEFAULT_UNIT)) for indent in indents if not indent.startswith("\t"))})
-    return " " * min((more - less for less, more in pairwise(widths) if more - less > 1), default=_DEFAULT_UNIT)
+    widths = sorted(
+        {0, *(len(indent.expandtabs(_DEFAULT_UNIT)) for indent in indents if not indent.startswith("\t"))}
+    )
+    return " " * min(
+        (more - less for less, more in pairwise(widths) if more - less > 1), default=_DEFAULT_UNIT
+    )
 
 
 def _indent(line: str) -> str:

@@ -1,7 +1,8 @@
 """Finds a text in a file: exactly, else with increasing tolerance.
 
-The ladder: exact → line endings → whitespace between tokens → indentation → look-alike characters → fuzzy.  Each rung also allows the
-differences of those before, and the first that finds the text counts.  Edits, hunks, search/replace blocks and suggestions use it.
+The ladder: exact → line endings → whitespace between tokens → indentation → look-alike characters → fuzzy.
+Each rung also allows the differences of those before, and the first that finds the text counts.  Edits,
+hunks, search/replace blocks and suggestions use it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from nbtools.diff.text_lines import displayable, plain_characters, with_lf
 from nbtools.workspace.text.fuzzy_match import NearMatch, find_nearest, is_unambiguous
 
 MatchMode: TypeAlias = Literal["exact", "blanks", "close"]
-"""exact: only line endings may differ.  blanks: also whitespace between tokens and indentation.  close: every rung."""
-MatchMethod: TypeAlias = Literal["exact", "line endings", "whitespace", "indentation", "look-alike characters", "close match"]
+"""exact: only line endings may differ.  blanks: also whitespace between tokens and indentation.
+close: every rung.
+"""
+MatchMethod: TypeAlias = Literal[
+    "exact", "line endings", "whitespace", "indentation", "look-alike characters", "close match"
+]
 """A rung of the ladder."""
 Span: TypeAlias = tuple[int, int]
 
@@ -58,7 +63,9 @@ _FOLDS: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """The places where a text was found, in order, and the rung that found them; ``nearest``: the most similar places, if searched for."""
+    """The places where a text was found, in order, and the rung that found them;
+    ``nearest``: the most similar places, if searched for.
+    """
 
     spans: tuple[Span, ...] = ()
     how: MatchMethod = "exact"
@@ -76,7 +83,9 @@ class TextMatch:
 
 @dataclass(frozen=True, slots=True)
 class LooseMatch:
-    """A text that was found, but not exactly: its line (from 1), the rung of the ladder that found it, and its similarity (0 to 1)."""
+    """A text that was found, but not exactly:
+    its line (from 1), the rung of the ladder that found it, and its similarity (0 to 1).
+    """
 
     line: int
     how: MatchMethod
@@ -84,7 +93,9 @@ class LooseMatch:
 
 
 class TextIndex:
-    """A text prepared for searches.  Positions are those in ``text``, whose undecodable bytes are lone surrogates."""
+    """A text prepared for searches.  Positions are those in ``text``,
+    whose undecodable bytes are lone surrogates.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -93,7 +104,9 @@ class TextIndex:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends, with U+FFFD for undecodable bytes, and an empty one after the last."""
+        """The lines without their ends, with U+FFFD for undecodable bytes,
+        and an empty one after the last.
+        """
         lines = displayable(with_lf(self.text)).split("\n")
         return [*lines, ""] if lines[-1] else lines
 
@@ -115,13 +128,22 @@ class TextIndex:
         return next(self.matches(old, match, one=one, open_end=open_end), TextMatch())
 
     def matches(
-        self, old: str, match: MatchMode, *, one: bool = False, open_end: bool = False, whole_lines: bool = False, first: int = 0
+        self,
+        old: str,
+        match: MatchMode,
+        *,
+        one: bool = False,
+        open_end: bool = False,
+        whole_lines: bool = False,
+        first: int = 0,
     ) -> Iterator[TextMatch]:
-        """Yields what each rung finds, if it finds anything; the last one in ``close`` mode always has ``nearest``.
+        """Yields what each rung finds, if it finds anything;
+        the last one in ``close`` mode always has ``nearest``.
 
-        ``one``: a single place is expected, so that overlapping ones (``aba`` in ``ababa``) count as several; on the rungs after line
-        endings they always do.  ``open_end``: on these, a newline at the end of ``old`` also matches the end of the file.
-        ``whole_lines``: only lines from the index ``first`` on, and on all rungs but ``exact`` as with ``open_end``.
+        ``one``: a single place is expected, so that overlapping ones (``aba`` in ``ababa``) count as several;
+        on the rungs after line endings they always do.  ``open_end``: on these, a newline at the end of
+        ``old`` also matches the end of the file.  ``whole_lines``: only lines from the index ``first`` on,
+        and on all rungs but ``exact`` as with ``open_end``.
         """
         if not old:
             return
@@ -132,7 +154,10 @@ class TextIndex:
             if strict and not (whole_lines or "\n" in old or "\ufffd" in displayable(old)):
                 continue
             pattern = _LinePattern(
-                old, how, open_end=whole_lines or (open_end and not strict), whole_lines=whole_lines or how not in _PARTIAL
+                old,
+                how,
+                open_end=whole_lines or (open_end and not strict),
+                whole_lines=whole_lines or how not in _PARTIAL,
             )
             found = self._spans(pattern, first)
             if spans := tuple(found if one or not strict else _without_overlaps(found)):
@@ -142,7 +167,11 @@ class TextIndex:
 
     def loose_matches(self, found: TextMatch) -> list[LooseMatch]:
         """Returns what to report of a match: nothing if it is exact or differs only in line endings."""
-        return [LooseMatch(self.line_at(start) + 1, found.how, found.likeness) for start, _ in found.spans if found.is_inexact]
+        return [
+            LooseMatch(self.line_at(start) + 1, found.how, found.likeness)
+            for start, _ in found.spans
+            if found.is_inexact
+        ]
 
     def find_lines(self, block: Sequence[str], how: str) -> int | None:
         """Returns the index of the line where ``block`` begins, also within a line; None if it is nowhere."""
@@ -151,7 +180,9 @@ class TextIndex:
     def span_of(self, near: NearMatch, *, with_end: bool) -> Span:
         """Returns the positions of a similar place, ``with_end`` including the last line's end."""
         last = near.end - 1
-        return self.starts[near.start], self.starts[near.end] if with_end else self.starts[last] + len(self.lines[last])
+        return self.starts[near.start], (
+            self.starts[near.end] if with_end else self.starts[last] + len(self.lines[last])
+        )
 
     def _literal(self, old: str, *, overlapping: bool, whole_lines: bool, first: int) -> Iterator[Span]:
         text = self.text
@@ -159,7 +190,9 @@ class TextIndex:
         while place >= 0:
             end = place + len(old)
             cuts_crlf = text[place] == "\n" and text[place - 1 : place] == "\r" and place > 0
-            begins_and_ends = not whole_lines or (text[place - 1 : place] in {"", "\n"} and (old.endswith("\n") or end == len(text)))
+            begins_and_ends = not whole_lines or (
+                text[place - 1 : place] in {"", "\n"} and (old.endswith("\n") or end == len(text))
+            )
             if begins_and_ends and not cuts_crlf:
                 yield place, end
             place = text.find(old, place + 1 if overlapping or whole_lines else end)
@@ -168,7 +201,9 @@ class TextIndex:
         is_unterminated = not self.text.endswith("\n")
         for start in self._lines_with(pattern, first):
             end = start + len(pattern.wanted)
-            if not (pattern.is_terminated and is_unterminated and end == len(self.lines) and not pattern.open_end):
+            if not (
+                pattern.is_terminated and is_unterminated and end == len(self.lines) and not pattern.open_end
+            ):
                 yield from pattern.spans(self, start)
 
     def _lines_with(self, pattern: _LinePattern, first: int = 0) -> Iterator[int]:
@@ -184,13 +219,21 @@ class TextIndex:
             start = number - offset
             if start < first:
                 continue
-            found = [fold(line) for line in self.lines[start : start + count]] if keys is None else keys[start : start + count]
+            found = (
+                [fold(line) for line in self.lines[start : start + count]]
+                if keys is None
+                else keys[start : start + count]
+            )
             if len(found) == count and pattern.agrees(found):
                 yield start
 
     def _lines_containing(self, word: str) -> Sequence[int]:
         if word not in self._with_word:
-            self._with_word[word] = [number for number, line in enumerate(self.lines) if word in line] if word in self.text else []
+            self._with_word[word] = (
+                [number for number, line in enumerate(self.lines) if word in line]
+                if word in self.text
+                else []
+            )
         return self._with_word[word]
 
     def _keys(self, how: str) -> list[str]:
@@ -201,11 +244,17 @@ class TextIndex:
     def _closest(self, old: str, *, open_end: bool, first: int) -> TextMatch:
         best, other = nearest = self.nearest(old, open_end=open_end, first=first)
         if best is not None and is_unambiguous(best, other):
-            return TextMatch((self.span_of(best, with_end=old.endswith("\n")),), "close match", best.likeness, nearest)
+            return TextMatch(
+                (self.span_of(best, with_end=old.endswith("\n")),), "close match", best.likeness, nearest
+            )
         return TextMatch(nearest=nearest)
 
-    def nearest(self, old: str, *, open_end: bool = False, first: int = 0) -> tuple[NearMatch | None, NearMatch | None]:
-        """Returns the two places most similar to ``old``, see ``find_nearest``; ``open_end`` and ``first``: see ``matches``."""
+    def nearest(
+        self, old: str, *, open_end: bool = False, first: int = 0
+    ) -> tuple[NearMatch | None, NearMatch | None]:
+        """Returns the two places most similar to ``old``, see ``find_nearest``;
+        ``open_end`` and ``first``: see ``matches``.
+        """
         lines = self.lines if open_end or self.text.endswith("\n") else self.lines[:-1]
         return find_nearest(lines, displayable(with_lf(old)), first)
 
@@ -237,7 +286,9 @@ class _LinePattern:
         return last and found[0].endswith(wanted[0]) and found[1:-1] == wanted[1:-1]
 
     def spans(self, index: TextIndex, start: int) -> Iterator[Span]:
-        """Yields the positions at the lines from ``start`` on, which agree with the pattern; several only within a line."""
+        """Yields the positions at the lines from ``start`` on, which agree with the pattern;
+        several only within a line.
+        """
         last = start + len(self.wanted) - 1
         base, last_base, last_line = index.starts[start], index.starts[last], index.lines[last]
         if self.whole_lines:
@@ -260,7 +311,9 @@ class _LinePattern:
 
 
 class _Columns:
-    """The columns of a line for those of the form that ``_collapsed`` gives to it; the same columns if it has no words."""
+    """The columns of a line for those of the form that ``_collapsed`` gives to it;
+    the same columns if it has no words.
+    """
 
     def __init__(self, line: str) -> None:
         self._words: list[int] = []

@@ -1,4 +1,6 @@
-"""Messages on how a text was found, or why it was not found as often as expected, with the most similar text."""
+"""Messages on how a text was found, or why it was not found as often as expected,
+with the most similar text.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _DIFFERENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """The number of times a text was expected (None: any) and found, and the first lines (from 1) where it was found."""
+    """The number of times a text was expected (None:
+    any) and found, and the first lines (from 1) where it was found.
+    """
 
     expected: int | None
     found: int
@@ -47,8 +51,15 @@ def describe_match(match: LooseMatch) -> str:
 def text_not_found(index: TextIndex, found: TextMatch, old: str, new: str, subject: str) -> ToolFailure:
     """Returns the failure for an old text that is not in the file, with the most similar text."""
     already = index.find(new, "exact").spans if len(new.strip()) > 8 else ()
-    hint = f"the new text is already there, in line {index.line_at(already[0][0]) + 1}" if already else describe_nearest(index, old, found)
-    message = f"{subject}: the old text is not in it; {hint}. Nothing was changed. Read the file and give the text exactly as it is there."
+    hint = (
+        f"the new text is already there, in line {index.line_at(already[0][0]) + 1}"
+        if already
+        else describe_nearest(index, old, found)
+    )
+    message = (
+        f"{subject}: the old text is not in it; {hint}. Nothing was changed. Read the file and give the text"
+        " exactly as it is there."
+    )
     return ToolFailure(ErrorCode.EDIT_NO_OCCURRENCE_FOUND, message, Occurrences(None, 0))
 
 
@@ -57,15 +68,25 @@ def count_mismatch(index: TextIndex, found: TextMatch, expected: int, subject: s
     n = len(found.spans)
     lines = tuple(index.line_at(start) + 1 for start, _ in found.spans[:_MAX_LINES_NAMED])
     named = f"line{'s' if n > 1 else ''} {', '.join(map(str, lines))}{', …' if n > len(lines) else ''}"
-    advice = "Add lines around it until it is the only one" if n > expected else "Give the number that is there"
+    advice = (
+        "Add lines around it until it is the only one" if n > expected else "Give the number that is there"
+    )
     times = f"{n} time{'s' if n > 1 else ''}"
     if found.is_inexact:
-        where = f"the old text is not in it exactly, and with other {_DIFFERENCES[found.how]} it is there {times} ({named})"
+        where = (
+            f"the old text is not in it exactly, and with other {_DIFFERENCES[found.how]} it is there {times}"
+            f" ({named})"
+        )
         message = f"{subject}: {where}. Nothing was changed. {advice}."
     elif any(later < end for (_, end), (later, _) in pairwise(found.spans)):
-        message = f"{subject}: the old text is there {times} ({named}), and these overlap. Nothing was changed. {advice}."
+        message = (
+            f"{subject}: the old text is there {times} ({named}), and these overlap. Nothing was changed."
+            f" {advice}."
+        )
     else:
-        every = Advice(f", or change {f'all {n}' if n > 1 else 'it'} ", SameCall({"count": "all" if n > 1 else n}))
+        every = Advice(
+            f", or change {f'all {n}' if n > 1 else 'it'} ", SameCall({"count": "all" if n > 1 else n})
+        )
         fact = f"{subject}: the old text is there {times} ({named}), not {expected}. Nothing was changed. "
         message = Message.of(fact, advice, every, ".")
     return ToolFailure(ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH, message, Occurrences(expected, n, lines))
@@ -73,21 +94,28 @@ def count_mismatch(index: TextIndex, found: TextMatch, expected: int, subject: s
 
 def ambiguous_failure(starts: Sequence[int], what: str, advice: str) -> ToolFailure:
     """Returns the failure for lines that were found at several places (0-based)."""
-    named = ", ".join(str(start + 1) for start in starts[:_MAX_LINES_NAMED]) + (", …" if len(starts) > _MAX_LINES_NAMED else "")
+    named = ", ".join(str(start + 1) for start in starts[:_MAX_LINES_NAMED]) + (
+        ", …" if len(starts) > _MAX_LINES_NAMED else ""
+    )
     return ToolFailure(
-        ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH, f"{what} {len(starts)} times (lines {named}). Nothing was changed. {advice}"
+        ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH,
+        f"{what} {len(starts)} times (lines {named}). Nothing was changed. {advice}",
     )
 
 
 def overlap_failure(one: str, other: str, line: int, subject: str) -> ToolFailure:
     """Returns the failure for two changes, by their names, of the same text."""
     names = f"two parts of {one}" if one == other else " and ".join(sorted((one, other)))
-    message = f"{subject}: {names} overlap at line {line}. Nothing was changed. Make only one of them, or one call after the other."
+    message = (
+        f"{subject}: {names} overlap at line {line}. Nothing was changed. Make only one of them, or one call"
+        " after the other."
+    )
     return ToolFailure(ErrorCode.EDIT_PREPARATION_FAILURE, message)
 
 
 def describe_nearest(index: TextIndex, old: str, found: TextMatch | None = None) -> str:
-    """Describes, as half a sentence, where ``old`` nearly occurs, and the difference; or two places that are equally similar.
+    """Describes, as half a sentence, where ``old`` nearly occurs, and the difference;
+    or two places that are equally similar.
 
     ``found``: what a search for it has returned, which may have the most similar places already.
     """
@@ -124,15 +152,25 @@ def _first_difference(index: TextIndex, block: Sequence[str], start: int) -> str
 
 
 def _normalization(number: int, found: str, wanted: str) -> str:
-    """Names the Unicode normalization of two lines that look the same, with the first character that is written in two ways."""
-    there, given = (next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, line)), "mixed") for line in (found, wanted))
-    place = next((k for k, (one, other) in enumerate(zip(found, wanted, strict=False)) if one != other), min(len(found), len(wanted)))
+    """Names the Unicode normalization of two lines that look the same,
+    with the first character that is written in two ways.
+    """
+    there, given = (
+        next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, line)), "mixed")
+        for line in (found, wanted)
+    )
+    place = next(
+        (k for k, (one, other) in enumerate(zip(found, wanted, strict=False)) if one != other),
+        min(len(found), len(wanted)),
+    )
     combines = unicodedata.combining(found[place : place + 1] or wanted[place : place + 1] or " ")
     first = max(place - 1, 0) if combines else place
-    shown = " and ".join(" ".join(f"U+{ord(c):04X}" for c in line[first : first + 2]) for line in (found, wanted))
+    shown = " and ".join(
+        " ".join(f"U+{ord(c):04X}" for c in line[first : first + 2]) for line in (found, wanted)
+    )
     return (
-        f"line {number + 1} has the same characters in another Unicode normalization ({there}, but {given} was given: {shown}); give them "
-        "as the file has them, or edit the parts around them"
+        f"line {number + 1} has the same characters in another Unicode normalization ({there}, but {given}"
+        f" was given: {shown}); give them as the file has them, or edit the parts around them"
     )
 
 

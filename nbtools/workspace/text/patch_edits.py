@@ -1,4 +1,6 @@
-"""Finds where search/replace blocks and the hunks of a patch belong in a text, which may have changed since the patch was made."""
+"""Finds where search/replace blocks and the hunks of a patch belong in a text,
+which may have changed since the patch was made.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from nbtools.workspace.text.character_merge import merge_lines
 from nbtools.workspace.text.indentation import Reindenter
 from nbtools.workspace.text.match import MatchMode, TextIndex, TextMatch
 from nbtools.workspace.text.match_errors import ambiguous_failure, describe_match, describe_nearest
-from nbtools.workspace.text.replace import Edit, find_replacement, is_already_made, replacement_edits, surrounding_unit
+from nbtools.workspace.text.replace import (
+    Edit,
+    find_replacement,
+    is_already_made,
+    replacement_edits,
+    surrounding_unit,
+)
 
 _CLOSERS = ("}", ")", "]", "end", "*/", "fi", "done", "esac", "</")
 
@@ -33,7 +41,8 @@ class Edits:
 class HunkMatch:
     """The place of a hunk: the line (0-based) where its old lines begin, and how they were found.
 
-    ``drift``: its distance in lines from the line number in the hunk.  ``not_last``: the hunk claims the end of the file, but is not there.
+    ``drift``: its distance in lines from the line number in the hunk.
+    ``not_last``: the hunk claims the end of the file, but is not there.
     """
 
     hunk: Hunk
@@ -53,13 +62,18 @@ class HunkMatch:
             yield from _match_notes(index, self.found, self.hunk.name)
         elif self.drift:
             lines = "line" if abs(self.drift) == 1 else "lines"
-            yield f"{where}, {abs(self.drift)} {lines} {'below' if self.drift > 0 else 'above'} its line number"
+            yield (
+                f"{where}, {abs(self.drift)} {lines} {'below' if self.drift > 0 else 'above'} its line number"
+            )
         if self.not_last:
             yield f"{where}, which is not the end of the file"
 
 
 def _match_notes(index: TextIndex, found: TextMatch, name: str) -> Iterator[str]:
-    yield from (f"{name} is not in the file exactly as given: {describe_match(match)}" for match in index.loose_matches(found))
+    yield from (
+        f"{name} is not in the file exactly as given: {describe_match(match)}"
+        for match in index.loose_matches(found)
+    )
 
 
 def hunk_edits(text: str, hunks: Sequence[Hunk], match: MatchMode, subject: str) -> Edits:
@@ -74,9 +88,10 @@ def hunk_edits(text: str, hunks: Sequence[Hunk], match: MatchMode, subject: str)
 def locate_hunks(index: TextIndex, hunks: Sequence[Hunk], match: MatchMode, subject: str) -> list[HunkMatch]:
     """Finds the places of all hunks in the same text.
 
-    A hunk belongs to the only place where its old lines are.  If there are several, that with its line number counts, or one that is at
-    most half as far from there as any other; else the only one after the previous hunk.  Raises ``ToolFailure``:
-    ``edit_no_occurrence_found`` with the most similar text, ``edit_expected_occurrence_mismatch`` with the lines of all places.
+    A hunk belongs to the only place where its old lines are.  If there are several, that with its line number
+    counts, or one that is at most half as far from there as any other; else the only one after the previous
+    hunk.  Raises ``ToolFailure``: ``edit_no_occurrence_found`` with the most similar text,
+    ``edit_expected_occurrence_mismatch`` with the lines of all places.
     """
     placed: list[HunkMatch] = []
     drift = 0
@@ -87,8 +102,12 @@ def locate_hunks(index: TextIndex, hunks: Sequence[Hunk], match: MatchMode, subj
     return placed
 
 
-def _locate(index: TextIndex, hunk: Hunk, match: MatchMode, subject: str, after: int, drift: int) -> HunkMatch:
-    """Returns the place of one hunk; ``drift`` is that of the previous hunk, and the result's is in addition to it."""
+def _locate(
+    index: TextIndex, hunk: Hunk, match: MatchMode, subject: str, after: int, drift: int
+) -> HunkMatch:
+    """Returns the place of one hunk; ``drift`` is that of the previous hunk,
+    and the result's is in addition to it.
+    """
     expected = None if hunk.line is None else hunk.line - bool(hunk.old()) + drift
     if not hunk.old():
         return _insertion(index, hunk, subject, expected)
@@ -97,14 +116,28 @@ def _locate(index: TextIndex, hunk: Hunk, match: MatchMode, subject: str, after:
     for found in index.matches("".join(hunk.old()), match, one=True, whole_lines=True, first=first):
         if found.how == "close match" and is_already_made(index, "".join(hunk.new())):
             break
-        starts = [start for start in (index.line_at(start) for start, _ in found.spans) if _may_end(index, hunk, start)]
+        starts = [
+            start
+            for start in (index.line_at(start) for start, _ in found.spans)
+            if _may_end(index, hunk, start)
+        ]
         if starts:
             start = _chosen(starts, hunk, index, None if found.is_inexact else expected, after, last)
             if start is None:
-                raise ambiguous_failure(starts, f"{subject}, {hunk.name}: its old lines are there", "Give more of the lines around it.")
+                raise ambiguous_failure(
+                    starts,
+                    f"{subject}, {hunk.name}: its old lines are there",
+                    "Give more of the lines around it.",
+                )
             not_last = hunk.at_end and start + len(hunk.old()) < _count(index)
             span = index.starts[start], index.starts[start + len(hunk.old())]
-            return HunkMatch(hunk, start, replace(found, spans=(span,)), 0 if expected is None else start - expected, not_last)
+            return HunkMatch(
+                hunk,
+                start,
+                replace(found, spans=(span,)),
+                0 if expected is None else start - expected,
+                not_last,
+            )
     raise _missing(index, hunk, found, subject)
 
 
@@ -117,7 +150,9 @@ def _may_end(index: TextIndex, hunk: Hunk, start: int) -> bool:
     return not hunk.ends_new_file or start + len(hunk.old()) == _count(index)
 
 
-def _chosen(found: list[int], hunk: Hunk, index: TextIndex, expected: int | None, after: int, last: int | None) -> int | None:
+def _chosen(
+    found: list[int], hunk: Hunk, index: TextIndex, expected: int | None, after: int, last: int | None
+) -> int | None:
     """Returns the intended place; None if it is ambiguous."""
     if len(found) == 1:
         return found[0]
@@ -143,7 +178,8 @@ def _insertion(index: TextIndex, hunk: Hunk, subject: str, expected: int | None)
     if expected is not None:
         reason = f"its line number does not exist, because the file has only {_count(index)} lines"
     raise ToolFailure(
-        ErrorCode.EDIT_NO_OCCURRENCE_FOUND, f"{subject}, {hunk.name}: {reason}. Nothing was changed. Give the lines around as context."
+        ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
+        f"{subject}, {hunk.name}: {reason}. Nothing was changed. Give the lines around as context.",
     )
 
 
@@ -160,13 +196,16 @@ def _scope(index: TextIndex, hunk: Hunk, subject: str) -> tuple[int, int | None]
         if not found:
             raise ToolFailure(
                 ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
-                f"{subject}, {hunk.name}: its header line is not in the file; {describe_nearest(index, header)}. Nothing was changed. "
-                "Give a header line that is in the file, or leave it out.",
+                f"{subject}, {hunk.name}: its header line is not in the file;"
+                f" {describe_nearest(index, header)}. Nothing was changed. Give a header line that is in the"
+                " file, or leave it out.",
             )
         inside = [line for line in found if last is None or line < last]
         if len(inside or found) > 1:
             raise ambiguous_failure(
-                inside or found, f"{subject}, {hunk.name}: its header line is there", "Put the header of the enclosing block before it."
+                inside or found,
+                f"{subject}, {hunk.name}: its header line is there",
+                "Put the header of the enclosing block before it.",
             )
         start = (inside or found)[0]
         last = _end_of_block(index, start)
@@ -190,12 +229,21 @@ def _width(line: str) -> int:
 def _missing(index: TextIndex, hunk: Hunk, found: TextMatch, subject: str) -> ToolFailure:
     """Returns the failure for old lines that are not in the file, with the most similar text."""
     new = "".join(hunk.new())
-    already = next(index.matches(new, "exact", whole_lines=True), None) if any(len(line.strip()) > 2 for line in hunk.new()) else None
-    hint = f"the new lines are already there, at line {index.line_at(already.spans[0][0]) + 1}" if already else None
+    already = (
+        next(index.matches(new, "exact", whole_lines=True), None)
+        if any(len(line.strip()) > 2 for line in hunk.new())
+        else None
+    )
+    hint = (
+        f"the new lines are already there, at line {index.line_at(already.spans[0][0]) + 1}"
+        if already
+        else None
+    )
     return ToolFailure(
         ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
-        f"{subject}, {hunk.name}: its old lines are not in the file; {hint or describe_nearest(index, ''.join(hunk.old()), found)}. "
-        "Nothing was changed. Read the file and make a new patch.",
+        f"{subject}, {hunk.name}: its old lines are not in the file;"
+        f" {hint or describe_nearest(index, ''.join(hunk.old()), found)}. Nothing was changed. Read the file"
+        " and make a new patch.",
     )
 
 
@@ -212,13 +260,23 @@ def _edits_of_hunk(index: TextIndex, placed: HunkMatch) -> Iterator[Edit]:
         else:
             if removed or added:
                 first = position - placed.start
-                new = _moved(index, placed, added, old[first : first + removed], index.lines[position : position + removed])
+                new = _moved(
+                    index,
+                    placed,
+                    added,
+                    old[first : first + removed],
+                    index.lines[position : position + removed],
+                )
                 yield _edit(index.text, starts[position], starts[position + removed], new, placed)
             position, removed, added = position + removed + 1, 0, []
 
 
-def _moved(index: TextIndex, placed: HunkMatch, added: Sequence[str], old: Sequence[str], found: Sequence[str]) -> str:
-    """Returns the new lines for the lines ``found``, given as ``old``: with the file's characters and indentation if it has others."""
+def _moved(
+    index: TextIndex, placed: HunkMatch, added: Sequence[str], old: Sequence[str], found: Sequence[str]
+) -> str:
+    """Returns the new lines for the lines ``found``, given as ``old``:
+    with the file's characters and indentation if it has others.
+    """
     if not placed.found.is_inexact or not added:
         return "".join(added)
     reindenter = _reindenter(index, placed) if placed.found.may_differ_in_indentation else None
@@ -236,22 +294,30 @@ def _reindenter(index: TextIndex, placed: HunkMatch) -> Reindenter:
     old = [line.rstrip("\r\n") for line in placed.hunk.old()]
     new = [line.text.removesuffix("\n") for line in placed.hunk.lines if line.sign == "+"]
     unit = surrounding_unit(index, placed.start, placed.end)
-    return Reindenter(old, index.lines[placed.start : placed.end], new, unit, f"{placed.hunk.name}, line {placed.start + 1}")
+    return Reindenter(
+        old, index.lines[placed.start : placed.end], new, unit, f"{placed.hunk.name}, line {placed.start + 1}"
+    )
 
 
 def _context_is_exact(index: TextIndex, placed: HunkMatch) -> bool:
-    """Returns whether the hunk's context has the file's indentation, so that only its removed lines were given with another."""
+    """Returns whether the hunk's context has the file's indentation,
+    so that only its removed lines were given with another.
+    """
     signs = [line.sign for line in placed.hunk.lines if line.sign != "+"]
     context = [
         (old, line)
-        for sign, old, line in zip(signs, placed.hunk.old(), index.lines[placed.start : placed.end], strict=True)
+        for sign, old, line in zip(
+            signs, placed.hunk.old(), index.lines[placed.start : placed.end], strict=True
+        )
         if sign == " " and old.strip()
     ]
     return bool(context) and all(old.rstrip() == line.rstrip() for old, line in context)
 
 
 def _edit(text: str, start: int, end: int, new: str, placed: HunkMatch) -> Edit:
-    """Returns the edit: the new text as in the patch if the old lines match exactly, else with the line endings of the file there."""
+    """Returns the edit: the new text as in the patch if the old lines match exactly,
+    else with the line endings of the file there.
+    """
     ending = ending_at(text, start - 1) if text.rfind("\n", 0, start) >= 0 else main_ending(text)
     literal = placed.found.how == "exact" and (placed.hunk.old() or "\r" in new)
     after = new if literal else with_original_endings(text[start:end], with_lf(new), ending)
@@ -260,22 +326,32 @@ def _edit(text: str, start: int, end: int, new: str, placed: HunkMatch) -> Edit:
 
 
 def block_edits(text: str, blocks: Iterable[Block], match: MatchMode, subject: str) -> Edits:
-    """Finds all blocks in the unchanged text: whole lines first, then parts of lines and inexact matches, as ``find_replacement`` does.
+    """Finds all blocks in the unchanged text:
+    whole lines first, then parts of lines and inexact matches, as ``find_replacement`` does.
 
-    Raises ``ToolFailure``: as ``find_replacement`` does; ``invalid_tool_params`` for an empty old text if the file is not empty.
+    Raises ``ToolFailure``: as ``find_replacement`` does;
+    ``invalid_tool_params`` for an empty old text if the file is not empty.
     """
     index = TextIndex(text)
     found = [_find_block(index, block, match, subject) for block in blocks]
     notes = tuple(f"{subject}, {note}" for one in found for note in one.notes)
-    return Edits(tuple(edit for one in found for edit in one.edits), notes, any(one.is_loose for one in found))
+    return Edits(
+        tuple(edit for one in found for edit in one.edits), notes, any(one.is_loose for one in found)
+    )
 
 
 def _find_block(index: TextIndex, block: Block, match: MatchMode, subject: str) -> Edits:
-    """Returns the edits of a block; of several readings, that with the longest old text in the file counts."""
+    """Returns the edits of a block; of several readings,
+    that with the longest old text in the file counts.
+    """
     first = block.replacements[0]
     if len(block.replacements) == 1:
         fills = not first.old or not (first.old.strip() or index.text.strip())
-        return _fill(index, block.name, first, subject) if fills else _replace(index, block.name, first, match, subject)
+        return (
+            _fill(index, block.name, first, subject)
+            if fills
+            else _replace(index, block.name, first, match, subject)
+        )
     for reading in block.replacements:
         if reading.old and next(index.matches(reading.old, "exact", whole_lines=True), None):
             found = _replace(index, block.name, reading, match, subject)
@@ -284,8 +360,9 @@ def _find_block(index: TextIndex, block: Block, match: MatchMode, subject: str) 
     raise ToolFailure(
         ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
         Message.of(
-            f"{subject}, {block.name}: it has {len(block.replacements)} ======= lines, and with none of them as the divider its old text "
-            "is in the file. Nothing was changed. Read the file and give the text exactly as it is there",
+            f"{subject}, {block.name}: it has {len(block.replacements)} ======= lines, and with none of them"
+            " as the divider its old text is in the file. Nothing was changed. Read the file and give the"
+            " text exactly as it is there",
             Advice(", or use ", ToolName("edit", "write")),
             ".",
         ),
@@ -296,7 +373,8 @@ def _fill(index: TextIndex, name: str, reading: Replacement, subject: str) -> Ed
     if index.text.strip():
         raise ToolFailure(
             ErrorCode.INVALID_TOOL_PARAMS,
-            f"{subject}, {name}: its old text is empty, but the file is not. Nothing was changed. Give the lines to replace.",
+            f"{subject}, {name}: its old text is empty, but the file is not. Nothing was changed. Give the"
+            " lines to replace.",
         )
     return Edits((Edit(0, len(index.text), reading.new, name),))
 
@@ -309,7 +387,11 @@ def _replace(index: TextIndex, name: str, reading: Replacement, match: MatchMode
         return _replace_part(index, name, reading, match, subject)
     starts = [index.line_at(start) for start, _ in found.spans]
     if len(starts) > 1:
-        raise ambiguous_failure(starts, f"{subject}, {name}: its old text is there", "Add lines around it until it is the only one.")
+        raise ambiguous_failure(
+            starts,
+            f"{subject}, {name}: its old text is there",
+            "Add lines around it until it is the only one.",
+        )
     hunk = Hunk(name, (*_signed("-", reading.old), *_signed("+", reading.new)))
     return Edits(tuple(_whole_lines(index, HunkMatch(hunk, starts[0], found))))
 
@@ -325,14 +407,23 @@ def _replace_part(index: TextIndex, name: str, reading: Replacement, match: Matc
     """Replaces lines that did not match exactly, or parts of lines; the text around stays."""
     if not reading.old.strip():
         # Whitespace alone is a part of nearly every line.
-        reason = "its old text is blank, and no such lines are in the file. Nothing was changed. Add lines around it."
+        reason = (
+            "its old text is blank, and no such lines are in the file. Nothing was changed. Add lines"
+            " around it."
+        )
         raise ToolFailure(ErrorCode.EDIT_NO_OCCURRENCE_FOUND, f"{subject}, {name}: {reason}")
-    old, new = (reading.old.removesuffix("\n"), reading.new.removesuffix("\n")) if reading.new else (reading.old, "")
+    old, new = (
+        (reading.old.removesuffix("\n"), reading.new.removesuffix("\n")) if reading.new else (reading.old, "")
+    )
     change = Replacement(old, new)
     found = find_replacement(index, change, f"{subject}, {name}", match, whole_lines=True)
     line = index.line_at(found.spans[0][0]) + 1
-    notes = tuple(_match_notes(index, found, name)) or (f"{name} was found inside line {line}; the rest of it stays",)
-    return Edits(tuple(replacement_edits(index, found, change, f"{subject}, {name}", name)), notes, found.is_inexact)
+    notes = tuple(_match_notes(index, found, name)) or (
+        f"{name} was found inside line {line}; the rest of it stays",
+    )
+    return Edits(
+        tuple(replacement_edits(index, found, change, f"{subject}, {name}", name)), notes, found.is_inexact
+    )
 
 
 def _signed(sign: Sign, text: str) -> Sequence[HunkLine]:

@@ -1,4 +1,6 @@
-"""Plans the application of a patch to the current files, without changing them; detects the patch's format."""
+"""Plans the application of a patch to the current files, without changing them;
+detects the patch's format.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ _ADVICE = "Change it with a command."
 
 @dataclass(slots=True)
 class PatchedFile:
-    """A file that a patch changes, before and after; None: it does not exist then.  Names are relative to the workspace.
+    """A file that a patch changes, before and after; None: it does not exist then.
+    Names are relative to the workspace.
 
     ``steps`` are the operations of the plan that change it, in their order.
     """
@@ -51,7 +54,13 @@ class PatchedFile:
 
     def text(self, data: bytes | None) -> str | None:
         decoded = None if data is None else decode(data)
-        return None if data is None else displayable(decoded.text) if decoded else f"({len(data):,} bytes that are not text)\n"
+        return (
+            None
+            if data is None
+            else displayable(decoded.text)
+            if decoded
+            else f"({len(data):,} bytes that are not text)\n"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,9 @@ class PatchPlan:
 
 
 def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode) -> PatchPlan:
-    """Plans the application of ``patch``.  Raises ``ToolFailure`` for the first part that cannot be applied."""
+    """Plans the application of ``patch``.  Raises ``ToolFailure`` for the first part that cannot be
+    applied.
+    """
     planner = _Planner(workspace, match)
     planner.notes += patch.notes
     for file in patch.files:
@@ -72,7 +83,10 @@ def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode) -> PatchPla
     files = [one for one in planner.touched if one.before is not None or one.after is not None]
     if not planner.steps or not files:
         notes = "".join(f" ({note.rstrip('.')})" for note in planner.notes)
-        raise ToolFailure(ErrorCode.EDIT_NO_CHANGE, Message.of(Parameter("patch"), f": it changes nothing{notes}. Nothing was changed."))
+        raise ToolFailure(
+            ErrorCode.EDIT_NO_CHANGE,
+            Message.of(Parameter("patch"), f": it changes nothing{notes}. Nothing was changed."),
+        )
     for changed in files:
         if changed.after is not None and changed.after != changed.before:
             before = None if changed.moved else changed.before
@@ -101,7 +115,9 @@ class _Planner:
     def _create(self, path: str, content: str) -> None:
         file = self._file(path)
         if file.after is not None:
-            raise _exists(printable_path(file.name), "It is not overwritten: use an update, or delete it first.")
+            raise _exists(
+                printable_path(file.name), "It is not overwritten: use an update, or delete it first."
+            )
         refuse_placeholder(content, "", printable_path(file.name))
         data = encode(content, UTF8)
         self._append(file, Write(file.path, printable_path(file.name), self._deleted_content(file), data))
@@ -112,7 +128,9 @@ class _Planner:
 
         The file is changed instead, so that its mode, owner and hard links stay.
         """
-        removal = next((step for step in self.steps if isinstance(step, Remove) and step.path == file.path), None)
+        removal = next(
+            (step for step in self.steps if isinstance(step, Remove) and step.path == file.path), None
+        )
         if removal is None:
             return None
         self.steps.remove(removal)
@@ -131,14 +149,17 @@ class _Planner:
         if file.content is not None and with_lf(file.content) != with_lf(target.text(before) or ""):
             raise ToolFailure(
                 ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
-                f"{subject}: its content differs from what the patch deletes. Nothing was changed. Read it and make a new patch.",
+                f"{subject}: its content differs from what the patch deletes. Nothing was changed. Read it"
+                " and make a new patch.",
             )
         self._append(target, Remove(target.path, subject, before))
         target.after = None
 
     def _update(self, file: Update) -> None:
         if self._file(file.path).after is None and _fills(file):
-            self._create(file.path, "".join(part.replacements[0].new for part in file.parts if isinstance(part, Block)))
+            self._create(
+                file.path, "".join(part.replacements[0].new for part in file.parts if isinstance(part, Block))
+            )
             return
         target, before = self._existing(file.path)
         after = self._applied(target, before, file)
@@ -147,7 +168,8 @@ class _Planner:
             self._move(target, file.to)
         elif after == before:
             raise ToolFailure(
-                ErrorCode.EDIT_NO_CHANGE, f"{printable_path(target.name)}: the patch changes nothing in it. Nothing was changed."
+                ErrorCode.EDIT_NO_CHANGE,
+                f"{printable_path(target.name)}: the patch changes nothing in it. Nothing was changed.",
             )
         if after != before:
             self._append(target, Write(target.path, printable_path(target.name), before, after))
@@ -164,7 +186,11 @@ class _Planner:
         subject = printable_path(target.name)
         for part in file.parts:
             refuse_placeholder(part.added(), text.text, f"{subject}, {part.name}")
-        found = block_edits(text.text, blocks, self.match, subject) if blocks else hunk_edits(text.text, hunks, self.match, subject)
+        found = (
+            block_edits(text.text, blocks, self.match, subject)
+            if blocks
+            else hunk_edits(text.text, hunks, self.match, subject)
+        )
         self.notes += found.notes
         target.places += len(file.parts)
         after = apply_edits(text.text, found.edits, subject)
@@ -175,7 +201,9 @@ class _Planner:
     def _move(self, source: PatchedFile, to: str) -> None:
         target = self._file(to)
         name = printable_path(target.name)
-        if target.after is not None or (target.before is None and not self._was_moved_away(target.name) and os.path.lexists(target.path)):
+        if target.after is not None or (
+            target.before is None and not self._was_moved_away(target.name) and os.path.lexists(target.path)
+        ):
             raise _exists(name, f"{printable_path(source.name)} is not moved over it.")
         self._append(source, Move(source.path, target.path, name))
         if target.before is None:
@@ -185,14 +213,19 @@ class _Planner:
     def _existing(self, path: str) -> tuple[PatchedFile, bytes]:
         file = self._file(path)
         if file.after is None and (file.before is not None or self._was_moved_away(file.name)):
-            reason = "an earlier part of the patch deletes or moves it. Nothing was changed. Put the change into that part."
+            reason = (
+                "an earlier part of the patch deletes or moves it. Nothing was changed. Put the change into"
+                " that part."
+            )
             raise ToolFailure(ErrorCode.FILE_NOT_FOUND, f"{printable_path(file.name)}: {reason}")
         if file.after is None:
             raise path_not_found(self.workspace, path)
         return file, file.after
 
     def _refuse_link(self, path: str) -> None:
-        """Raises ``ToolFailure`` for a link: its target may be changed through it, but neither deleted nor moved."""
+        """Raises ``ToolFailure`` for a link:
+        its target may be changed through it, but neither deleted nor moved.
+        """
         path_of_entry = entry_path(self.workspace, path)
         if path_of_entry.is_symlink():
             name = printable_path(self.workspace.relative(path_of_entry))
@@ -210,7 +243,11 @@ class _Planner:
         known = next((file for file in reversed(self.touched) if file.path == real), None)
         if known is None:
             name = self.workspace.relative(real)
-            data = None if self._was_moved_away(name) else read_if_exists(real, printable_path(name), advice=_ADVICE)
+            data = (
+                None
+                if self._was_moved_away(name)
+                else read_if_exists(real, printable_path(name), advice=_ADVICE)
+            )
             if data is not None:
                 self.workspace.read_tracker.require_read(real, printable_path(name), data, whole=False)
             known = PatchedFile(real, data, data, name, name)
@@ -220,7 +257,11 @@ class _Planner:
 
 def changed_since_read(workspace: Workspace, planned: PatchPlan) -> list[str]:
     """Returns the names of files that were read with another content than they have."""
-    return [file.former for file in planned.files if file.before is not None and workspace.read_tracker.has_changed(file.path, file.before)]
+    return [
+        file.former
+        for file in planned.files
+        if file.before is not None and workspace.read_tracker.has_changed(file.path, file.before)
+    ]
 
 
 def record_written(workspace: Workspace, planned: PatchPlan) -> None:
@@ -235,17 +276,23 @@ def record_written(workspace: Workspace, planned: PatchPlan) -> None:
 
 def _fills(file: Update) -> bool:
     """Returns whether an update is for a file that does not exist yet: all blocks have an empty old text."""
-    return bool(file.parts) and all(isinstance(part, Block) and not part.replacements[-1].old for part in file.parts)
+    return bool(file.parts) and all(
+        isinstance(part, Block) and not part.replacements[-1].old for part in file.parts
+    )
 
 
 def _exists(subject: str, advice: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE, f"{subject} exists already. {advice} Nothing was changed.")
+    return ToolFailure(
+        ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE, f"{subject} exists already. {advice} Nothing was changed."
+    )
 
 
 def read_patch(patch: str, path: str | None = None) -> Patch:
-    """Parses a patch in the format of its first recognised line; ``path`` is the file for blocks and hunks without one.
+    """Parses a patch in the format of its first recognised line;
+    ``path`` is the file for blocks and hunks without one.
 
-    Raises ``ToolFailure`` (``invalid_tool_params``), also for a second patch in another format: it would be ignored.
+    Raises ``ToolFailure`` (``invalid_tool_params``), also for a second patch in another format:
+    it would be ignored.
     """
     lines = patch.split("\n")
     for k, line in enumerate(lines):

@@ -24,7 +24,9 @@ _MIN_DISTINCTIVE_LENGTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """``new`` for the characters from ``start`` to ``end``; ``name`` is the edit, hunk or block that it belongs to."""
+    """``new`` for the characters from ``start`` to ``end``;
+    ``name`` is the edit, hunk or block that it belongs to.
+    """
 
     start: int
     end: int
@@ -34,7 +36,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class ReplacementResult:
-    """The text after the replacements, and how many places they changed; ``changes``: which, unless they were made in turn."""
+    """The text after the replacements, and how many places they changed;
+    ``changes``: which, unless they were made in turn.
+    """
 
     text: str
     places: int
@@ -43,14 +47,24 @@ class ReplacementResult:
 
 
 def apply_replacements(
-    text: str, changes: Sequence[Replacement], subject: str, *, match: MatchMode = "exact", in_turn: bool = False
+    text: str,
+    changes: Sequence[Replacement],
+    subject: str,
+    *,
+    match: MatchMode = "exact",
+    in_turn: bool = False,
 ) -> ReplacementResult:
-    """Makes all replacements, or none; each is searched for in the original ``text``, with ``in_turn`` in the result of those before.
+    """Makes all replacements, or none; each is searched for in the original ``text``,
+    with ``in_turn`` in the result of those before.
 
     Raises ``ToolFailure``: ``edit_no_change``, ``edit_no_occurrence_found`` with the most similar text,
-    ``edit_expected_occurrence_mismatch`` with the lines of all occurrences, ``edit_preparation_failure`` if two replacements overlap.
+    ``edit_expected_occurrence_mismatch`` with the lines of all occurrences, ``edit_preparation_failure`` if
+    two replacements overlap.
     """
-    names = [subject if len(changes) == 1 else f"{subject}, edit {number} of {len(changes)}" for number in range(1, len(changes) + 1)]
+    names = [
+        subject if len(changes) == 1 else f"{subject}, edit {number} of {len(changes)}"
+        for number in range(1, len(changes) + 1)
+    ]
     for change, name in zip(changes, names, strict=True):
         if change.old == change.new:
             raise _no_change(name, "the old and the new text are the same")
@@ -74,18 +88,29 @@ def apply_replacements(
 
 def _no_change(subject: str, reason: str) -> ToolFailure:
     give = Advice(" Give the changed text as ", Parameter("new"), ".")
-    return ToolFailure(ErrorCode.EDIT_NO_CHANGE, Message.of(f"{subject}: {reason}. Nothing was changed.", give))
+    return ToolFailure(
+        ErrorCode.EDIT_NO_CHANGE, Message.of(f"{subject}: {reason}. Nothing was changed.", give)
+    )
 
 
-def find_replacement(index: TextIndex, change: Replacement, subject: str, match: MatchMode, *, whole_lines: bool = False) -> TextMatch:
-    """Returns the places of ``change.old``, as many as expected.  Raises ``ToolFailure`` if there are none, or more or fewer.
+def find_replacement(
+    index: TextIndex, change: Replacement, subject: str, match: MatchMode, *, whole_lines: bool = False
+) -> TextMatch:
+    """Returns the places of ``change.old``, as many as expected.
+    Raises ``ToolFailure`` if there are none, or more or fewer.
 
     ``whole_lines``: the texts are meant as whole lines.
     """
     open_end = change.old.endswith("\n") and change.new.endswith("\n")
-    rungs = index.matches(change.old, "exact" if change.count != 1 else match, one=change.count == 1, open_end=open_end)
+    rungs = index.matches(
+        change.old, "exact" if change.count != 1 else match, one=change.count == 1, open_end=open_end
+    )
     found = next(rungs, TextMatch())
-    if "\n" not in change.old.rstrip("\n") and "\n" in change.new.rstrip("\n") and _cuts_indentation(index, found, whole_lines=whole_lines):
+    if (
+        "\n" not in change.old.rstrip("\n")
+        and "\n" in change.new.rstrip("\n")
+        and _cuts_indentation(index, found, whole_lines=whole_lines)
+    ):
         # Only the first line of the new text would get the rest of the indentation.
         found = next((one for one in rungs if one.how == "indentation"), found)
     if found.how == "close match" and is_already_made(index, change.new):
@@ -98,7 +123,9 @@ def find_replacement(index: TextIndex, change: Replacement, subject: str, match:
 
 
 def _cuts_indentation(index: TextIndex, found: TextMatch, *, whole_lines: bool) -> bool:
-    """Returns whether the only place begins within the indentation of its line; for ``whole_lines`` also, whether it begins after it."""
+    """Returns whether the only place begins within the indentation of its line;
+    for ``whole_lines`` also, whether it begins after it.
+    """
     if len(found.spans) != 1 or found.may_differ_in_indentation:
         return False
     start, text = found.spans[0][0], index.text
@@ -111,8 +138,12 @@ def is_already_made(index: TextIndex, new: str) -> bool:
     return len(new.strip()) > _MIN_DISTINCTIVE_LENGTH and bool(index.find(new, "exact").spans)
 
 
-def replacement_edits(index: TextIndex, found: TextMatch, change: Replacement, subject: str, name: str) -> Iterator[Edit]:
-    """Yields the edits at the places of a replacement: new lines get the place's line endings, after a loose match its indentation."""
+def replacement_edits(
+    index: TextIndex, found: TextMatch, change: Replacement, subject: str, name: str
+) -> Iterator[Edit]:
+    """Yields the edits at the places of a replacement:
+    new lines get the place's line endings, after a loose match its indentation.
+    """
     text, lf = index.text, with_lf(change.new)
     is_literal = found.how == "exact" and "\r" in change.new
     has_endings = "\n" in lf and index.has_crlf
@@ -129,24 +160,38 @@ def replacement_edits(index: TextIndex, found: TextMatch, change: Replacement, s
 
 
 def _whole_lines(text: str, start: int, end: int) -> Span:
-    """Returns the span with the blanks around it and the last line's end, if nothing else is on its lines: no empty line is left."""
+    """Returns the span with the blanks around it and the last line's end, if nothing else is on its lines:
+    no empty line is left.
+    """
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     last = len(text) if last < 0 else last
-    only = not text[first:start].strip() and not text[end:last].strip() and not (end > start and text[end - 1] == "\n")
+    only = (
+        not text[first:start].strip()
+        and not text[end:last].strip()
+        and not (end > start and text[end - 1] == "\n")
+    )
     return (first, min(last + 1, len(text))) if only else (start, end)
 
 
 def _merged(index: TextIndex, found: TextMatch, span: Span, change: Replacement, subject: str) -> str:
-    """Returns the new text for a place that was found loosely: the file's characters where nothing changes, and its indentation."""
+    """Returns the new text for a place that was found loosely:
+    the file's characters where nothing changes, and its indentation.
+    """
     start, end = span
-    original, old, new = displayable(with_lf(index.text[start:end])), displayable(with_lf(change.old)), with_lf(change.new)
+    original, old, new = (
+        displayable(with_lf(index.text[start:end])),
+        displayable(with_lf(change.old)),
+        with_lf(change.new),
+    )
     if original.count("\n") < old.count("\n"):  # the file has no final newline, and gets none
         old, new = old.removesuffix("\n"), new.removesuffix("\n")
     first = index.line_at(start)
     ours, lines, theirs = old.split("\n"), original.split("\n"), new.split("\n")
     where = f"{subject}, line {first + 1}"
     if found.may_differ_in_indentation:
-        reindenter = Reindenter(ours, lines, theirs, surrounding_unit(index, first, first + len(lines)), where)
+        reindenter = Reindenter(
+            ours, lines, theirs, surrounding_unit(index, first, first + len(lines)), where
+        )
         return "\n".join(merge_lines(ours, lines, theirs, reindenter.reindent))
     before = index.text[index.starts[first] : start]
     margin = "" if before.strip(" \t") else missing_margin(before, ours, theirs, where)
@@ -181,7 +226,9 @@ def _pieces(text: str, edits: Sequence[Edit]) -> Iterator[str]:
 
 
 def smallest_replacement(original: str, proposed: str) -> Replacement:
-    """Returns the replacement that turns ``original`` into ``proposed`` (both with LF): as few whole lines as occur only once."""
+    """Returns the replacement that turns ``original`` into ``proposed`` (both with LF):
+    as few whole lines as occur only once.
+    """
     old, new = split_lines(original), split_lines(proposed)
     most = min(len(old), len(new))
     head = next((k for k in range(most) if old[k] != new[k]), most)

@@ -1,4 +1,6 @@
-"""Checks what a change to a file's text leaves behind, before anyone is asked: a notebook, Python that compiles."""
+"""Checks what a change to a file's text leaves behind, before anyone is asked:
+a notebook, Python that compiles.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,24 @@ _OUTPUT_FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 
 
 def refuse_broken_notebook(path: Path, subject: str, before: bytes | None, after: bytes) -> None:
-    """Raises ``ToolFailure`` (``edit_preparation_failure``) if ``after`` makes of a notebook file something that is no notebook.
+    """Raises ``ToolFailure`` (``edit_preparation_failure``) if ``after`` makes of a notebook file something
+    that is no notebook.
 
-    A new file must be one by the schema of nbformat 4 (or 3).  One that was none before may be repaired in several steps.
+    A new file must be one by the schema of nbformat 4 (or 3).
+    One that was none before may be repaired in several steps.
     """
     if path.suffix.lower() != ".ipynb" or before == after:
         return
     why = _notebook_problem(after)
-    if why is None or (before is not None and _notebook_problem(before) is not None and not _becomes_worse(before, after)):
+    if why is None or (
+        before is not None and _notebook_problem(before) is not None and not _becomes_worse(before, after)
+    ):
         return
     fact = f"{subject} would not be a valid notebook afterwards: {why}. Nothing was changed."
-    raise ToolFailure(ErrorCode.EDIT_PREPARATION_FAILURE, Message.of(fact, Advice(" Change its cells with ", ToolName("cells"), ".")))
+    raise ToolFailure(
+        ErrorCode.EDIT_PREPARATION_FAILURE,
+        Message.of(fact, Advice(" Change its cells with ", ToolName("cells"), ".")),
+    )
 
 
 def _becomes_worse(before: bytes, after: bytes) -> bool:
@@ -48,7 +57,11 @@ def _cells(data: bytes) -> list[Any] | None:
     except (ValueError, RecursionError):
         return None
     cells = notebook.get("cells") if isinstance(notebook, dict) and notebook.get("nbformat") == 4 else None
-    return cells if isinstance(cells, list) and all(isinstance(cell, dict) and "cell_type" in cell for cell in cells) else None
+    return (
+        cells
+        if isinstance(cells, list) and all(isinstance(cell, dict) and "cell_type" in cell for cell in cells)
+        else None
+    )
 
 
 def _notebook_problem(data: bytes) -> str | None:
@@ -83,7 +96,14 @@ def _cell_problem(cell: object) -> str | None:
     if isinstance(cell["source"], list) and not all(isinstance(line, str) for line in cell["source"]):
         return "source would hold something else than lines"
     outputs = cell["outputs"] if kind == "code" else ()
-    return next((f"output {number} would not be valid" for number, one in enumerate(outputs, 1) if not _is_output(one)), None)
+    return next(
+        (
+            f"output {number} would not be valid"
+            for number, one in enumerate(outputs, 1)
+            if not _is_output(one)
+        ),
+        None,
+    )
 
 
 def _is_output(output: object) -> bool:
@@ -93,17 +113,23 @@ def _is_output(output: object) -> bool:
 
 def _missing(mapping: Mapping[str, Any], fields: Mapping[str, type | tuple[type, ...]]) -> str | None:
     """Returns the first field that is absent or of another type."""
-    return next((name for name, kind in fields.items() if name not in mapping or not isinstance(mapping[name], kind)), None)
+    return next(
+        (name for name, kind in fields.items() if name not in mapping or not isinstance(mapping[name], kind)),
+        None,
+    )
 
 
 def refuse_broken_code(path: Path, subject: str, before: str, after: str) -> None:
-    """Raises ``ToolFailure`` (``edit_preparation_failure``) if Python code that compiled would not compile after a loose match."""
+    """Raises ``ToolFailure`` (``edit_preparation_failure``) if Python code that compiled would not compile
+    after a loose match.
+    """
     if path.suffix not in {".py", ".pyi"} or not _compiles(before) or _compiles(after):
         return
     raise ToolFailure(
         ErrorCode.EDIT_PREPARATION_FAILURE,
-        f"{subject}: the old text is not in it exactly as given, and with the new text in place of the most similar text the file would "
-        "not compile. Nothing was changed. Read the file and give both texts with its indentation.",
+        f"{subject}: the old text is not in it exactly as given, and with the new text in place of the most"
+        " similar text the file would not compile. Nothing was changed. Read the file and give both texts"
+        " with its indentation.",
     )
 
 

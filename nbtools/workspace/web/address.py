@@ -22,7 +22,8 @@ _BARE = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?([/?#].*)?", re.DOTALL)
 class WebAddress:
     """A parsed URL.
 
-    ``host`` is lower-case ASCII without trailing dot or brackets; ``target`` is the percent-encoded path and query.
+    ``host`` is lower-case ASCII without trailing dot or brackets;
+    ``target`` is the percent-encoded path and query.
     """
 
     scheme: str
@@ -50,7 +51,9 @@ class WebAddress:
 
 
 def parse_web_address(url: str) -> WebAddress:
-    """Parses a URL.  Raises ``ToolFailure`` (``invalid_tool_params``) if it is not a web address or contains credentials."""
+    """Parses a URL.  Raises ``ToolFailure`` (``invalid_tool_params``) if it is not a web address or contains
+    credentials.
+    """
     url = url.strip()
     if _UNSEEN.search(url):
         raise _invalid(url, "contains a control character or a backslash; remove it")
@@ -62,10 +65,16 @@ def parse_web_address(url: str) -> WebAddress:
         raise _invalid(url, "is not a web address") from None
     if parts.scheme not in _PORTS or not host:
         advice = f" Did you mean https://{printable_path(url)}?" if _BARE.fullmatch(url) else ""
-        raise _invalid(url, f"is not a web address: it must begin with https:// or http:// and name a host.{advice}")
+        raise _invalid(
+            url, f"is not a web address: it must begin with https:// or http:// and name a host.{advice}"
+        )
     if parts.username is not None or parts.password is not None:
-        raise _invalid(str(parts._replace(netloc=f"…@{host}").geturl()), "contains a user name or password; remove it")
-    target = quote(parts.path or "/", safe=_IN_TARGET.replace("?", "")) + (f"?{quote(parts.query, safe=_IN_TARGET)}" if parts.query else "")
+        raise _invalid(
+            str(parts._replace(netloc=f"…@{host}").geturl()), "contains a user name or password; remove it"
+        )
+    target = quote(parts.path or "/", safe=_IN_TARGET.replace("?", "")) + (
+        f"?{quote(parts.query, safe=_IN_TARGET)}" if parts.query else ""
+    )
     return WebAddress(parts.scheme, host, _PORTS[parts.scheme] if port is None else port, target)
 
 
@@ -81,7 +90,9 @@ def _host(parts: SplitResult) -> str:
 
 
 def _ipv6(literal: str) -> str:
-    """Returns the short form of an IPv6 address.  Raises ``ValueError`` for an invalid one or one with a zone."""
+    """Returns the short form of an IPv6 address.
+    Raises ``ValueError`` for an invalid one or one with a zone.
+    """
     # A zone (``%eth0``) names a network interface of this machine, so such an address is never public.
     if "%" in literal:
         raise ValueError(literal)
@@ -101,15 +112,32 @@ def _in_ascii(name: str) -> str:
 
 
 def _invalid(url: str, why: str) -> ToolFailure:
-    return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(url)} {why}{'' if why.endswith(('.', '?')) else '.'}")
+    return ToolFailure(
+        ErrorCode.INVALID_TOOL_PARAMS, f"{printable_path(url)} {why}{'' if why.endswith(('.', '?')) else '.'}"
+    )
 
 
 _NOT_PUBLIC_4 = tuple(
     map(
         ip_network,
         (
-            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"),
-            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+            *(
+                "0.0.0.0/8",
+                "10.0.0.0/8",
+                "100.64.0.0/10",
+                "127.0.0.0/8",
+                "169.254.0.0/16",
+                "172.16.0.0/12",
+                "192.168.0.0/16",
+            ),
+            *(
+                "192.0.0.0/24",
+                "192.0.2.0/24",
+                "192.88.99.0/24",
+                "198.18.0.0/15",
+                "198.51.100.0/24",
+                "203.0.113.0/24",
+            ),
             *("224.0.0.0/4", "240.0.0.0/4"),
             "168.63.129.16/32",  # Azure's metadata service and DNS, formally a public address
         ),
@@ -122,7 +150,8 @@ _NAT64 = ip_network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Returns whether a numeric address belongs to the public internet: not this machine, its network, or a cloud's internal services.
+    """Returns whether a numeric address belongs to the public internet:
+    not this machine, its network, or a cloud's internal services.
 
     False for an invalid address.
     """
@@ -139,7 +168,9 @@ def _is_public_4(address: IPv4Address) -> bool:
 
 
 def _is_public_6(address: IPv6Address) -> bool:
-    """Returns whether an IPv6 address is public; a NAT64 address is checked as the IPv4 address that it embeds."""
+    """Returns whether an IPv6 address is public;
+    a NAT64 address is checked as the IPv4 address that it embeds.
+    """
     if address.scope_id is not None:
         return False
     if address in _NAT64:

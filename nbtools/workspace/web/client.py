@@ -39,7 +39,10 @@ class ResponseBody:
             return None
         if coding in ("gzip", "x-gzip", "deflate"):
             return Decompressor()
-        raise _unreadable(f"{self._name} uses the content encoding {printable_path(coding)}, which was not requested and is not supported.")
+        raise _unreadable(
+            f"{self._name} uses the content encoding {printable_path(coding)}, which was not requested and is"
+            " not supported."
+        )
 
     def check_length(self, length: str) -> None:
         """Checks the declared content length.  Raises ``ToolFailure`` if it exceeds the limit."""
@@ -62,7 +65,9 @@ class ResponseBody:
         return b"".join(self._pieces)
 
     def _too_large(self) -> ToolFailure:
-        return _unreadable(f"{self._name} has more than {self._limit:,} bytes. Download it with a shell command.")
+        return _unreadable(
+            f"{self._name} has more than {self._limit:,} bytes. Download it with a shell command."
+        )
 
 
 class Decompressor:
@@ -73,7 +78,9 @@ class Decompressor:
         self._begun = False
 
     def __call__(self, chunk: bytes, most: int) -> bytes:
-        """Decompresses a chunk to at most ``most`` bytes, as protection against decompression bombs.  Raises ``zlib.error``."""
+        """Decompresses a chunk to at most ``most`` bytes, as protection against decompression bombs.
+        Raises ``zlib.error``.
+        """
         if self._begun or not chunk:
             return self._stream.decompress(chunk, most)
         self._begun = True
@@ -106,7 +113,9 @@ Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response, after redirects within the host; ``body`` is decompressed, ``content_type`` is the header as sent."""
+    """A response, after redirects within the host;
+    ``body`` is decompressed, ``content_type`` is the header as sent.
+    """
 
     address: WebAddress
     status: int
@@ -128,7 +137,8 @@ async def resolve_host(host: str, port: int) -> tuple[str, ...]:
 class PublicNetworkBackend(httpcore.AsyncNetworkBackend):
     """Network backend that connects only to public addresses.
 
-    It connects to the address that it has checked, which prevents DNS rebinding.  ``allowed``: hosts and ports that may be private.
+    It connects to the address that it has checked, which prevents DNS rebinding.
+    ``allowed``: hosts and ports that may be private.
     """
 
     def __init__(self, allowed: Collection[tuple[str, int]], resolve: Resolve) -> None:
@@ -154,12 +164,15 @@ class PublicNetworkBackend(httpcore.AsyncNetworkBackend):
         return await self._system.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
 
     async def checked_addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Returns the addresses of a host.  Raises ``ToolFailure`` (``web_fetch_fallback_failed``) if one of them is not public."""
+        """Returns the addresses of a host.
+        Raises ``ToolFailure`` (``web_fetch_fallback_failed``) if one of them is not public.
+        """
         try:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError):
             raise _problem(
-                f"The host {printable_path(host)} could not be resolved. Check its spelling and the network connection."
+                f"The host {printable_path(host)} could not be resolved. Check its spelling and the network"
+                " connection."
             ) from None
         if not addresses or not (self.is_allowed(host, port) or all(map(is_public, addresses))):
             raise not_public_failure(host)
@@ -172,17 +185,18 @@ class PublicNetworkBackend(httpcore.AsyncNetworkBackend):
 def not_public_failure(host: str) -> ToolFailure:
     return ToolFailure(
         ErrorCode.WEB_FETCH_FALLBACK_FAILED,
-        f"{printable_path(host)} is not on the public internet; addresses of this machine and its network are not fetched. "
-        "Use a shell command to access it.",
+        f"{printable_path(host)} is not on the public internet; addresses of this machine and its network are"
+        " not fetched. Use a shell command to access it.",
     )
 
 
 class WebClient:
     """HTTP client for pages.
 
-    ``allowed``: hosts that may be private, ``host:port`` or ``host`` (ports 80 and 443).  ``proxy``: ``http://…``, used for all requests;
-    the environment's proxy is ignored.  A proxy resolves names itself, so addresses can be checked here only as far as they can be
-    resolved here, and the proxy must restrict them as well.  ``most_bytes`` limits the body, compressed and decompressed.
+    ``allowed``: hosts that may be private, ``host:port`` or ``host`` (ports 80 and 443).  ``proxy``:
+    ``http://…``, used for all requests; the environment's proxy is ignored.  A proxy resolves names itself,
+    so addresses can be checked here only as far as they can be resolved here, and the proxy must restrict
+    them as well.  ``most_bytes`` limits the body, compressed and decompressed.
     """
 
     def __init__(
@@ -196,7 +210,9 @@ class WebClient:
         resolve: Resolve = resolve_host,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._backend = PublicNetworkBackend(frozenset(place for name in allowed for place in _hosts_and_ports(name)), resolve)
+        self._backend = PublicNetworkBackend(
+            frozenset(place for name in allowed for place in _hosts_and_ports(name)), resolve
+        )
         self._proxy = proxy
         self._most_bytes = most_bytes
         self._most_redirects = most_redirects
@@ -209,13 +225,16 @@ class WebClient:
 
     def _is_literally_private(self, address: WebAddress) -> bool:
         numeric = ":" in address.host or address.host.replace(".", "").isdecimal()
-        return (numeric or address.host == "localhost") and not (is_public(address.host) or self._backend.is_allowed(*address.endpoint))
+        return (numeric or address.host == "localhost") and not (
+            is_public(address.host) or self._backend.is_allowed(*address.endpoint)
+        )
 
     async def get(self, address: WebAddress, seconds: float) -> Response:
-        """Returns the response, whatever its status.  Raises ``ToolFailure``: ``timeout`` after ``seconds`` in all, else ``web_fetch_…``.
+        """Returns the response, whatever its status.
+        Raises ``ToolFailure``: ``timeout`` after ``seconds`` in all, else ``web_fetch_…``.
 
-        Redirects within the host are followed.  Approval was given for this host only, so a redirect to another one is an error that
-        names the address.
+        Redirects within the host are followed.  Approval was given for this host only,
+        so a redirect to another one is an error that names the address.
         """
         self._rate_limit.count_request(address.host)
         try:
@@ -223,10 +242,17 @@ class WebClient:
                 return await self._follow(pool, address)
         except (TimeoutError, httpcore.TimeoutException):
             message = Message.of(
-                f"{_name(address)} took longer than {seconds:g} seconds. Try again", Advice(" with a longer ", Parameter("timeout")), "."
+                f"{_name(address)} took longer than {seconds:g} seconds. Try again",
+                Advice(" with a longer ", Parameter("timeout")),
+                ".",
             )
             raise ToolFailure(ErrorCode.TIMEOUT, message) from None
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError, httpcore.UnsupportedProtocol) as error:
+        except (
+            httpcore.NetworkError,
+            httpcore.ProtocolError,
+            httpcore.ProxyError,
+            httpcore.UnsupportedProtocol,
+        ) as error:
             raise _problem(f"{_name(address)} could not be fetched: {_why(error)}.") from None
 
     async def _follow(self, pool: httpcore.AsyncConnectionPool, address: WebAddress) -> Response:
@@ -238,15 +264,22 @@ class WebClient:
             address = _redirected(address, answer)
             if address.host != first.host:
                 raise self._other_host(first, address)
-        raise _problem(f"{_name(first)} has more than {self._most_redirects} redirects; the last one leads to {_name(address)}.")
+        raise _problem(
+            f"{_name(first)} has more than {self._most_redirects} redirects; the last one leads to"
+            f" {_name(address)}."
+        )
 
     def _other_host(self, first: WebAddress, address: WebAddress) -> ToolFailure:
         if self._is_literally_private(address):
             return not_public_failure(address.host)
         if len(str(address)) > _LONGEST_REDIRECT:
-            return _problem(f"{_name(first)} redirects to another host, {printable_path(address.host)}, with an address too long to show.")
+            return _problem(
+                f"{_name(first)} redirects to another host, {printable_path(address.host)}, with an address"
+                " too long to show."
+            )
         return _problem(
-            f"{_name(first)} redirects to another host, {printable_path(address.host)}. To follow, fetch this address: {address}"
+            f"{_name(first)} redirects to another host, {printable_path(address.host)}. To follow, fetch this"
+            f" address: {address}"
         )
 
     async def _request(self, pool: httpcore.AsyncConnectionPool, address: WebAddress) -> Response | str:
@@ -254,7 +287,12 @@ class WebClient:
         if self._proxy is not None:
             await self._check_for_proxy(address)
         port = None if address.has_default_port else address.port
-        url = httpcore.URL(scheme=address.scheme.encode(), host=address.host.encode(), port=port, target=address.target.encode())
+        url = httpcore.URL(
+            scheme=address.scheme.encode(),
+            host=address.host.encode(),
+            port=port,
+            target=address.target.encode(),
+        )
         async with pool.stream("GET", url, headers=_HEADERS) as response:
             headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
             if response.status in _REDIRECTS and b"location" in headers:
@@ -302,7 +340,9 @@ class RateLimit:
 
 @cache
 def _tls_context() -> ssl.SSLContext:
-    """Returns a TLS context that trusts the system's certificates (which may include a company's own) and Mozilla's."""
+    """Returns a TLS context that trusts the system's certificates (which may include a company's own) and
+    Mozilla's.
+    """
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
@@ -319,7 +359,9 @@ def _redirected(address: WebAddress, location: str) -> WebAddress:
     try:
         return address.resolve_redirect(location)
     except ToolFailure as failure:
-        raise _problem(f"{_name(address)} redirects to an address that cannot be fetched: {failure.message}") from None
+        raise _problem(
+            f"{_name(address)} redirects to an address that cannot be fetched: {failure.message}"
+        ) from None
 
 
 def _problem(message: str) -> ToolFailure:

@@ -39,22 +39,40 @@ _BROWSER_ENCODINGS = {
 }
 _TITLE_BEGIN = re.compile(r"<title\b[^<>]{0,200}>", re.IGNORECASE)
 _TITLE_END = re.compile(r"</title\b", re.IGNORECASE)
-_LOOKS_LIKE_HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_LOOKS_LIKE_HTML = re.compile(
+    r"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
 _MOST_HTML = 2_000_000
-"""Maximum number of characters of HTML to convert: the converter blocks the process, for about a second at this size."""
+"""Maximum number of characters of HTML to convert:
+the converter blocks the process, for about a second at this size.
+"""
 _MOST_JSON = 2_000_000
 _DEEPEST = 30
 """Maximum indentation level; otherwise the lines of a deeply nested document get very long."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _JUNK = (
-    *("script", "style", "template", "noscript", "iframe", "object", "svg", "canvas", "nav", "footer", "dialog"),
+    *(
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "iframe",
+        "object",
+        "svg",
+        "canvas",
+        "nav",
+        "footer",
+        "dialog",
+    ),
     *("button", "input", "select", "textarea", "[role=navigation]", "[role=search]", "[aria-hidden=true]"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page as text.  ``title`` is the title of an HTML page, on one line; ``note`` says what is missing from the text."""
+    """A page as text.  ``title`` is the title of an HTML page, on one line;
+    ``note`` says what is missing from the text.
+    """
 
     text: str
     title: str = ""
@@ -75,8 +93,9 @@ PageContent: TypeAlias = PageText | PageMedia
 def read_page(body: bytes, header: str, url: str, *, raw: bool = False) -> PageContent:
     """Converts a response body.
 
-    ``header`` is the content type as sent; links in HTML are resolved against ``url``; ``raw``: text is returned as sent.  Raises
-    ``ToolFailure`` (``web_fetch_processing_error``) for other content than text, pictures and PDF.
+    ``header`` is the content type as sent; links in HTML are resolved against ``url``; ``raw``: text is
+    returned as sent.  Raises ``ToolFailure`` (``web_fetch_processing_error``) for other content than text,
+    pictures and PDF.
     """
     media = _media_type(body)
     if media:
@@ -84,11 +103,15 @@ def read_page(body: bytes, header: str, url: str, *, raw: bool = False) -> PageC
     mime, charset = parse_content_type(header)
     text = _text(body, charset, mime)
     if text is None:
-        kind = mime if mime not in ("", "application/octet-stream") else describe_content(body, url.partition("?")[0])
+        kind = (
+            mime
+            if mime not in ("", "application/octet-stream")
+            else describe_content(body, url.partition("?")[0])
+        )
         raise ToolFailure(
             ErrorCode.WEB_FETCH_PROCESSING_ERROR,
-            f"{printable_path(url)} is {printable_path(kind)}, {len(body):,} bytes; it cannot be displayed as text. "
-            "Download it with a shell command.",
+            f"{printable_path(url)} is {printable_path(kind)}, {len(body):,} bytes; it cannot be displayed as"
+            " text. Download it with a shell command.",
         )
     if _is_html(text, mime):
         title = _title(text)
@@ -121,8 +144,9 @@ def _media_type(body: bytes) -> str:
 def _text(body: bytes, charset: str, mime: str) -> str | None:
     """Decodes a body; None if it is not text.
 
-    In this order: byte order mark, charset of the header, declaration in the document, UTF-8, Windows-1252.  A declared encoding that
-    does not decode the body yields to UTF-8; so does Latin-1, which decodes everything and is often just a default.
+    In this order: byte order mark, charset of the header, declaration in the document, UTF-8, Windows-1252.
+    A declared encoding that does not decode the body yields to UTF-8; so does Latin-1, which decodes
+    everything and is often just a default.
     """
     declared = _codec(charset) or _codec_inside(body, mime)
     by_mark = decode(body)
@@ -144,7 +168,9 @@ def _codec(name: str) -> str:
 
 
 def _codec_inside(body: bytes, mime: str) -> str:
-    """Returns the encoding declared in an HTML or XML document.  Since the declaration is ASCII, it cannot be UTF-16."""
+    """Returns the encoding declared in an HTML or XML document.
+    Since the declaration is ASCII, it cannot be UTF-16.
+    """
     if not (mime == "" or "html" in mime or "xml" in mime):
         return ""
     found = _DECLARED.search(body, 0, _DECLARED_WITHIN)
@@ -170,7 +196,9 @@ def _is_json(mime: str) -> bool:
 
 
 def _pretty(text: str) -> str:
-    """Formats JSON with one item per line; invalid or very long text is unchanged.  Numbers and strings keep their spelling."""
+    """Formats JSON with one item per line; invalid or very long text is unchanged.
+    Numbers and strings keep their spelling.
+    """
     if len(text) > _MOST_JSON:
         return text
     try:
@@ -204,12 +232,20 @@ def _markdown(text: str, title: str, url: str) -> PageText:
     body = (convert(text[:_MOST_HTML], _options(url)).content or "").strip()
     first = body.partition("\n")[0]
     headed = f"# {title}\n\n{body}" if title and first.lstrip("# ") not in title else body
-    note = f"only the first {_MOST_HTML:,} characters of the HTML were converted" if len(text) > _MOST_HTML else ""
+    note = (
+        f"only the first {_MOST_HTML:,} characters of the HTML were converted"
+        if len(text) > _MOST_HTML
+        else ""
+    )
     return PageText(headed.strip(), title, note)
 
 
 def _options(url: str) -> ConversionOptions:
-    from html_to_markdown import ConversionOptions, InlineDataMedia, PreprocessingOptions  # noqa: PLC0415 - as above
+    from html_to_markdown import (  # noqa: PLC0415 - as above
+        ConversionOptions,
+        InlineDataMedia,
+        PreprocessingOptions,
+    )
 
     return ConversionOptions(
         extract_metadata=False,

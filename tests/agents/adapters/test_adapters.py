@@ -32,7 +32,9 @@ def test_every_tool_is_there_in_the_dialect_with_a_valid_schema(tmp_path, dialec
     assert [tool.name for tool in openai_agents_tools(session)] == names
     assert [tool["name"] for tool in openai_responses_tools(session)] == names
     assert [tool.name for tool in declared] == names
-    schemas = [tool.params_json_schema for tool in openai_agents_tools(session)] + [tool.parameters_json_schema for tool in declared]
+    schemas = [tool.params_json_schema for tool in openai_agents_tools(session)] + [
+        tool.parameters_json_schema for tool in declared
+    ]
     for schema in schemas:
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
@@ -49,4 +51,7 @@ def test_every_tool_is_there_in_the_dialect_with_a_valid_schema(tmp_path, dialec
 def test_a_missing_package_is_one_clear_line(function, module, package):
     code = f"import sys; sys.modules[{module!r}] = None\nfrom nbtools.agents.adapters import {function}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ended.stderr.splitlines()[-1] == f"nbtools.core.errors.AgentError: This needs the package {package}: pip install {package}."
+    assert (
+        ended.stderr.splitlines()[-1]
+        == f"nbtools.core.errors.AgentError: This needs the package {package}: pip install {package}."
+    )

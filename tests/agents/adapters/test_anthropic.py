@@ -37,15 +37,23 @@ async def test_messages(session: Session):
     with provider(*script) as server:
         async with AsyncAnthropic(base_url=server.url, api_key="k") as client:
             while True:
-                answer = await client.messages.create(model="stub-1", max_tokens=99, messages=said, tools=anthropic_tools(session))
+                answer = await client.messages.create(
+                    model="stub-1", max_tokens=99, messages=said, tools=anthropic_tools(session)
+                )
                 results = await answer_anthropic(session, answer)
                 if not results:
                     break
-                said += [{"role": "assistant", "content": answer.content}, {"role": "user", "content": results}]
+                said += [
+                    {"role": "assistant", "content": answer.content},
+                    {"role": "user", "content": results},
+                ]
     read, picture = server.asked[1]["messages"][-1]["content"]
     assert (read["tool_use_id"], read["is_error"]) == ("1", False)
     assert "one = 1" in read["content"][0]["text"]
-    assert picture["content"][-1] == {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+    assert picture["content"][-1] == {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": PIXEL},
+    }
     (refused,) = server.asked[2]["messages"][-1]["content"]
     assert refused["is_error"]
     assert REASON in refused["content"][0]["text"]
@@ -54,7 +62,9 @@ async def test_messages(session: Session):
 
 async def test_a_blocking_session_is_called_in_its_own_loop(tmp_path):
     (tmp_path / "a.py").write_text("one = 1\n")
-    asked = Message.model_validate(message("", ("1", "read", {"path": "a.py"}), ("2", "read", {"path": "b.py"})))
+    asked = Message.model_validate(
+        message("", ("1", "read", {"path": "a.py"}), ("2", "read", {"path": "b.py"}))
+    )
     with Session(tmp_path).sync() as session:
         read, missing = await answer_anthropic(session, asked)
     assert "one = 1" in read["content"][0]["text"]

@@ -54,7 +54,9 @@ async def test_generate_content(session: Session):
 
 async def test_a_recording_accompanies_the_responses(session: Session):
     (session.workspace.root / "a.wav").write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(50))
-    response = types.GenerateContentResponse.model_validate(content(call("read", path="a.wav"), call("read", path="a.py")))
+    response = types.GenerateContentResponse.model_validate(
+        content(call("read", path="a.wav"), call("read", path="a.py"))
+    )
     (answer,) = await answer_google(session, response)
     wav, text, sound = answer.parts or []
     assert wav.function_response is not None
@@ -62,4 +64,7 @@ async def test_a_recording_accompanies_the_responses(session: Session):
     assert "audio/wav, 66 bytes" in str(wav.function_response.response)
     assert text.function_response is not None
     assert sound.inline_data is not None
-    assert (sound.inline_data.mime_type, sound.inline_data.data) == ("audio/wav", (session.workspace.root / "a.wav").read_bytes())
+    assert (sound.inline_data.mime_type, sound.inline_data.data) == (
+        "audio/wav",
+        (session.workspace.root / "a.wav").read_bytes(),
+    )

@@ -24,18 +24,27 @@ class Scripted(GenericFakeChatModel):
 
 
 def says(*calls: tuple[str, dict[str, Any]]) -> AIMessage:
-    return AIMessage("", tool_calls=[ToolCall(name=name, args=args, id=f"{name}-{k}") for k, (name, args) in enumerate(calls)])
+    return AIMessage(
+        "",
+        tool_calls=[ToolCall(name=name, args=args, id=f"{name}-{k}") for k, (name, args) in enumerate(calls)],
+    )
 
 
 async def test_an_agent(session: Session):
     script = [
         says(("read", {"path": "a.py"}), ("read", {"path": "pixel.png"})),
-        says(("write", {"path": "a.py", "content": "two = 2\n"}), ("read", {"path": "c.py"}), ("read", {"file": "a.py"})),
+        says(
+            ("write", {"path": "a.py", "content": "two = 2\n"}),
+            ("read", {"path": "c.py"}),
+            ("read", {"file": "a.py"}),
+        ),
         AIMessage("I leave it."),
     ]
     agent = create_agent(Scripted(messages=iter(script)), langchain_tools(session))
     ended = await agent.ainvoke({"messages": [("user", "Change a.py")]})
-    text, picture, refused, missing, wrong = [message for message in ended["messages"] if isinstance(message, ToolMessage)]
+    text, picture, refused, missing, wrong = [
+        message for message in ended["messages"] if isinstance(message, ToolMessage)
+    ]
     assert "one = 1" in text.content
     assert isinstance(text.artifact, ToolResult)
     assert text.status == "success"
@@ -64,8 +73,13 @@ async def test_parameters_that_langchain_uses_itself(session: Session):
 def test_without_await(tmp_path):
     (tmp_path / "a.py").write_text("one = 1\n")
     with Session(tmp_path).sync() as session:
-        script = [says(("read", {"path": "a.py"}), ("write", {"path": "b.py", "content": ""})), AIMessage("So it is.")]
-        ended = create_agent(Scripted(messages=iter(script)), langchain_tools(session)).invoke({"messages": [("user", "Look")]})
+        script = [
+            says(("read", {"path": "a.py"}), ("write", {"path": "b.py", "content": ""})),
+            AIMessage("So it is."),
+        ]
+        ended = create_agent(Scripted(messages=iter(script)), langchain_tools(session)).invoke(
+            {"messages": [("user", "Look")]}
+        )
     text, refused = [message for message in ended["messages"] if isinstance(message, ToolMessage)]
     assert "one = 1" in text.content
     assert "nobody to ask" in refused.content

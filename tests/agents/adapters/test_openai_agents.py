@@ -17,17 +17,29 @@ from tests.agents.scripted_http import provider, response
 async def test_an_agent(session: Session):
     script = [
         response(calls=(("1", "read", {"path": "a.py"}), ("2", "read", {"path": "pixel.png"}))),
-        response(calls=(("3", "write", {"path": "a.py", "content": "two = 2\n"}), ("4", "read", "{not JSON"))),
+        response(
+            calls=(("3", "write", {"path": "a.py", "content": "two = 2\n"}), ("4", "read", "{not JSON"))
+        ),
         response("I leave it."),
     ]
     with provider(*script) as server:
         async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="k") as client:
-            agent = Agent(name="a", model=OpenAIResponsesModel("stub-1", client), tools=list(openai_agents_tools(session)))
+            agent = Agent(
+                name="a",
+                model=OpenAIResponsesModel("stub-1", client),
+                tools=list(openai_agents_tools(session)),
+            )
             ended = await Runner.run(agent, "Change a.py", run_config=RunConfig(tracing_disabled=True))
     assert ended.final_output == "I leave it."
-    outputs = {item["call_id"]: item["output"] for item in messages_of(server.asked[-1]) if item.get("type") == "function_call_output"}
+    outputs = {
+        item["call_id"]: item["output"]
+        for item in messages_of(server.asked[-1])
+        if item.get("type") == "function_call_output"
+    }
     assert "one = 1" in outputs["1"]
-    assert {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}.items() <= outputs["2"][-1].items()
+    assert {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}.items() <= outputs["2"][
+        -1
+    ].items()
     assert REASON in outputs["3"]
     assert "not valid JSON" in outputs["4"]
     assert (session.workspace.root / "a.py").read_text() == "one = 1\n"

@@ -1,4 +1,6 @@
-"""A reader of another agent's logs: ``trail 1``, then a line a call, as ``tool<TAB>argument<TAB>ok or failed<TAB>result``."""
+"""A reader of another agent's logs: ``trail 1``, then a line a call,
+as ``tool<TAB>argument<TAB>ok or failed<TAB>result``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A service that logs people in, and an MCP server that takes its tokens: the SDK's own, on one port of this machine."""
+"""A service that logs people in, and an MCP server that takes its tokens:
+the SDK's own, on one port of this machine.
+"""
 
 from __future__ import annotations
 
@@ -64,14 +66,20 @@ class Service:
         )
         return construct_redirect_uri(str(params.redirect_uri), code=code, state=params.state)
 
-    async def load_authorization_code(self, client: OAuthClientInformationFull, authorization_code: str) -> AuthorizationCode | None:
+    async def load_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: str
+    ) -> AuthorizationCode | None:
         return self.codes.get(authorization_code)
 
-    async def exchange_authorization_code(self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode) -> OAuthToken:
+    async def exchange_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+    ) -> OAuthToken:
         del self.codes[authorization_code.code]
         return self._tokens(client.client_id, authorization_code.scopes, authorization_code.resource)
 
-    async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
+    async def load_refresh_token(
+        self, client: OAuthClientInformationFull, refresh_token: str
+    ) -> RefreshToken | None:
         return self.refresh.get(refresh_token)
 
     async def exchange_refresh_token(
@@ -93,9 +101,15 @@ class Service:
     def _tokens(self, client: str, scopes: list[str], resource: str | None) -> OAuthToken:
         access, refresh = (f"{kind}-{secrets.token_urlsafe()}" for kind in ("access", "refresh"))
         ends = int(time.time()) + self.seconds
-        self.access[access] = AccessToken(token=access, client_id=client, scopes=scopes, expires_at=ends, resource=resource)
-        self.refresh[refresh] = RefreshToken(token=refresh, client_id=client, scopes=scopes, resource=resource)
-        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.seconds, scope=" ".join(scopes))
+        self.access[access] = AccessToken(
+            token=access, client_id=client, scopes=scopes, expires_at=ends, resource=resource
+        )
+        self.refresh[refresh] = RefreshToken(
+            token=refresh, client_id=client, scopes=scopes, resource=resource
+        )
+        return OAuthToken(
+            access_token=access, refresh_token=refresh, expires_in=self.seconds, scope=" ".join(scopes)
+        )
 
 
 @asynccontextmanager
@@ -110,7 +124,9 @@ async def running(service: Service) -> AsyncIterator[str]:
         settings = AuthSettings(
             issuer_url=AnyHttpUrl(here),
             resource_server_url=AnyHttpUrl(f"{here}/mcp"),
-            client_registration_options=ClientRegistrationOptions(enabled=True, valid_scopes=["read", "write"], default_scopes=["read"]),
+            client_registration_options=ClientRegistrationOptions(
+                enabled=True, valid_scopes=["read", "write"], default_scopes=["read"]
+            ),
             revocation_options=RevocationOptions(enabled=True),
             required_scopes=["read"],
             validate_token_resource=True,

@@ -49,7 +49,9 @@ class FileKeyring(KeyringBackend):
         self.path.write_text(json.dumps({**self.content, f"{service} {username}": password}))
 
     def delete_password(self, service: str, username: str) -> None:
-        self.path.write_text(json.dumps({name: text for name, text in self.content.items() if name != f"{service} {username}"}))
+        self.path.write_text(
+            json.dumps({name: text for name, text in self.content.items() if name != f"{service} {username}"})
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +117,9 @@ def problem(session: Session) -> tuple[str, str]:
     return connection.state, connection.problem
 
 
-async def test_a_server_that_needs_a_login_says_so_and_opens_nothing(session: Session, service: Service) -> None:
+async def test_a_server_that_needs_a_login_says_so_and_opens_nothing(
+    session: Session, service: Service
+) -> None:
     await session.mcp.connect()
     assert problem(session) == ("failed", "it requires a login: %tools mcp login locked")
     assert service.clients == {}
@@ -137,7 +141,9 @@ async def test_a_login_is_stored_in_the_keyring_and_used_by_the_next_session(
         assert (await other.call("mcp__locked__whoami", {})).ok
 
 
-async def test_the_same_name_elsewhere_has_nothing_of_it(session: Session, browser: Browser, tmp_path: Path) -> None:
+async def test_the_same_name_elsewhere_has_nothing_of_it(
+    session: Session, browser: Browser, tmp_path: Path
+) -> None:
     await session.mcp.login("locked", browser.open)
     async with running(Service()) as elsewhere, Session(tmp_path) as other:
         other.mcp.add([parse_server("locked", {"url": elsewhere}, {})])
@@ -145,7 +151,9 @@ async def test_the_same_name_elsewhere_has_nothing_of_it(session: Session, brows
         assert problem(other)[0] == "failed"
 
 
-async def test_without_a_keyring_a_login_is_stored_in_a_private_file(session: Session, browser: Browser, tmp_path: Path) -> None:
+async def test_without_a_keyring_a_login_is_stored_in_a_private_file(
+    session: Session, browser: Browser, tmp_path: Path
+) -> None:
     keyring.set_keyring(fail.Keyring())
     where = await session.mcp.login("locked", browser.open)
     (kept,) = (tmp_path / "state" / "mcp-logins").iterdir()
@@ -182,18 +190,24 @@ async def test_an_expired_login_is_renewed_in_another_session(
     assert len(browser.pages) == 1
 
 
-async def test_two_sessions_renew_once(session: Session, browser: Browser, service: Service, tmp_path: Path, url: str) -> None:
+async def test_two_sessions_renew_once(
+    session: Session, browser: Browser, service: Service, tmp_path: Path, url: str
+) -> None:
     await session.mcp.login("locked", browser.open)
     async with Session(tmp_path, policy=Policy(mode="yolo")) as other:
         other.mcp.add([parse_server("locked", {"url": url}, {})])
         await other.mcp.connect()
         service.access.clear()
-        answers = await asyncio.gather(*(one.call("mcp__locked__whoami", {}) for one in (session, other) for _ in range(3)))
+        answers = await asyncio.gather(
+            *(one.call("mcp__locked__whoami", {}) for one in (session, other) for _ in range(3))
+        )
     assert all(answer.ok for answer in answers)
     assert service.renewed == 1
 
 
-async def test_a_revoked_login_requires_a_new_one(session: Session, browser: Browser, service: Service) -> None:
+async def test_a_revoked_login_requires_a_new_one(
+    session: Session, browser: Browser, service: Service
+) -> None:
     await session.mcp.login("locked", browser.open)
     service.access.clear()
     service.refresh.clear()
@@ -213,7 +227,9 @@ async def test_logging_out_forgets(session: Session, browser: Browser, ring: Fil
     assert problem(session)[0] == "failed"
 
 
-async def test_a_wrong_state_is_turned_away_and_the_right_one_still_taken(session: Session, browser: Browser) -> None:
+async def test_a_wrong_state_is_turned_away_and_the_right_one_still_taken(
+    session: Session, browser: Browser
+) -> None:
     def meddle(page: str) -> None:
         back = parse_qs(urlsplit(page).query)["redirect_uri"][0]
         with pytest.raises(ToolFailure, match="is not the answer to this login"):
@@ -274,7 +290,9 @@ async def test_a_browser_on_another_machine_pastes_where_it_landed(session: Sess
     assert (await session.call("mcp__locked__whoami", {})).ok
 
 
-async def test_a_registered_client_asks_for_its_scopes(tmp_path: Path, url: str, service: Service, browser: Browser) -> None:
+async def test_a_registered_client_asks_for_its_scopes(
+    tmp_path: Path, url: str, service: Service, browser: Browser
+) -> None:
     service.clients["me"] = OAuthClientInformationFull(
         client_id="me",
         client_secret="my secret",
@@ -282,8 +300,19 @@ async def test_a_registered_client_asks_for_its_scopes(tmp_path: Path, url: str,
         token_endpoint_auth_method="client_secret_basic",
         scope="read write",
     )
-    entry = {"url": url, "auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "${SECRET}", "scopes": ["read", "write"]}}
-    claude = {"url": url, "oauth": {"clientId": "me", "clientSecret": "${SECRET}", "callbackPort": 18417, "scopes": "read write"}}
+    entry = {
+        "url": url,
+        "auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "${SECRET}", "scopes": ["read", "write"]},
+    }
+    claude = {
+        "url": url,
+        "oauth": {
+            "clientId": "me",
+            "clientSecret": "${SECRET}",
+            "callbackPort": 18417,
+            "scopes": "read write",
+        },
+    }
     assert parse_server("locked", entry, {"SECRET": "my secret"}).transport.login.client_secret == "my secret"
     server = parse_server("locked", claude, {"SECRET": "my secret"})
     assert "my secret" not in repr(server)
@@ -296,26 +325,42 @@ async def test_a_registered_client_asks_for_its_scopes(tmp_path: Path, url: str,
 
 
 async def test_tokens_are_in_no_log_and_no_repr(
-    session: Session, browser: Browser, service: Service, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    session: Session,
+    browser: Browser,
+    service: Service,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
     await session.mcp.login("locked", browser.open)
     service.access.clear()
     assert (await session.call("mcp__locked__whoami", {})).ok
-    shown = caplog.text + repr(session.mcp.get("locked")) + repr(session.mcp.get("locked").server) + "".join(capfd.readouterr())
+    shown = (
+        caplog.text
+        + repr(session.mcp.get("locked"))
+        + repr(session.mcp.get("locked").server)
+        + "".join(capfd.readouterr())
+    )
     assert not [token for token in (*service.access, *service.refresh) if token in shown]
 
 
 async def test_a_header_of_the_settings_that_is_not_taken_is_named(tmp_path: Path, url: str) -> None:
     async with Session(tmp_path) as session:
-        session.mcp.add([parse_server("locked", {"url": url, "headers": {"authorization": "Bearer old"}}, {})])
+        session.mcp.add(
+            [parse_server("locked", {"url": url, "headers": {"authorization": "Bearer old"}}, {})]
+        )
         await session.mcp.connect()
         assert problem(session) == ("failed", "it rejected the Authorization header from its settings")
 
 
 async def test_tokens_are_not_sent_in_the_open(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
-        session.mcp.add([parse_server("open", {"url": "http://example.com/mcp"}, {}), parse_server("here", {"command": "true"}, {})])
+        session.mcp.add(
+            [
+                parse_server("open", {"url": "http://example.com/mcp"}, {}),
+                parse_server("here", {"command": "true"}, {}),
+            ]
+        )
         with pytest.raises(ToolFailure, match="over https only"):
             await session.mcp.login("open", print)
         with pytest.raises(ToolFailure, match="here is a local program and has no login"):
@@ -324,8 +369,12 @@ async def test_tokens_are_not_sent_in_the_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("grant", [{"clientId": "me"}, {"clientId": "me", "clientSecret": "s"}])
 def test_a_client_of_its_own_says_whose_it_is(grant: dict[str, str]) -> None:
-    with pytest.raises(ToolFailure, match="client_credentials needs clientId, issuer, and clientSecret or privateKey"):
-        parse_server("a", {"url": "https://a.b/mcp", "oauth": {**grant, "grantType": "client_credentials"}}, {})
+    with pytest.raises(
+        ToolFailure, match="client_credentials needs clientId, issuer, and clientSecret or privateKey"
+    ):
+        parse_server(
+            "a", {"url": "https://a.b/mcp", "oauth": {**grant, "grantType": "client_credentials"}}, {}
+        )
 
 
 def test_gemini_writes_it_so() -> None:
@@ -335,4 +384,7 @@ def test_gemini_writes_it_so() -> None:
     }
     transport = parse_server("a", entry, {}).transport
     assert isinstance(transport, Address)
-    assert (transport.login.client_id, transport.login.redirect) == ("me", "http://localhost:7777/oauth/callback")
+    assert (transport.login.client_id, transport.login.redirect) == (
+        "me",
+        "http://localhost:7777/oauth/callback",
+    )

@@ -1,4 +1,6 @@
-"""The yes for a call of a server's tool: once, for the tool, for the server; what the server claims; rules outrank all of it."""
+"""The yes for a call of a server's tool: once, for the tool, for the server; what the server claims;
+rules outrank all of it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import pytest
 from nbtools import Policy, Session, policy_layers
 from nbtools.cards.model import TextBlock
 from nbtools.cards.question_blocks import question_blocks
-from nbtools.core.confirmation import Answer, Confirmer, ToolConfirmationOutcome, ToolConfirmationPayload, ToolMcpConfirmationDetails
+from nbtools.core.confirmation import (
+    Answer,
+    Confirmer,
+    ToolConfirmationOutcome,
+    ToolConfirmationPayload,
+    ToolMcpConfirmationDetails,
+)
 from nbtools.core.decision import Action
 from nbtools.mcp.config.entries import parse_server
 from nbtools.policy.rules import Rule
@@ -27,8 +35,12 @@ Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Session]]
 @pytest.fixture
 def opened(tmp_path: Path) -> Open:
     @asynccontextmanager
-    async def opened(confirmer: Confirmer | None = None, policy: Policy | None = None, *, trust: bool = False) -> AsyncIterator[Session]:
-        async with Session(tmp_path, policy=policy, confirmer=confirmer, layers=policy_layers(tmp_path)) as session:
+    async def opened(
+        confirmer: Confirmer | None = None, policy: Policy | None = None, *, trust: bool = False
+    ) -> AsyncIterator[Session]:
+        async with Session(
+            tmp_path, policy=policy, confirmer=confirmer, layers=policy_layers(tmp_path)
+        ) as session:
             session.mcp.add([parse_server("my.docs", program("content_server.py", trust=trust), {})])
             await session.mcp.connect()
             yield session
@@ -41,7 +53,11 @@ async def test_once_is_once_and_always_is_the_tool_or_the_server(opened: Open) -
     async with opened(script) as session:
         for tool in ("look", "look", "look", "wipe", "wipe", "add"):
             assert (await session.call(f"mcp__my_docs__{tool}")).ok
-        assert [asked.tool for asked in script.asked] == ["mcp__my_docs__look", "mcp__my_docs__look", "mcp__my_docs__wipe"]
+        assert [asked.tool for asked in script.asked] == [
+            "mcp__my_docs__look",
+            "mcp__my_docs__look",
+            "mcp__my_docs__wipe",
+        ]
         assert session.grants == ("mcp__my_docs__look", "mcp__my_docs__*")
         session.policy = Policy(ask=["mcp__my_docs__wipe"], deny=["mcp__my_docs__add"])
         assert session.decide("mcp__my_docs__look").action is Action.ALLOW
@@ -54,7 +70,9 @@ async def test_an_approval_of_the_server_is_stored_for_later_sessions(
 ) -> None:
     monkeypatch.setenv("NBTOOLS_CONFIG", str(tmp_path_factory.mktemp("config")))
     monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path_factory.mktemp("state")))
-    async with opened(ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER, save=True))) as session:
+    async with opened(
+        ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ALWAYS_SERVER, save=True))
+    ) as session:
         assert (await session.call("mcp__my_docs__add")).ok
     async with Session(tmp_path, layers=policy_layers(tmp_path)) as later:
         assert later.saved_grants == ("mcp__my_docs__*",)
@@ -89,7 +107,9 @@ async def test_a_claim_lets_nothing_run_unless_the_server_is_trusted(opened: Ope
         session.policy = Policy(mode="plan")
         assert session.decide("mcp__my_docs__look").action is Action.DENY
         session.policy = careful
-        decided = {tool: session.decide(f"mcp__my_docs__{tool}").action for tool in ("look", "wipe", "add", "long")}
+        decided = {
+            tool: session.decide(f"mcp__my_docs__{tool}").action for tool in ("look", "wipe", "add", "long")
+        }
         assert decided == {"look": Action.ALLOW, "wipe": Action.ASK, "add": Action.ALLOW, "long": Action.ASK}
 
 
@@ -111,15 +131,22 @@ async def test_calls_of_a_trusted_server_run_and_rules_still_apply(opened: Open)
 
 async def test_changed_arguments_are_validated_again(opened: Open) -> None:
     def changed(number: int) -> Answer:
-        return Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"id": number}))
+        return Answer(
+            ToolConfirmationOutcome.MODIFY_WITH_EDITOR, ToolConfirmationPayload(arguments={"id": number})
+        )
 
     script = ScriptedConfirmer(changed(7), ONCE, changed(0))
     async with opened(script) as session:
         result = await session.call("mcp__my_docs__look", {"id": 1})
-        assert str(result.llm_content).startswith("look {'id': 7}\n\n[The person changed the call before it ran; it ran with id=7]")
+        assert str(result.llm_content).startswith(
+            "look {'id': 7}\n\n[The person changed the call before it ran; it ran with id=7]"
+        )
         wrong = await session.call("mcp__my_docs__look", {"id": 1})
         assert wrong.error is not None
-        assert (wrong.error.code, "id: 0 is less than the minimum of 1" in wrong.error.message) == ("invalid_tool_params", True)
+        assert (wrong.error.code, "id: 0 is less than the minimum of 1" in wrong.error.message) == (
+            "invalid_tool_params",
+            True,
+        )
 
 
 async def test_a_denial_without_a_person_names_the_rule_that_would_allow_it(opened: Open) -> None:

@@ -13,7 +13,13 @@ import pytest
 import pytest_asyncio
 
 from nbtools import Policy, Session
-from nbtools.core.confirmation import Answer, Confirmation, Confirmer, ToolConfirmationOutcome, ToolConfirmationPayload
+from nbtools.core.confirmation import (
+    Answer,
+    Confirmation,
+    Confirmer,
+    ToolConfirmationOutcome,
+    ToolConfirmationPayload,
+)
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.language_model import GeneratedText, TextRequest
 from nbtools.mcp.config.entries import parse_server
@@ -58,7 +64,10 @@ async def connected(folder: Path, era: str, seconds: float = 600) -> AsyncIterat
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def sessions(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mapping[str, Session]]:
     """One session for each protocol: what a test sets in it, ``opened`` takes back."""
-    async with connected(tmp_path_factory.mktemp("legacy"), "legacy") as old, connected(tmp_path_factory.mktemp("modern"), "modern") as new:
+    async with (
+        connected(tmp_path_factory.mktemp("legacy"), "legacy") as old,
+        connected(tmp_path_factory.mktemp("modern"), "modern") as new,
+    ):
         yield {"legacy": old, "modern": new}
 
 
@@ -122,18 +131,34 @@ async def test_a_no_and_nobody_there_decline(opened: Open, era: str, confirmer: 
 
 
 async def test_a_form_with_every_kind_of_field(opened: Open) -> None:
-    script = ScriptedConfirmer(answers("Ann", "3", "Small", "Cherry, Nuts, chopped"), answers("ann@example.org", "no"))
+    script = ScriptedConfirmer(
+        answers("Ann", "3", "Small", "Cherry, Nuts, chopped"), answers("ann@example.org", "no")
+    )
     async with opened("legacy", script) as session:
         result = await session.call("mcp__asking__order")
-        content = {"name": "Ann", "count": 3, "size": "s", "toppings": ["c", "n"], "mail": "ann@example.org", "wrapped": False}
+        content = {
+            "name": "Ann",
+            "count": 3,
+            "size": "s",
+            "toppings": ["c", "n"],
+            "mail": "ann@example.org",
+            "wrapped": False,
+        }
         assert json.loads(str(result.llm_content)) == {"action": "accept", "content": content}
-    questions = [question for asked in script.asked if asked.details.type == "ask" for question in asked.details.questions]
+    questions = [
+        question
+        for asked in script.asked
+        if asked.details.type == "ask"
+        for question in asked.details.questions
+    ]
     assert [question.default for question in questions] == ["", "", "Large, with cream", "", "", "yes"]
     assert [question.optional for question in questions] == [False, False, True, True, True, True]
 
 
 async def test_an_invalid_answer_repeats_the_question_with_the_answer(opened: Open) -> None:
-    script = ScriptedConfirmer(answers("Ann", "30", "", ""), answers("", ""), answers("Ann", "3", "", ""), answers("", ""))
+    script = ScriptedConfirmer(
+        answers("Ann", "30", "", ""), answers("", ""), answers("Ann", "3", "", ""), answers("", "")
+    )
     async with opened("legacy", script) as session:
         result = await session.call("mcp__asking__order")
         content = {"name": "Ann", "count": 3, "size": "l", "wrapped": True}
@@ -157,7 +182,9 @@ async def test_a_form_without_fields_asks_for_a_yes(opened: Open, reply: str, ac
 
 
 @pytest.mark.parametrize(("reply", "action"), [("yes", "accept"), ("no", "decline")])
-async def test_a_page_is_named_whole_and_opened_by_nobody_but_the_person(opened: Open, reply: str, action: str) -> None:
+async def test_a_page_is_named_whole_and_opened_by_nobody_but_the_person(
+    opened: Open, reply: str, action: str
+) -> None:
     script = ScriptedConfirmer(answers(reply))
     async with opened("legacy", script) as session:
         assert (await session.call("mcp__asking__visit")).llm_content == action
@@ -206,9 +233,16 @@ async def test_a_text_is_generated_after_the_person_has_seen_the_request(opened:
         session.model = poet = Poet(cut=True)
         result = await session.call("mcp__asking__rhyme")
         assert result.llm_content == "poet-1 (maxTokens): roses are red"
-        assert [call.request.name for call in session.history[before:]] == ["sampling__asking", "mcp__asking__rhyme"]
+        assert [call.request.name for call in session.history[before:]] == [
+            "sampling__asking",
+            "mcp__asking__rhyme",
+        ]
     (asked,) = script.asked
-    assert (asked.tool, asked.offers, asked.details.title) == ("sampling__asking", ("sampling__asking",), "Let asking use test:poet?")
+    assert (asked.tool, asked.offers, asked.details.title) == (
+        "sampling__asking",
+        ("sampling__asking",),
+        "Let asking use test:poet?",
+    )
     assert asked.details.type == "info"
     shown = asked.details.prompt
     for words in (
@@ -220,11 +254,16 @@ async def test_a_text_is_generated_after_the_person_has_seen_the_request(opened:
         assert words in shown
     (wanted,) = poet.wanted
     assert (wanted.instructions, wanted.max_tokens) == ("You are a poet.", 50)
-    assert [list(part) for part in wanted.turns[0].content if isinstance(part, dict)] == [["text"], ["inline_data"]]
+    assert [list(part) for part in wanted.turns[0].content if isinstance(part, dict)] == [
+        ["text"],
+        ["inline_data"],
+    ]
 
 
 async def test_the_model_reads_the_request_as_the_person_changed_it(opened: Open) -> None:
-    changed = ToolConfirmationPayload(arguments={"turns": [{"role": "user", "content": "only this"}], "longest": 5})
+    changed = ToolConfirmationPayload(
+        arguments={"turns": [{"role": "user", "content": "only this"}], "longest": 5}
+    )
     script = ScriptedConfirmer(Answer(ToolConfirmationOutcome.MODIFY_WITH_EDITOR, changed), ONCE)
     async with opened("legacy", script) as session:
         session.model = poet = Poet()
@@ -242,7 +281,9 @@ async def test_the_model_reads_the_request_as_the_person_changed_it(opened: Open
         (Poet(fails=True), ScriptedConfirmer(ONCE, ONCE), "The model is not there"),
     ],
 )
-async def test_no_text_without_a_model_and_a_yes(opened: Open, era: str, model: Any, confirmer: Any, reply: str) -> None:
+async def test_no_text_without_a_model_and_a_yes(
+    opened: Open, era: str, model: Any, confirmer: Any, reply: str
+) -> None:
     async with opened(era, confirmer) as session:
         session.model = model
         result = await session.call("mcp__asking__rhyme")
@@ -265,4 +306,6 @@ async def test_trust_in_a_server_does_not_allow_it_to_use_the_model(opened: Open
 @ERAS
 async def test_roots_are_the_workspace(opened: Open, era: str) -> None:
     async with opened(era, None) as session:
-        assert (await session.call("mcp__asking__roots")).llm_content == session.workspace.root.resolve().as_uri()
+        assert (
+            await session.call("mcp__asking__roots")
+        ).llm_content == session.workspace.root.resolve().as_uri()

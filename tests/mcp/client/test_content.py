@@ -53,7 +53,13 @@ async def test_a_person_sees_and_hears_it(session: Session) -> None:
     shown = (await session.call("mcp__content__everything")).return_display
     assert isinstance(shown, Several)
     media = [one for one in shown.shown if isinstance(one, Media)]
-    assert [one.mime_type for one in media] == ["image/png", "image/png", "audio/x-wav", "image/png", "application/octet-stream"]
+    assert [one.mime_type for one in media] == [
+        "image/png",
+        "image/png",
+        "audio/x-wav",
+        "image/png",
+        "application/octet-stream",
+    ]
     assert media[0].data != media[1].data
     assert Markdown("# Intro\n\n**Begin** here.") in shown.shown
     assert FileText("cart.py", 1, ("def total(): ...",), 1) in shown.shown
@@ -69,7 +75,9 @@ async def test_a_card_shows_all_pictures_and_plays_the_sound(session: Session) -
     assert pictures == [png(0), png(255), png(128)]
     (sound,) = [block for block in blocks if isinstance(block, AudioBlock)]
     assert (sound.mime_type, sound.data) == ("audio/wav", WAV)
-    card = Card(id="1", state="success", tool="t", icon="hammer", subject="", status="Done", root="", blocks=blocks)
+    card = Card(
+        id="1", state="success", tool="t", icon="hammer", subject="", status="Done", root="", blocks=blocks
+    )
     page = block_html(card, sound, "split")
     assert f'<audio controls preload="metadata" src="data:audio/wav;base64,{WAV}">' in page
 
@@ -80,7 +88,9 @@ async def test_displays_are_recorded_and_read_back(session: Session) -> None:
     again = display_from_json(display_to_json(shown))
     assert isinstance(again, Several)
     assert again == shown
-    assert display_from_json({"type": "Several", "shown": [{"type": "Unknown"}]}, "lost") == Several(("lost",))
+    assert display_from_json({"type": "Several", "shown": [{"type": "Unknown"}]}, "lost") == Several(
+        ("lost",)
+    )
 
 
 async def test_structured_content_is_data_and_replaces_missing_text(session: Session) -> None:
@@ -92,11 +102,19 @@ async def test_structured_content_is_data_and_replaces_missing_text(session: Ses
 @pytest.mark.parametrize(
     ("tool", "message"),
     [
-        ("lies", "The result of lies does not match the output schema that content declares: total: 'three' is not of type 'integer'"),
-        ("nothing_structured", "nothing_structured does not match the output schema that content declares: it has no structured content"),
+        (
+            "lies",
+            "The result of lies does not match the output schema that content declares: total: 'three' is not of type 'integer'",
+        ),
+        (
+            "nothing_structured",
+            "nothing_structured does not match the output schema that content declares: it has no structured content",
+        ),
     ],
 )
-async def test_an_answer_in_another_form_than_promised_is_an_error_in_one_line(session: Session, tool: str, message: str) -> None:
+async def test_an_answer_in_another_form_than_promised_is_an_error_in_one_line(
+    session: Session, tool: str, message: str
+) -> None:
     result = await session.call(f"mcp__content__{tool}")
     assert result.error is not None
     assert result.error.code == "mcp_tool_error"
@@ -107,7 +125,11 @@ async def test_an_answer_in_another_form_than_promised_is_an_error_in_one_line(s
 async def test_an_error_of_the_tool_is_one(session: Session) -> None:
     result = await session.call("mcp__content__broken")
     assert result.error is not None
-    assert (result.error.code, result.error.message, result.llm_content) == ("mcp_tool_error", "The disk is full.", "The disk is full.")
+    assert (result.error.code, result.error.message, result.llm_content) == (
+        "mcp_tool_error",
+        "The disk is full.",
+        "The disk is full.",
+    )
 
 
 async def test_a_long_answer_is_cut_like_every_tools(session: Session) -> None:
@@ -129,6 +151,22 @@ async def test_providers_get_sounds_as_they_take_them(session: Session) -> None:
     result = await session.call("mcp__content__everything")
     back = convert_to_function_response("1", "t", result, "mcp")
     kinds = [block["type"] for block in back["content"]]
-    assert kinds == ["text", "image", "image", "image", "audio", "text", "text", "text", "text", "image", "text", "text"]
+    assert kinds == [
+        "text",
+        "image",
+        "image",
+        "image",
+        "audio",
+        "text",
+        "text",
+        "text",
+        "text",
+        "image",
+        "text",
+        "text",
+    ]
     anthropic = convert_to_function_response("1", "t", result, "anthropic")
-    assert {"type": "text", "text": f"[a sound, audio/x-wav, {len(base64.b64decode(WAV))} bytes]"} in anthropic["content"]
+    assert {
+        "type": "text",
+        "text": f"[a sound, audio/x-wav, {len(base64.b64decode(WAV))} bytes]",
+    } in anthropic["content"]

@@ -23,7 +23,9 @@ async def test_one_that_has_died_is_started_again_by_the_next_call(tmp_path: Pat
             assert "exit code 3" in str((await session.call("mcp__bad__do")).llm_content)
             await until(lambda: session.mcp.get("bad").state == "failed")
         waiting = await session.call("mcp__bad__do")
-        assert "it ended soon after its start more than once. It can be started again in" in str(waiting.llm_content)
+        assert "it ended soon after its start more than once. It can be started again in" in str(
+            waiting.llm_content
+        )
         await session.mcp.restart("bad")
         assert session.mcp.get("bad").state == "connected"
 
@@ -31,7 +33,11 @@ async def test_one_that_has_died_is_started_again_by_the_next_call(tmp_path: Pat
 async def test_the_description_of_a_server_is_known_once_it_is_connected(tmp_path: Path) -> None:
     async with serving(tmp_path, "bad", bad("chatty")) as session:
         one = session.mcp.get("bad")
-        assert (one.server_info.instructions, one.server_info.protocol, one.server_info.version) == ("Beware.", "2025-11-25", "7")
+        assert (one.server_info.instructions, one.server_info.protocol, one.server_info.version) == (
+            "Beware.",
+            "2025-11-25",
+            "7",
+        )
         assert not one.server_info.has_resources
         assert await one.prompts() == await one.resources() == await one.resource_templates() == ()
         with pytest.raises(ToolFailure, match="no method resources/read"):
@@ -60,7 +66,12 @@ async def test_closing_waits_for_no_server_that_is_being_connected(tmp_path: Pat
 
 async def test_one_that_is_slow_delays_no_other(tmp_path: Path) -> None:
     async with Session(tmp_path, policy=Policy(mode="yolo")) as session:
-        session.mcp.add([parse_server(name, bad(way, timeout=60_000), {}) for name, way in (("slow", "silent"), ("good", "chatty"))])
+        session.mcp.add(
+            [
+                parse_server(name, bad(way, timeout=60_000), {})
+                for name, way in (("slow", "silent"), ("good", "chatty"))
+            ]
+        )
         connecting = asyncio.create_task(session.mcp.connect())
         await until(lambda: session.mcp.get("good").state == "connected")
         assert (await session.call("mcp__good__do")).llm_content == "done"
@@ -70,7 +81,11 @@ async def test_one_that_is_slow_delays_no_other(tmp_path: Path) -> None:
 
 
 async def test_a_program_or_folder_that_is_not_there(tmp_path: Path) -> None:
-    entries = {"none": {"command": "/no/such"}, "lost": {"command": sys.executable, "cwd": "nowhere"}, "file": {"command": str(tmp_path)}}
+    entries = {
+        "none": {"command": "/no/such"},
+        "lost": {"command": sys.executable, "cwd": "nowhere"},
+        "file": {"command": str(tmp_path)},
+    }
     async with Session(tmp_path) as session:
         session.mcp.add([parse_server(name, entry, dict(os.environ)) for name, entry in entries.items()])
         await session.mcp.connect()
@@ -109,5 +124,7 @@ asyncio.run(main())
 
 def test_a_first_call_compiles_no_grammar(tmp_path: Path) -> None:
     """``jsonschema`` alone, which the SDK needs: the grammar that it takes along in Jupyter costs seconds."""
-    ran = subprocess.run([sys.executable, "-c", FIRST_CALL, tmp_path], capture_output=True, text=True, check=True, timeout=120)
+    ran = subprocess.run(
+        [sys.executable, "-c", FIRST_CALL, tmp_path], capture_output=True, text=True, check=True, timeout=120
+    )
     assert ran.stdout.strip() == "['jsonschema']"

@@ -1,4 +1,6 @@
-"""Servers that misbehave: each call ends with a clear error, the loop never stands still, no process is left."""
+"""Servers that misbehave: each call ends with a clear error, the loop never stands still,
+no process is left.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,21 @@ from tests.mcp.watching import Displays, bad, runs, serving, under_way, until
     [
         ("crash", 60, "bad: it ended with exit code 3: out of memory."),
         ("killed", 60, "bad: it was ended by signal 9."),
-        ("endless", 60, "bad: it sent more than 20,000 messages faster than they could be read, and was stopped."),
+        (
+            "endless",
+            60,
+            "bad: it sent more than 20,000 messages faster than they could be read, and was stopped.",
+        ),
         ("endless_line", 60, "bad: it sent a message of more than 32 MB, and was stopped."),
         ("huge", 60, "bad: it sent a message of more than 32 MB, and was stopped."),
         ("heavy", 60, "bad: it sent a message with too many values."),
         ("broken", 60, 'bad: it sent a malformed message: {"jsonrpc": "2.0", "id": '),
         ("misshapen", 60, 'bad: it sent a malformed message: {"jsonrpc": "2.0", "id": '),
-        ("nothing", 60, "bad: its answer does not conform to MCP: content.0.TextContent.text: field required."),
+        (
+            "nothing",
+            60,
+            "bad: its answer does not conform to MCP: content.0.TextContent.text: field required.",
+        ),
         ("mute", 60, "bad: it closed its output."),
         ("unknown", 2, "bad did not answer in 2 seconds. Give the server a longer timeout if it needs more."),
         ("deaf", 2, "bad did not answer in 2 seconds. Give"),
@@ -41,7 +51,11 @@ async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, seconds:
 
 @pytest.mark.parametrize(
     ("way", "message"),
-    [("silent", "it did not answer in 1 seconds"), ("gone", "it ended with exit code 1: no licence"), ("no_such", "KeyError")],
+    [
+        ("silent", "it did not answer in 1 seconds"),
+        ("gone", "it ended with exit code 1: no licence"),
+        ("no_such", "KeyError"),
+    ],
 )
 async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, way: str, message: str) -> None:
     async with serving(tmp_path, "bad", bad(way, timeout=1_000 if way == "silent" else 60_000)) as session:
@@ -53,7 +67,9 @@ async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, way: str
 async def test_harmless_violations_are_ignored(tmp_path: Path, way: str) -> None:
     async with serving(tmp_path, "bad", bad(way)) as session:
         assert [name for name in session.tools.names() if name.startswith("mcp__")] == ["mcp__bad__do"]
-        assert session.mcp.get("bad").tools[0].description == "Does it."  # the first of several with the same name
+        assert (
+            session.mcp.get("bad").tools[0].description == "Does it."
+        )  # the first of several with the same name
         assert (await session.call("mcp__bad__do")).llm_content == "done"
 
 

@@ -29,7 +29,9 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 def running(way: str) -> Iterator[str]:
     """The address of a server that misbehaves that way."""
     with subprocess.Popen(
-        [sys.executable, "-S", str(SERVERS / "bad_http.py"), way], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-S", str(SERVERS / "bad_http.py"), way],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as server:
         assert server.stdout is not None
         try:
@@ -53,9 +55,13 @@ def running(way: str) -> Iterator[str]:
         ("sse", "hangs", "it did not answer in 1 seconds"),
     ],
 )
-async def test_one_that_cannot_be_connected_to_says_why(tmp_path: Path, kind: str, way: str, message: str) -> None:
+async def test_one_that_cannot_be_connected_to_says_why(
+    tmp_path: Path, kind: str, way: str, message: str
+) -> None:
     with running(way) as url:
-        async with serving(tmp_path, "web", {"type": kind, "url": url, "timeout": 1_000 if way == "hangs" else 60_000}) as session:
+        async with serving(
+            tmp_path, "web", {"type": kind, "url": url, "timeout": 1_000 if way == "hangs" else 60_000}
+        ) as session:
             connection = session.mcp.get("web")
             assert connection.state == "failed"
             assert message in connection.problem
@@ -91,7 +97,9 @@ async def test_nobody_is_there(tmp_path: Path) -> None:
 )
 async def test_a_call_ends_with_a_clear_error(tmp_path: Path, way: str, message: str) -> None:
     with running(way) as url:
-        async with serving(tmp_path, "web", {"type": "http", "url": url}, 1.5 if way == "hangs_later" else 60) as session:
+        async with serving(
+            tmp_path, "web", {"type": "http", "url": url}, 1.5 if way == "hangs_later" else 60
+        ) as session:
             result = await session.call("mcp__web__do")
             assert result.error is not None
             assert message in result.error.message

@@ -39,8 +39,12 @@ async def test_gemini_has_names_of_its_own_for_them(session: Session) -> None:
     assert not [name for name in names if name.startswith("mcp__a__find")]
     found = tools["mcp_a_b_find"]
     assert (found.name, found.schema["name"]) == ("mcp_a_b_find", "mcp_a_b_find")
-    assert (await session.call("mcp_a_b_find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a_b find x")
-    assert (await session.call("mcp__a_b__find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a_b find x")
+    assert (await session.call("mcp_a_b_find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted(
+        "a_b find x"
+    )
+    assert (await session.call("mcp__a_b__find", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted(
+        "a_b find x"
+    )
 
 
 async def test_the_older_name_is_understood_and_never_shown(session: Session) -> None:
@@ -53,8 +57,12 @@ async def test_the_second_of_two_equal_names_is_canonical(session: Session) -> N
     """``b_c`` of ``a`` and ``c`` of ``a_b``."""
     names = session.tools_in(GEMINI).names()
     assert ("mcp_a_b_c" in names, "mcp__a_b__c" in names, "mcp__a__b_c" in names) == (True, True, False)
-    assert (await session.call("mcp_a_b_c", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a b_c x")
-    assert (await session.call("mcp__a_b__c", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted("a_b c x")
+    assert (await session.call("mcp_a_b_c", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted(
+        "a b_c x"
+    )
+    assert (await session.call("mcp__a_b__c", {"what": "x"}, dialect=GEMINI)).llm_content == untrusted(
+        "a_b c x"
+    )
 
 
 async def test_a_name_that_is_cut_still_leads_to_its_tool(session: Session) -> None:
@@ -69,13 +77,24 @@ async def test_a_name_that_is_cut_still_leads_to_its_tool(session: Session) -> N
 
 @pytest.mark.parametrize(
     "rule",
-    ["mcp__a_b", "mcp__a_b__*", "mcp_a_b_*", "mcp_a_b_find", "a_b__find", "mcp__a_b__find", "mcp__*", "mcp_*"],
+    [
+        "mcp__a_b",
+        "mcp__a_b__*",
+        "mcp_a_b_*",
+        "mcp_a_b_find",
+        "a_b__find",
+        "mcp__a_b__find",
+        "mcp__*",
+        "mcp_*",
+    ],
 )
 async def test_a_rule_in_any_spelling_forbids(session: Session, rule: str) -> None:
     session.policy = Policy(mode="yolo", deny=[rule])
     try:
         assert session.decide("mcp__a_b__find", {"what": "x"}).action is Action.DENY
-        assert session.decide("mcp__a__other", {"what": "x"}).action is (Action.DENY if rule in ("mcp__*", "mcp_*") else Action.ALLOW)
+        assert session.decide("mcp__a__other", {"what": "x"}).action is (
+            Action.DENY if rule in ("mcp__*", "mcp_*") else Action.ALLOW
+        )
     finally:
         session.policy = Policy(mode="yolo")
 

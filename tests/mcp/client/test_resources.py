@@ -35,15 +35,22 @@ async def test_they_are_listed_with_their_templates(session: Session) -> None:
     assert [one["server"] for one in result.data] == ["asking", "asking"]
     unknown = await session.call("list_mcp_resources", {"server": "askin"})
     assert unknown.error is not None
-    assert (unknown.error.code, "Did you mean asking?" in unknown.error.message) == ("mcp_resource_not_found", True)
+    assert (unknown.error.code, "Did you mean asking?" in unknown.error.message) == (
+        "mcp_resource_not_found",
+        True,
+    )
 
 
 async def test_one_is_read_for_the_model_and_shown_to_the_person(session: Session) -> None:
     result = await session.call("read_mcp_resource", {"uri": "memo://first"})
     assert result.llm_content == "memo://first\n# First"
     assert result.return_display == Several(("memo://first · text/markdown", Markdown("# First")))
-    table = (await session.call("read_mcp_resource", {"uri": "row://fruit/7", "server": "asking"})).return_display
-    assert table == Several(("row://fruit/7 · text/csv", Markdown("| table | number |\n| --- | --- |\n| fruit | 7 |")))
+    table = (
+        await session.call("read_mcp_resource", {"uri": "row://fruit/7", "server": "asking"})
+    ).return_display
+    assert table == Several(
+        ("row://fruit/7 · text/csv", Markdown("| table | number |\n| --- | --- |\n| fruit | 7 |"))
+    )
     missing = await session.call("read_mcp_resource", {"uri": "memo://none"})
     assert missing.error is not None
 
@@ -56,10 +63,17 @@ async def test_dialects_call_them_as_their_agents_do(session: Session) -> None:
     assert not {"list_mcp_resources", "read_mcp_resource"} & set(names)
     listed = await session.call("list_mcp_resources", {"serverName": "asking"}, dialect=gemini)
     assert "memo://first" in str(listed.llm_content)
-    read = await session.call("ReadMcpResourceTool", {"server": "asking", "uri": "memo://first"}, dialect=claude)
-    assert json.loads(str(read.llm_content)) == {"contents": [{"uri": "memo://first", "mimeType": "text/markdown", "text": "# First"}]}
+    read = await session.call(
+        "ReadMcpResourceTool", {"server": "asking", "uri": "memo://first"}, dialect=claude
+    )
+    assert json.loads(str(read.llm_content)) == {
+        "contents": [{"uri": "memo://first", "mimeType": "text/markdown", "text": "# First"}]
+    }
     every = json.loads(str((await session.call("ListMcpResourcesTool", dialect=claude)).llm_content))
-    assert [one.get("uri") or one["uriTemplate"] for one in every] == ["memo://first", "row://{table}/{number}"]
+    assert [one.get("uri") or one["uriTemplate"] for one in every] == [
+        "memo://first",
+        "row://{table}/{number}",
+    ]
 
 
 async def test_a_rule_names_the_server(session: Session) -> None:
@@ -99,7 +113,9 @@ async def test_prompts_are_listed_with_their_arguments_and_filled_in(session: Se
         ("review", {"path": "a", "ton": "b"}, "The prompt review has no argument 'ton'. Did you mean tone"),
     ],
 )
-async def test_a_prompt_that_cannot_be_filled_in_says_why(session: Session, name: str, arguments: dict[str, str], message: str) -> None:
+async def test_a_prompt_that_cannot_be_filled_in_says_why(
+    session: Session, name: str, arguments: dict[str, str], message: str
+) -> None:
     with pytest.raises(ToolFailure) as refused:
         await session.mcp.prompt("asking", name, arguments)
     assert message in refused.value.message

@@ -17,7 +17,10 @@ SCHEMA: dict[str, Any] = {
         "size": {"type": "integer", "minimum": 1, "maximum": 9},
         "share": {"type": "number", "default": 0.5},
         "sure": {"type": "boolean", "title": "Are you sure?"},
-        "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]},
+        "colour": {
+            "type": "string",
+            "oneOf": [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}],
+        },
         "days": {"type": "array", "items": {"type": "string", "enum": ["mon", "tue", "wed"]}},
         "old": {"type": "string", "enum": ["a", "b"], "enumNames": ["Ann", "Bob"]},
     },
@@ -30,7 +33,11 @@ def test_a_form_is_shown_with_four_questions_at_a_time() -> None:
     kinds = [question.question.kind for form in asked for question in form.questions]
     assert kinds == ["text", "text", "text", "yesno", "choice", "choice", "choice"]
     assert asked[0].questions[0].text == "docs asks: Order a cake\nWho is it?"
-    assert [question.text for question in asked[0].questions[1:]] == ["size\n(at least 1, at most 9)", "share", "Are you sure?"]
+    assert [question.text for question in asked[0].questions[1:]] == [
+        "size\n(at least 1, at most 9)",
+        "share",
+        "Are you sure?",
+    ]
     assert asked[1].questions[0].text == "docs asks: Order a cake"
     assert [question.default for question in asked[0].questions] == ["", "", "0.5", ""]
     assert [question.optional for question in asked[0].questions] == [False, False, True, True]
@@ -41,7 +48,15 @@ def test_a_form_is_shown_with_four_questions_at_a_time() -> None:
 def test_answers_become_values() -> None:
     given, problem = form_values(SCHEMA, ("Ann", "3", "", "yes", "Green", "mon, wed", "Bob"))
     assert problem == ""
-    assert given == {"name": "Ann", "size": 3, "share": 0.5, "sure": True, "colour": "g", "days": ["mon", "wed"], "old": "b"}
+    assert given == {
+        "name": "Ann",
+        "size": 3,
+        "share": 0.5,
+        "sure": True,
+        "colour": "g",
+        "days": ["mon", "wed"],
+        "old": "b",
+    }
 
 
 @pytest.mark.parametrize(
@@ -61,7 +76,9 @@ def test_invalid_answers_are_reported(answers: tuple[str, ...], message: str) ->
 
 def one(field: dict[str, Any], answer: str) -> tuple[Any, str]:
     """Returns the result of an answer to a form of this field."""
-    content, problem = form_values({"type": "object", "required": ["it"], "properties": {"it": field}}, [answer])
+    content, problem = form_values(
+        {"type": "object", "required": ["it"], "properties": {"it": field}}, [answer]
+    )
     return content.get("it"), problem
 
 
@@ -83,11 +100,26 @@ def test_formats(kind: str, right: str, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("field", "right", "wrong", "message"),
     [
-        ({"type": "string", "minLength": 2, "maxLength": 3}, "abc", "abcd", "4 characters are too many (at least 2 characters, at most 3"),
-        ({"type": "string", "pattern": "^[a-z]+$"}, "abc", "ABC", "'ABC' does not match the pattern ^[a-z]+$"),
+        (
+            {"type": "string", "minLength": 2, "maxLength": 3},
+            "abc",
+            "abcd",
+            "4 characters are too many (at least 2 characters, at most 3",
+        ),
+        (
+            {"type": "string", "pattern": "^[a-z]+$"},
+            "abc",
+            "ABC",
+            "'ABC' does not match the pattern ^[a-z]+$",
+        ),
         ({"type": "boolean"}, "yes", "perhaps", "'perhaps' is neither yes nor no"),
         ({"type": "number", "maximum": 2}, "1.5", "2.5", "2.5 is out of range (at most 2)"),
-        ({"type": "array", "minItems": 1, "maxItems": 1, "items": {"enum": ["a", "b"]}}, "a", "a, b", "2 selected, which is too many"),
+        (
+            {"type": "array", "minItems": 1, "maxItems": 1, "items": {"enum": ["a", "b"]}},
+            "a",
+            "a, b",
+            "2 selected, which is too many",
+        ),
     ],
 )
 def test_limits(field: dict[str, Any], right: str, wrong: str, message: str) -> None:
@@ -100,11 +132,17 @@ def test_a_pattern_that_is_none_forbids_nothing() -> None:
 
 
 def test_labels_with_commas_and_similar_labels_are_distinguished() -> None:
-    field = {"type": "array", "items": {"anyOf": [{"const": "n", "title": "Nuts, chopped"}, {"const": "c", "title": "Cherry"}]}}
+    field = {
+        "type": "array",
+        "items": {"anyOf": [{"const": "n", "title": "Nuts, chopped"}, {"const": "c", "title": "Cherry"}]},
+    }
     assert one(field, "Nuts, chopped, Cherry") == (["n", "c"], "")
     twice = {"type": "string", "oneOf": [{"const": "1", "title": "Same"}, {"const": "2", "title": "Same"}]}
     (form,) = ask_arguments("docs", "m", {"properties": {"it": twice}})
-    assert [choice.label for choice in AskParams.model_validate(form).questions[0].choices] == ["Same", "Same (2)"]
+    assert [choice.label for choice in AskParams.model_validate(form).questions[0].choices] == [
+        "Same",
+        "Same (2)",
+    ]
     assert one(twice, "Same (2)") == ("2", "")
 
 

@@ -32,7 +32,9 @@ class Answers:
     async def ask(self, confirmation: Confirmation) -> Answer:
         self.asked.append(confirmation)
         if confirmation.type == "ask":
-            return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=self.answers.pop(0)))
+            return Answer(
+                ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=self.answers.pop(0))
+            )
         return Answer(ToolConfirmationOutcome.PROCEED_ONCE)
 
 
@@ -121,8 +123,16 @@ async def test_a_call_takes_no_longer_than_it_may(tmp_path: Path) -> None:
 
 async def test_one_that_fails_holds_up_nobody(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
-        broken = [("none", {"command": "/no/such"}), ("mute", {"command": "sleep", "args": ["60"], "timeout": 1_000})]
-        session.mcp.add([parse_server("echo", program("echo_server.py"), {}), *(parse_server(name, entry, {}) for name, entry in broken)])
+        broken = [
+            ("none", {"command": "/no/such"}),
+            ("mute", {"command": "sleep", "args": ["60"], "timeout": 1_000}),
+        ]
+        session.mcp.add(
+            [
+                parse_server("echo", program("echo_server.py"), {}),
+                *(parse_server(name, entry, {}) for name, entry in broken),
+            ]
+        )
         await session.mcp.connect()
         states = {name: (one.state, one.problem) for name, one in session.mcp.connections.items()}
         assert states["echo"] == ("connected", "")
@@ -136,6 +146,10 @@ async def test_nothing_is_left_when_the_session_ends(tmp_path: Path) -> None:
     async with Session(tmp_path) as session:
         session.mcp.add([parse_server("echo", {**program("echo_server.py"), "command": sys.executable}, {})])
         await session.mcp.connect()
-        children = [one for one in psutil.Process().children(recursive=True) if "echo_server.py" in " ".join(words_of(one))]
+        children = [
+            one
+            for one in psutil.Process().children(recursive=True)
+            if "echo_server.py" in " ".join(words_of(one))
+        ]
         assert children
     assert [one for one in children if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []

@@ -31,7 +31,9 @@ class Person:
     async def ask(self, confirmation: Confirmation) -> Answer:
         assert confirmation.details.type == "ask"
         self.asked.append(confirmation.details.questions[0].text)
-        return Answer(ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=(self.answers.pop(0),)))
+        return Answer(
+            ToolConfirmationOutcome.PROCEED_ONCE, ToolConfirmationPayload(answers=(self.answers.pop(0),))
+        )
 
 
 class Forever:
@@ -89,13 +91,19 @@ async def test_without_the_setting_no_file_counts_before_it_is_loaded(root: Path
 
 
 async def test_a_server_of_the_project_needs_approval_once(root: Path) -> None:
-    declare(root / ".mcp.json", echo=program("echo_server.py", env={"LEVEL": "high", "API_KEY": "s3cr3tvalue", "HOME_OF": "${HOME}"}))
+    declare(
+        root / ".mcp.json",
+        echo=program("echo_server.py", env={"LEVEL": "high", "API_KEY": "s3cr3tvalue", "HOME_OF": "${HOME}"}),
+    )
     person = Person("yes")
     async with opened(root, person) as session:
         assert await echoed(session) == (True, "hello")
         assert await echoed(session) == (True, "hello")
         question = person.asked[0]
-        assert all(part in question for part in (".mcp.json", "echo_server.py", "LEVEL=high", "API_KEY=…", "HOME_OF=${HOME}"))
+        assert all(
+            part in question
+            for part in (".mcp.json", "echo_server.py", "LEVEL=high", "API_KEY=…", "HOME_OF=${HOME}")
+        )
         assert "s3cr3t" not in question
     async with opened(root) as session:
         assert await echoed(session) == (True, "hello")
@@ -166,11 +174,18 @@ async def test_files_are_read_again(root: Path) -> None:
             session.mcp.catalogue.get("nobody")
 
 
-async def test_the_question_names_what_of_the_person_s_goes_where(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_question_names_what_of_the_person_s_goes_where(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_0123456789abcdefghij0123456789abcdef")
     monkeypatch.setenv("OTHER_KEY", "k")
     headers = {"X-Team": "${GITHUB_TOKEN}"}
-    login = {"clientId": "me", "clientSecret": "%OTHER_KEY%", "grantType": "client_credentials", "issuer": "https://i.example"}
+    login = {
+        "clientId": "me",
+        "clientSecret": "%OTHER_KEY%",
+        "grantType": "client_credentials",
+        "issuer": "https://i.example",
+    }
     declare(root / ".mcp.json", evil={"url": "http://127.0.0.1:9/mcp", "headers": headers, "oauth": login})
     person = Person("no")
     async with opened(root, person) as session:
@@ -181,7 +196,9 @@ async def test_the_question_names_what_of_the_person_s_goes_where(root: Path, mo
 
 
 async def test_an_entry_cannot_write_lines_of_the_question(root: Path) -> None:
-    declare(root / ".mcp.json", evil={"command": "x", "args": ["\nreaches: https://good.example", "\r", "\u2028"]})
+    declare(
+        root / ".mcp.json", evil={"command": "x", "args": ["\nreaches: https://good.example", "\r", "\u2028"]}
+    )
     person = Person("no")
     async with opened(root, person) as session:
         await session.mcp.connect("evil")

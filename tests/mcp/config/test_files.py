@@ -24,7 +24,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_all_files_are_read_and_the_first_of_a_name_is_taken(project: Path) -> None:
     write(own_file(), {"docs": {"command": "mine"}})
-    write(project / ".mcp.json", {"docs": {"command": "theirs"}, "web": {"type": "http", "url": "http://h/mcp"}})
+    write(
+        project / ".mcp.json", {"docs": {"command": "theirs"}, "web": {"type": "http", "url": "http://h/mcp"}}
+    )
     write(project / ".gemini" / "settings.json", {"files": {"httpUrl": "http://h/mcp"}})
     write(project / ".cursor" / "mcp.json", {"web": {"command": "other"}, "more": {"command": "more"}})
     read = read_servers(project)
@@ -45,13 +47,20 @@ def test_wrong_entries_are_reported_and_the_others_are_used(project: Path) -> No
     read = read_servers(project, {})
     assert [one.server.name for one in read.servers] == ["good"]
     said = "\n".join(problem.text for problem in read.problems)
-    parts = ("'bad'", "NOT_SET", "mcp.json cannot be read: invalid JSON at line 1, column 2", "mcpServers is not an object")
+    parts = (
+        "'bad'",
+        "NOT_SET",
+        "mcp.json cannot be read: invalid JSON at line 1, column 2",
+        "mcpServers is not an object",
+    )
     assert [part in said for part in parts] == [True] * 4
     assert [problem.name for problem in read.problems] == ["bad", "secret", "", ""]
     assert len(read.problems) == 4
 
 
-def test_servers_in_the_persons_file_of_claude_code_are_the_persons(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_in_the_persons_file_of_claude_code_are_the_persons(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
     here = {"mcpServers": {"local": {"command": "here"}, "both": {"command": "here"}}}
     everywhere = {"both": {"command": "everywhere"}, "all": {"command": "x"}}

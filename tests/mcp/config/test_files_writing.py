@@ -16,7 +16,8 @@ ENTRY = {"command": "x"}
 def test_other_content_of_the_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text(
-        '{\n    "theme": "hell & dunkel – ü",\n    "mcpServers": {"old": {"command": "o", "unknown": [1]}}\n}\n', encoding="utf-8"
+        '{\n    "theme": "hell & dunkel – ü",\n    "mcpServers": {"old": {"command": "o", "unknown": [1]}}\n}\n',
+        encoding="utf-8",
     )
     path.chmod(0o640)
     add_server(path, "new", ENTRY)
@@ -45,7 +46,10 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert "new" in (tmp_path / "real.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("text", "says"), [("{\n  oops", "line 2"), ('{"mcpServers": []}', "not an object"), ("[]", "not a JSON object")])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("{\n  oops", "line 2"), ('{"mcpServers": []}', "not an object"), ("[]", "not a JSON object")],
+)
 def test_an_unreadable_file_is_not_changed(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "mcp.json"
     path.write_text(text, encoding="utf-8")
@@ -59,4 +63,6 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
     with pytest.raises(ToolFailure, match="already has an MCP server 'new'"):
         add_server(tmp_path / "mcp.json", "new", {"command": "y"})
     add_server(tmp_path / "mcp.json", "new", {"command": "y"}, replace=True)
-    assert json.loads((tmp_path / "mcp.json").read_text(encoding="utf-8"))["mcpServers"]["new"] == {"command": "y"}
+    assert json.loads((tmp_path / "mcp.json").read_text(encoding="utf-8"))["mcpServers"]["new"] == {
+        "command": "y"
+    }

@@ -24,7 +24,10 @@ def read(declared: Any, name: str = "docs") -> ServerSettings:
             {"command": "npx", "args": ["-y", "server"], "env": {"KEY": "$TOKEN"}},
             Program(command="npx", args=("-y", "server"), env={"KEY": "t0ken"}),
         ),
-        ({"type": "stdio", "command": "${HOME}/bin/server", "cwd": "sub"}, Program(command="/home/sam/bin/server", cwd="sub")),
+        (
+            {"type": "stdio", "command": "${HOME}/bin/server", "cwd": "sub"},
+            Program(command="/home/sam/bin/server", cwd="sub"),
+        ),
         (
             {"command": "x", "args": ["${PORT:-80}", "${EMPTY:-none}", "%TOKEN%", "%d", "$1"]},
             Program(command="x", args=("80", "none", "t0ken", "%d", "$1")),
@@ -45,7 +48,14 @@ def test_transports(declared: dict[str, Any], transport: Program | Address) -> N
 
 def test_limits_and_lists() -> None:
     server = read(
-        {"command": "x", "timeout": 5000, "trust": True, "includeTools": ["read(path)", "list"], "excludeTools": ["list"], "alien": 1}
+        {
+            "command": "x",
+            "timeout": 5000,
+            "trust": True,
+            "includeTools": ["read(path)", "list"],
+            "excludeTools": ["list"],
+            "alien": 1,
+        }
     )
     assert (server.call_seconds, server.connect_seconds, server.trust) == (5.0, 5.0, True)
     assert [server.includes_tool(tool) for tool in ("read", "list", "write")] == [True, False, False]

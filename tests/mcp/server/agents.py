@@ -38,7 +38,9 @@ class Agent:
 
     def start_heard(self, name: str, hear: Any, **arguments: Any) -> Future[CallToolResult]:
         """Calls a tool as a client that requests progress."""
-        return self._portal.start_task_soon(lambda: self._client.call_tool(name, arguments, progress_callback=hear))
+        return self._portal.start_task_soon(
+            lambda: self._client.call_tool(name, arguments, progress_callback=hear)
+        )
 
 
 @contextmanager
@@ -50,7 +52,9 @@ def an_agent(server: Any, name: str = "claude-code", mode: str = "auto") -> Iter
         notices.append(message)
 
     with anyio.from_thread.start_blocking_portal() as portal:
-        client = Client(server, mode=mode, client_info=Implementation(name=name, version="1"), message_handler=hear)
+        client = Client(
+            server, mode=mode, client_info=Implementation(name=name, version="1"), message_handler=hear
+        )
         with portal.wrap_async_context_manager(client):
             yield Agent(portal, client, notices)
 

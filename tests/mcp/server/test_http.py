@@ -26,7 +26,11 @@ HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}},
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "bare", "version": "1"},
+    },
 }
 ACCEPTS = {"Accept": "application/json, text/event-stream"}
 
@@ -38,7 +42,10 @@ class Served:
 
     def post(self, **headers: str) -> httpx2.Response:
         return httpx2.post(
-            self.url, json=HELLO, timeout=60, headers=ACCEPTS | {name.replace("_", "-"): value for name, value in headers.items()}
+            self.url,
+            json=HELLO,
+            timeout=60,
+            headers=ACCEPTS | {name.replace("_", "-"): value for name, value in headers.items()},
         )
 
 
@@ -50,7 +57,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     command = [warm_python(), "-m", "nbtools", "mcp", "--workspace", str(folder), "--http"]
     environment = {**os.environ, "NBTOOLS_MCP_TOKEN": TOKEN}
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
     ) as process:
         assert process.stderr is not None
         told = ""
@@ -81,14 +93,21 @@ def test_a_client_with_the_token_calls_tools(server: Served, mode: str) -> None:
 
 def test_without_the_token_nothing_is_answered(server: Served) -> None:
     assert server.post(Authorization=f"Bearer {TOKEN}").status_code == 200
-    for shown in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}, {"Authorization": f"Bearer {TOKEN}x"}):
+    for shown in (
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": TOKEN},
+        {"Authorization": f"Bearer {TOKEN}x"},
+    ):
         answer = server.post(**shown)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert "nbtools" not in answer.text
 
 
-@pytest.mark.parametrize("path", ["/", "/mcp/", "/docs", "/.well-known/oauth-protected-resource", "/mcp/../mcp"])
+@pytest.mark.parametrize(
+    "path", ["/", "/mcp/", "/docs", "/.well-known/oauth-protected-resource", "/mcp/../mcp"]
+)
 def test_other_paths_say_nothing_either(server: Served, path: str) -> None:
     for method in ("GET", "POST", "OPTIONS", "DELETE", "HEAD"):
         assert httpx2.request(method, server.url.removesuffix("/mcp") + path).status_code == 401
@@ -97,7 +116,9 @@ def test_other_paths_say_nothing_either(server: Served, path: str) -> None:
 def test_a_large_body_is_not_read_without_the_token(server: Served) -> None:
     parts = urlsplit(server.url)
     with socket.create_connection((parts.hostname or "", parts.port or 0)) as sock:
-        sock.sendall(f"POST /mcp HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: 1000000000\r\n\r\n{'x' * 1000}".encode())
+        sock.sendall(
+            f"POST /mcp HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: 1000000000\r\n\r\n{'x' * 1000}".encode()
+        )
         assert sock.recv(100).startswith(b"HTTP/1.1 401")
 
 
@@ -123,7 +144,17 @@ def test_the_entry_is_printed_once_and_can_be_pasted(server: Served) -> None:
 
 
 def test_a_weak_token_is_refused(tmp_path: Path) -> None:
-    command = [warm_python(), "-m", "nbtools", "mcp", "--workspace", str(tmp_path), "--http", "--token", "short"]
+    command = [
+        warm_python(),
+        "-m",
+        "nbtools",
+        "mcp",
+        "--workspace",
+        str(tmp_path),
+        "--http",
+        "--token",
+        "short",
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert "at least 16" in ended.stderr

@@ -53,7 +53,9 @@ def agent(served: Cell, over_stdio: StdioServerParameters) -> Iterator[Agent]:
         yield agent
 
 
-def test_a_call_needs_approval_in_the_notebook_and_then_runs(lab: Lab, served: Cell, agent: Agent, project: Path) -> None:
+def test_a_call_needs_approval_in_the_notebook_and_then_runs(
+    lab: Lab, served: Cell, agent: Agent, project: Path
+) -> None:
     assert "Calls that need approval are shown in the notebook" in agent.instructions
     call = agent.start("write", path="new.txt", content="hello\n")
     lab.until(lambda: lab.question("once"))
@@ -78,7 +80,9 @@ def test_a_denial_goes_back_with_its_reason(lab: Lab, served: Cell, agent: Agent
     lab.until(lambda: "Denied by you" in served.text and "“keep the notes”" in served.text)
 
 
-def test_tools_of_the_notebook_are_among_the_tools_and_later_ones_are_announced(lab: Lab, served: Cell, agent: Agent) -> None:
+def test_tools_of_the_notebook_are_among_the_tools_and_later_ones_are_announced(
+    lab: Lab, served: Cell, agent: Agent
+) -> None:
     assert "parts_of_shop" not in agent.tools()
     lab.run(TOOL.format(name="parts_of_shop"))
     assert "parts_of_shop" in agent.tools()
@@ -86,11 +90,18 @@ def test_tools_of_the_notebook_are_among_the_tools_and_later_ones_are_announced(
     assert found.structured_content == {"parts": 3, "of": ["a"]}
 
 
-def test_a_client_of_the_older_protocol_is_notified_of_a_new_tool(lab: Lab, served: Cell, over_stdio: StdioServerParameters) -> None:
+def test_a_client_of_the_older_protocol_is_notified_of_a_new_tool(
+    lab: Lab, served: Cell, over_stdio: StdioServerParameters
+) -> None:
     with an_agent(over_stdio, mode="legacy") as agent:
         agent.tools()
         lab.run(TOOL.format(name="told_later"))
-        lab.until(lambda: any("list_changed" in str(message) or "ListChanged" in type(message).__name__ for message in agent.notices))
+        lab.until(
+            lambda: any(
+                "list_changed" in str(message) or "ListChanged" in type(message).__name__
+                for message in agent.notices
+            )
+        )
         assert "told_later" in agent.tools()
 
 
@@ -103,7 +114,9 @@ def test_a_client_that_gives_up_ends_its_call_and_the_question(lab: Lab, served:
     assert "round" in text(agent.call("read", path="notes.txt"))
 
 
-def test_two_clients_at_once_each_get_their_own_answer(lab: Lab, served: Cell, agent: Agent, over_stdio: StdioServerParameters) -> None:
+def test_two_clients_at_once_each_get_their_own_answer(
+    lab: Lab, served: Cell, agent: Agent, over_stdio: StdioServerParameters
+) -> None:
     with an_agent(over_stdio, name="cursor") as other:
         first = agent.start("write", path="a.txt", content="a")
         lab.until(lambda: len(lab.questions("once")) == 1)
@@ -118,7 +131,9 @@ def test_two_clients_at_once_each_get_their_own_answer(lab: Lab, served: Cell, a
         assert not second.result(60).is_error
 
 
-def test_when_serving_ends_the_server_goes_on_alone_and_comes_back(lab: Lab, served: Cell, agent: Agent) -> None:
+def test_when_serving_ends_the_server_goes_on_alone_and_comes_back(
+    lab: Lab, served: Cell, agent: Agent
+) -> None:
     assert "Serving has ended" in lab.run("%tools serve off").text
     assert "no notebook is open to ask in" in text(agent.call("write", path="new.txt", content="x"))
     again = lab.run("%tools serve")
@@ -137,7 +152,9 @@ def test_a_second_cell_takes_the_calls_over(lab: Lab, served: Cell, agent: Agent
     assert not call.result(60).is_error
 
 
-def test_a_kernel_that_is_killed_ends_the_call_clearly(project: Path, over_stdio: StdioServerParameters) -> None:
+def test_a_kernel_that_is_killed_ends_the_call_clearly(
+    project: Path, over_stdio: StdioServerParameters
+) -> None:
     with a_kernel(project) as manager:
         lab = Lab(manager)
         lab.run("%load_ext nbtools\n%tools serve")
@@ -153,7 +170,9 @@ def test_a_kernel_that_is_killed_ends_the_call_clearly(project: Path, over_stdio
         lab.close()
 
 
-def test_a_slow_command_tells_how_far_it_is(lab: Lab, served: Cell, over_stdio: StdioServerParameters) -> None:
+def test_a_slow_command_tells_how_far_it_is(
+    lab: Lab, served: Cell, over_stdio: StdioServerParameters
+) -> None:
     lab.run('%tools allow "shell"')
     heard: list[str] = []
 

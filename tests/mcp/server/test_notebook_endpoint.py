@@ -1,4 +1,6 @@
-"""The socket of a notebook that serves: only this user's processes reach it, and what is left of a dead one does no harm."""
+"""The socket of a notebook that serves: only this user's processes reach it,
+and what is left of a dead one does no harm.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from nbtools.core.confirmation import Answer, Confirmation
 from nbtools.core.errors import SessionError
 from nbtools.dialects import NBTOOLS
 from nbtools.mcp.server.endpoint_client import EndpointClient
-from nbtools.mcp.server.endpoint_registry import EndpointEntry, endpoint_entries, entries_folder, new_entry, publish_entry, remove_entry
+from nbtools.mcp.server.endpoint_registry import (
+    EndpointEntry,
+    endpoint_entries,
+    entries_folder,
+    new_entry,
+    publish_entry,
+    remove_entry,
+)
 from nbtools.mcp.server.notebook_endpoint import MOST_CALLS, NotebookEndpoint
 from nbtools.mcp.server.routing import ToolRouter
 from nbtools.mcp.server.tool_provider import ClientCall, SessionToolProvider, ToolProvider, mcp_result
@@ -45,7 +54,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lantern_on(root: Path, session: Session, notebook: str = "cart.ipynb") -> NotebookEndpoint:
-    return NotebookEndpoint(root, notebook, lambda _: SessionToolProvider(session, session.dialect, "here"), lambda _: None)
+    return NotebookEndpoint(
+        root, notebook, lambda _: SessionToolProvider(session, session.dialect, "here"), lambda _: None
+    )
 
 
 async def test_socket_and_folder_are_for_this_user_only(root: Path) -> None:
@@ -68,7 +79,9 @@ async def test_another_user_is_turned_away_even_where_the_folders_are_open(root:
         await lantern.start()
         path = Path(endpoint_entries(root)[0].socket)
         assert await asyncio.to_thread(as_nobody, path) == "refused"
-        opened = [folder for folder in path.parents if folder != Path("/") and not folder.stat().st_mode & 0o001]
+        opened = [
+            folder for folder in path.parents if folder != Path("/") and not folder.stat().st_mode & 0o001
+        ]
         for folder in opened:
             folder.chmod(0o755)
         path.chmod(0o666)
@@ -79,10 +92,14 @@ async def test_another_user_is_turned_away_even_where_the_folders_are_open(root:
 
 
 def as_nobody(path: Path) -> str:
-    return subprocess.run([sys.executable, "-c", CONNECT, str(path)], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", CONNECT, str(path)], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
-async def test_a_path_too_long_for_a_socket_is_no_hindrance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_path_too_long_for_a_socket_is_no_hindrance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deep = tmp_path / ("d" * 100)
     monkeypatch.setenv("NBTOOLS_STATE", str(deep))
     async with Session(tmp_path) as session:
@@ -214,7 +231,9 @@ async def test_more_calls_at_once_than_a_person_could_answer_are_refused(root: P
         await lantern.stop()
 
 
-async def test_words_that_are_nested_without_end_end_the_connection_only(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_words_that_are_nested_without_end_end_the_connection_only(
+    root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with Session(root) as session:
         lantern = lantern_on(root, session)
         await lantern.start()

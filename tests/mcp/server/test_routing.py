@@ -16,7 +16,9 @@ from tests.warm_python import warm_python
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_reading_needs_nobody_and_writing_is_denied_with_the_way_out(over_stdio: StdioServerParameters, project: Path, mode: str) -> None:
+def test_reading_needs_nobody_and_writing_is_denied_with_the_way_out(
+    over_stdio: StdioServerParameters, project: Path, mode: str
+) -> None:
     with an_agent(over_stdio, mode=mode) as agent:
         assert "No notebook serves" in agent.instructions
         assert "round" in text(agent.call("read", path="notes.txt"))
@@ -66,21 +68,34 @@ def test_wrong_words_end_with_a_line_and_a_code(tmp_path: Path) -> None:
         (["--workspace", str(tmp_path / "none")], "is not a folder"),
         (["--dialect", "klingon"], "There is no dialect 'klingon'"),
     ):
-        ended = subprocess.run([warm_python(), "-m", "nbtools", "mcp", *words], capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            [warm_python(), "-m", "nbtools", "mcp", *words], capture_output=True, text=True, check=False
+        )
         assert ended.returncode == 2
         assert told in ended.stderr
         assert ended.stdout == ""
 
 
 def test_standard_output_carries_nothing_but_the_protocol(project: Path) -> None:
-    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
+    client = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "bare", "version": "1"},
+    }
     said = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ls", "arguments": {"path": "."}}},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "ls", "arguments": {"path": "."}},
+        },
     ]
     command = [sys.executable, "-m", "nbtools", "mcp", "--workspace", str(project)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         for message in said:

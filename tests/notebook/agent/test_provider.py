@@ -1,4 +1,6 @@
-"""An agent of a notebook whose model is a provider's, over HTTP: a server of one's own that speaks OpenAI's chat completions."""
+"""An agent of a notebook whose model is a provider's, over HTTP:
+a server of one's own that speaks OpenAI's chat completions.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,19 @@ def ask(lab):
 
 
 def foot(cell):
-    return next(output["data"][AGENT_MIME]["part"] for output in reversed(cell.outputs) if AGENT_MIME in output.get("data", {}))
+    return next(
+        output["data"][AGENT_MIME]["part"]
+        for output in reversed(cell.outputs)
+        if AGENT_MIME in output.get("data", {})
+    )
 
 
 def test_steps_tokens_and_what_it_cost(lab, ask, project):
     with stub(Says(("I ", "mend it."), (EDIT,)), Says(("It is ", "done."))) as server:
         cell = ask(server)
-        lab.until(lambda: lab.question("once"), limit=100)  # the provider's own package takes its time to load
+        lab.until(
+            lambda: lab.question("once"), limit=100
+        )  # the provider's own package takes its time to load
         lab.answer_with("once")
         lab.until(lambda: cell.done)
         said = server.messages_of(1)[-1]["content"]
@@ -40,7 +48,10 @@ def test_steps_tokens_and_what_it_cost(lab, ask, project):
 
 
 def test_a_refusal_in_the_middle_preserves_the_finished_steps(lab, ask):
-    with stub(Says(("Let me look.",), (("call_1", "read", '{"path": "notes.txt"}'),)), Refuses(401, "Incorrect API key")) as server:
+    with stub(
+        Says(("Let me look.",), (("call_1", "read", '{"path": "notes.txt"}'),)),
+        Refuses(401, "Incorrect API key"),
+    ) as server:
         cell = ask(server)
         lab.until(lambda: cell.done)
     assert cell.error == ""

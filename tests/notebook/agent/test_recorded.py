@@ -1,4 +1,6 @@
-"""A recorded session in a cell of a real kernel: cards of a copy, questions, a diff where a result differs, and going on."""
+"""A recorded session in a cell of a real kernel:
+cards of a copy, questions, a diff where a result differs, and going on.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from tests.replay.samples import bash, edit, log
 def lesson(lab, project, tmp_path_factory):
     path = tmp_path_factory.mktemp("lesson") / "lesson.jsonl"
     change = edit("TODO: round", "DONE: round", "/home/sam/shop/notes.txt")
-    log(path, bash("cat notes.txt", "TODO: <b>round</b>\n"), change, ("Task", {"description": "Look"}, "All is well.", {}))
+    log(
+        path,
+        bash("cat notes.txt", "TODO: <b>round</b>\n"),
+        change,
+        ("Task", {"description": "Look"}, "All is well.", {}),
+    )
     lab.run('%tools allow "shell(cat:*)"')
     assert "No model" not in lab.run(f"%agent --model recorded:{path} --project {project}").text
     return lab
@@ -31,7 +38,10 @@ def test_a_lesson_stops_at_a_difference_asks_and_goes_on(lesson, project):
     assert "cat notes.txt" in shell
     assert "Different from recorded" in difference
     assert "TODO: <b>round</b>" in difference
-    assert (foot["status"], foot["actions"]) == ("Call 1 has another result than the recorded one", ["play-on", "open-trace"])
+    assert (foot["status"], foot["actions"]) == (
+        "Call 1 has another result than the recorded one",
+        ["play-on", "open-trace"],
+    )
     cell = lesson.start("%agent continue")
     lesson.answer_with("once")
     lesson.until(lambda: cell.done)

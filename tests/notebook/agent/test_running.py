@@ -22,7 +22,10 @@ def agent_tab(lab):
 
 def parts(cell):
     """Returns the parts of the run that the cell shows, its cards as their tools' names."""
-    return [data[AGENT_MIME]["part"] if AGENT_MIME in data else data.get("text/plain", "").split()[1] for data in displays_of(cell)]
+    return [
+        data[AGENT_MIME]["part"] if AGENT_MIME in data else data.get("text/plain", "").split()[1]
+        for data in displays_of(cell)
+    ]
 
 
 def displays_of(cell):
@@ -30,13 +33,25 @@ def displays_of(cell):
 
 
 def test_a_run_is_shown_in_the_order_of_its_events(agent_tab, project):
-    agent_tab.run(f"agent.model = playing(['Let me look.', ('read', '{{\"path\": \"notes.txt\"}}')], [{EDIT}], ['It is **done**.'])")
+    agent_tab.run(
+        f"agent.model = playing(['Let me look.', ('read', '{{\"path\": \"notes.txt\"}}')], [{EDIT}], ['It is **done**.'])"
+    )
     cell = agent_tab.start("%%agent\nmend it")
     agent_tab.answer_with("once")
     agent_tab.until(lambda: cell.done)
     head, first, read, edit, last, foot = parts(cell)
-    assert (head["type"], head["status"], head["model"], head["can_stop"]) == ("head", "Done", "function:demo", False)
-    assert (first["block"]["text"], read, edit, last["block"]["text"]) == ("Let me look.", "read", "edit", "It is **done**.")
+    assert (head["type"], head["status"], head["model"], head["can_stop"]) == (
+        "head",
+        "Done",
+        "function:demo",
+        False,
+    )
+    assert (first["block"]["text"], read, edit, last["block"]["text"]) == (
+        "Let me look.",
+        "read",
+        "edit",
+        "It is **done**.",
+    )
     assert (foot["status"], foot["figures"][:2]) == ("Done", ["3 steps", "2 calls"])
     assert (project / "notes.txt").read_text() == "DONE: round\n"
     assert foot["files"] == [{"path": "notes.txt", "added": 1, "removed": 1}]
@@ -101,7 +116,9 @@ def test_a_limit_ends_it_in_a_sentence(agent_tab):
 
 
 def test_a_long_text_goes_on_in_displays_of_a_few_paragraphs(agent_tab):
-    agent_tab.run(r"agent.model = playing(['\n\n'.join(f'Paragraph {n}. ' + 'word ' * 60 for n in range(40))])")
+    agent_tab.run(
+        r"agent.model = playing(['\n\n'.join(f'Paragraph {n}. ' + 'word ' * 60 for n in range(40))])"
+    )
     cell = agent_tab.run("%%agent\nwrite")
     said = [part["block"]["text"] for part in parts(cell)[1:-1]]
     assert len(said) > 2
@@ -116,7 +133,9 @@ def test_a_code_block_is_never_cut(agent_tab):
 
 
 def test_a_hostile_text_is_text(agent_tab):
-    agent_tab.run(r"""agent.model = playing(["<img src=x onerror=alert(1)> [a](javascript:alert(1)) \u202e <script>alert(1)</script>"])""")
+    agent_tab.run(
+        r"""agent.model = playing(["<img src=x onerror=alert(1)> [a](javascript:alert(1)) \u202e <script>alert(1)</script>"])"""
+    )
     html = displays_of(agent_tab.run("%%agent\nhi"))[1]["text/html"]
     assert "<script" not in html
     assert "<img" not in html
@@ -124,11 +143,17 @@ def test_a_hostile_text_is_text(agent_tab):
     assert "U+202E" in html
 
 
-@pytest.mark.parametrize("turn", ["['Let me see', ('until', 'never')]", "[('shell', '{\"command\": \"sleep 300\"}')]"])
+@pytest.mark.parametrize(
+    "turn", ["['Let me see', ('until', 'never')]", "[('shell', '{\"command\": \"sleep 300\"}')]"]
+)
 def test_an_interrupt_stops_the_run_and_its_text_stays(agent_tab, turn):
     agent_tab.run(f"%tools allow shell\nagent.model = playing({turn}, ['on we go'])")
     cell = agent_tab.start("%%agent\nwait")
-    agent_tab.until(lambda: any(part == "shell" or (isinstance(part, dict) and part["type"] == "said") for part in parts(cell)))
+    agent_tab.until(
+        lambda: any(
+            part == "shell" or (isinstance(part, dict) and part["type"] == "said") for part in parts(cell)
+        )
+    )
     agent_tab.interrupt()
     agent_tab.until(lambda: cell.done)
     assert cell.error == "KeyboardInterrupt"
@@ -137,7 +162,9 @@ def test_an_interrupt_stops_the_run_and_its_text_stays(agent_tab, turn):
     assert parts(agent_tab.run("%%agent\ngo on"))[-1]["status"] == "Done"
 
 
-@pytest.mark.parametrize("turn", ["['Let me see', ('until', 'never')]", "[('shell', '{\"command\": \"sleep 300\"}')]", f"[{EDIT}]"])
+@pytest.mark.parametrize(
+    "turn", ["['Let me see', ('until', 'never')]", "[('shell', '{\"command\": \"sleep 300\"}')]", f"[{EDIT}]"]
+)
 def test_the_heads_button_stops_it(agent_tab, turn):
     agent_tab.run(f"agent.model = playing({turn}, ['on we go'])")
     cell = agent_tab.start("%%agent\nwait")
@@ -158,7 +185,12 @@ def test_it_waits_for_nobody_where_nobody_looks_on(agent_tab):
     assert cell.count("update_display_data") == 0
     head, said, edit, last, foot = parts(cell)
     assert (head["status"], head["figures"]) == ("", [])
-    assert (said["block"]["text"], edit, last["block"]["text"], foot["status"]) == ("I try.", "edit", "They do not let me.", "Done")
+    assert (said["block"]["text"], edit, last["block"]["text"], foot["status"]) == (
+        "I try.",
+        "edit",
+        "They do not let me.",
+        "Done",
+    )
     assert "nobody to ask" in agent_tab.value("told()")
 
 

@@ -100,7 +100,13 @@ def test_a_line_that_means_nothing_says_how_it_is_meant(line, in_cell, words):
 
 
 def test_tab_completes_flags_models_and_words(lab):
-    assert {text for text, _ in complete_line([], "--")} == {"--model", "--steps", "--instructions", "--project", "--pace"}
+    assert {text for text, _ in complete_line([], "--")} == {
+        "--model",
+        "--steps",
+        "--instructions",
+        "--project",
+        "--pace",
+    }
     assert {text for text, _ in complete_line(["--model"], "")} >= {"openai:", "test"}
     assert {text for text, _ in complete_line([], "")} == {"help", "continue", "new", "trace", "stop"}
     assert lab.value(
@@ -112,7 +118,13 @@ def test_tab_completes_flags_models_and_words(lab):
 def test_figures_are_few_words():
     usage = Usage(requests=2, calls=1, input=1000, output=204, cost=0.0123)
     assert running_figures(2, Limits(), usage, 12.3) == ("step 2 of 50", "12 s", "1,204 tokens", "$0.012")
-    assert [price(cost) for cost in (0, 0.00001, 0.0042, 0.314, 12.4)] == ["$0", "under $0.0001", "$0.0042", "$0.31", "$12.40"]
+    assert [price(cost) for cost in (0, 0.00001, 0.0042, 0.314, 12.4)] == [
+        "$0",
+        "under $0.0001",
+        "$0.0042",
+        "$0.31",
+        "$12.40",
+    ]
 
 
 def test_recording_can_be_switched_off(lab):

@@ -44,7 +44,10 @@ def test_the_question_is_one_widget_with_its_card_and_its_buttons(lab):
     assert asked["card"]["note"].startswith("Approval required: ")
     lab.until(lambda: cell.outputs)
     assert asked["card"] == card_in(cell.outputs[0]["data"])
-    assert {state["_model_module"] for state in lab.widgets.values()} == {"anywidget", "@jupyter-widgets/base"}
+    assert {state["_model_module"] for state in lab.widgets.values()} == {
+        "anywidget",
+        "@jupyter-widgets/base",
+    }
     lab.answer_with("deny")
 
 
@@ -90,7 +93,11 @@ def test_a_refused_answer_leaves_the_question_open(lab, project):
 
 def test_the_question_can_be_read_without_widgets(lab):
     cell = lab.start(EDIT)
-    lab.until(lambda: "application/vnd.jupyter.widget-view+json" in cell.outputs[0]["data"] if cell.outputs else False)
+    lab.until(
+        lambda: (
+            "application/vnd.jupyter.widget-view+json" in cell.outputs[0]["data"] if cell.outputs else False
+        )
+    )
     data = cell.outputs[0]["data"]
     assert "Needs your answer" in data["text/html"]
     assert "Needs your answer" in data["text/plain"]
@@ -145,7 +152,10 @@ def test_modify_then_approve_applies_the_changed_text(lab, project):
     lab.answer_with("modify", text=editable["proposed"].replace("total = 1", "total = 2"))
     second = lab.until(lab.question)
     assert "total = 2" in cell.text
-    assert (bool(lab.question_data(second)["changes"]), lab.question_data(second)["id"] == lab.said[first]) == (True, False)
+    assert (
+        bool(lab.question_data(second)["changes"]),
+        lab.question_data(second)["id"] == lab.said[first],
+    ) == (True, False)
     assert "total = 0" in cart(project)
     lab.answer_with("once")
     lab.until(lambda: cell.done)
@@ -255,7 +265,10 @@ def test_later_cells_wait_behind_a_question(lab, project):
     assert first.reply["execution_count"] < second.reply["execution_count"]
 
 
-@pytest.mark.parametrize("code", ["%tool write one.txt x", "await tools.write.start('one.txt', 'x')", "tools.write('one.txt', 'x')"])
+@pytest.mark.parametrize(
+    "code",
+    ["%tool write one.txt x", "await tools.write.start('one.txt', 'x')", "tools.write('one.txt', 'x')"],
+)
 def test_a_request_that_nobody_can_answer_ends_at_once(lab, project, code):
     cell = lab.run(code, stdin=False)
     assert cell.error == ("" if code.startswith("%") else "ToolFailure")
@@ -283,7 +296,10 @@ def test_asking_can_be_switched_off(lab):
 
 def test_a_console_gets_the_request_as_text(lab, project):
     cell = lab.start("%tool write one.txt x", cell_id=None)
-    assert lab.answer("a") == "[y]es once / [a]lways allow write (aa: remember for this project) / [m]odify / [n]o: "
+    assert (
+        lab.answer("a")
+        == "[y]es once / [a]lways allow write (aa: remember for this project) / [m]odify / [n]o: "
+    )
     lab.until(lambda: cell.done)
     assert (project / "one.txt").exists()
     assert lab.widgets == {}

@@ -17,7 +17,15 @@ from nbtools.notebook.approval.question import OpenQuestion
 
 EDIT = ("edit", {"path": "src/cart.py", "old": "total = 0", "new": "total = 1"})
 SHELL = ("shell", {"command": "git add -A && git commit -m x"})
-ASK = ("ask", {"questions": [{"text": "Which?", "choices": [{"label": "a"}, {"label": "b"}]}, {"text": "Why?", "optional": True}]})
+ASK = (
+    "ask",
+    {
+        "questions": [
+            {"text": "Which?", "choices": [{"label": "a"}, {"label": "b"}]},
+            {"text": "Why?", "optional": True},
+        ]
+    },
+)
 
 
 class Waiting:
@@ -93,7 +101,9 @@ async def test_the_buttons_of_an_edit_say_what_they_allow(waiting):
 async def test_a_denial_carries_its_reason(waiting):
     question, task = await waiting.open(*SHELL)
     assert [choice.role for choice in question.choices] == ["once", "always", "modify", "deny"]
-    waiting.questions.answer(question.id, {"question": question.id, "outcome": "deny", "reason": " not today "})
+    waiting.questions.answer(
+        question.id, {"question": question.id, "outcome": "deny", "reason": " not today "}
+    )
     result = await task
     assert result.error.code is ErrorCode.CONFIRMATION_DENIED
     assert "not today" in result.error.message
@@ -159,7 +169,9 @@ async def test_arguments_that_are_no_call_leave_the_question_open(waiting, proje
     question, task = await waiting.open("delete", {"path": "notes.txt"})
     for text in ("{", "[1]", '{"path": 3}'):
         refused(waiting, question, outcome="modify", text=text)
-    waiting.questions.answer(question.id, {"question": question.id, "outcome": "modify", "text": '{"path": "src/cart.py"}'})
+    waiting.questions.answer(
+        question.id, {"question": question.id, "outcome": "modify", "text": '{"path": "src/cart.py"}'}
+    )
     while not waiting.questions.current():
         await asyncio.sleep(0)
     (again,) = waiting.questions.current()
@@ -178,7 +190,9 @@ async def test_a_form_takes_one_answer_a_question(waiting):
         refused(waiting, question, outcome="answers", answers=answers)
     refused(waiting, question, outcome="once")
     refused(waiting, question, outcome="modify", text="{}")
-    waiting.questions.answer(question.id, {"question": question.id, "outcome": "answers", "answers": [" b ", ""]})
+    waiting.questions.answer(
+        question.id, {"question": question.id, "outcome": "answers", "answers": [" b ", ""]}
+    )
     assert (await task).data.answers == ("b", "")
 
 
@@ -231,7 +245,12 @@ async def test_files_and_hunks_of_a_patch_are_taken_and_the_rest_stays(waiting, 
     (project / "README.md").write_text("# Cart\n")
     question, task = await waiting.open("patch", {"patch": PATCH})
     data = question.data()
-    assert [(file.hunks, file.can_modify) for file in data.files] == [(2, True), (0, True), (0, False), (0, True)]
+    assert [(file.hunks, file.can_modify) for file in data.files] == [
+        (2, True),
+        (0, True),
+        (0, False),
+        (0, True),
+    ]
     diffs = [block for block in data.card.blocks if block.type == "diff"]
     assert [(block.created, block.deleted, block.former) for block in diffs] == [
         (False, False, ""), (True, False, ""), (False, True, ""), (False, False, "README.md"),
@@ -260,9 +279,21 @@ async def test_the_text_of_one_file_of_a_patch_is_modified_and_asked_again(waiti
     for number in (2, 4):
         with pytest.raises(ToolFailure):
             question.editable(number)
-    refused(waiting, question, outcome="modify", text="hello\n", file=1, files=taken([True, True], True, True, True))
+    refused(
+        waiting,
+        question,
+        outcome="modify",
+        text="hello\n",
+        file=1,
+        files=taken([True, True], True, True, True),
+    )
     refused(waiting, question, outcome="modify", text="x", file=2, files=None)
-    message = {"outcome": "modify", "text": "mine\n", "file": 1, "files": taken([True, True], True, False, False)}
+    message = {
+        "outcome": "modify",
+        "text": "mine\n",
+        "file": 1,
+        "files": taken([True, True], True, False, False),
+    }
     assert waiting.questions.answer(question.id, {"question": question.id, **message})
     again = await waiting.next()
     assert [block.path for block in again.card.blocks if block.type == "diff"] == ["long.txt", "new.txt"]
@@ -281,7 +312,9 @@ async def test_some_hunks_of_an_edit_are_taken(waiting, project):
     refused(waiting, question, outcome="once", files=taken([False, False, False]))
     refused(waiting, question, outcome="always", files=taken([True, False, True]))
     assert path.read_text() == LONG
-    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once", "files": taken([True, False, True])})
+    assert waiting.questions.answer(
+        question.id, {"question": question.id, "outcome": "once", "files": taken([True, False, True])}
+    )
     result = await task
     assert result.ok
     assert path.read_text() == LONG.replace("line 3\n", "three\n").replace("line 36\n", "line 36\nmore\n")
@@ -293,7 +326,9 @@ async def test_all_hunks_are_the_call_as_proposed(waiting, project):
     path = project / "long.txt"
     path.write_text(LONG)
     question, task = await waiting.open("write", {"path": "long.txt", "content": CHANGED})
-    assert waiting.questions.answer(question.id, {"question": question.id, "outcome": "once", "files": taken([True] * 3)})
+    assert waiting.questions.answer(
+        question.id, {"question": question.id, "outcome": "once", "files": taken([True] * 3)}
+    )
     assert (await task).ok
     assert path.read_text() == CHANGED
 
@@ -304,7 +339,13 @@ async def test_all_hunks_are_the_call_as_proposed(waiting, project):
         ("write", {"path": "new.txt", "content": CHANGED}),  # a new file
         ("write", {"path": "long.txt", "content": LONG.replace("line 3\n", "three\n")}),  # one hunk
         ("write", {"path": "long.txt", "content": ""}),
-        ("write", {"path": "long.txt", "content": "".join(f"other {number}\nline {number * 20}\n" for number in range(900))}),
+        (
+            "write",
+            {
+                "path": "long.txt",
+                "content": "".join(f"other {number}\nline {number * 20}\n" for number in range(900)),
+            },
+        ),
         SHELL,
         ASK,
     ],

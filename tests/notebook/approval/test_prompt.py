@@ -24,7 +24,9 @@ def ipython(tmp_path_factory):
     }
     (home / "editor.py").write_text("import sys\nopen(sys.argv[-1], 'w').write('from the editor\\n')\n")
     arguments = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor", "--no-confirm-exit"]
-    child = pexpect.spawn(sys.executable, arguments, env=environment, encoding="utf-8", timeout=300, dimensions=(50, 160))
+    child = pexpect.spawn(
+        sys.executable, arguments, env=environment, encoding="utf-8", timeout=300, dimensions=(50, 160)
+    )
     child.setecho(False)
     child.expect(PROMPT)
     answers(child, "import os")
@@ -50,7 +52,9 @@ def answers(child, code):
 
 
 def interrupt(child):
-    """Presses Ctrl-C until the next prompt: Python's readline loses one that arrives between its prompt and its first wait for a key."""
+    """Presses Ctrl-C until the next prompt:
+    Python's readline loses one that arrives between its prompt and its first wait for a key.
+    """
     child.sendintr()
     while child.expect([PROMPT, pexpect.TIMEOUT], timeout=30):
         child.sendintr()
@@ -69,10 +73,15 @@ def test_results_are_assigned_to_names(terminal):
     assert "True" in answers(terminal, "r.ok")
 
 
-@pytest.mark.parametrize(("answer", "state"), [("y", "Approved once by you"), ("n", "Denied by you"), ("a", "Approved by you, and always")])
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [("y", "Approved once by you"), ("n", "Denied by you"), ("a", "Approved by you, and always")],
+)
 def test_a_question_is_answered_by_a_letter(terminal, project, answer, state):
     terminal.sendline("%tool edit notes.txt --old TODO --new DONE")
-    terminal.expect_exact("[y]es once / [a]lways allow edit (aa: remember for this project) / [m]odify / [n]o: ")
+    terminal.expect_exact(
+        "[y]es once / [a]lways allow edit (aa: remember for this project) / [m]odify / [n]o: "
+    )
     assert "Needs your answer" in terminal.before
     assert "DONE" in terminal.before
     terminal.sendline(answer)
@@ -134,7 +143,9 @@ def test_an_interrupt_takes_the_question_back(terminal, project, code):
     assert not (project / "a.txt").exists()
 
 
-@pytest.mark.parametrize("code", ["%tool shell echo on; sleep 60", "await tools.shell.start('echo on; sleep 60')"])
+@pytest.mark.parametrize(
+    "code", ["%tool shell echo on; sleep 60", "await tools.shell.start('echo on; sleep 60')"]
+)
 def test_an_interrupt_ends_a_running_call(terminal, code):
     answers(terminal, "%tools allow shell")
     terminal.sendline(code)

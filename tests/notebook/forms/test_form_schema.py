@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtools.notebook.forms.form_schema import MAX_DEPTH, MAX_FIELDS, MAX_LABEL, MAX_PROPERTIES, MAX_TEXT, form_schema, form_values
+from nbtools.notebook.forms.form_schema import (
+    MAX_DEPTH,
+    MAX_FIELDS,
+    MAX_LABEL,
+    MAX_PROPERTIES,
+    MAX_TEXT,
+    form_schema,
+    form_values,
+)
 from nbtools.tools import tool_factories
 from nbtools.workspace.workspace import Workspace
 
@@ -21,7 +29,9 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=9),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from([*KEYWORDS, "$ref", "anyOf", "allOf", "const", "ui:help", "a"]), inner, max_size=5)
+        | st.dictionaries(
+            st.sampled_from([*KEYWORDS, "$ref", "anyOf", "allOf", "const", "ui:help", "a"]), inner, max_size=5
+        )
     ),
     max_leaves=30,
 )
@@ -56,7 +66,9 @@ def test_a_huge_or_recursive_schema_is_bounded():
     assert all(len(field.get("properties", {})) <= MAX_PROPERTIES for field in found)
 
 
-@pytest.mark.parametrize("reference", ["http://127.0.0.1/schema.json", "#/properties/a", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "reference", ["http://127.0.0.1/schema.json", "#/properties/a", "file:///etc/passwd"]
+)
 def test_a_reference_elsewhere_is_a_field_for_json(reference):
     form = form_schema({"properties": {"a": {"$ref": reference}}})
     assert form["properties"]["a"] == {"title": "a", "type": "string", "format": "json"}
@@ -101,12 +113,17 @@ def test_values_of_a_form():
         {
             "properties": {
                 "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
-                "list": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+                "list": {
+                    "type": "array",
+                    "items": {"type": "object", "properties": {"n": {"type": "integer"}}},
+                },
                 "glob": {"anyOf": [{"type": "string"}, {"type": "null"}]},
             }
         }
     )
-    assert form_values(form, {"either": "5", "list": [{"n": 2.0, "other": 1}], "glob": None, "unknown": 1}) == {
+    assert form_values(
+        form, {"either": "5", "list": [{"n": 2.0, "other": 1}], "glob": None, "unknown": 1}
+    ) == {
         "either": 5,
         "list": [{"n": 2}],
     }

@@ -10,7 +10,9 @@ import pytest
 def ask(lab, **request):
     """Sends one request and returns the answer."""
     comm_id = lab.open_comm("nbtools.forms", {"request": {"id": 7, **request}})
-    return lab.until(lambda: next((data["answer"] for data in lab.comm_messages(comm_id) if "answer" in data), None))
+    return lab.until(
+        lambda: next((data["answer"] for data in lab.comm_messages(comm_id) if "answer" in data), None)
+    )
 
 
 def check(lab, tool, **values):
@@ -24,7 +26,9 @@ def test_the_list_of_tools(lab):
 
 
 def test_a_tool_of_the_notebook_has_a_form(lab):
-    lab.run('from nbtools import tool\n@tool\ndef greet(name: str, times: int = 2) -> str:\n    """Greets."""\n    return name * times')
+    lab.run(
+        'from nbtools import tool\n@tool\ndef greet(name: str, times: int = 2) -> str:\n    """Greets."""\n    return name * times'
+    )
     form = json.loads(ask(lab, verb="form", tool="greet")["form"])
     assert form["properties"]["times"] == {"title": "times", "type": "integer", "default": 2}
     assert form["required"] == ["name"]
@@ -60,7 +64,13 @@ def test_missing_and_invalid_parameters_are_named(lab, request_):
 
 
 def test_a_malformed_request_gets_no_answer_and_harms_nothing(lab):
-    for request in (None, 3, {"id": "x"}, {"id": 1, "verb": "run", "tool": "shell"}, {"id": 1, "verb": "tools", "more": 1}):
+    for request in (
+        None,
+        3,
+        {"id": "x"},
+        {"id": 1, "verb": "run", "tool": "shell"},
+        {"id": 1, "verb": "tools", "more": 1},
+    ):
         lab.open_comm("nbtools.forms", {"request": request})
     assert ask(lab, verb="tools")["tools"]
 

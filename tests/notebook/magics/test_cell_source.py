@@ -15,11 +15,19 @@ from nbtools.notebook.magics.command_line import parse
 from nbtools.notebook.magics.flags import Grammar, grammar_from
 from tests.notebook.magics.test_command_line import EDIT, GREP, SEPARATORS, SHELL
 
-WRITE = grammar_from("write", {"properties": {"path": {"type": "string"}, "content": {"type": "string"}}, "required": ["path", "content"]})
+WRITE = grammar_from(
+    "write",
+    {
+        "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+        "required": ["path", "content"],
+    },
+)
 FOREIGN = grammar_from("mcp_a_b", {"properties": {name: {} for name in ("class", "a-b", "x y", "ok")}})
 TEXTS = st.text(st.sampled_from(f"ab {SEPARATORS}'\"\\-?!%#=$>{{}}\t\u00a0é")) | st.text()
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=5
+    st.none() | st.booleans() | st.integers(-9, 9) | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    max_leaves=5,
 )
 
 
@@ -27,7 +35,11 @@ def call_of(grammar: Grammar, source: str) -> Any:
     """The arguments of the one call that IPython makes of a cell."""
     manager = TransformerManager()
     insert_tool_cell(manager.cleanup_transforms)
-    calls = [line for line in ast.parse(manager.transform_cell(source)).body if not isinstance(line, ast.ImportFrom)]
+    calls = [
+        line
+        for line in ast.parse(manager.transform_cell(source)).body
+        if not isinstance(line, ast.ImportFrom)
+    ]
     assert len(calls) == 1
     call = calls[0].value  # type: ignore[attr-defined]
     if call.args:
@@ -38,7 +50,11 @@ def call_of(grammar: Grammar, source: str) -> Any:
         return parse(grammar, rest, (cell[0] if whole else cell[0].removesuffix("\n")) if cell else None)
     found: dict[str, Any] = {}
     for keyword in call.keywords:
-        found |= ast.literal_eval(keyword.value) if keyword.arg is None else {keyword.arg: ast.literal_eval(keyword.value)}
+        found |= (
+            ast.literal_eval(keyword.value)
+            if keyword.arg is None
+            else {keyword.arg: ast.literal_eval(keyword.value)}
+        )
     return found
 
 
@@ -69,5 +85,8 @@ def test_parameters_whose_names_are_no_names_of_python(arguments):
 
 def test_the_source_of_a_cell_is_readable():
     assert call_source(GREP, {"pattern": "TODO", "path": "src"}) == "%tool grep --pattern=TODO --path=src"
-    assert call_source(WRITE, {"path": "a.txt", "content": "one\ntwo\n"}) == "%%tool write --path=a.txt\none\ntwo\n"
+    assert (
+        call_source(WRITE, {"path": "a.txt", "content": "one\ntwo\n"})
+        == "%%tool write --path=a.txt\none\ntwo\n"
+    )
     assert call_source(SHELL, {"command": "ls | head"}) == "%tool shell -- ls | head"

@@ -46,13 +46,26 @@ GREP = grammar_from(
 )
 SHELL = grammar_from(
     "shell",
-    {"properties": {"command": {"type": "string"}, "path": {"type": "string"}, "timeout": {"type": "number"}}, "required": ["command"]},
+    {
+        "properties": {
+            "command": {"type": "string"},
+            "path": {"type": "string"},
+            "timeout": {"type": "number"},
+        },
+        "required": ["command"],
+    },
 )
 EDIT = grammar_from(
     "edit",
-    {"properties": {name: {"type": "string"} for name in ("path", "old", "new")}, "required": ["path", "old", "new"]},
+    {
+        "properties": {name: {"type": "string"} for name in ("path", "old", "new")},
+        "required": ["path", "old", "new"],
+    },
 )
-COUNT = grammar_from("count", {"properties": {"n": {"type": "integer"}, "names": {"type": "array", "items": {"type": "string"}}}})
+COUNT = grammar_from(
+    "count",
+    {"properties": {"n": {"type": "integer"}, "names": {"type": "array", "items": {"type": "string"}}}},
+)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +141,9 @@ def test_a_command_is_taken_as_it_stands(line, arguments):
 SQL = grammar_from("sql", {"properties": {"content": {"type": "string"}}, "required": ["content"]})
 
 
-@pytest.mark.parametrize("comment", ["# search: what it's for", "#", '#8 "unclosed', "# --no-such-flag", "# a # b"])
+@pytest.mark.parametrize(
+    "comment", ["# search: what it's for", "#", '#8 "unclosed', "# --no-such-flag", "# a # b"]
+)
 @pytest.mark.parametrize(
     ("grammar", "line", "arguments"),
     [
@@ -148,7 +163,15 @@ def test_a_word_that_begins_with_a_number_sign_ends_the_line(grammar, line, argu
 
 @pytest.mark.parametrize(
     ("line", "pattern"),
-    [("'#x'", "#x"), ('"#x"', "#x"), (r"\#x", "#x"), ("a#b", "a#b"), ("--pattern=#x", "#x"), ("'a #b'", "a #b"), (r"a\ #b", "a #b")],
+    [
+        ("'#x'", "#x"),
+        ('"#x"', "#x"),
+        (r"\#x", "#x"),
+        ("a#b", "a#b"),
+        ("--pattern=#x", "#x"),
+        ("'a #b'", "a #b"),
+        (r"a\ #b", "a #b"),
+    ],
 )
 def test_other_number_signs_are_text(line, pattern):
     assert parse(GREP, line) == {"pattern": pattern}
@@ -218,7 +241,9 @@ def test_a_list_takes_the_remaining_words():
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
     ["-v", "--", "null", "[1]", "a b", "\\", 'it\'s "x"']
 )
-json_values = st.recursive(st.none() | st.booleans() | st.integers() | texts, lambda inner: st.lists(inner, max_size=3), max_leaves=5)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | texts, lambda inner: st.lists(inner, max_size=3), max_leaves=5
+)
 arguments = st.fixed_dictionaries(
     {"pattern": texts},
     optional={
@@ -272,9 +297,15 @@ def test_a_cell_is_a_list_an_item_a_line() -> None:
     items = [{"text": "[x] Read"}, {"text": "[ ] Write"}, {"text": "Run"}]
     assert parse(TODO, "", "[x] Read\n\n[ ] Write\n  Run\n") == {"items": items}
     assert parse(TODO, '"[x] Read" "[ ] Write" Run') == {"items": items}
-    assert parse(TODO, "", '[{"text": "Read", "status": "completed"}]') == {"items": [{"text": "Read", "status": "completed"}]}
+    assert parse(TODO, "", '[{"text": "Read", "status": "completed"}]') == {
+        "items": [{"text": "Read", "status": "completed"}]
+    }
     told = TodoTool(Workspace(Path())).build({"items": items}).params.items
-    assert [(item.text, item.status) for item in told] == [("Read", "completed"), ("Write", "pending"), ("Run", "pending")]
+    assert [(item.text, item.status) for item in told] == [
+        ("Read", "completed"),
+        ("Write", "pending"),
+        ("Run", "pending"),
+    ]
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)

@@ -63,7 +63,10 @@ def test_tab_completes(lab, code, completed):
 
 
 def test_tools_are_offered_with_their_kinds(lab):
-    types = {one["text"].removeprefix("tools."): one["type"] for one in reply_to(lab, "tools.")["metadata"]["_jupyter_types_experimental"]}
+    types = {
+        one["text"].removeprefix("tools."): one["type"]
+        for one in reply_to(lab, "tools.")["metadata"]["_jupyter_types_experimental"]
+    }
     assert {name: types[name] for name in ("read", "edit", "grep", "shell", "quiet")} == {
         "read": "read",
         "edit": "edit",

@@ -19,7 +19,10 @@ def test_the_command_shows_the_known_programs(lab):
     assert "sub-commands" in lab.run("%tools program git").text
     assert "requires approval" in lab.run("%tools program psql").text
     unknown = lab.run("%tools program sotr").text
-    assert "sotr is not in the table of programs, so a rule for it would allow everything it does. Did you mean" in unknown
+    assert (
+        "sotr is not in the table of programs, so a rule for it would allow everything it does. Did you mean"
+        in unknown
+    )
     assert "git lgo is not in the table" in lab.run("%tools program git lgo").text
 
 
@@ -55,7 +58,10 @@ def test_an_entry_is_stored_for_later_sessions(lab):
 
 
 def test_built_in_entries_are_replaced_or_extended(lab):
-    assert "This replaces the built-in entry of git. like=git extends it instead." in lab.run("%tools program git flags=-v").text
+    assert (
+        "This replaces the built-in entry of git. like=git extends it instead."
+        in lab.run("%tools program git flags=-v").text
+    )
     lab.run("%tools program --remove git")
     assert "replaces" not in lab.run("%tools program git like=git flags=--foo").text
     assert "--foo" in lab.run("%tools program git").text
@@ -117,6 +123,9 @@ def test_a_question_about_a_command_says_what_always_covers_and_which_shell_runs
     always, card = lab.choices(question)["always"], lab.question_data(question)["card"]
     assert "shell(sort:*) covers sort with options that are known to be harmless" in always["tip"]
     assert "shell(frobnicate) covers exactly this line" in always["tip"]
-    assert "frobnicate is not in the table of programs: a rule for it would allow whatever it does" in card["note"]
+    assert (
+        "frobnicate is not in the table of programs: a rule for it would allow whatever it does"
+        in card["note"]
+    )
     assert card["subject"].count("runs in bash") == 1
     lab.answer_with("deny")

@@ -20,7 +20,9 @@ def test_a_question_mark_explains_a_tool(lab, code):
     assert "policy: searching changes nothing" in text
 
 
-@pytest.mark.parametrize("line", ["grep --help", "grep -h", "grep TODO src --help", "grep? # how", "help grep"])
+@pytest.mark.parametrize(
+    "line", ["grep --help", "grep -h", "grep TODO src --help", "grep? # how", "help grep"]
+)
 def test_a_flag_explains_a_tool(lab, line):
     assert "policy: searching changes nothing" in lab.run(f"%tool {line}").text
 
@@ -110,7 +112,10 @@ def test_a_failed_call_is_a_result(lab):
 
 
 def test_a_missing_argument_shows_the_usage(lab):
-    assert "pattern is required. Usage: %tool grep PATTERN [PATH]. %tool grep? has examples." in lab.run("%tool grep").text
+    assert (
+        "pattern is required. Usage: %tool grep PATTERN [PATH]. %tool grep? has examples."
+        in lab.run("%tool grep").text
+    )
     assert "path and content are required" in lab.run("%tool write").text
 
 

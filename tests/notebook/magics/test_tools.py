@@ -21,7 +21,10 @@ def test_modes(lab):
 
 def test_rules_come_and_go(lab):
     lab.run('%tools allow "shell(echo:*)" write')
-    assert [row.split()[0] for row in lab.run("%tools grants").text.splitlines()[1:3]] == ["shell(echo:*)", "write"]
+    assert [row.split()[0] for row in lab.run("%tools grants").text.splitlines()[1:3]] == [
+        "shell(echo:*)",
+        "write",
+    ]
     assert "hello" in lab.run("%tool shell echo hello").text
     lab.run("%tools deny write")
     assert "the rule write denies it" in lab.run("%tool write a.txt x").text
@@ -52,7 +55,15 @@ def test_history_and_pending(lab):
     assert [row.split()[1:3] for row in rows[1:]] == [["ls", "src"], ["read", "missing.txt"]]
     assert "searching changes nothing" in rows[1]
     lab.run("%tools deny ls\n%tool ls src")
-    assert lab.run("%tools history").text.splitlines()[-1].split()[3:-3] == ["not", "allowed", "rule", "ls", "of", "this", "session"]
+    assert lab.run("%tools history").text.splitlines()[-1].split()[3:-3] == [
+        "not",
+        "allowed",
+        "rule",
+        "ls",
+        "of",
+        "this",
+        "session",
+    ]
     lab.run("%tools revoke ls")
     assert "No call is running" in lab.run("%tools pending").text
     lab.run("call = tools.write.background('a.txt', 'x')")
@@ -110,13 +121,30 @@ def test_an_error_is_one_line(lab, code, says):
 def test_help_lists_the_commands(lab):
     text = lab.run("%tools help").text
     for name in (
-        *("use", "mode", "allow", "ask", "deny", "grants", "save", "revoke", "approve", "rules", "trust", "import", "undo", "journal"),
+        *(
+            "use",
+            "mode",
+            "allow",
+            "ask",
+            "deny",
+            "grants",
+            "save",
+            "revoke",
+            "approve",
+            "rules",
+            "trust",
+            "import",
+            "undo",
+            "journal",
+        ),
         *("history", "pending", "cancel", "workspace", "settings", "set", "confirm"),
     ):
         assert f"%tools {name}" in text
 
 
-@pytest.mark.parametrize("line", ["help undo", "undo?", "undo ?", "undo --help", "undo -h", "undo? # what does it do?"])
+@pytest.mark.parametrize(
+    "line", ["help undo", "undo?", "undo ?", "undo --help", "undo -h", "undo? # what does it do?"]
+)
 def test_help_on_one_command_shows_only_that(lab, line):
     cell = lab.run(f"%tools {line}")
     assert "%tools undo" in cell.text
@@ -155,7 +183,10 @@ def test_grants_are_saved_for_later_sessions_here(lab, project):
     assert "Saved for later sessions" in lab.run('%tools save "shell(echo:*)"').text
     lab.run("%tools allow --save glob")
     assert lab.run("%reload_ext nbtools").error == ""
-    assert [row.split()[:2] for row in lab.run("%tools grants").text.splitlines()[1:3]] == [["shell(echo:*)", "saved"], ["glob", "saved"]]
+    assert [row.split()[:2] for row in lab.run("%tools grants").text.splitlines()[1:3]] == [
+        ["shell(echo:*)", "saved"],
+        ["glob", "saved"],
+    ]
     assert "remembered" in lab.run("%tools").text
     assert "hello" in lab.run("%tool shell echo hello").text
     assert "Removed" in lab.run("%tools revoke *").text
@@ -172,7 +203,10 @@ def test_a_project_s_rules_count_once_they_are_trusted(lab, project):
     assert "This project's allow rules are off until you trust them" in opened
     assert "1 allow, 1 deny; not trusted" in opened
     shown = lab.run("%tools trust").text
-    assert [line.split()[:2] for line in shown.splitlines()[2:4]] == [["allow", "shell(echo:*)"], ["deny", "fetch"]]
+    assert [line.split()[:2] for line in shown.splitlines()[2:4]] == [
+        ["allow", "shell(echo:*)"],
+        ["deny", "fetch"],
+    ]
     assert "every command that begins with echo" in shown
     assert "off until trusted" in shown
     rules.write_text('allow = ["shell(echo:*)", "edit"]\n', encoding="utf-8")
@@ -233,9 +267,13 @@ def test_permissions_of_claude_are_imported(lab, project):
 
 
 def test_imported_permissions_are_stored_in_the_chosen_scope(lab, project):
-    (project / "rules.toml").write_text('[[rule]]\ntoolName = "read_file"\ndecision = "deny"\npriority = 5\n', encoding="utf-8")
+    (project / "rules.toml").write_text(
+        '[[rule]]\ntoolName = "read_file"\ndecision = "deny"\npriority = 5\n', encoding="utf-8"
+    )
     assert "All of its permissions were imported" in lab.run("%tools import --project rules.toml").text
-    assert (project / ".nbtools" / "policy.toml").read_text(encoding="utf-8").splitlines()[-1] == 'deny = ["read"]'
+    assert (project / ".nbtools" / "policy.toml").read_text(encoding="utf-8").splitlines()[
+        -1
+    ] == 'deny = ["read"]'
     assert "Not allowed" in lab.run("%tool read notes.txt").text
     lab.run("%reload_ext nbtools")
     assert "the rule read" in lab.run("%tool read notes.txt").text

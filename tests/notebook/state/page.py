@@ -37,7 +37,9 @@ class StatePage:
 
     def _show(self, state: dict[str, Any]) -> None:
         self.snapshots += 1
-        self.state.update({name: value for name, value in state.items() if name not in PARTS or value is not None})
+        self.state.update(
+            {name: value for name, value in state.items() if name not in PARTS or value is not None}
+        )
         if self.reports:
             self.report()
 

@@ -52,7 +52,9 @@ def test_a_kernel_without_nbtools_has_no_such_comm(bare: Lab) -> None:
 def test_nothing_is_loaded_for_a_page_before_the_first_call(lab: Lab) -> None:
     page = StatePage(lab)
     loaded = "'nbtools.notebook.state.publisher' in __import__('sys').modules"
-    lab.run("import sys\nfor name in [name for name in sys.modules if name == 'nbtools.notebook.state.publisher']: del sys.modules[name]")
+    lab.run(
+        "import sys\nfor name in [name for name in sys.modules if name == 'nbtools.notebook.state.publisher']: del sys.modules[name]"
+    )
     assert lab.value(loaded) is False
     page.read()
     assert page.snapshots == 0
@@ -101,13 +103,20 @@ def test_every_cell_of_a_run_gets_its_own_outputs_while_a_page_follows(lab: Lab)
     lab.use_subshell()
     lab.run("%tool ls")
     page = StatePage(lab)
-    cells = [lab.start(f"tools.write.background('file{number}.txt', '{number}')\nprint({number})") for number in range(20)]
+    cells = [
+        lab.start(f"tools.write.background('file{number}.txt', '{number}')\nprint({number})")
+        for number in range(20)
+    ]
     page.until(lambda: all(cell.done for cell in cells))
-    assert [[output["text"] for output in cell.outputs if "name" in output] for cell in cells] == [[f"{n}\n"] for n in range(20)]
+    assert [[output["text"] for output in cell.outputs if "name" in output] for cell in cells] == [
+        [f"{n}\n"] for n in range(20)
+    ]
     page.has("questions", 20)
 
 
-def test_a_question_answered_elsewhere_disappears_and_cannot_be_answered_again(lab: Lab, page: StatePage, project: Path) -> None:
+def test_a_question_answered_elsewhere_disappears_and_cannot_be_answered_again(
+    lab: Lab, page: StatePage, project: Path
+) -> None:
     lab.start(EDIT)
     question = question_of(page)
     other = StatePage(lab)
@@ -164,7 +173,9 @@ def test_rules_and_grants_of_a_cell_are_shown_and_revoked(lab: Lab, page: StateP
     page.until(lambda: page.state["rules"]["grants"])
     (grant,) = page.state["rules"]["grants"]
     assert (grant["rule"], grant["saved"]) == ("shell(git status:*)", False)
-    assert [(rule["action"], rule["rule"], rule["source"]) for rule in page.state["rules"]["rules"]] == [("deny", "read(secret/**)", "")]
+    assert [(rule["action"], rule["rule"], rule["source"]) for rule in page.state["rules"]["rules"]] == [
+        ("deny", "read(secret/**)", "")
+    ]
     assert page.ask(type="revoke", rule="read(secret/**)")["problem"], "only grants can be revoked"
     assert page.ask(type="revoke", rule=grant["rule"])["problem"] == ""
     page.until(lambda: not page.state["rules"]["grants"])
@@ -201,7 +212,9 @@ def test_all_later_changes_are_undone_after_a_list(lab: Lab, page: StatePage, pr
     assert third["files"][0]["path"] == "c.txt"
 
 
-def test_an_undo_over_later_changes_is_a_merge_that_the_person_confirms(lab: Lab, page: StatePage, project: Path) -> None:
+def test_an_undo_over_later_changes_is_a_merge_that_the_person_confirms(
+    lab: Lab, page: StatePage, project: Path
+) -> None:
     file = project / "long.txt"
     file.write_text("".join(f"line {i:02}\n" for i in range(30)))
     lab.run("%tools mode auto_edit")
@@ -233,13 +246,20 @@ def test_a_background_call_runs_is_stopped_and_has_ended(lab: Lab, page: StatePa
         ("tools.shell('sleep 60 &', leave=True)", "sleep 60 &", False),
     ],
 )
-def test_a_background_command_runs_is_stopped_and_has_ended(lab: Lab, page: StatePage, line: str, named: str, failed: bool) -> None:
+def test_a_background_command_runs_is_stopped_and_has_ended(
+    lab: Lab, page: StatePage, line: str, named: str, failed: bool
+) -> None:
     lab.run("%tools mode yolo")
     cell = lab.start(line, cell_id="here")
     lab.until(lambda: cell.done)
     page.until(lambda: [call["type"] for call in page.state["running"]] == ["background"])
     (command,) = page.state["running"]
-    assert (command["type"], command["tool"], command["subject"], command["cell"]) == ("background", "shell", named, "here")
+    assert (command["type"], command["tool"], command["subject"], command["cell"]) == (
+        "background",
+        "shell",
+        named,
+        "here",
+    )
     assert page.ask(type="stop", call=command["id"])["problem"] == ""
     page.has("running", 0)
     (ended,) = page.has("ended", 1)
@@ -247,7 +267,9 @@ def test_a_background_command_runs_is_stopped_and_has_ended(lab: Lab, page: Stat
 
 
 @pytest.mark.parametrize(("command", "failed"), [("true", False), ("false", True)])
-def test_a_background_command_that_ends_by_itself_says_how(lab: Lab, page: StatePage, command: str, failed: bool) -> None:
+def test_a_background_command_that_ends_by_itself_says_how(
+    lab: Lab, page: StatePage, command: str, failed: bool
+) -> None:
     lab.run("%tools mode yolo")
     lab.run(f"%tool shell --background {command}")
     (ended,) = page.has("ended", 1)
@@ -256,7 +278,9 @@ def test_a_background_command_that_ends_by_itself_says_how(lab: Lab, page: State
     page.has("running", 0)
 
 
-def test_a_command_that_ends_before_its_start_is_published_is_published_once(lab: Lab, page: StatePage) -> None:
+def test_a_command_that_ends_before_its_start_is_published_is_published_once(
+    lab: Lab, page: StatePage
+) -> None:
     """A listener before the page's waits until the command has ended."""
     lab.run("%tools mode yolo")
     lab.run(
@@ -286,7 +310,9 @@ def test_a_page_that_does_not_report_gets_no_second_snapshot(lab: Lab, page: Sta
 
 def test_snapshots_are_throttled_and_unchanged_parts_are_left_out(lab: Lab, page: StatePage) -> None:
     before = page.snapshots
-    lab.run("import time\nbegan = time.monotonic()\nfor _ in range(200): tools.ls()\nseconds = time.monotonic() - began")
+    lab.run(
+        "import time\nbegan = time.monotonic()\nfor _ in range(200): tools.ls()\nseconds = time.monotonic() - began"
+    )
     lab.run("%tools mode plan")
     page.until(lambda: page.state["rules"]["mode"] == "plan")
     assert page.snapshots - before <= 10 * lab.value("seconds") + 5

@@ -23,14 +23,20 @@ def cells(trace: Trace, path: Path) -> list[Any]:
 
 def test_each_step_is_a_question_with_a_folded_answer(tmp_path: Path) -> None:
     title, prompt, checkpoint = cells(
-        log(tmp_path / "s.jsonl", edit("price = 1", "price = 2"), bash("ls", "price.py")), tmp_path / "l.ipynb"
+        log(tmp_path / "s.jsonl", edit("price = 1", "price = 2"), bash("ls", "price.py")),
+        tmp_path / "l.ipynb",
     )
     assert title.source.startswith("# ")
     assert "a new code cell, below one that has run `%load_ext nbtools`" in title.source
     assert prompt.source.startswith("**Person**\n\nRaise the price.")
     question, _, answer = checkpoint.source.partition("<details><summary>What the agent did</summary>")
     assert question == "**Checkpoint 1: what would you do next?**\n\n"
-    assert answer.index("**Edit**") < answer.index("price = 2") < answer.index("**Bash** ls") < answer.index("```text\nprice.py\n```")
+    assert (
+        answer.index("**Edit**")
+        < answer.index("price = 2")
+        < answer.index("**Bash** ls")
+        < answer.index("```text\nprice.py\n```")
+    )
     assert answer.endswith("</details>")
     assert checkpoint.metadata.slideshow.slide_type == "subslide"
 
@@ -52,13 +58,21 @@ def test_notes_of_the_review_are_for_the_speaker(tmp_path: Path) -> None:
     trace.note(None, "Ten minutes.")
     found = cells(trace, tmp_path / "l.ipynb")
     notes = [cell for cell in found if cell.metadata.get("slideshow", {}).get("slide_type") == "notes"]
-    assert [note.source for note in notes] == ["**Speaker note**\n\nTen minutes.", "**Speaker note**\n\nWhy not &lt;b>round&lt;/b>?"]
+    assert [note.source for note in notes] == [
+        "**Speaker note**\n\nTen minutes.",
+        "**Speaker note**\n\nWhy not &lt;b>round&lt;/b>?",
+    ]
     assert found.index(notes[0]) == 1
     assert found[found.index(notes[1]) - 1].source.startswith("**Checkpoint 1")
 
 
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
-    trace = log(tmp_path / "s.jsonl", (HOSTILE, {"command": HOSTILE}, HOSTILE, {}), bash(HOSTILE, HOSTILE), edit(HOSTILE, HOSTILE))
+    trace = log(
+        tmp_path / "s.jsonl",
+        (HOSTILE, {"command": HOSTILE}, HOSTILE, {}),
+        bash(HOSTILE, HOSTILE),
+        edit(HOSTILE, HOSTILE),
+    )
     trace.note(None, HOSTILE)
     for cell in cells(trace, tmp_path / "l.ipynb"):
         outside, fence = [], ""
@@ -78,7 +92,12 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["codex/skills--019d78fc-c449-7300-92a1-1e92604a4f6a.jsonl", "qwen-code/made--price.jsonl", "pi/made--tree.jsonl"]
+    "path",
+    [
+        "codex/skills--019d78fc-c449-7300-92a1-1e92604a4f6a.jsonl",
+        "qwen-code/made--price.jsonl",
+        "pi/made--tree.jsonl",
+    ],
 )
 def test_logs_of_others_become_lessons(path: str, tmp_path: Path) -> None:
     found = cells(load(SAMPLES / path), tmp_path / "l.ipynb")

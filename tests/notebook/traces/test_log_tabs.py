@@ -37,7 +37,9 @@ def test_two_logs_are_compared(folder):
     assert compared.view is None
 
 
-@pytest.mark.parametrize("path", ["../outside.jsonl", "a/../../outside.jsonl", "{parent}/outside.jsonl", "a\0.jsonl"])
+@pytest.mark.parametrize(
+    "path", ["../outside.jsonl", "a/../../outside.jsonl", "{parent}/outside.jsonl", "a\0.jsonl"]
+)
 def test_a_path_cannot_leave_the_folder(folder, path):
     refused = answer(folder, {"logs": [path.format(parent=folder.parent)]})
     assert refused.view is None
@@ -46,7 +48,17 @@ def test_a_path_cannot_leave_the_folder(folder, path):
 
 @pytest.mark.parametrize(
     "request_",
-    [None, "x", [], {}, {"logs": "a.jsonl"}, {"logs": [1]}, {"logs": ["a"] * 21}, {"logs": [""]}, {"logs": ["x" * 5000]}],
+    [
+        None,
+        "x",
+        [],
+        {},
+        {"logs": "a.jsonl"},
+        {"logs": [1]},
+        {"logs": ["a"] * 21},
+        {"logs": [""]},
+        {"logs": ["x" * 5000]},
+    ],
 )
 def test_an_invalid_request_is_a_problem(folder, request_):
     assert answer(folder, request_).problem

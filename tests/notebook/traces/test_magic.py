@@ -36,7 +36,9 @@ def test_a_log_is_shown(lab: Any, log: str, line: str) -> None:
     cell = lab.run(line.format(log))
     (output,) = cell.outputs
     assert "102 calls (45 nested)" in output["data"]["text/html"]
-    assert output["data"]["text/plain"].startswith("upgrade-external-agents-e2e-tests\n  Claude Code 2.1.80 · ")
+    assert output["data"]["text/plain"].startswith(
+        "upgrade-external-agents-e2e-tests\n  Claude Code 2.1.80 · "
+    )
 
 
 @pytest.mark.parametrize("line", ["--help", "-h", "--help  # how?"])
@@ -80,7 +82,9 @@ def home(lab: Any, tmp_path_factory: Any) -> Path:
     home: Path = tmp_path_factory.mktemp("home")
     make_home(home)
     unset = "".join(f"os.environ.pop({name!r}, None);" for name in OVERRIDES)
-    lab.run(f"import os; {unset} os.environ |= dict(HOME={str(home)!r}, NBTOOLS_STATE={str(home / 'state')!r})")
+    lab.run(
+        f"import os; {unset} os.environ |= dict(HOME={str(home)!r}, NBTOOLS_STATE={str(home / 'state')!r})"
+    )
     return home
 
 
@@ -102,7 +106,10 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
     ]
     assert "No session of hal" in card(lab.run("%trace latest hal"))["blocks"][0]["text"]
     shown = lab.value("get_ipython().find_line_magic('trace').__doc__")
-    assert all(word in shown for word in ("%trace LOG --replay 46", "%trace latest", "%trace A B", "--in", "--at", "--step"))
+    assert all(
+        word in shown
+        for word in ("%trace LOG --replay 46", "%trace latest", "%trace A B", "--in", "--at", "--step")
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +125,9 @@ def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> No
         ("--replay 5-3", "contain no tool call"),
     ],
 )
-def test_a_line_that_asks_for_what_there_is_not_says_what_there_is(lab: Any, log: str, flags: str, message: str) -> None:
+def test_a_line_that_asks_for_what_there_is_not_says_what_there_is(
+    lab: Any, log: str, flags: str, message: str
+) -> None:
     assert message in card(lab.run(f"%trace {log} {flags}"))["blocks"][0]["text"]
 
 
@@ -128,7 +137,9 @@ def test_a_log_opens_at_a_step(lab: Any, log: str) -> None:
 
 
 def test_several_logs_are_compared(lab: Any, log: str, tmp_path: Path) -> None:
-    (output,) = lab.run(f"c = %trace '{log}' '{log}' --check tests --check 'command pytest' --baseline B\nc").outputs
+    (output,) = lab.run(
+        f"c = %trace '{log}' '{log}' --check tests --check 'command pytest' --baseline B\nc"
+    ).outputs
     assert "no difference" in output["data"]["text/html"]
     assert "command pytest" in output["data"]["text/plain"]
     assert lab.value("c.baseline") == 1

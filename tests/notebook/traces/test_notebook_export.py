@@ -75,13 +75,18 @@ def test_story_calls_and_recorded_results(tmp_path: Path) -> None:
 def test_a_notebook_is_written_beside_existing_files(tmp_path: Path) -> None:
     trace = log(tmp_path / "log.jsonl", edit("a", "b"))
     (tmp_path / "out.ipynb").write_text("mine")
-    assert [trace.to_notebook(tmp_path / "out.ipynb") for _ in range(2)] == [tmp_path / "out-1.ipynb", tmp_path / "out-2.ipynb"]
+    assert [trace.to_notebook(tmp_path / "out.ipynb") for _ in range(2)] == [
+        tmp_path / "out-1.ipynb",
+        tmp_path / "out-2.ipynb",
+    ]
     assert (tmp_path / "out.ipynb").read_text() == "mine"
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)
 def test_a_log_adds_no_line_to_the_cells_of_its_notebook(tmp_path: Path, separator: str) -> None:
-    """IPython makes of each cell the one call that the log recorded; what stands behind a separator stays an argument."""
+    """IPython makes of each cell the one call that the log recorded;
+    what stands behind a separator stays an argument.
+    """
     text = f"a{separator}open('pwned','w')#"
     trace = log(
         tmp_path / "log.jsonl",
@@ -97,7 +102,10 @@ def test_a_log_adds_no_line_to_the_cells_of_its_notebook(tmp_path: Path, separat
             body = ast.parse(manager.transform_cell(cell.source)).body
             calls = [statement for statement in body if not isinstance(statement, ast.ImportFrom)]
             assert len(calls) <= 1
-            assert all(call.value.func.attr in {"run_line_magic", "run_cell_magic", "shell", "write"} for call in calls)  # type: ignore[attr-defined]
+            assert all(
+                call.value.func.attr in {"run_line_magic", "run_cell_magic", "shell", "write"}
+                for call in calls
+            )  # type: ignore[attr-defined]
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
@@ -129,7 +137,10 @@ def test_every_cell_of_a_recorded_session_means_the_call(name: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.text(alphabet=f"a \n'\"\\-%{{}}[]é${SEPARATORS}"), st.text(alphabet=f"a \n'\"\\-%{SEPARATORS}", min_size=1))
+@given(
+    st.text(alphabet=f"a \n'\"\\-%{{}}[]é${SEPARATORS}"),
+    st.text(alphabet=f"a \n'\"\\-%{SEPARATORS}", min_size=1),
+)
 def test_any_text_is_written_so_that_it_is_read_again(text: str, path: str) -> None:
     for meaning in (
         CanonicalCall("write", {"path": path, "content": text}),

@@ -41,12 +41,16 @@ class Page:
                 return answer
 
 
-@pytest.mark.parametrize("line", ["%trace session.jsonl", "import nbtools\nnbtools.open_trace('session.jsonl')"])
+@pytest.mark.parametrize(
+    "line", ["%trace session.jsonl", "import nbtools\nnbtools.open_trace('session.jsonl')"]
+)
 def test_a_page_asks_and_is_answered(lab: Any, log: str, line: str) -> None:
     (output,) = lab.run(line).outputs
     view = output["data"][TRACE_MIME]
     page = Page(lab)
-    answer = page.ask(view["explorer"], {"type": "page", "filter": {"chips": ["kind:edits"]}, "first": 2, "count": 3}, 41)
+    answer = page.ask(
+        view["explorer"], {"type": "page", "filter": {"chips": ["kind:edits"]}, "first": 2, "count": 3}, 41
+    )
     assert (answer["id"], answer["gone"], answer["reply"]["total"]) == (41, False, 19)
     assert page.ask(view["explorer"], {"type": "open", "line": 0})["reply"]["type"] == "opened"
     assert page.ask(view["explorer"], {"type": "huh"}, 3)["reply"]["type"] == "problem"
@@ -87,5 +91,7 @@ print(sorted(name for name in set(sys.modules) - loaded if name.startswith(slow)
 
 def test_the_first_opened_step_loads_no_tool_after_a_page_has_connected() -> None:
     """Above all the dialects with their tools: with their import, the first step took ten times as long."""
-    done = subprocess.run([sys.executable, "-c", OPEN_FIRST_CALL], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", OPEN_FIRST_CALL], capture_output=True, text=True, check=False
+    )
     assert done.stdout == "[]\n", done.stdout + done.stderr

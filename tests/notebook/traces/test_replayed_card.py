@@ -22,7 +22,9 @@ RANGE = "steps = %trace log.jsonl --replay 2-5 --in shop --at main"
 
 @pytest.fixture
 def recorded(project: Path) -> Path:
-    """A log beside the notebook, and the repository that stands for its folder: step 4 does not do what is recorded."""
+    """A log beside the notebook, and the repository that stands for its folder:
+    step 4 does not do what is recorded.
+    """
     shop(project / "shop")
     log(
         project / "log.jsonl",
@@ -37,7 +39,9 @@ def recorded(project: Path) -> Path:
 
 @pytest.fixture
 def copies(lab: Any) -> Iterator[Callable[[], list[Path]]]:
-    """Lists the copies that this kernel has made, in a folder of its own: the usual one has those of other processes too."""
+    """Lists the copies that this kernel has made, in a folder of its own:
+    the usual one has those of other processes too.
+    """
     with tempfile.TemporaryDirectory(dir=parent_folder()) as folder:
         lab.run(f"import tempfile; tempfile.tempdir = {folder!r}")
         yield lambda: list(Path(folder).glob(f"*{PREFIX}*"))
@@ -92,11 +96,19 @@ def test_obstacles_are_reported_and_nothing_is_copied(lab: Any, recorded: Path) 
     assert nowhere["status"] == "Cannot be run again"
     assert "on this machine" in nowhere["blocks"][0]["text"]
     assert "--in FOLDER" in nowhere["blocks"][1]["text"]
-    assert "Skill has no equivalent" in card(lab.run("%trace log.jsonl --replay 6 --in shop"))["blocks"][0]["text"]
-    assert "has no commit nowhere" in card(lab.run("%trace log.jsonl --replay 2 --in shop --at nowhere"))["blocks"][0]["text"]
+    assert (
+        "Skill has no equivalent"
+        in card(lab.run("%trace log.jsonl --replay 6 --in shop"))["blocks"][0]["text"]
+    )
+    assert (
+        "has no commit nowhere"
+        in card(lab.run("%trace log.jsonl --replay 2 --in shop --at nowhere"))["blocks"][0]["text"]
+    )
 
 
-def test_a_running_replay_is_stopped_by_its_button(lab: Any, project: Path, copies: Callable[[], list[Path]]) -> None:
+def test_a_running_replay_is_stopped_by_its_button(
+    lab: Any, project: Path, copies: Callable[[], list[Path]]
+) -> None:
     shop(project / "shop")
     log(project / "log.jsonl", bash("echo begun; sleep 60", "begun"))
     lab.run("%tools allow shell")

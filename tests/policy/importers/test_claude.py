@@ -111,8 +111,16 @@ def test_rules_that_say_the_same(verb: str, text: str, rule: str) -> None:
 @pytest.mark.parametrize(
     ("text", "covers", "not_covers"),
     [
-        ("Bash(git * main)", ["git checkout main", "git push origin main"], ["git checkout maine", "gitx main", "git push main now"]),
-        ("Bash(git * main:*)", ["git push origin main", "git push origin main now"], ["git push origin mainly"]),
+        (
+            "Bash(git * main)",
+            ["git checkout main", "git push origin main"],
+            ["git checkout maine", "gitx main", "git push main now"],
+        ),
+        (
+            "Bash(git * main:*)",
+            ["git push origin main", "git push origin main now"],
+            ["git push origin mainly"],
+        ),
         ("Bash(ls*)", ["ls", "lsof", "ls -la"], ["l"]),
         ("Bash(* --version)", ["node --version"], ["node --version2", "node -v"]),
         ("Bash(a.b * c)", ["a.b x c"], ["axb x c"]),
@@ -123,7 +131,9 @@ def test_a_star_in_a_command_is_anything(text: str, covers: list[str], not_cover
     assert told == ()
     assert isinstance(rule, Rule)
     assert [expression(rule.command).matches_start(command) for command in covers] == [True] * len(covers)
-    assert [expression(rule.command).matches_start(command) for command in not_covers] == [False] * len(not_covers)
+    assert [expression(rule.command).matches_start(command) for command in not_covers] == [False] * len(
+        not_covers
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +171,9 @@ def test_a_path_that_a_deny_puts_on_the_wrong_tool_is_denied_all_the_same() -> N
 
 
 def test_parameters() -> None:
-    (background, of_server), told = of("deny", "Bash(run_in_background:true)", "mcp__db__query(database:prod*)")
+    (background, of_server), told = of(
+        "deny", "Bash(run_in_background:true)", "mcp__db__query(database:prod*)"
+    )
     assert told == ()
 
     def looks_at(rule: str | Rule, **arguments: Any) -> bool:
@@ -178,7 +190,13 @@ def test_parameters() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "is_"),
-    [("plan", "plan"), ("dontAsk", "dont_ask"), ("default", "default"), ("manual", "default"), ("acceptEdits", "auto_edit")],
+    [
+        ("plan", "plan"),
+        ("dontAsk", "dont_ask"),
+        ("default", "default"),
+        ("manual", "default"),
+        ("acceptEdits", "auto_edit"),
+    ],
 )
 def test_modes(mode: str, is_: str) -> None:
     assert imported({"permissions": {"defaultMode": mode}}) == ImportedPolicy(Policy(is_), ())
@@ -193,7 +211,11 @@ def test_modes_that_are_not_taken(mode: str) -> None:
 
 def test_paths_count_from_where_the_file_says() -> None:
     settings = {"permissions": {"deny": ["Read(/keys/**)", "Read(//etc/shadow)", "Read(~/.ssh/**)"]}}
-    assert imported(settings, source="~/.claude").policy.deny == ("read(~/.claude/keys/**)", "read(//etc/shadow)", "read(~/.ssh/**)")
+    assert imported(settings, source="~/.claude").policy.deny == (
+        "read(~/.claude/keys/**)",
+        "read(//etc/shadow)",
+        "read(~/.ssh/**)",
+    )
     assert imported(settings, source="/srv/all/").policy.deny[0] == "read(//srv/all/keys/**)"
     assert imported(settings).policy.deny[0] == "read(/keys/**)"
 
@@ -206,7 +228,9 @@ def test_nothing_is_no_problem() -> None:
     assert imported({}) == ImportedPolicy(Policy(), ())
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"permissions": {"allow": "Bash"}}', '{"permissions": {"allow": [1]}}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"permissions": {"allow": "Bash"}}', '{"permissions": {"allow": [1]}}']
+)
 def test_a_file_of_another_kind_is_an_error_in_one_line(text: str) -> None:
     with pytest.raises(PolicyError, match="settings") as raised:
         read_claude_settings(text, named)

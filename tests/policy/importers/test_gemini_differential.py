@@ -1,7 +1,9 @@
-"""Imports of Gemini CLI's policies, compared with a small evaluation of its policy engine: nothing is allowed here that it would not allow.
+"""Imports of Gemini CLI's policies, compared with a small evaluation of its policy engine:
+nothing is allowed here that it would not allow.
 
-The evaluation follows ``policy-engine.ts`` and ``toml-loader.ts``, without parsers: lines are generated from parts, so their commands are
-known.  Where Gemini CLI allows more by itself (its list of safe commands), the evaluation asks, which makes the comparison stricter.
+The evaluation follows ``policy-engine.ts`` and ``toml-loader.ts``, without parsers: lines are generated from
+parts, so their commands are known.  Where Gemini CLI allows more by itself (its list of safe commands), the
+evaluation asks, which makes the comparison stricter.
 """
 
 from __future__ import annotations
@@ -29,7 +31,14 @@ from tests.policy.some_tools import AnyTool
 GEMINI = dialect("gemini")
 SHELL = "run_shell_command"
 MODES = {"default": "default", "autoEdit": "auto_edit", "yolo": "yolo", "plan": "plan"}
-KINDS = {"read": Kind.READ, "ls": Kind.SEARCH, "grep": Kind.SEARCH, "write": Kind.EDIT, "edit": Kind.EDIT, "shell": Kind.EXECUTE}
+KINDS = {
+    "read": Kind.READ,
+    "ls": Kind.SEARCH,
+    "grep": Kind.SEARCH,
+    "write": Kind.EDIT,
+    "edit": Kind.EDIT,
+    "shell": Kind.EXECUTE,
+}
 STRENGTH = {"allow": 0, "ask_user": 1, "deny": 2}
 
 
@@ -38,7 +47,9 @@ STRENGTH = {"allow": 0, "ask_user": 1, "deny": 2}
 
 @dataclass(frozen=True)
 class Line:
-    """A command line and what it is made of: the simple commands, those inside ``bash -c``, and whether it has a redirect."""
+    """A command line and what it is made of:
+    the simple commands, those inside ``bash -c``, and whether it has a redirect.
+    """
 
     text: str
     parts: tuple[str, ...]
@@ -79,7 +90,15 @@ PLAIN = [
         'echo "a"',
         "LC_ALL=C git log",
     ),
-    *("timeout 5 git log", "nice rm -rf build", "sort -o out in", "git log --output=x", "npm run test", "npm run tests", "node é"),
+    *(
+        "timeout 5 git log",
+        "nice rm -rf build",
+        "sort -o out in",
+        "git log --output=x",
+        "npm run test",
+        "npm run tests",
+        "node é",
+    ),
 ]
 
 
@@ -100,13 +119,25 @@ def changed(line: Line, form: str) -> Line:
 
 LINES = st.builds(
     changed,
-    st.builds(joined, st.lists(st.sampled_from(PLAIN), min_size=1, max_size=3), st.sampled_from(["; ", " && ", " | ", " || ", "\n"])),
+    st.builds(
+        joined,
+        st.lists(st.sampled_from(PLAIN), min_size=1, max_size=3),
+        st.sampled_from(["; ", " && ", " | ", " || ", "\n"]),
+    ),
     st.sampled_from(["", "", "", "> out", ">> out", "2>&1", "< in", "> /dev/null", "(", "bash"]),
 )
-PATHS = st.sampled_from(["docs/a.md", "docs/deep/b.md", "docs2/a.md", "src/a.py", "docs/../src/a.py", "secret", "docs"])
+PATHS = st.sampled_from(
+    ["docs/a.md", "docs/deep/b.md", "docs2/a.md", "src/a.py", "docs/../src/a.py", "secret", "docs"]
+)
 TEXTS = st.sampled_from(["x", "secret", "select 1", "é1", "a b", 'q"q', "docs/", "\u00a0"])
-VALUES = st.dictionaries(st.sampled_from(["sql", "target", "file_path"]), st.one_of(TEXTS, st.integers(0, 20), st.booleans()), max_size=2)
-ANNOTATIONS = st.sampled_from([None, {}, {"readOnlyHint": True}, {"readOnlyHint": False}, {"readOnlyHint": True, "title": "x"}])
+VALUES = st.dictionaries(
+    st.sampled_from(["sql", "target", "file_path"]),
+    st.one_of(TEXTS, st.integers(0, 20), st.booleans()),
+    max_size=2,
+)
+ANNOTATIONS = st.sampled_from(
+    [None, {}, {"readOnlyHint": True}, {"readOnlyHint": False}, {"readOnlyHint": True, "title": "x"}]
+)
 CALLS: st.SearchStrategy[Call] = st.one_of(
     LINES.map(lambda line: Call(SHELL, {"command": line.text}, line=line)),
     st.builds(lambda path: Call("read_file", {"file_path": path}), PATHS),
@@ -120,7 +151,11 @@ CALLS: st.SearchStrategy[Call] = st.one_of(
         VALUES,
         ANNOTATIONS,
     ),
-    st.builds(lambda name, values: Call(f"discovered_tool_{name}", values), st.sampled_from(["build", "test"]), VALUES),
+    st.builds(
+        lambda name, values: Call(f"discovered_tool_{name}", values),
+        st.sampled_from(["build", "test"]),
+        VALUES,
+    ),
 )
 
 
@@ -131,13 +166,28 @@ def _with_few_conditions(rule: dict[str, Any]) -> dict[str, Any]:
     """Drops most keys of most rules, so that many rules match many calls."""
     digest = sum(map(ord, repr(rule)))
     optional = [key for key in rule if key not in ("toolName", "decision", "priority")]
-    kept = optional if digest % 5 == 0 else [key for place, key in enumerate(optional) if (digest + place) % 4 == 0]
+    kept = (
+        optional
+        if digest % 5 == 0
+        else [key for place, key in enumerate(optional) if (digest + place) % 4 == 0]
+    )
     return {key: value for key, value in rule.items() if key not in optional or key in kept}
 
 
 TOOLS = st.sampled_from(
     [
-        *("*", SHELL, SHELL, "read_file", "write_file", "list_directory", "grep_search", "search_file_content", "unknown", "Bash"),
+        *(
+            "*",
+            SHELL,
+            SHELL,
+            "read_file",
+            "write_file",
+            "list_directory",
+            "grep_search",
+            "search_file_content",
+            "unknown",
+            "Bash",
+        ),
         *(
             "mcp_*",
             "mcp_docs_*",
@@ -153,7 +203,15 @@ TOOLS = st.sampled_from(
 )
 PATTERNS = st.sampled_from(
     [
-        *('"file_path":"docs/', '"file_path":"docs/.*', '"dir_path":"docs/', "secret", '"command":"git', '"command":"git log', "docs"),
+        *(
+            '"file_path":"docs/',
+            '"file_path":"docs/.*',
+            '"dir_path":"docs/',
+            "secret",
+            '"command":"git',
+            '"command":"git log',
+            "docs",
+        ),
         *(
             r'"sql":"\w+"',
             r'"sql":"select\s',
@@ -187,7 +245,9 @@ PREFIXES = st.sampled_from(
         "git log; ls",
     ]
 )
-REGEXES = st.sampled_from(["git (log|status)", "git", r"\w+", "ls$", "ls", "rm.*", "", "g(i+)t (x)?", "[a-z ]+", "(", "git log -p"])
+REGEXES = st.sampled_from(
+    ["git (log|status)", "git", r"\w+", "ls$", "ls", "rm.*", "", "g(i+)t (x)?", "[a-z ]+", "(", "git log -p"]
+)
 MODE_LISTS = st.lists(st.sampled_from(list(MODES)), max_size=2, unique=True)
 RULES = st.fixed_dictionaries(
     {
@@ -201,7 +261,9 @@ RULES = st.fixed_dictionaries(
         "argsPattern": PATTERNS,
         "commandPrefix": st.one_of(PREFIXES, st.lists(PREFIXES, max_size=2)),
         "commandRegex": REGEXES,
-        "toolAnnotations": st.sampled_from([{}, {"readOnlyHint": True}, {"readOnlyHint": False}, {"title": "x"}]),
+        "toolAnnotations": st.sampled_from(
+            [{}, {"readOnlyHint": True}, {"readOnlyHint": False}, {"title": "x"}]
+        ),
         "modes": MODE_LISTS,
         "interactive": st.booleans(),
         "allowRedirection": st.booleans(),
@@ -210,7 +272,9 @@ RULES = st.fixed_dictionaries(
         "deny_message": st.just("no"),
     },
 ).map(_with_few_conditions)
-CHECKERS = st.fixed_dictionaries({"toolName": TOOLS, "priority": st.just(1)}, optional={"modes": MODE_LISTS, "mcpName": st.just("docs")})
+CHECKERS = st.fixed_dictionaries(
+    {"toolName": TOOLS, "priority": st.just(1)}, optional={"modes": MODE_LISTS, "mcpName": st.just("docs")}
+)
 
 
 @st.composite
@@ -219,7 +283,10 @@ def cases(draw: st.DrawFn, most: int = 4) -> tuple[list[dict[str, Any]], Call]:
     call = draw(CALLS)
     names = [call.name, "*", *([f"mcp_{call.server}_*", "mcp_*"] if call.server else [])]
     rules = draw(st.lists(RULES, min_size=1, max_size=most))
-    return [{**rule, "toolName": draw(st.sampled_from(names))} if draw(st.integers(0, 3)) else rule for rule in rules], call
+    return [
+        {**rule, "toolName": draw(st.sampled_from(names))} if draw(st.integers(0, 3)) else rule
+        for rule in rules
+    ], call
 
 
 def as_toml(rules: Sequence[Mapping[str, Any]], checkers: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -229,7 +296,11 @@ def as_toml(rules: Sequence[Mapping[str, Any]], checkers: Sequence[Mapping[str, 
         return json.dumps(one, ensure_ascii=False)
 
     tables = [("rule", rule) for rule in rules] + [("safety_checker", checker) for checker in checkers]
-    lines = [line for kind, table in tables for line in (f"[[{kind}]]", *(f"{key} = {value(one)}" for key, one in table.items()))]
+    lines = [
+        line
+        for kind, table in tables
+        for line in (f"[[{kind}]]", *(f"{key} = {value(one)}" for key, one in table.items()))
+    ]
     return "\n".join(lines)
 
 
@@ -250,16 +321,27 @@ class Engine:
         """Returns the decision, and whether a rule made it, for the call or for one of its commands."""
         rule = next((one for one in self.rules if self._matches(one, call)), None)
         decision = rule["decision"] if rule else "allow" if self.mode == "yolo" else "ask_user"
-        if rule and not inner and call.line and not rule["pattern"] and self.mode != "yolo" and dangerous(call.line.text):
+        if (
+            rule
+            and not inner
+            and call.line
+            and not rule["pattern"]
+            and self.mode != "yolo"
+            and dangerous(call.line.text)
+        ):
             decision = max(decision, "ask_user", key=STRENGTH.__getitem__)
         matched = rule is not None
         if call.line and (rule or self.mode != "yolo"):
-            decision, matched = self._command(call, call.line, decision, matched, bool(rule and rule["redirection"]))
+            decision, matched = self._command(
+                call, call.line, decision, matched, bool(rule and rule["redirection"])
+            )
         if any(self._matches(one, call) for one in self.checkers):
             return max(decision, "ask_user", key=STRENGTH.__getitem__), True
         return decision, matched
 
-    def _command(self, call: Call, line: Line, decision: str, matched: bool, redirection: bool) -> tuple[str, bool]:
+    def _command(
+        self, call: Call, line: Line, decision: str, matched: bool, redirection: bool
+    ) -> tuple[str, bool]:
         found = [decision]
         if line.redirect and not redirection and self.mode not in ("autoEdit", "yolo"):
             found.append("ask_user")
@@ -281,7 +363,9 @@ class Engine:
                 or (call.name == "grep_search" and rule["toolName"] == "search_file_content")
             )
             and _annotated(rule.get("toolAnnotations"), call.annotations)
-            and (not rule["pattern"] or javascript(rule["pattern"]).search(stable(call.arguments)) is not None)
+            and (
+                not rule["pattern"] or javascript(rule["pattern"]).search(stable(call.arguments)) is not None
+            )
             and rule.get("interactive", self.interactive) is self.interactive
         )
 
@@ -301,7 +385,9 @@ def _fits(pattern: str, name: str, server: str) -> bool:
 def _annotated(wanted: Mapping[str, Any] | None, present: Mapping[str, Any] | None) -> bool:
     if wanted is None:
         return True
-    return present is not None and all(name in present and present[name] == value for name, value in wanted.items())
+    return present is not None and all(
+        name in present and present[name] == value for name, value in wanted.items()
+    )
 
 
 def javascript(pattern: str) -> re.Pattern[str]:
@@ -309,7 +395,14 @@ def javascript(pattern: str) -> re.Pattern[str]:
 
 
 def stable(arguments: Mapping[str, Any]) -> str:
-    return "{" + ",".join(f"\0{json.dumps(name)}:{json.dumps(arguments[name], ensure_ascii=False)}\0" for name in sorted(arguments)) + "}"
+    return (
+        "{"
+        + ",".join(
+            f"\0{json.dumps(name)}:{json.dumps(arguments[name], ensure_ascii=False)}\0"
+            for name in sorted(arguments)
+        )
+        + "}"
+    )
 
 
 def dangerous(line: str) -> bool:
@@ -320,18 +413,28 @@ def dangerous(line: str) -> bool:
     if program == "rm":
         return rest[:1] in (["-f"], ["-rf"], ["-fr"])
     if program == "find":
-        return bool({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf"} & set(rest))
+        return bool(
+            {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf"}
+            & set(rest)
+        )
     if program == "git":
         if any(word == "--config-env" or word.startswith(("-c", "--config-env=")) for word in rest):
             return True
         command, *options = [word for word in rest if not word.startswith("-")][:1] + rest[1:]
-        shows = any(word in ("--ext-diff", "--textconv", "--paginate") or word.startswith(("--output", "--exec")) for word in options)
-        return (command in ("status", "log", "diff", "show") and shows) or (command == "branch" and "-D" in options)
+        shows = any(
+            word in ("--ext-diff", "--textconv", "--paginate") or word.startswith(("--output", "--exec"))
+            for word in options
+        )
+        return (command in ("status", "log", "diff", "show") and shows) or (
+            command == "branch" and "-D" in options
+        )
     return False
 
 
 def loaded(tables: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yields the rules as Gemini CLI loads them: one for each tool and prefix, without those with a bad expression."""
+    """Yields the rules as Gemini CLI loads them:
+    one for each tool and prefix, without those with a bad expression.
+    """
     for table in tables:
         for pattern in _patterns(table):
             try:
@@ -343,7 +446,12 @@ def loaded(tables: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             redirection = table.get("allowRedirection", table.get("allow_redirection", False))
             names = [table["toolName"]] if isinstance(table["toolName"], str) else table["toolName"]
             for name in names:
-                yield {**table, "toolName": _full_name(name, table.get("mcpName")), "pattern": pattern, "redirection": redirection}
+                yield {
+                    **table,
+                    "toolName": _full_name(name, table.get("mcpName")),
+                    "pattern": pattern,
+                    "redirection": redirection,
+                }
 
 
 def _full_name(name: str, server: str | None) -> str:
@@ -368,7 +476,10 @@ def _patterns(table: Mapping[str, Any]) -> list[str | None]:
 def here(policy: Policy, mode: str, call: Call) -> str:
     """Returns the decision of nbtools in this mode."""
     if call.server:
-        tool, arguments = AnyTool(mcp_rule(call.server, call.name.removeprefix(f"mcp_{call.server}_")), Kind.OTHER), dict(call.arguments)
+        tool, arguments = (
+            AnyTool(mcp_rule(call.server, call.name.removeprefix(f"mcp_{call.server}_")), Kind.OTHER),
+            dict(call.arguments),
+        )
         tool.annotations = call.annotations or {}  # type: ignore[attr-defined]
     elif call.name.startswith("discovered_tool_"):
         tool, arguments = AnyTool(call.name, Kind.OTHER), dict(call.arguments)
@@ -376,7 +487,11 @@ def here(policy: Policy, mode: str, call: Call) -> str:
         read = GEMINI.read(call.name, call.arguments)
         tool, arguments = AnyTool(read.tool, KINDS[read.tool]), dict(read.arguments)
     params = {"paths": [arguments["path"]]} if "path" in arguments and call.line is None else arguments
-    return PolicyEngine(replace(policy, mode=mode), tool_named=named).decide(tool, tool.build(params), arguments).action
+    return (
+        PolicyEngine(replace(policy, mode=mode), tool_named=named)
+        .decide(tool, tool.build(params), arguments)
+        .action
+    )
 
 
 def named(name: str) -> str:
@@ -416,19 +531,34 @@ def test_a_call_that_gemini_denies_does_not_run_in_yolo(case: tuple[list[dict[st
 def test_the_comparison_sees_allowed_calls() -> None:
     """The evaluation agrees on calls that both allow, so that the property is not empty."""
     both = [
-        ({"toolName": SHELL, "commandPrefix": "git log"}, Call(SHELL, {"command": "git log"}, line=Line("git log", ("git log",)))),
+        (
+            {"toolName": SHELL, "commandPrefix": "git log"},
+            Call(SHELL, {"command": "git log"}, line=Line("git log", ("git log",))),
+        ),
         ({"toolName": SHELL}, Call(SHELL, {"command": "make; ls"}, line=joined(["make", "ls"], "; "))),
         ({"toolName": "*"}, Call("write_file", {"file_path": "docs/a.md", "content": "x"})),
-        ({"toolName": "write_file", "argsPattern": '"file_path":"docs/'}, Call("write_file", {"file_path": "docs/a.md", "content": "x"})),
+        (
+            {"toolName": "write_file", "argsPattern": '"file_path":"docs/'},
+            Call("write_file", {"file_path": "docs/a.md", "content": "x"}),
+        ),
         ({"toolName": "mcp_docs_*"}, Call("mcp_docs_find", {}, "docs")),
         (
             {"toolName": "*", "mcpName": "docs", "toolAnnotations": {"readOnlyHint": True}},
             Call("mcp_docs_find", {}, "docs", {"readOnlyHint": True}),
         ),
-        ({"toolName": "discovered_tool_build", "argsPattern": '"target":"x"'}, Call("discovered_tool_build", {"target": "x"})),
-        ({"toolName": "find", "mcpName": "docs", "argsPattern": r'"sql":"\w+"'}, Call("mcp_docs_find", {"sql": "x"}, "docs")),
+        (
+            {"toolName": "discovered_tool_build", "argsPattern": '"target":"x"'},
+            Call("discovered_tool_build", {"target": "x"}),
+        ),
+        (
+            {"toolName": "find", "mcpName": "docs", "argsPattern": r'"sql":"\w+"'},
+            Call("mcp_docs_find", {"sql": "x"}, "docs"),
+        ),
     ]
     for keys, call in both:
         rule = {"decision": "allow", "priority": 1, **keys}
         assert here(read_gemini_policies(as_toml([rule]), named).policy, "default", call) == "allow", keys
-        assert Engine(tuple(loaded([rule])), (), "default", interactive=True).check(call) == ("allow", True), keys
+        assert Engine(tuple(loaded([rule])), (), "default", interactive=True).check(call) == (
+            "allow",
+            True,
+        ), keys

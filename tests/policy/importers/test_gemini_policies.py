@@ -86,7 +86,11 @@ def test_a_whole_file() -> None:
     found = read_gemini_policies(POLICIES, named)
     assert found.policy == Policy(
         "",
-        allow=(beginning("git status"), beginning("git log"), Rule("mcp__docs__*", annotations=(("readOnlyHint", True),))),
+        allow=(
+            beginning("git status"),
+            beginning("git log"),
+            Rule("mcp__docs__*", annotations=(("readOnlyHint", True),)),
+        ),
         ask=(
             Rule("write", modes=("default", "auto_edit", "dont_ask")),
             Rule("edit", modes=("default", "auto_edit", "dont_ask")),
@@ -113,15 +117,30 @@ def test_a_whole_file() -> None:
         ({"toolName": "mcp_github_create_issue"}, "mcp__github__create_issue"),
         ({"mcpName": "docs"}, "mcp__docs__*"),
         ({"toolName": "run_shell_command", "commandPrefix": "npm run test"}, beginning("npm run test")),
-        ({"toolName": "run_shell_command", "commandPrefix": "ls *"}, Rule("shell", command=r"ls \*(?:[ \x22]|$)", literal=True)),
-        ({"toolName": "run_shell_command", "commandRegex": "git (log|show)"}, Rule("shell", command="git (log|show)", literal=True)),
+        (
+            {"toolName": "run_shell_command", "commandPrefix": "ls *"},
+            Rule("shell", command=r"ls \*(?:[ \x22]|$)", literal=True),
+        ),
+        (
+            {"toolName": "run_shell_command", "commandRegex": "git (log|show)"},
+            Rule("shell", command="git (log|show)", literal=True),
+        ),
         ({"toolName": "write_file", "argsPattern": '"file_path":"docs/'}, "write(/docs/**)"),
         ({"toolName": "replace", "argsPattern": '"file_path":"/srv/docs/.*'}, "edit(//srv/docs/**)"),
-        ({"toolName": "run_shell_command", "commandRegex": r"\w+ x"}, Rule("shell", command=r"(?a)\w+ x", literal=True)),
+        (
+            {"toolName": "run_shell_command", "commandRegex": r"\w+ x"},
+            Rule("shell", command=r"(?a)\w+ x", literal=True),
+        ),
         ({"mcpName": "db", "argsPattern": r"\d"}, Rule("mcp__db__*", arguments=r"(?a)\d")),
         ({"mcpName": "db", "argsPattern": r'\x00"n":1'}, Rule("mcp__db__*", arguments=r'\x00"n":1')),
-        ({"toolName": "discovered_tool_build", "argsPattern": '"target":"doc'}, Rule("discovered_tool_build", arguments='"target":"doc')),
-        ({"mcpName": "db", "toolName": "query", "argsPattern": '"sql":"select'}, Rule("mcp__db__query", arguments='"sql":"select')),
+        (
+            {"toolName": "discovered_tool_build", "argsPattern": '"target":"doc'},
+            Rule("discovered_tool_build", arguments='"target":"doc'),
+        ),
+        (
+            {"mcpName": "db", "toolName": "query", "argsPattern": '"sql":"select'},
+            Rule("mcp__db__query", arguments='"sql":"select'),
+        ),
         ({"toolName": "discovered_tool_build"}, "discovered_tool_build"),
         ({"toolName": "glob", "denyMessage": "no"}, "glob"),
     ],
@@ -140,7 +159,10 @@ def test_rules_that_say_the_same(keys: dict[str, Any], rule: str | Rule) -> None
         ({"toolName": "read_file", "modes": ["swift"]}, "nbtools has no mode swift"),
         ({"toolName": "read_file", "onlyOn": "friday"}, "onlyOn is not known here"),
         ({"toolName": "replace", "argsPattern": '"old_string":"x'}, "how the arguments are written"),
-        ({"toolName": "write_file", "argsPattern": '"file_path":".*\\\\.md"'}, "how the arguments are written"),
+        (
+            {"toolName": "write_file", "argsPattern": '"file_path":".*\\\\.md"'},
+            "how the arguments are written",
+        ),
         ({"toolName": "read_file", "commandPrefix": "x"}, "only commands can be narrowed by their beginning"),
         ({"toolName": "run_shell_command", "commandRegex": "(a+)+"}, "nested repetition"),
         ({"toolName": "run_shell_command", "commandRegex": "("}, "is not a valid regular expression"),
@@ -221,23 +243,35 @@ def test_an_allow_without_a_counterpart_is_left_out_and_named(keys: dict[str, An
         ({}, {"deny": ("*",)}),
         ({"toolName": "mcp__*"}, {"deny": ("mcp__*",)}),
         ({"toolName": "mcp_*_search"}, {"deny": ("mcp_*_search", "mcp__*__search")}),
-        ({"toolName": "mcp_my_server_x"}, {"deny": ("mcp_my_server_x", "mcp__my__server_x", "mcp__my_server__x")}),
+        (
+            {"toolName": "mcp_my_server_x"},
+            {"deny": ("mcp_my_server_x", "mcp__my__server_x", "mcp__my_server__x")},
+        ),
         ({"toolName": "mcp_docs_long...name"}, {"deny": ("mcp_docs_long...name", "mcp__docs__long*name")}),
         ({"toolName": "google_web_search"}, {"deny": ("google_web_search",)}),
         ({"toolName": "read_file", "interactive": True}, {"deny": ("read",)}),
         ({"toolName": "read_file", "interactive": False}, {"ask": ("read",)}),
         ({"toolName": "read_file", "onlyOn": "friday"}, {"deny": ("read",)}),
         ({"toolName": "read_file", "modes": ["yolo", "swift"]}, {"deny": ("read",)}),
-        ({"toolName": "read_file", "modes": ["default"]}, {"deny": (Rule("read", modes=("default", "dont_ask")),)}),
+        (
+            {"toolName": "read_file", "modes": ["default"]},
+            {"deny": (Rule("read", modes=("default", "dont_ask")),)},
+        ),
         ({"mcpName": "db", "toolAnnotations": {"title": "x"}}, {"deny": ("mcp__db__*",)}),
-        ({"toolName": "write_file", "argsPattern": '"file_path":".*secret'}, {"deny": (Rule("write", arguments='"path":".*secret'),)}),
+        (
+            {"toolName": "write_file", "argsPattern": '"file_path":".*secret'},
+            {"deny": (Rule("write", arguments='"path":".*secret'),)},
+        ),
         ({"toolName": "write_file", "argsPattern": "secret"}, {"deny": (Rule("write", arguments="secret"),)}),
         ({"toolName": "replace", "argsPattern": '"old_string":"x'}, {"ask": ("edit",)}),
         ({"toolName": "replace", "argsPattern": r'"\w+_path":"x'}, {"ask": ("edit",)}),
         ({"toolName": "replace", "argsPattern": "("}, {"ask": ("edit",)}),
         ({"toolName": "run_shell_command", "commandRegex": "(a+)+"}, {"ask": ("shell",)}),
         ({"toolName": "run_shell_command", "commandRegex": r"rm\Z"}, {"ask": ("shell",)}),
-        ({"toolName": "discovered_tool_x", "argsPattern": "prod"}, {"deny": (Rule("discovered_tool_x", arguments="prod"),)}),
+        (
+            {"toolName": "discovered_tool_x", "argsPattern": "prod"},
+            {"deny": (Rule("discovered_tool_x", arguments="prod"),)},
+        ),
         ({"toolName": "run_shell_command", "commandPrefix": ""}, {"deny": ("shell",)}),
         ({"toolName": "run_shell_command", "commandPrefix": []}, {"deny": ("shell",)}),
     ],
@@ -307,7 +341,9 @@ BLANKET = [{"toolName": "run_shell_command"}, {"toolName": "*"}, {"toolName": "*
         ('echo "', "echo x"),
     ],
 )
-def test_an_allow_of_every_command_asks_about_what_gemini_asks_about(keys: dict[str, Any], unapproved: str, allowed: str) -> None:
+def test_an_allow_of_every_command_asks_about_what_gemini_asks_about(
+    keys: dict[str, Any], unapproved: str, allowed: str
+) -> None:
     policy = of(**keys).policy
     assert (decide(policy, unapproved), decide(policy, allowed)) == ("ask", "allow")
     only_yolo = of(**keys, modes=["yolo"]).policy
@@ -335,14 +371,20 @@ def test_an_allow_of_every_command_asks_about_what_gemini_asks_about(keys: dict[
 )
 def test_a_prefix_covers_a_line_only_as_it_is_written(line: str) -> None:
     policy = of(toolName="run_shell_command", commandPrefix="git log").policy
-    assert [decide(policy, one) for one in ("git log", "git log -p | git log", line)] == ["allow", "allow", "ask"]
+    assert [decide(policy, one) for one in ("git log", "git log -p | git log", line)] == [
+        "allow",
+        "allow",
+        "ask",
+    ]
     more = replace(policy, allow=(*policy.allow, "shell(ls:*)", "shell(cd:*)"))
     assert [decide(more, one) for one in ("ls; git log", "cd x && ls")] == ["allow", "allow"]
 
 
 def test_both_spellings_of_two_keys_are_read() -> None:
     for message, redirects in (("denyMessage", "allowRedirection"), ("deny_message", "allow_redirection")):
-        assert of(toolName="glob", decision="deny", **{message: "no"}).policy.deny == (Rule("glob", message="no"),)
+        assert of(toolName="glob", decision="deny", **{message: "no"}).policy.deny == (
+            Rule("glob", message="no"),
+        )
         (allow,) = of(toolName="run_shell_command", commandPrefix="ls", **{redirects: True}).policy.allow
         assert allow == replace(beginning("ls"), redirects=True)
 
@@ -379,8 +421,16 @@ def test_a_question_only_for_people_is_a_question() -> None:
     [
         ('toolName="run_shell_command"\ncommandPrefix="git status"', 'toolName="run_shell_command"', True),
         ('toolName="read_file"', 'toolName="*"', True),
-        ('toolName="run_shell_command"\ncommandPrefix="git"', 'toolName="run_shell_command"\ncommandPrefix="git push"', True),
-        ('toolName="run_shell_command"\ncommandPrefix="git"', 'toolName="run_shell_command"\ncommandPrefix="gitk"', False),
+        (
+            'toolName="run_shell_command"\ncommandPrefix="git"',
+            'toolName="run_shell_command"\ncommandPrefix="git push"',
+            True,
+        ),
+        (
+            'toolName="run_shell_command"\ncommandPrefix="git"',
+            'toolName="run_shell_command"\ncommandPrefix="gitk"',
+            False,
+        ),
         ('toolName="read_file"', 'toolName="write_file"', False),
         ('toolName="read_file"\nmodes=["plan"]', 'toolName="*"\nmodes=["yolo"]', False),
     ],
@@ -444,7 +494,10 @@ def test_settings() -> None:
             "sandbox": "docker",
         },
         mcp={"excluded": ["db"], "allowed": ["docs"]},
-        mcpServers={"docs": {"command": "docs-server"}, "mine": {"url": "http://127.0.0.1:9/", "trust": True}},
+        mcpServers={
+            "docs": {"command": "docs-server"},
+            "mine": {"url": "http://127.0.0.1:9/", "trust": True},
+        },
         hooks={"BeforeTool": []},
     )
     assert found.policy == Policy(
@@ -467,7 +520,10 @@ def test_a_list_of_all_tools_denies_the_others() -> None:
 
 def test_settings_allow_no_more_than_they_did() -> None:
     found = settings(
-        tools={"allowed": ["shell", "mcp__*", "*", "read_file(x)", "run_shell_command(rm )"], "exclude": ["write_file(x)", "mcp_a_b_c"]},
+        tools={
+            "allowed": ["shell", "mcp__*", "*", "read_file(x)", "run_shell_command(rm )"],
+            "exclude": ["write_file(x)", "mcp_a_b_c"],
+        },
         mcpServers={
             "mine": {"trust": True, "excludeTools": ["drop"]},
             "other": {"trust": True, "includeTools": ["list(all)", "get"]},
@@ -479,7 +535,9 @@ def test_settings_allow_no_more_than_they_did() -> None:
         deny=("write", "mcp_a_b_c", "mcp__a__b_c", "mcp__a_b__c", "mcp__mine__drop", "mcp__rest__drop"),
     )
     assert len(found.not_carried) == 6
-    assert settings(tools={"allowed": ["run_shell_command"]}).policy == of(toolName="run_shell_command").policy
+    assert (
+        settings(tools={"allowed": ["run_shell_command"]}).policy == of(toolName="run_shell_command").policy
+    )
     assert settings(mcpServers={"my.docs": {"trust": True}}).policy == Policy()
 
 
@@ -492,7 +550,9 @@ def test_tools_that_older_settings_exclude_are_denied() -> None:
 def test_an_expression_that_is_long_to_read_is_read_at_once() -> None:
     found = of(toolName="write_file", decision="deny", argsPattern="a??" * 500 + "[")
     assert found.policy == Policy(ask=("write",))
-    assert of(toolName="write_file", decision="deny", argsPattern="a??" * 500 + r"\Z").policy == Policy(ask=("write",))
+    assert of(toolName="write_file", decision="deny", argsPattern="a??" * 500 + r"\Z").policy == Policy(
+        ask=("write",)
+    )
 
 
 def test_the_mode_yolo_is_not_taken() -> None:

@@ -38,7 +38,11 @@ class Three:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.shell, self.output, self.killer = ShellTool(workspace), ShellOutputTool(workspace), ShellKillTool(workspace)
+        self.shell, self.output, self.killer = (
+            ShellTool(workspace),
+            ShellOutputTool(workspace),
+            ShellKillTool(workspace),
+        )
 
     async def start(self, command: str, **params: Any) -> ShellBackgroundData:
         result = await self.shell.build({"command": command, "background": True, **params}).execute()
@@ -109,7 +113,9 @@ async def test_a_server_answers_until_it_is_ended(three: Three) -> None:
 async def test_every_change_of_a_command_is_reported_once(three: Three) -> None:
     os.mkfifo(three.workspace.root / "go")
     os.mkfifo(three.workspace.root / "on")
-    (three.workspace.root / "half").write_text("two\nthr")  # cat writes it at once; bash's printf, a line at a time
+    (three.workspace.root / "half").write_text(
+        "two\nthr"
+    )  # cat writes it at once; bash's printf, a line at a time
     started = await three.start("echo one; read x < go; cat half; read x < on; echo ee; exit 3")
     assert (await three.look(started.id, wait=20)).text == "one\n"
     assert (await three.look(started.id)).text == ""
@@ -126,7 +132,9 @@ async def test_every_change_of_a_command_is_reported_once(three: Three) -> None:
 async def test_a_filter_consumes_what_it_leaves_out_and_waits_for_whole_lines(three: Three) -> None:
     os.mkfifo(three.workspace.root / "go")
     os.mkfifo(three.workspace.root / "on")
-    started = await three.start("echo no; printf 'err'; read x < go; echo 'or 1'; echo no; echo error 2; cat on")
+    started = await three.start(
+        "echo no; printf 'err'; read x < go; echo 'or 1'; echo no; echo error 2; cat on"
+    )
     waiting = asyncio.create_task(three.look(started.id, wait=20, filter="^error"))
     (three.workspace.root / "go").write_text("\n")
     assert (await waiting).text.startswith("error 1\n")
@@ -166,7 +174,9 @@ async def test_much_output_is_cut_in_the_middle_but_filtered_whole(three: Three)
         ("nosuchcommand", "exited", 127, ""),
     ],
 )
-async def test_true_states(three: Three, command: str, status: str, exit_code: int | None, signal_: str) -> None:
+async def test_true_states(
+    three: Three, command: str, status: str, exit_code: int | None, signal_: str
+) -> None:
     look = await three.until_over((await three.start(command)).id)
     assert (look.status, look.exit_code, look.signal) == (status, exit_code, signal_)
 
@@ -185,7 +195,9 @@ async def test_processes_that_a_command_leaves_behind_are_reported_and_ended(thr
 
 
 async def test_it_ends_what_will_not_end_and_what_went_away(three: Three) -> None:
-    started = await three.start("trap '' TERM; setsid bash -c \"trap '' TERM; echo deaf; while :; do sleep 1; done\"; exit 1")
+    started = await three.start(
+        "trap '' TERM; setsid bash -c \"trap '' TERM; echo deaf; while :; do sleep 1; done\"; exit 1"
+    )
     assert (await three.look(started.id, wait=20)).text == "deaf\n"
     result = await three.kill(started.id)
     assert (result.data.status, result.data.signal) == ("killed", "SIGKILL")
@@ -194,7 +206,10 @@ async def test_it_ends_what_will_not_end_and_what_went_away(three: Three) -> Non
 
 
 async def test_limits_hold_in_the_background_where_they_are_given(three: Three) -> None:
-    timed, silent = await three.start("while :; do echo x; sleep 0.1; done", timeout=0.3), await three.start("sleep 60", silence=0.2)
+    timed, silent = (
+        await three.start("while :; do echo x; sleep 0.1; done", timeout=0.3),
+        await three.start("sleep 60", silence=0.2),
+    )
     look, quiet = await three.until_over(timed.id), await three.until_over(silent.id)
     assert (look.status, look.stopped) == ("killed", "time")
     assert (quiet.status, quiet.stopped) == ("killed", "silence")
@@ -227,7 +242,9 @@ async def test_a_kept_command_that_is_quick_is_as_any_other(three: Three) -> Non
 
 
 async def test_a_kept_command_that_is_cancelled_leaves_nothing(three: Three) -> None:
-    call = asyncio.create_task(three.shell.build({"command": "echo $$ > pid; sleep 300", "keep": True}).execute())
+    call = asyncio.create_task(
+        three.shell.build({"command": "echo $$ > pid; sleep 300", "keep": True}).execute()
+    )
     path = three.workspace.root / "pid"
     await until(lambda: path.exists() and path.read_text())
     call.cancel()
@@ -258,7 +275,12 @@ async def test_unknown_ids_and_bad_filters_name_the_way_out(three: Three) -> Non
     await three.start("sleep 60")
     with pytest.raises(ToolFailure, match="Background commands: 1, 2"):
         three.killer.build({"id": 7})
-    for pattern, reason in (("(", "unclosed group"), ("(?=a)", "look-around"), (r"(a)\1", "backreferences"), ("(a{99}){999}", "repeats")):
+    for pattern, reason in (
+        ("(", "unclosed group"),
+        ("(?=a)", "look-around"),
+        (r"(a)\1", "backreferences"),
+        ("(a{99}){999}", "repeats"),
+    ):
         with pytest.raises(ToolFailure, match=f"not a valid regular expression: .*{reason}"):
             three.output.build({"id": "1", "filter": pattern})
     with pytest.raises(ToolFailure, match="at most 600"):
@@ -305,7 +327,12 @@ def test_unclosed_processes_end_with_python(tmp_path: Path, ending: str) -> None
         {ending}
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.stdout == "alive\n", done.stderr
     pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
@@ -347,7 +374,9 @@ async def test_a_filter_that_takes_other_engines_for_ever_ends(tmp_path: Path, p
     await three.workspace.close()
 
 
-async def test_a_slow_filter_is_stopped_and_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_filter_is_stopped_and_reads_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(background, "_FILTER_TIMEOUT", 0.0)
     three = Three(Workspace(tmp_path))
     started = await three.start("printf 'a\\nb!\\n'")
@@ -362,7 +391,9 @@ async def test_a_slow_filter_is_stopped_and_reads_nothing(tmp_path: Path, monkey
 
 def test_the_time_of_a_filter_is_that_of_all_lines_together(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count()
-    monkeypatch.setattr(background, "time", SimpleNamespace(monotonic=lambda: next(clock)))  # each line takes a second
+    monkeypatch.setattr(
+        background, "time", SimpleNamespace(monotonic=lambda: next(clock))
+    )  # each line takes a second
     matches = background._matcher("x")
     assert all(matches("x") for _ in range(5))
     with pytest.raises(ToolFailure) as failure:

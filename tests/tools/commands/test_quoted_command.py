@@ -17,7 +17,9 @@ def test_it_says_how_to_write_it(tmp_path, command):
     assert caught.value.message.endswith(f": {command.strip()[1:-1]}")
 
 
-@pytest.mark.parametrize("command", ['"ls"', '"./my tool"', "echo 'a; b'", "'a b' 'c d'", '"$HOME/my tool"', '"a b" > out', "ls"])
+@pytest.mark.parametrize(
+    "command", ['"ls"', '"./my tool"', "echo 'a; b'", "'a b' 'c d'", '"$HOME/my tool"', '"a b" > out', "ls"]
+)
 def test_other_lines_are_built(tmp_path, command):
     (tmp_path / "my tool").write_text("#!/bin/sh\n")
     assert ShellTool(Workspace(tmp_path)).build({"command": command}).params.command == command

@@ -71,7 +71,9 @@ async def test_it_runs_in_the_folder(tool: ShellTool) -> None:
         ({"command": "a", "path": "/"}, ErrorCode.PATH_NOT_IN_WORKSPACE, "outside"),
     ],
 )
-def test_invalid_parameters_fail_before_the_call_runs(tool: ShellTool, params: dict[str, object], code: ErrorCode, words: str) -> None:
+def test_invalid_parameters_fail_before_the_call_runs(
+    tool: ShellTool, params: dict[str, object], code: ErrorCode, words: str
+) -> None:
     with pytest.raises(ToolFailure, match=words) as caught:
         tool.build(params)
     assert caught.value.code == code
@@ -85,7 +87,9 @@ def test_invalid_parameters_fail_before_the_call_runs(tool: ShellTool, params: d
         ({"command": "echo " + "x" * 200_000}, ErrorCode.SHELL_EXECUTE_ERROR),
     ],
 )
-async def test_a_command_that_does_not_start_is_a_clear_failure(tool: ShellTool, params: dict[str, object], code: ErrorCode) -> None:
+async def test_a_command_that_does_not_start_is_a_clear_failure(
+    tool: ShellTool, params: dict[str, object], code: ErrorCode
+) -> None:
     (tool.workspace.root / "file").touch()
     with pytest.raises(ToolFailure) as caught:
         await tool.build(params).execute()
@@ -137,7 +141,9 @@ async def test_much_output_is_cut_and_kept_in_a_file(tool: ShellTool) -> None:
 async def test_updates_are_few_and_the_last_one_comes(tool: ShellTool) -> None:
     updates: list[tuple[float, ToolResultDisplay]] = []
     command = "for i in $(seq 300); do echo $i; sleep 0.002; done; sleep 0.4"
-    await tool.build({"command": command}).execute(lambda display: updates.append((time.monotonic(), display)))
+    await tool.build({"command": command}).execute(
+        lambda display: updates.append((time.monotonic(), display))
+    )
     spent = updates[-1][0] - updates[0][0]
     assert 3 <= len(updates) <= 10 * spent + 2
     last = updates[-1][1]
@@ -148,7 +154,9 @@ async def test_updates_are_few_and_the_last_one_comes(tool: ShellTool) -> None:
 
 async def test_cancelling_leaves_nothing(tool: ShellTool) -> None:
     began = asyncio.Event()
-    task = asyncio.create_task(tool.build({"command": "echo $$; sleep 60"}).execute(lambda display: began.set()))
+    task = asyncio.create_task(
+        tool.build({"command": "echo $$; sleep 60"}).execute(lambda display: began.set())
+    )
     await asyncio.wait_for(began.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -176,8 +184,18 @@ def test_a_kernels_own_variables_stay_with_it() -> None:
     }
     made = environment(outer)
     git = {name: made.pop(name) for name in tuple(made) if name.startswith("GIT_CONFIG")}
-    assert made == {"A": "1", "LANG": "de_DE.UTF-8", "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "xterm-256color"}
-    assert git == {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.bareRepository", "GIT_CONFIG_VALUE_0": "explicit"}
+    assert made == {
+        "A": "1",
+        "LANG": "de_DE.UTF-8",
+        "PAGER": "cat",
+        "GIT_PAGER": "cat",
+        "TERM": "xterm-256color",
+    }
+    assert git == {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.bareRepository",
+        "GIT_CONFIG_VALUE_0": "explicit",
+    }
     assert environment({"MPLBACKEND": "agg"})["MPLBACKEND"] == "agg"
     assert "PATH" in environment(os.environ)
 

@@ -80,7 +80,9 @@ async def terminals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
 async def test_a_command_ends_with_its_output_and_exit_code(terminals: Terminals) -> None:
     result = await terminals.type("echo one; false")
     assert result.llm_content == "echo one; false\none\n$\n(exit code 1)"
-    assert result.data == TerminalRunData("1", True, 1, "$ echo one; false\none\n$", "echo one; false\none\n$ ", ".", True)
+    assert result.data == TerminalRunData(
+        "1", True, 1, "$ echo one; false\none\n$", "echo one; false\none\n$ ", ".", True
+    )
     assert result.summary == "exit 1"
     assert isinstance(result.return_display, CommandOutput)
     assert result.return_display.text == "$ echo one; false\none\n$"
@@ -95,8 +97,12 @@ async def test_the_shell_keeps_its_state(terminals: Terminals) -> None:
     assert (await terminals.run("echo wait! $?")).new == "echo wait! $?\nwait! 0\n$ "
 
 
-async def test_a_loop_that_was_held_up_takes_no_command_for_one_that_waits(terminals: Terminals, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Something else in the loop takes longer than the rest after which a program counts as waiting for the keyboard."""
+async def test_a_loop_that_was_held_up_takes_no_command_for_one_that_waits(
+    terminals: Terminals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something else in the loop takes longer than the rest after which a program counts as waiting for the
+    keyboard.
+    """
     terminal = terminals.workspace.terminals.get("1")
     wait = terminal._wait_for_output
 
@@ -110,7 +116,9 @@ async def test_a_loop_that_was_held_up_takes_no_command_for_one_that_waits(termi
 
 
 async def test_several_lines_and_tabs_are_typed_as_they_are(terminals: Terminals) -> None:
-    ran = await terminals.run("for i in 1 2; do\n\techo number $i\ndone\nread -t 0 || echo nothing is left over")
+    ran = await terminals.run(
+        "for i in 1 2; do\n\techo number $i\ndone\nread -t 0 || echo nothing is left over"
+    )
     assert ran.finished
     assert "number 1\nnumber 2\n" in ran.new
     assert "nothing is left over\n" in ran.new
@@ -223,7 +231,9 @@ async def test_a_key_ends_what_runs_though_the_kernel_ignores_interrupts(termina
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP])
-async def test_a_terminal_does_not_inherit_ignored_signals(terminals: Terminals, number: signal.Signals) -> None:
+async def test_a_terminal_does_not_inherit_ignored_signals(
+    terminals: Terminals, number: signal.Signals
+) -> None:
     """A kernel that was started with nohup, or in the background, ignores some."""
     before = signal.signal(number, signal.SIG_IGN)
     try:
@@ -235,7 +245,9 @@ async def test_a_terminal_does_not_inherit_ignored_signals(terminals: Terminals,
 
 
 async def test_a_program_that_takes_a_moment_to_end_at_a_key_is_waited_for(terminals: Terminals) -> None:
-    running = await terminals.run("bash -c 'trap \"sleep 1; exit 3\" INT; touch ready; while :; do sleep 0.1; done'", wait=0)
+    running = await terminals.run(
+        "bash -c 'trap \"sleep 1; exit 3\" INT; touch ready; while :; do sleep 0.1; done'", wait=0
+    )
     assert not running.finished
     await until((terminals.workspace.root / "ready").exists)
     ended = await terminals.run("^C", enter=False)
@@ -392,16 +404,28 @@ async def test_a_tab_completes_no_name_at_the_prompt(terminals: Terminals, befor
     [
         (f"{sys.executable} -q", "import os; os.mkdir('pwned')"),
         ("cat > pwned", "ls"),
-        pytest.param("vim -u NONE a", ":!touch pwned", marks=pytest.mark.skipif(not shutil.which("vim"), reason="vim is not installed")),
-        pytest.param("less a", "!touch pwned", marks=pytest.mark.skipif(not shutil.which("less"), reason="less is not installed")),
+        pytest.param(
+            "vim -u NONE a",
+            ":!touch pwned",
+            marks=pytest.mark.skipif(not shutil.which("vim"), reason="vim is not installed"),
+        ),
+        pytest.param(
+            "less a",
+            "!touch pwned",
+            marks=pytest.mark.skipif(not shutil.which("less"), reason="less is not installed"),
+        ),
     ],
 )
-async def test_a_printed_prompt_is_no_prompt_while_a_program_runs(terminals: Terminals, start: str, text: str) -> None:
+async def test_a_printed_prompt_is_no_prompt_while_a_program_runs(
+    terminals: Terminals, start: str, text: str
+) -> None:
     """Bash's marks can be read by every command, and printed by a command that runs in the background."""
     (terminals.workspace.root / "a").write_text("1\n" * 500)
     shown = (await terminals.run("echo key=$__nbtools_told")).new
     key = next(line for line in shown.splitlines() if line.startswith("key="))[4:]
-    await terminals.run(f"(while test ! -e go; do sleep 0.05; done; printf '\\e]{key};ready\\e\\\\'; touch gone) &")
+    await terminals.run(
+        f"(while test ! -e go; do sleep 0.05; done; printf '\\e]{key};ready\\e\\\\'; touch gone) &"
+    )
     await terminals.run(start, wait=2)
     (terminals.workspace.root / "go").touch()
     deadline = time.monotonic() + 60
@@ -412,7 +436,9 @@ async def test_a_printed_prompt_is_no_prompt_while_a_program_runs(terminals: Ter
 
 
 @pytest.mark.parametrize(("first", "wait"), [("cd sub", 20), ("sleep 1; cd sub", 0), ("cd sub; ", 0)])
-async def test_a_command_is_not_typed_where_policy_did_not_see_it(terminals: Terminals, first: str, wait: float) -> None:
+async def test_a_command_is_not_typed_where_policy_did_not_see_it(
+    terminals: Terminals, first: str, wait: float
+) -> None:
     judged = terminals.runner.build({"id": "1", "command": "touch mark"})
     await terminals.run(first, wait=wait, enter=not first.endswith(" "))
     with pytest.raises(ToolFailure) as caught:
@@ -450,4 +476,6 @@ def test_unclosed_processes_end_with_python(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
     assert len(pids) == 2
-    assert not [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+    assert not [
+        pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    ]

@@ -12,11 +12,41 @@ from nbtools.tools.commands.viewed_file import ViewedFile, viewed_file
 
 WHOLE = ["cat f", "cat 'f'", "cat -n f", " cat f ", "nl f", "nl -ba f", "cat -A f"]
 PARTS = [
-    *("head f", "head -n 5 f", "head -5 f", "tail -n5 f", "head -c 10 f", "tail --lines=3 f", "sed -n 2p f", "sed -n '1,20p' f"),
-    *("sed -n '3,$p' f", "grep a f", "grep -n 'a b' f", "grep -A 3 a f", "egrep -i a f", "fgrep -w a f", "rg a f", "rg -n -C2 a f"),
+    *(
+        "head f",
+        "head -n 5 f",
+        "head -5 f",
+        "tail -n5 f",
+        "head -c 10 f",
+        "tail --lines=3 f",
+        "sed -n 2p f",
+        "sed -n '1,20p' f",
+    ),
+    *(
+        "sed -n '3,$p' f",
+        "grep a f",
+        "grep -n 'a b' f",
+        "grep -A 3 a f",
+        "egrep -i a f",
+        "fgrep -w a f",
+        "rg a f",
+        "rg -n -C2 a f",
+    ),
 ]
 OTHERS = [
-    *("cat", "cat f g", "cat f | head", "cat f > g", "cat < f", "cat f; ls", "cat f && ls", "cat f &", "cat $F", "cat *", "cat ~/f"),
+    *(
+        "cat",
+        "cat f g",
+        "cat f | head",
+        "cat f > g",
+        "cat < f",
+        "cat f; ls",
+        "cat f && ls",
+        "cat f &",
+        "cat $F",
+        "cat *",
+        "cat ~/f",
+    ),
     *(
         "cat $(echo f)",
         "! cat f",
@@ -90,7 +120,9 @@ WRITE = ("Write", {"file_path": "f", "content": "b\n"})
         ("true", False, False),
     ],
 )
-async def test_a_view_permits_what_a_read_permits(tmp_path: Path, command: str, edits: bool, writes: bool) -> None:
+async def test_a_view_permits_what_a_read_permits(
+    tmp_path: Path, command: str, edits: bool, writes: bool
+) -> None:
     (tmp_path / "f").write_text("a\nz\n")
     (tmp_path / "d").mkdir()
     for call, allowed in ((EDIT, edits), (WRITE, writes)):

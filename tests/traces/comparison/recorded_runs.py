@@ -18,7 +18,9 @@ TEST = ("shell", {"command": "python3 -B test_a.py"})
 async def record(log: Path, *calls: tuple[str, dict[str, object]]) -> traces.Trace:
     """Records a session that makes these calls."""
     with temporary_workspace(FILES) as root:
-        async with Session(root, policy=Policy(mode="yolo"), observers=[Recorder(log, session=log.stem, workspace=root)]) as session:
+        async with Session(
+            root, policy=Policy(mode="yolo"), observers=[Recorder(log, session=log.stem, workspace=root)]
+        ) as session:
             for name, arguments in calls:
                 await session.call(name, arguments)
     return traces.load(log)

@@ -23,13 +23,21 @@ def calls(run: list[tuple[Op, str]]) -> list[ComparableCall]:
     return [call(number, *step) for number, step in enumerate(run)]
 
 
-STEP = st.tuples(st.sampled_from(["read", "shell", "search"]), st.sampled_from(["a", "b", "src/long.py", "src/longer.py"]))
+STEP = st.tuples(
+    st.sampled_from(["read", "shell", "search"]), st.sampled_from(["a", "b", "src/long.py", "src/longer.py"])
+)
 RUNS = st.lists(st.lists(STEP, max_size=10), min_size=2, max_size=5)
 
 
 def cells(rows: list[Row], names: list[int]) -> list[tuple[tuple[tuple[int, int], ...], frozenset[int]]]:
     """The rows, with runs named by ``names``: what is left when the order of the runs is."""
-    return [(tuple(sorted((names[run], at) for run, at in row.at.items())), frozenset(names[run] for run in row.alike)) for row in rows]
+    return [
+        (
+            tuple(sorted((names[run], at) for run, at in row.at.items())),
+            frozenset(names[run] for run in row.alike),
+        )
+        for row in rows
+    ]
 
 
 @given(RUNS, st.data())
@@ -81,7 +89,11 @@ def test_steps_that_several_runs_add_at_one_place_share_rows() -> None:
 
 
 def test_the_run_in_the_middle_is_the_baseline() -> None:
-    runs: Runs = [[("read", "x"), ("read", "y")], [("read", "a"), ("read", "b")], [("read", "a"), ("read", "b"), ("read", "x")]]
+    runs: Runs = [
+        [("read", "x"), ("read", "y")],
+        [("read", "a"), ("read", "b")],
+        [("read", "a"), ("read", "b"), ("read", "x")],
+    ]
     assert central_run([calls(run) for run in runs]) == 2
 
 
@@ -91,11 +103,15 @@ def test_the_shorter_of_two_runs_with_the_same_in_common_is_the_baseline() -> No
 
 
 def test_logs_made_to_be_slow_end_in_bounded_steps() -> None:
-    """All steps equal, all different, or two that alternate: the rows are complete, and no pair of runs is compared step by step."""
+    """All steps equal, all different, or two that alternate:
+    the rows are complete, and no pair of runs is compared step by step.
+    """
     size, count = 3_000, 6
     equal: Runs = [[("shell", "x")] * (size - run) for run in range(count)]
     different: Runs = [[("shell", f"{run} {at}") for at in range(size)] for run in range(count)]
-    alternating: Runs = [[("shell", "xy"[at * (run + 1) % 7 % 2]) for at in range(size)] for run in range(count)]
+    alternating: Runs = [
+        [("shell", "xy"[at * (run + 1) % 7 % 2]) for at in range(size)] for run in range(count)
+    ]
     for runs in (equal, different, alternating):
         rows = align([calls(run) for run in runs], 0)
         assert sum(len(row.at) for row in rows) == sum(map(len, runs))
@@ -113,7 +129,12 @@ def test_logs_made_to_be_slow_end_in_bounded_steps() -> None:
 )
 def test_a_command_is_the_same_wherever_the_checkout_is(line: str, plain: str) -> None:
     assert normalized_command(line, "/w/x") == plain
-    assert (relative_path("/w/x/a", "/w/x"), relative_path("/w/x", "/w/x"), relative_path("/w/xy", "/w/x"), relative_path("/a", "")) == (
+    assert (
+        relative_path("/w/x/a", "/w/x"),
+        relative_path("/w/x", "/w/x"),
+        relative_path("/w/xy", "/w/x"),
+        relative_path("/a", ""),
+    ) == (
         "a",
         ".",
         "/w/xy",

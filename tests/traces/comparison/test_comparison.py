@@ -48,14 +48,18 @@ async def test_sessions_that_do_the_same_never_part(tmp_path: Path) -> None:
 async def test_each_run_has_the_step_at_which_it_leaves_the_baseline(tmp_path: Path) -> None:
     usual = await record(tmp_path / "usual.jsonl", READ, EDIT, GREP)
     longer = await record(tmp_path / "longer.jsonl", READ, ("read", {"path": "b.py"}), EDIT, GREP)
-    other = await record(tmp_path / "other.jsonl", READ, ("edit", {"path": "a.py", "old": "1", "new": "12"}), GREP)
+    other = await record(
+        tmp_path / "other.jsonl", READ, ("edit", {"path": "a.py", "old": "1", "new": "12"}), GREP
+    )
     short = await record(tmp_path / "short.jsonl", READ)
     comparison = compare(usual, longer, other, short, baseline=0)
     assert present(comparison) == ["ABCD", "B", "ABC", "ABC"]
     assert comparison.shared == 1
     assert comparison.steps[2].alike == {2}
     assert comparison.steps[3].note == "A, B: succeeded · C: exit code 1"
-    assert [parting and (parting.step, comparison.parting_text(parting)) for parting in comparison.partings] == [
+    assert [
+        parting and (parting.step, comparison.parting_text(parting)) for parting in comparison.partings
+    ] == [
         None,
         (1, "at step 2 (A: 2)"),
         (2, "at step 2 (A: 2)"),
@@ -93,7 +97,9 @@ async def test_agents_with_other_names_for_the_same_are_compared(tmp_path: Path)
 
 async def test_displaying_a_comparison_runs_nothing(tmp_path: Path) -> None:
     one = await record(tmp_path / "1.jsonl", ("shell", {"command": f"echo '{EVIL}'"}))
-    other = await record(tmp_path / "2.jsonl", ("read", {"path": EVIL}), ("shell", {"command": "echo \u202edrawkcab"}))
+    other = await record(
+        tmp_path / "2.jsonl", ("read", {"path": EVIL}), ("shell", {"command": "echo \u202edrawkcab"})
+    )
     tags: list[tuple[str, dict[str, str | None]]] = []
 
     class Parser(HTMLParser):
@@ -103,15 +109,39 @@ async def test_displaying_a_comparison_runs_nothing(tmp_path: Path) -> None:
     comparison = compare(one, other, checks=[f"command {EVIL}", f'file "{EVIL}" changed', "answer"])
     Parser().feed(html(comparison))
     inline = {"b", "bdi", "br", "span", "code"}
-    assert {tag for tag, _ in tags} <= {"div", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", *inline}
-    assert {name for _, attrs in tags for name in attrs} <= {"class", "style", "dir", "title", "colspan", "tabindex"}
+    assert {tag for tag, _ in tags} <= {
+        "div",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "details",
+        "summary",
+        *inline,
+    }
+    assert {name for _, attrs in tags for name in attrs} <= {
+        "class",
+        "style",
+        "dir",
+        "title",
+        "colspan",
+        "tabindex",
+    }
     assert "\u202e" not in html(comparison) + text(comparison)
     assert "\x1b" not in text(comparison)
 
 
 ALL = sorted(
     path
-    for pattern in ("claude-code/*.jsonl", "codex/*.jsonl", "gemini-cli/session*.json", "*swe-agent/*.traj*", "opencode/*.json")
+    for pattern in (
+        "claude-code/*.jsonl",
+        "codex/*.jsonl",
+        "gemini-cli/session*.json",
+        "*swe-agent/*.traj*",
+        "opencode/*.json",
+    )
     for path in SAMPLES.glob(pattern)
 )
 
@@ -134,8 +164,12 @@ def test_totals_are_those_of_the_explorer(path: Path) -> None:
     assert next((fact for fact in facts if " call" in fact), "0 calls").startswith(f"{run.calls:,} call")
     failed = next((fact for fact in facts if fact.endswith(" failed")), "")
     assert failed == (f"{run.failed:,} failed" if run.failed else "")
-    assert next((fact for fact in facts if fact.endswith((" edit", " edits"))), "0 edits").startswith(f"{run.edits:,} edit")
-    assert next((fact for fact in facts if fact.endswith(" changed")), "0 files changed").startswith(f"{run.files:,} file")
+    assert next((fact for fact in facts if fact.endswith((" edit", " edits"))), "0 edits").startswith(
+        f"{run.edits:,} edit"
+    )
+    assert next((fact for fact in facts if fact.endswith(" changed")), "0 files changed").startswith(
+        f"{run.files:,} file"
+    )
 
 
 def test_a_comparison_needs_sessions_and_as_many_as_are_readable() -> None:

@@ -22,12 +22,16 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
 
 
-async def found(folder: Path, check: str, *runs: list[tuple[str, dict[str, object]]]) -> list[tuple[str, str]]:
+async def found(
+    folder: Path, check: str, *runs: list[tuple[str, dict[str, object]]]
+) -> list[tuple[str, str]]:
     recorded = [await record(folder / f"{number}.jsonl", *calls) for number, calls in enumerate(runs)]
     return [(cells[0].state, cells[0].text) for cells in compare(*recorded, baseline=0).outcomes(check).cells]
 
 
-@pytest.mark.parametrize("check", ["tests", "command python3 -B", "command pyth*n3", "command python3 -B test_a.py"])
+@pytest.mark.parametrize(
+    "check", ["tests", "command python3 -B", "command pyth*n3", "command python3 -B test_a.py"]
+)
 async def test_the_last_matching_command_decides(tmp_path: Path, check: str) -> None:
     assert await found(tmp_path, check, [TEST, EDIT, TEST], [EDIT, TEST, READ], [TEST], [READ]) == [
         ("passed", "exit code 0"),
@@ -39,7 +43,10 @@ async def test_the_last_matching_command_decides(tmp_path: Path, check: str) -> 
 
 async def test_edits_after_the_last_test_are_reported(tmp_path: Path) -> None:
     more = ("edit", {"path": "a.py", "old": "11", "new": "12"})
-    assert (await found(tmp_path, "tests", [EDIT, TEST, more], [EDIT, TEST]))[0] == ("passed", "exit code 0, 1 edit after it")
+    assert (await found(tmp_path, "tests", [EDIT, TEST, more], [EDIT, TEST]))[0] == (
+        "passed",
+        "exit code 0, 1 edit after it",
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +70,9 @@ async def test_files_at_the_end_of_a_run(tmp_path: Path) -> None:
     write = ("write", {"path": "new.py", "content": "x = 1\ny = 2\n"})
     change = ("edit", {"path": "new.py", "old": "x = 1", "new": "x = 3"})
     calls = [[write, change], [write], [write, change], [READ]]
-    comparison = compare(*[await record(tmp_path / f"{number}.jsonl", *one) for number, one in enumerate(calls)], baseline=0)
+    comparison = compare(
+        *[await record(tmp_path / f"{number}.jsonl", *one) for number, one in enumerate(calls)], baseline=0
+    )
     outcomes = comparison.outcomes("file new.py contains x = 3", "file new.py changed", "file new.py same")
     assert [[cell.state for cell in cells] for cells in outcomes.cells] == [
         ["passed", "passed", ""],
@@ -97,8 +106,13 @@ async def test_labels_and_verdicts_of_the_review(tmp_path: Path) -> None:
 
 
 def test_the_final_answer_of_real_sessions() -> None:
-    logs = [*sorted((SAMPLES / "codex").glob("skills*.jsonl")), *sorted((SAMPLES / "claude-code").glob("*.jsonl"))[:2]]
-    outcomes = compare(*logs).outcomes("answer", "answer contains Committed as `900b1aa`", "answer contains no such words")
+    logs = [
+        *sorted((SAMPLES / "codex").glob("skills*.jsonl")),
+        *sorted((SAMPLES / "claude-code").glob("*.jsonl"))[:2],
+    ]
+    outcomes = compare(*logs).outcomes(
+        "answer", "answer contains Committed as `900b1aa`", "answer contains no such words"
+    )
     assert outcomes.cells[0][0].text.startswith("Committed as")
     assert [cells[1].state for cells in outcomes.cells][:1] == ["passed"]
     assert {cells[2].state for cells in outcomes.cells} <= {"failed", "unknown"}
@@ -115,7 +129,12 @@ def test_tasks_with_several_runs_have_rates_of_their_own() -> None:
 
 @pytest.mark.parametrize("form", CHECK_FORMS)
 def test_every_form_of_a_check_is_understood(form: str) -> None:
-    check = parse_check(form.replace("PATH", "src/a.py").replace("TEXT", "def x").replace("NAME", "loop").replace("PROGRAM …", "pytest -x"))
+    check = parse_check(
+        form.replace("PATH", "src/a.py")
+        .replace("TEXT", "def x")
+        .replace("NAME", "loop")
+        .replace("PROGRAM …", "pytest -x")
+    )
     assert check.states == CHECK_FORMS[form]
 
 
@@ -157,5 +176,9 @@ def test_too_many_checks_are_refused() -> None:
 
 
 def test_commands_of_a_line_with_their_operators() -> None:
-    assert commands_of("cd x && pytest -q 2>&1 | tail -3") == [("cd x", "&&"), ("pytest -q", "|"), ("tail -3", "")]
+    assert commands_of("cd x && pytest -q 2>&1 | tail -3") == [
+        ("cd x", "&&"),
+        ("pytest -q", "|"),
+        ("tail -3", ""),
+    ]
     assert commands_of("bash -lc 'go test ./... && echo ok'") == [("go test ./...", "&&"), ("echo ok", "")]

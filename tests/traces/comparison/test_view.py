@@ -44,14 +44,23 @@ def test_another_baseline_and_other_checks(display: ComparisonDisplay) -> None:
     assert (view.baseline, view.runs[3].parts, view.runs[0].parts) == (3, "baseline", "at step 5 (D: 5)")
     outcomes = ask(display, type="outcomes", baseline=0, checks=["tests", "file part1.py changed"])
     assert [check.source for check in outcomes.checks] == ["tests", "file part1.py changed"]
-    assert [cells[0].state for cells in outcomes.cells] == ["passed", "passed", "failed", "unknown", "unknown"]
+    assert [cells[0].state for cells in outcomes.cells] == [
+        "passed",
+        "passed",
+        "failed",
+        "unknown",
+        "unknown",
+    ]
     assert (outcomes.cells[2][0].step, outcomes.checks[0].rate) == ("9", "2 of 3 (21–94 %)")
 
 
 def test_a_run_opens_at_its_step(display: ComparisonDisplay) -> None:
     opened = ask(display, type="open_run", run=3, step="5").view
     assert opened.page.lines[opened.step].subject == f"echo {MARKUP}"
-    assert EXPLORERS.respond({"id": 2, "explorer": opened.explorer, "task": {"type": "open", "line": 0}}).reply is not None
+    assert (
+        EXPLORERS.respond({"id": 2, "explorer": opened.explorer, "task": {"type": "open", "line": 0}}).reply
+        is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,14 +85,19 @@ def test_anything_else_is_a_problem(display: ComparisonDisplay, task: dict[str, 
 
 def test_the_bundle_has_a_form_for_every_front_end(display: ComparisonDisplay) -> None:
     bundle = display.bundle()
-    assert bundle[COMPARISON_MIME]["facts"] == "5 runs · 3 steps shared at the beginning · 3 of 13 steps the same"
+    assert (
+        bundle[COMPARISON_MIME]["facts"]
+        == "5 runs · 3 steps shared at the beginning · 3 of 13 steps the same"
+    )
     assert MARKUP not in bundle["text/html"]
     assert "B  careful.jsonl" in bundle["text/plain"]
     assert "← parts: D" in bundle["text/plain"]
     assert [run.title for run in display.view(display.comparison).runs] == [f"{name}.jsonl" for name in RUNS]
 
 
-def test_a_widget_answers_only_about_what_it_opened(display: ComparisonDisplay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_widget_answers_only_about_what_it_opened(
+    display: ComparisonDisplay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     widget, sent = display.widget(), list[Any]()
     monkeypatch.setattr(ExplorerWidget, "send", lambda _, content: sent.append(content["answer"]))
     other = ComparisonDisplay(display.comparison).opened()
@@ -92,5 +106,7 @@ def test_a_widget_answers_only_about_what_it_opened(display: ComparisonDisplay, 
         widget._on_request(widget, {"request": request}, None)
     assert [answer["id"] for answer in sent] == [0]
     opened = sent[0]["reply"]["view"]["explorer"]
-    widget._on_request(widget, {"request": {"id": 2, "explorer": opened, "task": {"type": "open", "line": 0}}}, None)
+    widget._on_request(
+        widget, {"request": {"id": 2, "explorer": opened, "task": {"type": "open", "line": 0}}}, None
+    )
     assert sent[1]["reply"]["type"] == "opened"

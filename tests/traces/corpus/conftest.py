@@ -13,7 +13,14 @@ from pathlib import Path
 
 import pytest
 
-SETTINGS = ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "HTTP_PROXY", "http_proxy")
+SETTINGS = (
+    "AWS_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_REGION",
+    "HTTP_PROXY",
+    "http_proxy",
+)
 
 
 @dataclass

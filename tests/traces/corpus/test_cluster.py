@@ -20,7 +20,9 @@ from tests.traces.corpus.works import Item, measure
 def client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -40,7 +42,10 @@ def test_the_same_corpus(client: Any, tmp_path: Path) -> None:
 
 
 def test_a_file_that_fails_stops_no_other(client: Any) -> None:
-    outcomes = {item.name: outcome for item, outcome in map_files([Item("a"), Item("bad"), Item("b")], measure, client, task=1)}
+    outcomes = {
+        item.name: outcome
+        for item, outcome in map_files([Item("a"), Item("bad"), Item("b")], measure, client, task=1)
+    }
     assert outcomes == {"a": "A", "bad": TaskFailure("ValueError: it is bad"), "b": "B"}
 
 
@@ -59,7 +64,9 @@ def test_a_schedulers_address_works_too_and_progress_is_reported(client: Any, tm
     assert [(one.done, one.total) for one in told] == [(1, 1)]
 
 
-def test_without_distributed_an_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_distributed_an_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(TraceError, match=r'pip install "nbtools-agent\[cluster\]"'):
         Corpus(tmp_path / "corpus").ingest(tmp_path, "tcp://127.0.0.1:1")

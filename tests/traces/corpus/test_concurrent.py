@@ -1,4 +1,6 @@
-"""Processes that ingest into one corpus at the same time, and are killed, lose nothing that was acknowledged as stored."""
+"""Processes that ingest into one corpus at the same time, and are killed,
+lose nothing that was acknowledged as stored.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,17 @@ assert not made.problems, made.problems
 
 @pytest.fixture
 def logs(tmp_path: Path) -> list[Path]:
-    return [write(tmp_path / "logs" / f"{number:02}.json", f"this is {number}", *many(3), session=f"s{number}") for number in range(LOGS)]
+    return [
+        write(tmp_path / "logs" / f"{number:02}.json", f"this is {number}", *many(3), session=f"s{number}")
+        for number in range(LOGS)
+    ]
 
 
 @pytest.fixture(params=["folder", "s3"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return str(tmp_path / "corpus") if request.param == "folder" else f"{request.getfixturevalue('s3')}/corpus"
+    return (
+        str(tmp_path / "corpus") if request.param == "folder" else f"{request.getfixturevalue('s3')}/corpus"
+    )
 
 
 def start(corpus: str, logs: list[Path]) -> subprocess.Popen[str]:
@@ -47,8 +54,12 @@ def start(corpus: str, logs: list[Path]) -> subprocess.Popen[str]:
 
 
 def answers(corpus: Corpus) -> list[object]:
-    found: list[object] = [corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in CORPUS_TABLES]
-    hits = sorted(corpus.search("number2", limit=LOGS), key=lambda hit: hit.source)  # the order depends on what was read together
+    found: list[object] = [
+        corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in CORPUS_TABLES
+    ]
+    hits = sorted(
+        corpus.search("number2", limit=LOGS), key=lambda hit: hit.source
+    )  # the order depends on what was read together
     return [*found, hits, [hit.snippet for hit in corpus.search('"this is 7"')]]
 
 
@@ -63,7 +74,9 @@ def test_two_that_ingest_at_once_make_what_one_would(place: str, logs: list[Path
     assert answers(both) == answers(one)
 
 
-def test_killed_processes_lose_nothing_that_was_stored(place: str, logs: list[Path], tmp_path: Path, all_rounds: bool) -> None:
+def test_killed_processes_lose_nothing_that_was_stored(
+    place: str, logs: list[Path], tmp_path: Path, all_rounds: bool
+) -> None:
     chance = random.Random(17)
     stored: set[str] = set()
     for number in range(3 if all_rounds else 1):
@@ -90,7 +103,9 @@ def test_killed_processes_lose_nothing_that_was_stored(place: str, logs: list[Pa
     assert not here.ingest(logs).read
 
 
-def test_a_change_that_is_read_later_counts_whatever_is_stored_first(tmp_path: Path, logs: list[Path]) -> None:
+def test_a_change_that_is_read_later_counts_whatever_is_stored_first(
+    tmp_path: Path, logs: list[Path]
+) -> None:
     corpus, other = Corpus(tmp_path / "corpus"), Corpus(tmp_path / "corpus")
     corpus.ingest(logs[0])
     before = corpus._manifest.entries[str(logs[0])]
@@ -101,7 +116,9 @@ def test_a_change_that_is_read_later_counts_whatever_is_stored_first(tmp_path: P
         assert one.sql("select count(*) from calls").fetchall() == [(9,)]
 
 
-def test_a_merge_of_changing_logs_leaves_their_new_rows(tmp_path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merge_of_changing_logs_leaves_their_new_rows(
+    tmp_path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(part_module, "_BATCH_BYTES", (1, 1))
     monkeypatch.setattr(part_module, "MAX_SMALL_PARTS", 5)
     merge = part_module.MergeParts.__call__

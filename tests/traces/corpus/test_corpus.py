@@ -1,4 +1,6 @@
-"""A corpus has what its logs have now: it reads what is new, forgets what is gone, and outlives being stopped."""
+"""A corpus has what its logs have now: it reads what is new, forgets what is gone,
+and outlives being stopped.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ COUNT = "select source, count(*) from calls group by source order by source"
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
     for name in ("a", "b", "c"):
-        write(tmp_path / "logs" / f"{name}.json", f"this is {name}", *many(3), Called("Write", {"file_path": f"{name}.py"}), session=name)
+        write(
+            tmp_path / "logs" / f"{name}.json",
+            f"this is {name}",
+            *many(3),
+            Called("Write", {"file_path": f"{name}.py"}),
+            session=name,
+        )
     return tmp_path / "logs"
 
 
@@ -98,7 +106,14 @@ def test_a_file_that_is_no_log_is_a_problem_and_stops_nothing(corpus: Corpus, lo
     made = corpus.ingest(f"{logs}/*")
     assert len(made.read) == 3
     assert sorted(Path(path).name for path in made.problems) == ["empty.json", "notes.json"]
-    assert len(corpus.sql("select * from problems where source like '%notes.json' and why like '%not recognised%'")) == 1
+    assert (
+        len(
+            corpus.sql(
+                "select * from problems where source like '%notes.json' and why like '%not recognised%'"
+            )
+        )
+        == 1
+    )
     assert corpus.ingest(f"{logs}/*").same == 5
 
 
@@ -135,7 +150,9 @@ def test_search_finds_words_and_code(corpus: Corpus, logs: Path) -> None:
     assert corpus.search("s/b.p") == ()
 
 
-def test_an_ingest_that_was_stopped_goes_on(corpus: Corpus, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ingest_that_was_stopped_goes_on(
+    corpus: Corpus, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parts, "_BATCH_BYTES", (1, 1))
 
     def stop(progress: Progress) -> None:
@@ -151,7 +168,10 @@ def test_an_ingest_that_was_stopped_goes_on(corpus: Corpus, logs: Path, monkeypa
 def test_leftovers_of_a_crash_are_ignored_and_removed_when_they_are_old(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(logs / "a.json")
     part = next(corpus.folder.glob("parts/*"))
-    left = [shutil.copytree(part, part.with_name(name)) for name in ("0" * 32, f".{'1' * 32}", "2" * 32, f".{'3' * 32}")]
+    left = [
+        shutil.copytree(part, part.with_name(name))
+        for name in ("0" * 32, f".{'1' * 32}", "2" * 32, f".{'3' * 32}")
+    ]
     for file in (file for folder in left[:2] for file in folder.iterdir()):
         os.utime(file, (1, 1))
     foreign = corpus.folder / "parts" / "notes.txt"
@@ -216,7 +236,10 @@ def test_processes_that_are_spawned_give_the_same(corpus: Corpus, logs: Path, tm
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         other = Corpus(tmp_path / "other")
         other.ingest(f"{logs}/*.json", client=pool)
-    assert other.sql("from calls order by source, seq").fetchall() == corpus.sql("from calls order by source, seq").fetchall()
+    assert (
+        other.sql("from calls order by source, seq").fetchall()
+        == corpus.sql("from calls order by source, seq").fetchall()
+    )
 
 
 def test_the_index_has_only_what_a_log_says_now(corpus: Corpus, logs: Path) -> None:

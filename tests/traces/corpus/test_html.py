@@ -31,7 +31,15 @@ def corpus(tmp_path: Path) -> Corpus:
 def test_the_page_lists_its_content_and_how_to_query_it(corpus: Corpus, logs: Path) -> None:
     made = corpus.ingest(logs)
     shown = corpus._repr_html_()
-    for text in (str(corpus.folder), "atif 2", "2026-01-02 to 2026-01-02", ">6<", "corpus.sql(", "corpus.open(", "1 not readable"):
+    for text in (
+        str(corpus.folder),
+        "atif 2",
+        "2026-01-02 to 2026-01-02",
+        ">6<",
+        "corpus.sql(",
+        "corpus.open(",
+        "1 not readable",
+    ):
         assert text in shown
     assert "&lt;x&gt;.json" in made._repr_html_()
     assert "<x>" not in shown + made._repr_html_()
@@ -42,7 +50,9 @@ def test_an_empty_one_can_be_looked_at(corpus: Corpus) -> None:
     assert "0.0 MB" in corpus._repr_html_()
 
 
-def test_without_duckdb_it_is_still_shown(corpus: Corpus, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_duckdb_it_is_still_shown(
+    corpus: Corpus, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     corpus.ingest(logs)
     monkeypatch.setitem(sys.modules, "duckdb", None)
     assert "<td>2, " in corpus._repr_html_()
@@ -52,7 +62,13 @@ def test_from_a_row_one_gets_back_to_the_log(corpus: Corpus, logs: Path) -> None
     corpus.ingest(logs)
     (source,) = corpus.sql("select source from calls where session = 'b' limit 1").fetchall()[0]
     (found,) = corpus.search('"this is b"')
-    for trace in (corpus.open("b"), corpus.open(source), corpus.open(Path(source)), corpus.open(found), found.open()):
+    for trace in (
+        corpus.open("b"),
+        corpus.open(source),
+        corpus.open(Path(source)),
+        corpus.open(found),
+        found.open(),
+    ):
         assert [session.id for session in trace.sessions] == ["b"]
     assert "this is b" in found._repr_html_()
 
@@ -69,7 +85,9 @@ def test_logs_that_cannot_be_opened_are_named(corpus: Corpus, logs: Path) -> Non
         corpus.open("b")
 
 
-def test_a_script_sees_it_when_it_asks(corpus: Corpus, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_sees_it_when_it_asks(
+    corpus: Corpus, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     corpus.ingest(logs / "a.json")
     assert capsys.readouterr().err == ""
     corpus.ingest(logs / "b.json", progress=True)

@@ -22,12 +22,16 @@ QUERY = "select session, reviewer, kind, value from labels order by all"
 
 @pytest.fixture(params=["folder", "s3"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return str(tmp_path / "corpus") if request.param == "folder" else f"{request.getfixturevalue('s3')}/corpus"
+    return (
+        str(tmp_path / "corpus") if request.param == "folder" else f"{request.getfixturevalue('s3')}/corpus"
+    )
 
 
 @pytest.fixture
 def logs(tmp_path: Path) -> list[Path]:
-    return [write(tmp_path / "logs" / f"{name}.json", f"this is {name}", *many(3), session=name) for name in "abc"]
+    return [
+        write(tmp_path / "logs" / f"{name}.json", f"this is {name}", *many(3), session=name) for name in "abc"
+    ]
 
 
 def become(reviewer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +39,9 @@ def become(reviewer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("NBTOOLS_REVIEWER", reviewer)
 
 
-def test_labels_of_two_reviewers_come_together(place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_of_two_reviewers_come_together(
+    place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for reviewer, verdict in (("ana", "pass"), ("bo", "fail")):
         become(reviewer, tmp_path, monkeypatch)
         trace = load(logs[0])
@@ -102,13 +108,17 @@ def test_many_files_of_labels_become_one_and_none_is_lost(
     assert len(corpus._storage.files("labels")) <= 3
 
 
-def test_lines_that_are_not_labels_are_skipped(place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_are_not_labels_are_skipped(
+    place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     become("ana", tmp_path, monkeypatch)
     load(logs[0]).verdict(None, "pass")
     corpus = Corpus(place, machine="here")
     corpus.ingest(logs)
     (name,) = corpus._storage.files("labels")
-    corpus._storage.write(f"labels/{'0' * 20}-{'1' * 32}.jsonl", b'\xff\n{"id": 5}\n[[[\n' + corpus._storage.read(name)[:-40])
+    corpus._storage.write(
+        f"labels/{'0' * 20}-{'1' * 32}.jsonl", b'\xff\n{"id": 5}\n[[[\n' + corpus._storage.read(name)[:-40]
+    )
     corpus._storage.write("labels/notes.txt", b"somebody's")
     become("nobody", tmp_path, monkeypatch)
     assert Corpus(place, machine="here").sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
@@ -127,7 +137,9 @@ def single_files() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("sample", list(single_files()), ids=lambda path: path.parent.name)
-def test_labels_of_a_renamed_copy_are_found(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_of_a_renamed_copy_are_found(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     become("ana", tmp_path, monkeypatch)
     log = load(shutil.copy(sample, tmp_path / f"original{sample.suffix}"))
     session = log.sessions[0]
@@ -137,11 +149,18 @@ def test_labels_of_a_renamed_copy_are_found(sample: Path, tmp_path: Path, monkey
     copy = Path(shutil.move(tmp_path / f"original{sample.suffix}", tmp_path / f"another name{sample.suffix}"))
     Corpus(place).ingest(copy)
     become("nobody", tmp_path, monkeypatch)  # the labels travel with the corpus
-    found = Corpus(place).sql("select kind, value, status, source, session in (select id from sessions) from labels order by all")
-    assert found.fetchall() == [("label", "loop", "same", str(copy), True), ("verdict", "fail", "same", str(copy), True)]
+    found = Corpus(place).sql(
+        "select kind, value, status, source, session in (select id from sessions) from labels order by all"
+    )
+    assert found.fetchall() == [
+        ("label", "loop", "same", str(copy), True),
+        ("verdict", "fail", "same", str(copy), True),
+    ]
 
 
-def test_another_log_with_the_same_first_message_has_no_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_log_with_the_same_first_message_has_no_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     become("ana", tmp_path, monkeypatch)
     log = load(write(tmp_path / "logs/a.json", "Hello", *many(9), session="a"))
     log.verdict(None, "pass")

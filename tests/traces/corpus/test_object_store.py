@@ -26,7 +26,10 @@ PREFIX = "péfix with spaces/100%/a+b/#1?&'\"[x]"
 
 def answers(corpus: Corpus) -> dict[str, Any]:
     """Returns the rows of a corpus, in an order that does not depend on how it is stored."""
-    tables = {name: corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist() for name in CORPUS_TABLES}
+    tables = {
+        name: corpus.sql(f"select * from {name} order by all").to_arrow().to_pylist()
+        for name in CORPUS_TABLES
+    }
     hits = {text: corpus.search(text, limit=30) for text in SEARCHES}
     rows = {f"first {text}": found[0].row for text, found in hits.items() if found}
     return {**tables, **rows, **{text: [(hit, hit.snippet) for hit in found] for text, found in hits.items()}}
@@ -78,7 +81,9 @@ def test_rows_ingested_by_another_process_are_seen(s3: str, logs: Path) -> None:
     assert s3 in reader._repr_html_()
 
 
-def test_small_parts_are_merged_and_replaced_ones_are_deleted(s3: str, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_parts_are_merged_and_replaced_ones_are_deleted(
+    s3: str, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(part_module, "_BATCH_BYTES", (1, 1))
     monkeypatch.setattr(part_module, "MAX_SMALL_PARTS", 3)
     corpus = Corpus(s3)
@@ -120,7 +125,13 @@ def test_logs_of_another_machine_stay(s3: str, logs: Path) -> None:
 
 def test_a_foreign_object_is_left_alone(s3: str, logs: Path) -> None:
     corpus = Corpus(f"{s3}/prefix")
-    foreign = ("notes.txt", "manifest/README", "parts/README.md", "parts/odd/calls.parquet", "manifest/1.json.gz")
+    foreign = (
+        "notes.txt",
+        "manifest/README",
+        "parts/README.md",
+        "parts/odd/calls.parquet",
+        "manifest/1.json.gz",
+    )
     for name in foreign:
         corpus._storage.write(name, b"somebody's")
     corpus.ingest(logs)
@@ -146,7 +157,9 @@ def test_the_logs_of_a_damaged_part_are_read_again(s3: str, logs: Path, damage: 
 
 
 def test_a_bucket_that_does_not_exist_is_named(s3: str) -> None:
-    with pytest.raises(traces.TraceError, match=r"s3://no-such-bucket/x: the bucket does not exist\. Create it"):
+    with pytest.raises(
+        traces.TraceError, match=r"s3://no-such-bucket/x: the bucket does not exist\. Create it"
+    ):
         Corpus("s3://no-such-bucket/x")
 
 
@@ -165,7 +178,9 @@ def test_an_address_that_cannot_be_meant_says_so(url: str | Path, what: str) -> 
     assert "secret" not in str(raised.value)
 
 
-def test_wrong_credentials_say_where_they_come_from_and_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_credentials_say_where_they_come_from_and_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serve("auth") as server:
         bucket = server.bucket()
         use(server, monkeypatch, tmp_path / "state")
@@ -174,7 +189,9 @@ def test_wrong_credentials_say_where_they_come_from_and_are_not_shown(tmp_path: 
     assert "of-the-tests" not in str(raised.value)
 
 
-def test_a_connection_that_breaks_loses_nothing_that_was_read(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_breaks_loses_nothing_that_was_read(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(part_module, "_BATCH_BYTES", (1, 1))
     with serve() as server:
         use(server, monkeypatch, tmp_path / "state")
@@ -188,7 +205,9 @@ def test_a_connection_that_breaks_loses_nothing_that_was_read(logs: Path, tmp_pa
 
 
 @pytest.mark.parametrize("missing", ["pyarrow.fs", "old"])
-def test_without_the_library_an_error_says_what_to_install(s3: str, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+def test_without_the_library_an_error_says_what_to_install(
+    s3: str, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
     if missing == "old":
         monkeypatch.setattr("pyarrow.fs.S3FileSystem", lambda endpoint_override, region: None)
     else:

@@ -23,14 +23,20 @@ def spawning() -> AbstractContextManager[Any]:
     return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
 
 
-CLIENTS: Sequence[Callable[[], AbstractContextManager[Any]]] = [nullcontext, spawning, lambda: ThreadPoolExecutor(2)]
+CLIENTS: Sequence[Callable[[], AbstractContextManager[Any]]] = [
+    nullcontext,
+    spawning,
+    lambda: ThreadPoolExecutor(2),
+]
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=["none", "spawned", "threads"])
 @pytest.mark.parametrize("task", [1, 20, 10_000])
 def test_every_file_has_its_outcome(client: Callable[[], AbstractContextManager[Any]], task: int) -> None:
     with client() as given_client:
-        outcomes = {item.name: outcome for item, outcome in map_files(ITEMS, measure, given_client, task=task)}
+        outcomes = {
+            item.name: outcome for item, outcome in map_files(ITEMS, measure, given_client, task=task)
+        }
     assert outcomes.pop("bad") == TaskFailure("ValueError: it is bad")
     assert outcomes == {f"n{number}": f"N{number}" for number in range(12)}
 
@@ -63,7 +69,10 @@ class BreaksOnce(ThreadPoolExecutor):
 
 def test_a_pool_that_breaks_while_tasks_are_handed_over_loses_no_file() -> None:
     with BreaksOnce(1) as pool:
-        outcomes = {item.name: outcome for item, outcome in map_files([Item("a"), Item("b"), Item("c")], measure, pool, task=1)}
+        outcomes = {
+            item.name: outcome
+            for item, outcome in map_files([Item("a"), Item("b"), Item("c")], measure, pool, task=1)
+        }
     assert outcomes == {"a": "A", "b": "B", "c": "C"}
 
 
@@ -74,5 +83,7 @@ def test_nothing_is_nothing() -> None:
 @given(st.lists(st.integers(0, 100)), st.integers(1, 150))
 def test_batches_hold_every_file_once_and_no_more_than_a_task(sizes: list[int], size: int) -> None:
     made = list(batches([Item(str(number), size) for number, size in enumerate(sizes)], size))
-    assert sorted(item.name for batch in made for item in batch) == sorted(str(number) for number in range(len(sizes)))
+    assert sorted(item.name for batch in made for item in batch) == sorted(
+        str(number) for number in range(len(sizes))
+    )
     assert all(len(batch) == 1 or sum(item.size for item in batch) <= size for batch in made)

@@ -48,7 +48,11 @@ def test_many_small_parts_become_one_that_answers_as_the_traces_do(corpus: Corpu
 
 def test_a_search_finds_rows_in_a_merged_part(corpus: Corpus, logs: Path) -> None:
     (found,) = corpus.search("log17")
-    assert (found.session, found.source, found.row["full_text"]) == ("s17", str(logs / "17.json"), "this is log17")
+    assert (found.session, found.source, found.row["full_text"]) == (
+        "s17",
+        str(logs / "17.json"),
+        "this is log17",
+    )
     (call,) = (one for one in corpus.search("number2", limit=LOGS) if one.session == "s5")
     assert call.row["source"] == str(logs / "05.json")
 
@@ -59,7 +63,9 @@ def test_a_log_that_changed_is_dead_in_its_old_part(corpus: Corpus, logs: Path) 
     made = corpus.ingest(logs)
     assert (made.read, made.gone) == ((str(logs / "07.json"),), (str(logs / "08.json"),))
     assert parts(corpus) == 2
-    assert corpus.sql("select count(*), count(distinct source) from calls").fetchall() == [(3 * (LOGS - 2) + 5, LOGS - 1)]
+    assert corpus.sql("select count(*), count(distinct source) from calls").fetchall() == [
+        (3 * (LOGS - 2) + 5, LOGS - 1)
+    ]
     assert corpus.search("log7") == corpus.search("log8") == ()
     assert len(corpus.search("other")) == 1
 

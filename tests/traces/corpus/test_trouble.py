@@ -1,4 +1,6 @@
-"""Failures around a corpus: logs that change under it, two that want it, a disk that is full or read-only, other versions."""
+"""Failures around a corpus: logs that change under it, two that want it, a disk that is full or read-only,
+other versions.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def corpus(tmp_path: Path) -> Corpus:
 
 def other(corpus: Corpus, logs: Path, before: str = "pass") -> subprocess.Popen[str]:
     code = INGEST.format(before=before)
-    return subprocess.Popen([sys.executable, "-c", code, str(corpus.folder), str(logs)], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(corpus.folder), str(logs)], stdout=subprocess.PIPE, text=True
+    )
 
 
 OPEN = """
@@ -123,7 +127,9 @@ def test_another_log_of_the_same_size_and_time_is_noticed(corpus: Corpus, logs: 
     assert len(corpus.search('"that is a"')) == 1
 
 
-def test_a_corpus_that_was_moved_answers_and_knows_its_logs(corpus: Corpus, logs: Path, tmp_path: Path) -> None:
+def test_a_corpus_that_was_moved_answers_and_knows_its_logs(
+    corpus: Corpus, logs: Path, tmp_path: Path
+) -> None:
     corpus.ingest(f"{logs}/*.json")
     corpus.close()
     moved = Corpus(shutil.move(corpus.folder, tmp_path / "moved"))
@@ -132,7 +138,9 @@ def test_a_corpus_that_was_moved_answers_and_knows_its_logs(corpus: Corpus, logs
     assert moved.ingest(f"{logs}/*.json").same == 3
 
 
-@pytest.mark.skipif(shutil.which("unshare") is None or os.geteuid() != 0, reason="a folder is made read-only by a mount")
+@pytest.mark.skipif(
+    shutil.which("unshare") is None or os.geteuid() != 0, reason="a folder is made read-only by a mount"
+)
 def test_a_read_only_corpus_answers_and_says_why_it_ingests_nothing(corpus: Corpus, logs: Path) -> None:
     corpus.ingest(f"{logs}/*.json")
     corpus.close()
@@ -148,7 +156,18 @@ except TraceError as error:
     print(error)
 """
     mounted = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && exec "$3" -c "$4" "$1" "$2"'
-    command = ["unshare", "-m", "sh", "-c", mounted, "sh", str(corpus.folder), str(logs), sys.executable, code]
+    command = [
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        mounted,
+        "sh",
+        str(corpus.folder),
+        str(logs),
+        sys.executable,
+        code,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     if "unshare failed" in done.stderr or "mount:" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -214,13 +233,20 @@ def test_a_manifest_that_is_cut_says_so_and_what_to_do(corpus: Corpus, logs: Pat
     assert len(Corpus(corpus.folder).ingest(logs).read) == 3
 
 
-@pytest.mark.parametrize("change", [Change(parts={"../../victim": PartFiles((), {})}), Change([Entry("a", 1, part="../../victim")])])
-def test_a_manifest_of_somebody_else_deletes_and_reads_nothing_outside_the_corpus(change: Change, tmp_path: Path, logs: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [Change(parts={"../../victim": PartFiles((), {})}), Change([Entry("a", 1, part="../../victim")])],
+)
+def test_a_manifest_of_somebody_else_deletes_and_reads_nothing_outside_the_corpus(
+    change: Change, tmp_path: Path, logs: Path
+) -> None:
     folder, victim = tmp_path / "corpus" / "manifest", tmp_path / "victim" / "thesis.txt"
     for path in (folder, victim.parent):
         path.mkdir(parents=True)
     victim.write_text("years of work")
-    (folder / f"{1:020}-{'0' * 32}.v{VERSION}.json.gz").write_bytes(gzip.compress(msgspec.json.encode(change)))
+    (folder / f"{1:020}-{'0' * 32}.v{VERSION}.json.gz").write_bytes(
+        gzip.compress(msgspec.json.encode(change))
+    )
     with pytest.warns(UserWarning, match="damaged"):
         Corpus(tmp_path / "corpus").ingest(logs)
     assert victim.exists()
@@ -258,7 +284,9 @@ def test_a_folder_stands_for_the_logs_below_it(corpus: Corpus, logs: Path) -> No
     assert corpus.ingest(logs).same == 3
 
 
-def test_a_script_that_starts_processes_on_import_gets_an_error_that_says_how_to(corpus: Corpus, logs: Path, tmp_path: Path) -> None:
+def test_a_script_that_starts_processes_on_import_gets_an_error_that_says_how_to(
+    corpus: Corpus, logs: Path, tmp_path: Path
+) -> None:
     script = tmp_path / "script.py"
     lines = (
         "from nbtools.traces.corpus import parallel, Corpus",
@@ -267,4 +295,6 @@ def test_a_script_that_starts_processes_on_import_gets_an_error_that_says_how_to
     )
     script.write_text("\n".join(lines))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=60)
-    assert "TraceError: No process could be started. In a script, call ingest below `if __name__" in done.stderr
+    assert (
+        "TraceError: No process could be started. In a script, call ingest below `if __name__" in done.stderr
+    )

@@ -1,4 +1,6 @@
-"""An explorer whose session goes on in another file: what a page is offered, and where its lines are after it has gone on."""
+"""An explorer whose session goes on in another file:
+what a page is offered, and where its lines are after it has gone on.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def claude(tmp_path: Path) -> tuple[Path, Path]:
     lines = lines_of(CLAUDE)
     path, fork = tmp_path / "a.jsonl", tmp_path / f"{FORK}.jsonl"
     path.write_bytes(b"".join(lines[:120]))
-    fork.write_bytes(forked(lines[:100]) + forked(lines[120:]))  # the last 20 records of the session are not in the fork
+    fork.write_bytes(
+        forked(lines[:100]) + forked(lines[120:])
+    )  # the last 20 records of the session are not in the fork
     return path, fork
 
 
@@ -45,10 +49,18 @@ def test_the_common_steps_keep_their_lines(claude: tuple[Path, Path]) -> None:
     assert isinstance(reply, TraceFollow)
     whole = nbtools.open_trace(fork)
     assert reply.view
-    assert (reply.view.explorer, reply.view.page.total, reply.view.facts) == (explorer.id, len(whole.lines), whole.view().facts)
+    assert (reply.view.explorer, reply.view.page.total, reply.view.facts) == (
+        explorer.id,
+        len(whole.lines),
+        whole.view().facts,
+    )
     assert not reply.restarted
     assert reply.continuation == ""
-    kept = {line: move.to + line - move.first for move in reply.moves for line in range(move.first, move.first + move.count)}
+    kept = {
+        line: move.to + line - move.first
+        for move in reply.moves
+        for line in range(move.first, move.first + move.count)
+    }
     assert 20 < len(kept) < len(before)
     for line, to in kept.items():
         old, new = before[line], explorer.lines.rows[to]
@@ -108,7 +120,12 @@ def test_a_codex_fork_has_its_parent_in_it(tmp_path: Path) -> None:
     mine = {
         **head,
         "timestamp": later,
-        "payload": {**head["payload"], "timestamp": later, "id": FORK, "forked_from_id": head["payload"]["id"]},
+        "payload": {
+            **head["payload"],
+            "timestamp": later,
+            "id": FORK,
+            "forked_from_id": head["payload"]["id"],
+        },
     }
     fork.write_bytes(written([mine, *({**record, "timestamp": later} for record in (head, *rest))]))
     explorer = nbtools.open_trace(path)

@@ -59,7 +59,9 @@ def test_every_number_is_what_sql_counts(log: str) -> None:
     nested = count("select count(*) from calls where level = 'nested'")
     assert (f"({nested:,} nested)" in calls) == (nested > 0)
     title = Counter({words: number(n) for n, words in re.findall(r"(\d[\d,]*) ([^,]+)", facts[calls].title)})
-    assert sum(n for words, n in title.items() if words.startswith(("made by", "nested in"))) == view.page.calls
+    assert (
+        sum(n for words, n in title.items() if words.startswith(("made by", "nested in"))) == view.page.calls
+    )
     head_failed = [number(text.split()[0]) for text in facts if text.endswith(" failed")]
     assert head_failed == ([failed + errors] if failed + errors else [])
     edits = [number(text.split()[0]) for text in facts if re.fullmatch(r"[\d,]+ edits?", text)]
@@ -73,8 +75,14 @@ def test_every_number_is_what_sql_counts(log: str) -> None:
         assert number(fact.title.split()[0]) == applied
     listed = explorer.answer(ChangesTask())
     assert isinstance(listed, TraceChanges)
-    assert listed.total == len(listed.files) == sum(number(text.split()[0]) for text in facts if text.endswith(" changed"))
-    assert sum(file.changes for file in listed.files) == count("select count(*) from file_changes where applied and path <> ''")
+    assert (
+        listed.total
+        == len(listed.files)
+        == sum(number(text.split()[0]) for text in facts if text.endswith(" changed"))
+    )
+    assert sum(file.changes for file in listed.files) == count(
+        "select count(*) from file_changes where applied and path <> ''"
+    )
     assert sum(file.added or 0 for file in listed.files) == count(
         "select coalesce(sum(added), 0) from file_changes where applied and path <> ''"
     )

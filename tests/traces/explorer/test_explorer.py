@@ -81,19 +81,25 @@ def test_the_first_picture_of_a_log_agrees_with_what_a_page_gets_later(log: str)
     assert view.page.total == len(shown.lines)
     assert [facet.name for facet in view.page.facets] == ["kind", "end", "tool", "path"]
     assert all(choice.count == page(shown, chips=(choice.key,)).total > 0 for choice in choices(view.page))
-    assert [line for bar in view.bars for line in range(bar.first, bar.last + 1)] == list(range(len(shown.lines)))
+    assert [line for bar in view.bars for line in range(bar.first, bar.last + 1)] == list(
+        range(len(shown.lines))
+    )
 
 
 @pytest.mark.parametrize("log", LOGS)
 def test_every_line_of_a_log_opens_and_leads_only_to_lines_and_files_that_there_are(log: str) -> None:
     shown = nbtools.open_trace(sample(log))
     shown.bundle()
-    paths = {choice.key.partition(":")[2] for choice in choices(page(shown)) if choice.key.startswith("path:")}
+    paths = {
+        choice.key.partition(":")[2] for choice in choices(page(shown)) if choice.key.startswith("path:")
+    }
     for line, row in list(enumerate(shown.lines.rows))[:60]:
         reply = ask(shown, {"type": "open", "line": line})
         assert isinstance(reply, TraceOpened)
         links = [part for around in reply.around for part in around.parts]
-        assert all(part.line is None or (0 <= part.line < len(shown.lines) and part.line != line) for part in links)
+        assert all(
+            part.line is None or (0 <= part.line < len(shown.lines) and part.line != line) for part in links
+        )
         assert all(not part.path or part.path in paths for part in links)
         assert bool(reply.replay) == (isinstance(row, Call) and not reply.obstacle)
         assert bool(reply.tool or reply.obstacle) == isinstance(row, Call)
@@ -109,7 +115,9 @@ def test_a_page_is_a_stretch_of_what_a_filter_leaves(explorer: Explorer) -> None
     within = page(explorer, chips=("kind:edits",), first=40, last=100)
     assert within.lines == tuple(line for line in edits.lines if 40 <= line.line <= 100)
     assert page(explorer, 10_000).lines == ()
-    assert isinstance(ask(explorer, {"type": "page", "filter": {"chips": ["huh:x"]}, "first": 0, "count": 1}), TraceProblem)
+    assert isinstance(
+        ask(explorer, {"type": "page", "filter": {"chips": ["huh:x"]}, "first": 0, "count": 1}), TraceProblem
+    )
 
 
 def test_chips_of_one_facet_add_up_and_those_of_several_combine_with_their_counts(explorer: Explorer) -> None:
@@ -119,14 +127,24 @@ def test_chips_of_one_facet_add_up_and_those_of_several_combine_with_their_count
     shell, reads, failed = (lines(chip) for chip in ("kind:shell", "kind:reads", "end:failed"))
     assert lines("kind:shell", "kind:reads") == shell | reads
     assert lines("kind:shell", "kind:reads", "end:failed") == (shell | reads) & failed != set()
-    assert lines("kind:reads", "end:failed", first=0, last=30) == {line for line in reads & failed if line <= 30}
-    filters = ({}, {"chips": ("kind:reads",)}, {"chips": ("kind:reads", "end:failed")}, {"chips": ("tool:Read",), "first": 5, "last": 60})
+    assert lines("kind:reads", "end:failed", first=0, last=30) == {
+        line for line in reads & failed if line <= 30
+    }
+    filters = (
+        {},
+        {"chips": ("kind:reads",)},
+        {"chips": ("kind:reads", "end:failed")},
+        {"chips": ("tool:Read",), "first": 5, "last": 60},
+    )
     for query in filters:
         chosen = query.get("chips", ())
         for choice in choices(page(explorer, **query)):
             facet = choice.key.partition(":")[0]
             others = tuple(chip for chip in chosen if not chip.startswith(f"{facet}:"))
-            assert choice.count == page(explorer, **{**query, "chips": (*others, choice.key)}).total, (query, choice)
+            assert choice.count == page(explorer, **{**query, "chips": (*others, choice.key)}).total, (
+                query,
+                choice,
+            )
     assert page(explorer, 3, 2).facets == ()
 
 
@@ -157,13 +175,18 @@ def test_folding_hides_nested_lines_and_nothing_else(explorer: Explorer) -> None
     folded = page(explorer, folded=(agent.line,))
     hidden = {line.line for line in every.lines} - {line.line for line in folded.lines}
     assert hidden == set(range(agent.line + 1, agent.line + 1 + agent.below))
-    assert page(explorer, chips=("kind:reads",), folded=(agent.line, 10**9)).total < page(explorer, chips=("kind:reads",)).total
+    assert (
+        page(explorer, chips=("kind:reads",), folded=(agent.line, 10**9)).total
+        < page(explorer, chips=("kind:reads",)).total
+    )
 
 
 def test_a_line_is_found_again_under_a_filter(explorer: Explorer) -> None:
     edits = page(explorer, chips=("kind:edits",)).lines
     for line, number in ((edits[3].line, 3), (edits[3].line + 1, 4), (0, 0), (10**6, len(edits))):
-        assert ask(explorer, {"type": "place", "filter": {"chips": ["kind:edits"]}, "line": line}) == TracePosition(number=number)
+        assert ask(
+            explorer, {"type": "place", "filter": {"chips": ["kind:edits"]}, "line": line}
+        ) == TracePosition(number=number)
 
 
 def test_a_file_has_all_steps_that_touched_it_in_any_session(explorer: Explorer) -> None:
@@ -179,7 +202,10 @@ def test_a_search_goes_through_all_text_and_marks_what_it_found(explorer: Explor
         if id(hit.row) in explorer.lines.line_by_row
     }
     assert {line.line for line in reply.lines} == rows
-    assert all(any(style == "hit" and text.lower() == "testify" for text, style in line.snippet) for line in reply.lines)
+    assert all(
+        any(style == "hit" and text.lower() == "testify" for text, style in line.snippet)
+        for line in reply.lines
+    )
     assert found(explorer, "no such words anywhere").total == 0
     assert found(explorer, "package agents").total > 3
 
@@ -213,7 +239,10 @@ def test_the_bytes_of_a_step_are_those_of_its_record(explorer: Explorer) -> None
     reply = ask(explorer, {"type": "raw", "line": step.line})
     assert isinstance(reply, TraceRaw)
     call = explorer.call_at("28")
-    assert f"line {call.ref.line} · bytes {call.ref.offset:,}–{call.ref.offset + call.ref.length - 1:,}" in step.raw
+    assert (
+        f"line {call.ref.line} · bytes {call.ref.offset:,}–{call.ref.offset + call.ref.length - 1:,}"
+        in step.raw
+    )
     record = sample(CLAUDE).read_bytes()[call.ref.offset : call.ref.offset + call.ref.length]
     assert json.loads(reply.text[: reply.text.index("\n}") + 2]) == json.loads(record)
 
@@ -263,7 +292,9 @@ def test_a_bundle_has_no_code(explorer: Explorer) -> None:
     assert not {"compare", "notebook", "sql"} & set(explorer.bundle()[TRACE_MIME])
 
 
-def test_a_notebook_is_written_beside_the_log_and_never_over_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_is_written_beside_the_log_and_never_over_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = tmp_path / "session.jsonl"
     log.write_bytes(sample(CLAUDE).read_bytes())
     (tmp_path / "session.ipynb").write_text("mine")
@@ -288,7 +319,9 @@ def test_a_log_without_a_file_has_no_actions() -> None:
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)
-def test_a_name_with_a_separator_of_lines_is_one_argument_of_its_cells(tmp_path: Path, separator: str) -> None:
+def test_a_name_with_a_separator_of_lines_is_one_argument_of_its_cells(
+    tmp_path: Path, separator: str
+) -> None:
     log = tmp_path / f"session{separator}open('pwned','w')#.jsonl"
     log.write_bytes(recorded_in(tmp_path))
     shown = nbtools.open_trace(log)
@@ -320,7 +353,14 @@ def _message(text: str) -> dict[str, Any]:
     """A session of one message."""
     about = {"sessionId": "s", "version": "2.0.0", "cwd": "/p", "isSidechain": False, "userType": "external"}
     message = {"role": "user", "content": text}
-    return {**about, "type": "user", "uuid": "1", "parentUuid": None, "timestamp": "2026-01-01T00:00:00.000Z", "message": message}
+    return {
+        **about,
+        "type": "user",
+        "uuid": "1",
+        "parentUuid": None,
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "message": message,
+    }
 
 
 def test_a_deleted_log_is_reported_without_an_exception(tmp_path: Path) -> None:
@@ -335,9 +375,13 @@ def test_a_deleted_log_is_reported_without_an_exception(tmp_path: Path) -> None:
 
 
 def test_invalid_requests_are_answered_too() -> None:
-    assert isinstance(EXPLORERS.respond({"id": 5, "explorer": "x", "task": {"type": "huh"}}).reply, TraceProblem)
+    assert isinstance(
+        EXPLORERS.respond({"id": 5, "explorer": "x", "task": {"type": "huh"}}).reply, TraceProblem
+    )
     assert isinstance(EXPLORERS.respond(None).reply, TraceProblem)
-    assert EXPLORERS.respond({"id": 5, "explorer": "x", "task": {"type": "raw", "line": 0}}) == TraceAnswer(id=5, gone=True)
+    assert EXPLORERS.respond({"id": 5, "explorer": "x", "task": {"type": "raw", "line": 0}}) == TraceAnswer(
+        id=5, gone=True
+    )
 
 
 def test_steps_are_found_by_their_numbers(explorer: Explorer) -> None:
@@ -345,7 +389,11 @@ def test_steps_are_found_by_their_numbers(explorer: Explorer) -> None:
     assert explorer.step_of(explorer.call_at("72.1")) == "72.1"
     assert [call.name for call in explorer.calls_between("28", "29")] == ["Write", "Write"]
     assert len(explorer.calls_between("72", "72")) == explorer.lines[explorer.line_at("72")].below + 1
-    for step, why in (("1", "is a message"), ("999", "Step 999 does not exist .the log has steps 1–88"), ("x", "Step x does not exist")):
+    for step, why in (
+        ("1", "is a message"),
+        ("999", "Step 999 does not exist .the log has steps 1–88"),
+        ("x", "Step x does not exist"),
+    ):
         with pytest.raises(TraceError, match=why):
             explorer.call_at(step)
     with pytest.raises(TraceError, match="contain no tool call"):

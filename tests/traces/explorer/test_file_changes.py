@@ -64,8 +64,20 @@ def write_edits(path: Path, *edits: dict[str, Any]) -> Explorer:
     said: list[Record] = [("user", {"role": "user"}, "Change it.")]
     for number, edit in enumerate(edits):
         use = {"type": "tool_use", "id": f"t{number}", "name": "Write" if "content" in edit else "Edit"}
-        said.append(("assistant", {"role": "assistant", "id": f"m{number}"}, [use | {"input": {"file_path": "/w/a.py", **edit}}]))
-        said.append(("user", {"role": "user"}, [{"type": "tool_result", "tool_use_id": f"t{number}", "content": "ok"}]))
+        said.append(
+            (
+                "assistant",
+                {"role": "assistant", "id": f"m{number}"},
+                [use | {"input": {"file_path": "/w/a.py", **edit}}],
+            )
+        )
+        said.append(
+            (
+                "user",
+                {"role": "user"},
+                [{"type": "tool_result", "tool_use_id": f"t{number}", "content": "ok"}],
+            )
+        )
     return nbtools.open_trace(write_log(path, "/w", said))
 
 
@@ -83,7 +95,9 @@ def test_unconnected_parts_stay_separate_and_are_marked(tmp_path: Path) -> None:
 
 
 def test_a_change_taken_back_leaves_no_diff(tmp_path: Path) -> None:
-    explorer = write_edits(tmp_path / "a.jsonl", {"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "a"})
+    explorer = write_edits(
+        tmp_path / "a.jsonl", {"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "a"}
+    )
     opened = diff_of(explorer, "a.py")
     assert not any(block.type == "diff" for block in opened.card.blocks)
     assert any("the same again" in text for text in texts(opened))
@@ -104,7 +118,11 @@ def test_only_certain_changes_are_joined() -> None:
         return [(part.before, part.after) for part in parts]
 
     assert follow((None, "a\nb\n"), ("b\n", "c\n")) == [(None, "a\nc\n")]
-    assert follow((None, "b\nb\n"), ("b\n", "c\n")) == [(None, "b\nb\n"), ("b\n", "c\n")], "which of the two is not known"
-    assert follow(("b\n", "c\n"), ("a\nc\nd\n", "a\nx\nd\n")) == [("a\nb\nd\n", "a\nx\nd\n")], "the whole text is known later"
+    assert follow((None, "b\nb\n"), ("b\n", "c\n")) == [(None, "b\nb\n"), ("b\n", "c\n")], (
+        "which of the two is not known"
+    )
+    assert follow(("b\n", "c\n"), ("a\nc\nd\n", "a\nx\nd\n")) == [("a\nb\nd\n", "a\nx\nd\n")], (
+        "the whole text is known later"
+    )
     assert follow(("b\n", "c\n"), (None, "new\n")) == [("b\n", "c\n"), (None, "new\n")]
     assert follow((None, "1\n"), (None, "2\n")) == [(None, "2\n")]

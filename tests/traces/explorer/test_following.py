@@ -1,4 +1,6 @@
-"""The updates of a page that follows a log: where its lines are now, which are new, and which say something else."""
+"""The updates of a page that follows a log:
+where its lines are now, which are new, and which say something else.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def ask(explorer: Explorer, version: int) -> TraceFollow:
     for log in explorer.trace._growing:
         log._not_before = log._listed = 0.0
     EXPLORERS.add(explorer)
-    answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": {"type": "follow", "version": version}})
+    answer = EXPLORERS.respond(
+        {"id": 1, "explorer": explorer.id, "task": {"type": "follow", "version": version}}
+    )
     assert TraceAnswer.model_validate_json(answer.model_dump_json()) == answer
     assert isinstance(answer.reply, TraceFollow)
     return answer.reply
@@ -78,7 +82,11 @@ def test_two_pages_follow_one_explorer(codex: tuple[Path, list[bytes]]) -> None:
     first, count = explorer.view().version, len(explorer.lines)
     for line in rest:
         append(path, line)
-    assert new_lines(ask(explorer, first)) == new_lines(ask(explorer, first)) == list(range(count, len(explorer.lines)))
+    assert (
+        new_lines(ask(explorer, first))
+        == new_lines(ask(explorer, first))
+        == list(range(count, len(explorer.lines)))
+    )
     late = ask(explorer, -1)
     assert late.restarted
     assert late.view
@@ -105,7 +113,9 @@ def test_a_call_is_running_until_its_result_comes(tmp_path: Path) -> None:
 def test_nothing_runs_in_an_old_log(tmp_path: Path) -> None:
     lines = lines_of(CLAUDE)
     path = tmp_path / "session.jsonl"
-    path.write_bytes(b"".join(lines[: next(n for n, line in enumerate(lines) if b'"tool_result"' in line and n > 100)]))
+    path.write_bytes(
+        b"".join(lines[: next(n for n, line in enumerate(lines) if b'"tool_result"' in line and n > 100)])
+    )
     os.utime(path, (LONG_AGO, LONG_AGO))
     explorer = nbtools.open_trace(path)
     assert not explorer.view().fresh
@@ -114,7 +124,9 @@ def test_nothing_runs_in_an_old_log(tmp_path: Path) -> None:
 
 
 def without_its_agent(folder: Path) -> tuple[Explorer, Callable[[], object]]:
-    """Returns the explorer of a log that ends with "And now?", and what adds the steps of a sub-agent above that."""
+    """Returns the explorer of a log that ends with "And now?",
+    and what adds the steps of a sub-agent above that.
+    """
     shutil.copytree(sample(WITH_AGENTS).parent, folder / "project")
     path = folder / "project" / sample(WITH_AGENTS).name
     agent = next(path.parent.rglob("agent-*.jsonl"))
@@ -139,7 +151,9 @@ def test_steps_of_a_sub_agent_move_the_lines_below(tmp_path: Path) -> None:
     new = new_lines(reply)
     assert new
     assert min(new) <= below < max(new) + 1
-    to = next(move.to + below - move.first for move in reply.moves if move.first <= below < move.first + move.count)
+    to = next(
+        move.to + below - move.first for move in reply.moves if move.first <= below < move.first + move.count
+    )
     assert explorer.lines[to].subject == "And now?"
     assert to == below + len(new)
 
@@ -172,7 +186,9 @@ def test_a_log_that_is_rewritten_keeps_its_lines(tmp_path: Path) -> None:
 
 def review(explorer: Explorer, action: str, **task: Any) -> TraceReview:
     EXPLORERS.add(explorer)
-    answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": action, **task}})
+    answer = EXPLORERS.respond(
+        {"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": action, **task}}
+    )
     assert isinstance(answer.reply, TraceReview), answer.reply
     return answer.reply
 
@@ -189,18 +205,26 @@ def test_a_label_on_a_line_of_an_earlier_version_is_on_the_same_step(tmp_path: P
     assert label.line > below
     assert explorer.lines[label.line].subject == "And now?"
     refused = EXPLORERS.respond(
-        {"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": "note", "line": 0, "version": 99, "value": "Where?"}}
+        {
+            "id": 1,
+            "explorer": explorer.id,
+            "task": {"type": "review", "action": "note", "line": 0, "version": 99, "value": "Where?"},
+        }
     )
     assert isinstance(refused.reply, TraceProblem)
     assert len(explorer.trace.labels) == 1
 
 
-def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(codex: tuple[Path, list[bytes]], monkeypatch: Any) -> None:
+def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(
+    codex: tuple[Path, list[bytes]], monkeypatch: Any
+) -> None:
     path, rest = codex
     explorer = nbtools.open_trace(path)
     signal = Signal(session="s", kind="repeated_call", seqs=(1,), explanation="Twice.")
     runs: list[int] = []
-    monkeypatch.setattr("nbtools.traces.review.review.signals_of", lambda trace: (runs.append(len(trace.calls)), [signal])[1])
+    monkeypatch.setattr(
+        "nbtools.traces.review.review.signals_of", lambda trace: (runs.append(len(trace.calls)), [signal])[1]
+    )
     while not review(explorer, "read").complete:
         pass
     search = explorer._signals
@@ -233,9 +257,13 @@ def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(codex:
         {"type": "changes"},
         {"type": "review", "action": "read"},
     ],
-    ids=lambda task: "-".join(map(str, (task["type"], *task.get("filter", {}), task.get("mode", "")))).strip("-"),
+    ids=lambda task: "-".join(map(str, (task["type"], *task.get("filter", {}), task.get("mode", "")))).strip(
+        "-"
+    ),
 )
-def test_data_of_the_shorter_log_is_freed_without_a_garbage_collection(codex: tuple[Path, list[bytes]], task: dict[str, Any]) -> None:
+def test_data_of_the_shorter_log_is_freed_without_a_garbage_collection(
+    codex: tuple[Path, list[bytes]], task: dict[str, Any]
+) -> None:
     path, rest = codex
     explorer = nbtools.open_trace(path)
     version = explorer.view().version
@@ -243,7 +271,9 @@ def test_data_of_the_shorter_log_is_freed_without_a_garbage_collection(codex: tu
     weakref.finalize(explorer.lines, freed.set)
     with gc_paused():
         EXPLORERS.add(explorer)
-        while isinstance(reply := EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": task}).reply, TracePending):
+        while isinstance(
+            reply := EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": task}).reply, TracePending
+        ):
             pass
         assert not isinstance(reply, TraceProblem)
         append(path, b"".join(rest))

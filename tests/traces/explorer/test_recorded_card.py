@@ -20,7 +20,16 @@ from tests.traces.explorer.samples import CLAUDE, LOGS, sample
 
 
 def card(detail: Detail | None = None, cwd: str = "", **fields: Any) -> Card:
-    values = {"session": "s", "id": "c", "seq": 0, "name": "Tool", "op": "other", "origin": None, "status": "ok", **fields}
+    values = {
+        "session": "s",
+        "id": "c",
+        "seq": 0,
+        "name": "Tool",
+        "op": "other",
+        "origin": None,
+        "status": "ok",
+        **fields,
+    }
     return recorded_card(Call(**values), detail or Detail(args={}), cwd=cwd)
 
 
@@ -51,7 +60,9 @@ def test_blocks_are_those_of_a_live_card() -> None:
 
 
 def test_an_edit_shows_its_diff_under_its_path_in_the_project() -> None:
-    drawn = card(Detail(args={}, display=diff()), op="edit", cwd="/p", subject="/p/src/a.py", paths=("/p/src/a.py",))
+    drawn = card(
+        Detail(args={}, display=diff()), op="edit", cwd="/p", subject="/p/src/a.py", paths=("/p/src/a.py",)
+    )
     assert (drawn.subject, drawn.added, drawn.removed, drawn.status) == ("src/a.py", 2, 1, "Done")
     (block,) = drawn.blocks
     assert (block.type, block.path) == ("diff", "src/a.py")
@@ -59,7 +70,12 @@ def test_an_edit_shows_its_diff_under_its_path_in_the_project() -> None:
 
 
 def test_a_failed_edit_shows_its_reason_and_its_texts_and_counts_no_line() -> None:
-    drawn = card(Detail(args={}, result="no match", display="no match", changes=(diff(),)), op="edit", status="error", status_source="flag")
+    drawn = card(
+        Detail(args={}, result="no match", display="no match", changes=(diff(),)),
+        op="edit",
+        status="error",
+        status_source="flag",
+    )
     assert [block.type for block in drawn.blocks] == ["text", "text", "diff"]
     assert (drawn.state, drawn.status, drawn.added, drawn.removed) == ("error", "Failed", 0, 0)
     assert drawn.blocks[0].tone == "error"
@@ -79,8 +95,12 @@ def test_a_failed_edit_shows_its_reason_and_its_texts_and_counts_no_line() -> No
         ({"status": "unknown"}, None, "cancelled", False, "Outcome not recorded"),
     ],
 )
-def test_a_command_says_how_it_ended(fields: dict[str, Any], code: int | None, state: str, failed: bool, status: str) -> None:
-    drawn = card(Detail(args={}, command="make", display=CommandOutput("out\n", 1, code)), op="shell", **fields)
+def test_a_command_says_how_it_ended(
+    fields: dict[str, Any], code: int | None, state: str, failed: bool, status: str
+) -> None:
+    drawn = card(
+        Detail(args={}, command="make", display=CommandOutput("out\n", 1, code)), op="shell", **fields
+    )
     assert (drawn.state, drawn.failed, drawn.status) == (state, failed, status)
     assert [block.type for block in drawn.blocks] == ["output"]
 
@@ -102,10 +122,16 @@ def test_colours_pictures_and_lists_are_what_they_are_in_a_live_card() -> None:
 def test_the_foot_names_the_time_the_permission_and_the_doubts() -> None:
     record = card(at=0.0, turn=3, permission="accept-edits mode", status_source="text", live=False).record
     assert record.startswith("Recorded 19")
-    assert record.endswith(" · turn 3 · accept-edits mode · outcome inferred from the text of the result · on a rewound branch")
+    assert record.endswith(
+        " · turn 3 · accept-edits mode · outcome inferred from the text of the result · on a rewound branch"
+    )
     assert card().record == "Recorded"
 
 
 def test_it_links_to_no_file_of_another_machine() -> None:
     trace = traces.load(sample(CLAUDE))
-    assert all("href" not in card_html(recorded_card(call, call.detail)) for call in trace.calls if call.op in ("read", "list", "edit"))
+    assert all(
+        "href" not in card_html(recorded_card(call, call.detail))
+        for call in trace.calls
+        if call.op in ("read", "list", "edit")
+    )

@@ -26,7 +26,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def explorer(tmp_path: Path) -> Explorer:
     """Lines 0 to 5: a question, four commands, an answer."""
-    return Explorer(load(session(commands=["ls", "make", "git status", "make test"]).write(tmp_path / "log.jsonl")))
+    return Explorer(
+        load(session(commands=["ls", "make", "git status", "make test"]).write(tmp_path / "log.jsonl"))
+    )
 
 
 def ask(explorer: Explorer, action: str, line: int | None = None, **fields: Any) -> TraceReview:
@@ -47,7 +49,12 @@ def test_a_step_a_range_and_the_session(explorer: Explorer) -> None:
     assert ask(explorer, "note", 5, value="Not\ntrue").message == "Step 6: note “Not ⏎ true”."
     review = ask(explorer, "verdict", value="fail")
     assert review.message == "The session: fail."
-    assert marks(review) == [(1, "pass", "pass"), (2, "label", "loop"), (3, "label", "loop"), (5, "note", "note")]
+    assert marks(review) == [
+        (1, "pass", "pass"),
+        (2, "label", "loop"),
+        (3, "label", "loop"),
+        (5, "note", "note"),
+    ]
     assert [(one.step, one.line, one.last, one.span) for one in review.labels] == [
         ("2", 1, 1, ""), ("3–4", 2, 3, "make"), ("6", 5, 5, ""), ("", None, None, ""),
     ]  # fmt: skip
@@ -56,7 +63,10 @@ def test_a_step_a_range_and_the_session(explorer: Explorer) -> None:
 
 def test_a_label_is_switched(explorer: Explorer) -> None:
     assert marks(ask(explorer, "label", 1, value="loop")) == [(1, "label", "loop")]
-    assert marks(ask(explorer, "label", 2, value="loop", reviewer="ben")) == [(1, "label", "loop"), (2, "label", "loop")]
+    assert marks(ask(explorer, "label", 2, value="loop", reviewer="ben")) == [
+        (1, "label", "loop"),
+        (2, "label", "loop"),
+    ]
     assert marks(ask(explorer, "label", 1, value="loop")) == [(2, "label", "loop")]
     assert [one.mine for one in ask(explorer, "read").labels] == [False]
 
@@ -84,7 +94,9 @@ def test_the_queue(explorer: Explorer) -> None:
 
 
 def test_agreement_with_a_second_reader(explorer: Explorer) -> None:
-    for line, (a, b) in enumerate([("pass", "pass"), ("fail", "fail"), ("pass", "fail"), ("fail", "fail")], 1):
+    for line, (a, b) in enumerate(
+        [("pass", "pass"), ("fail", "fail"), ("pass", "fail"), ("fail", "fail")], 1
+    ):
         ask(explorer, "verdict", line, value=a)
         review = ask(explorer, "verdict", line, value=b, reviewer="ben")
     (agreement,) = review.agreements
@@ -92,7 +104,15 @@ def test_agreement_with_a_second_reader(explorer: Explorer) -> None:
 
 
 def test_signals_are_marked_with_their_definition(tmp_path: Path) -> None:
-    explorer = Explorer(load(Log().person("go").bash("cargo build", failed=True).agent("All tests pass.").write(tmp_path / "log.jsonl")))
+    explorer = Explorer(
+        load(
+            Log()
+            .person("go")
+            .bash("cargo build", failed=True)
+            .agent("All tests pass.")
+            .write(tmp_path / "log.jsonl")
+        )
+    )
     review = ask(explorer, "read")
     while not review.complete:
         review = ask(explorer, "read")
@@ -107,7 +127,12 @@ def page(explorer: Explorer, *chips: str) -> TracePage:
 
 
 def choices(explorer: Explorer, facet: str) -> dict[str, int]:
-    return {one.label: one.count for found in page(explorer).facets if found.name == facet for one in found.choices}
+    return {
+        one.label: one.count
+        for found in page(explorer).facets
+        if found.name == facet
+        for one in found.choices
+    }
 
 
 def test_the_list_is_filtered_by_the_review(explorer: Explorer) -> None:
@@ -126,7 +151,15 @@ def test_the_list_is_filtered_by_the_review(explorer: Explorer) -> None:
 
 
 def test_the_list_is_filtered_by_signals(tmp_path: Path) -> None:
-    explorer = Explorer(load(Log().person("go").bash("cargo build", failed=True).agent("All tests pass.").write(tmp_path / "log.jsonl")))
+    explorer = Explorer(
+        load(
+            Log()
+            .person("go")
+            .bash("cargo build", failed=True)
+            .agent("All tests pass.")
+            .write(tmp_path / "log.jsonl")
+        )
+    )
     while not ask(explorer, "read").complete:
         pass
     assert choices(explorer, "signal") == {"failure not retried": 1, "tests claimed, not run": 1}
@@ -148,7 +181,10 @@ def test_a_review_follows_a_log_that_grows(tmp_path: Path) -> None:
 
 
 def test_several_sessions_are_reviewed_as_sessions(tmp_path: Path) -> None:
-    paths = [session(f"{number:08}-0000-4000-8000-000000000000").write(tmp_path / f"{number}.jsonl") for number in range(3)]
+    paths = [
+        session(f"{number:08}-0000-4000-8000-000000000000").write(tmp_path / f"{number}.jsonl")
+        for number in range(3)
+    ]
     explorer = Explorer(load_many(paths))
     review = ask(explorer, "read", order="recorded")
     assert (review.sessions, review.total, review.following) == (True, 3, 0)

@@ -29,7 +29,14 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FilterFile:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    log = Log().person("Please build it.").bash("ls").bash("make", failed=True).edit("/a", "x", "y").bash("make", failed=True)
+    log = (
+        Log()
+        .person("Please build it.")
+        .bash("ls")
+        .bash("make", failed=True)
+        .edit("/a", "x", "y")
+        .bash("make", failed=True)
+    )
     return load(log.bash("git status").agent("All tests pass.").write(tmp_path / "log.jsonl"))
 
 
@@ -55,7 +62,9 @@ def test_save_rename_delete(file: FilterFile) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "  ", "x" * 101, "x" * 10_000, "a\nb", "a\x00b", "a\u202eb", "a\u200bb", "\ud800"], ids=lambda name: ascii(name[:9])
+    "name",
+    ["", "  ", "x" * 101, "x" * 10_000, "a\nb", "a\x00b", "a\u202eb", "a\u200bb", "\ud800"],
+    ids=lambda name: ascii(name[:9]),
 )
 def test_an_invalid_name_is_refused(file: FilterFile, name: str) -> None:
     file.save(FAILED)
@@ -107,8 +116,15 @@ def test_several_writers_lose_nothing(file: FilterFile) -> None:
     assert len(names(file)) == 60
 
 
-@given(lines=st.lists(st.binary(max_size=80) | st.sampled_from([b'{"name": 5}', b"[" * 100_000, b'{"name":"x","text":"y","deleted":1}'])))
-def test_other_lines_of_the_file_are_left_out(lines: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> None:
+@given(
+    lines=st.lists(
+        st.binary(max_size=80)
+        | st.sampled_from([b'{"name": 5}', b"[" * 100_000, b'{"name":"x","text":"y","deleted":1}'])
+    )
+)
+def test_other_lines_of_the_file_are_left_out(
+    lines: list[bytes], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     file = FilterFile(tmp_path_factory.mktemp("state") / "explorer/filters.jsonl")
     file.save(FAILED)
     with file.path.open("ab") as opened:
@@ -160,7 +176,9 @@ def test_a_filter_that_a_trace_does_not_know(file: FilterFile, trace: Trace) -> 
 
 def test_pages_of_two_explorers(file: FilterFile, trace: Trace) -> None:
     pages = Explorer(trace), Explorer(trace)
-    saved = pages[0].answer(SavedFiltersTask(action="save", filter=SavedFilter(name="<b>&", text='"<script>"')))
+    saved = pages[0].answer(
+        SavedFiltersTask(action="save", filter=SavedFilter(name="<b>&", text='"<script>"'))
+    )
     assert [one.name for one in saved.filters] == ["<b>&"]
     saved = pages[1].answer(SavedFiltersTask(action="rename", name="<b>&", to="plain"))
     assert saved.filters == (SavedFilter(name="plain", text='"<script>"'),)

@@ -25,7 +25,10 @@ MANY = 2_000
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     ends = ["early"] * (MANY - 1) + ["late"]
-    calls = [Called("Bash", {"command": f"run {number}"}, f"result {number} {end}.") for number, end in enumerate(ends)]
+    calls = [
+        Called("Bash", {"command": f"run {number}"}, f"result {number} {end}.")
+        for number, end in enumerate(ends)
+    ]
     return write(tmp_path / "log.json", *calls)
 
 
@@ -82,7 +85,11 @@ def test_whatever_the_index_raises_reaches_those_who_wait_and_starts_no_second_t
     explorer, search = Explorer(trace), Search(trace, timeline(trace))
     trace.searcher._words.close()  # as a disk that fails: no TraceError
     before = threading.active_count()
-    for work in (lambda: explorer.rows_under(TraceFilter(text="early")), lambda: complete(search, "early"), search.finish):
+    for work in (
+        lambda: explorer.rows_under(TraceFilter(text="early")),
+        lambda: complete(search, "early"),
+        search.finish,
+    ):
         assert isinstance(raised_within(20, work), sqlite3.ProgrammingError)
     assert threading.active_count() <= before + 1
 
@@ -91,7 +98,10 @@ def test_an_exception_of_background_work_is_raised_by_the_wait_for_it() -> None:
     def fail() -> None:
         raise OSError("the disk")
 
-    for error in (raised_within(20, run_in_background(fail, "fails").result), raised_within(20, lambda: wait_briefly(failed(), 20))):
+    for error in (
+        raised_within(20, run_in_background(fail, "fails").result),
+        raised_within(20, lambda: wait_briefly(failed(), 20)),
+    ):
         assert isinstance(error, OSError)
 
 

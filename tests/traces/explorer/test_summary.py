@@ -49,9 +49,21 @@ def test_sessions_side_by_side_are_counted_and_named_by_their_file() -> None:
     assert "10 sessions" in line_of(summary)
 
 
-def test_without_a_title_the_first_message_is_the_name_and_unreadable_lines_are_counted(tmp_path: Path) -> None:
-    record: dict[str, Any] = {"type": "user", "uuid": "u", "sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z", "parentUuid": None}
-    lines = [json.dumps(record | {"message": {"role": "user", "content": "Mend\nthe cart"}}), '{"type": "user", "mess', ""]
+def test_without_a_title_the_first_message_is_the_name_and_unreadable_lines_are_counted(
+    tmp_path: Path,
+) -> None:
+    record: dict[str, Any] = {
+        "type": "user",
+        "uuid": "u",
+        "sessionId": "s",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "parentUuid": None,
+    }
+    lines = [
+        json.dumps(record | {"message": {"role": "user", "content": "Mend\nthe cart"}}),
+        '{"type": "user", "mess',
+        "",
+    ]
     log = tmp_path / "log.jsonl"
     log.write_text("\n".join(lines))
     summary = summary_of(traces.load(log))
@@ -61,7 +73,15 @@ def test_without_a_title_the_first_message_is_the_name_and_unreadable_lines_are_
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0"), (812, "812"), (1000, "1.0 k"), (38_400, "38 k"), (999_400, "999 k"), (999_600, "1.0 M"), (5 * 10**12, "5,000 G")],
+    [
+        (0, "0"),
+        (812, "812"),
+        (1000, "1.0 k"),
+        (38_400, "38 k"),
+        (999_400, "999 k"),
+        (999_600, "1.0 M"),
+        (5 * 10**12, "5,000 G"),
+    ],
 )
 def test_amounts_are_read_at_a_glance(count: int, text: str) -> None:
     assert short_number(count) == text

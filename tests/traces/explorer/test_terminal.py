@@ -48,7 +48,9 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     try:
         path.write_text(json.dumps(spoiled(json.loads(text))))
     except ValueError:
-        path.write_text("\n".join(json.dumps(spoiled(json.loads(line))) for line in text.splitlines() if line.strip()))
+        path.write_text(
+            "\n".join(json.dumps(spoiled(json.loads(line))) for line in text.splitlines() if line.strip())
+        )
     return str(path)
 
 
@@ -69,7 +71,14 @@ def test_no_field_of_a_log_reaches_the_terminal_as_it_is(log: str) -> None:
 def test_a_version_is_spelled_out(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     message = {"role": "user", "content": "hello"}
-    record = {"type": "user", "uuid": "a", "parentUuid": None, "sessionId": "s", "timestamp": "2026-01-01T00:00:00Z", "message": message}
+    record = {
+        "type": "user",
+        "uuid": "a",
+        "parentUuid": None,
+        "sessionId": "s",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "message": message,
+    }
     path.write_text(json.dumps({**record, "version": f"1{HOSTILE}"}))
     facts = list(terminal.summary_lines(str(path)))[1]
     assert "‹U+001B›" in facts

@@ -63,7 +63,9 @@ def test_every_log_has_a_breakdown_or_nothing(name: str) -> None:
         assert all(row.line is None or 0 <= row.line < explorer.size for row in table.rows)
 
 
-@pytest.mark.parametrize("name", ["claude-code/skills--35ea950f-b370-4441-934d-e6a994c53fd3.jsonl", "pi/made--tree.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["claude-code/skills--35ea950f-b370-4441-934d-e6a994c53fd3.jsonl", "pi/made--tree.jsonl"]
+)
 def test_rows_of_the_breakdown_list_steps(name: str) -> None:
     explorer = opened(name)
     usage = explorer.answer(UsageTask())
@@ -99,7 +101,10 @@ def test_the_list_is_ordered_by_tokens_and_by_duration() -> None:
             assert found.number == place
     tokens = explorer.answer(PageTask(filter=TraceFilter(order="tokens"), first=0, count=2))
     assert isinstance(tokens, TracePage)
-    assert [line.right.partition(" · ")[0] for line in tokens.lines] == ["5.9 k in, 1.0 k out", "6.0 k in (5.6 k cached), 44 out"]
+    assert [line.right.partition(" · ")[0] for line in tokens.lines] == [
+        "5.9 k in, 1.0 k out",
+        "6.0 k in (5.6 k cached), 44 out",
+    ]
 
 
 def test_a_step_names_the_tokens_of_its_request() -> None:
@@ -127,7 +132,9 @@ def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path
     assert sum(bar.mark == "" for bar in found.bars) > MAX_BARS
 
 
-def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_is_opened(tmp_path: Path) -> None:
+def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_is_opened(
+    tmp_path: Path,
+) -> None:
     log = write_long_log(tmp_path / "long.jsonl", 2 * background.SHORT)
     os.utime(log, (0, 0))
     explorer = open_trace(log)

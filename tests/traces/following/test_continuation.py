@@ -1,4 +1,6 @@
-"""Finding the file in which a session goes on: forks and copies count, everything else in the folder does not."""
+"""Finding the file in which a session goes on:
+forks and copies count, everything else in the folder does not.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ def written(records: list[dict[str, Any]]) -> bytes:
 
 def forked(lines: list[bytes], **fields: Any) -> bytes:
     """Copies of records with the id of another session, as agents and their tools write them."""
-    return written([{**record, **({"sessionId": FORK} if "sessionId" in record else {}), **fields} for record in records_of(lines)])
+    return written(
+        [
+            {**record, **({"sessionId": FORK} if "sessionId" in record else {}), **fields}
+            for record in records_of(lines)
+        ]
+    )
 
 
 def settle(folder: Path) -> None:
@@ -109,10 +116,16 @@ def test_codex_forks_but_not_its_sub_agents(tmp_path: Path) -> None:
 
     def write(name: str, **fields: Any) -> Path:
         fork = tmp_path / name
-        fork.write_bytes(written([{**head, "payload": {**head["payload"], "id": FORK, **fields}}, head, *rest[:20]]))
+        fork.write_bytes(
+            written([{**head, "payload": {**head["payload"], "id": FORK, **fields}}, head, *rest[:20]])
+        )
         return fork
 
-    write("rollout-2.jsonl", source={"subagent": {"thread_spawn": {"parent_thread_id": parent}}}, forked_from_id=parent)
+    write(
+        "rollout-2.jsonl",
+        source={"subagent": {"thread_spawn": {"parent_thread_id": parent}}},
+        forked_from_id=parent,
+    )
     write("rollout-3.jsonl")
     assert look(search_of(path)) is None
     fork = write("rollout-4.jsonl", forked_from_id=parent)
@@ -132,16 +145,22 @@ def test_other_readers_recognise_copied_records(tmp_path: Path, name: str) -> No
     assert look(search_of(path)) == fork
 
 
-_ORIGIN = {"sessionId": next(record["sessionId"] for record in records_of(lines_of(CLAUDE)) if "sessionId" in record)}
+_ORIGIN = {
+    "sessionId": next(record["sessionId"] for record in records_of(lines_of(CLAUDE)) if "sessionId" in record)
+}
 HOSTILE: dict[str, Callable[[Path, bytes], object]] = {
     "another suffix": lambda folder, content: (folder / "fork.txt").write_bytes(content),
     "a link": lambda folder, content: (folder / "fork.jsonl").symlink_to(_outside(folder, content)),
     "a folder": lambda folder, _: (folder / "fork.jsonl").mkdir(),
     "a pipe": lambda folder, _: os.mkfifo(folder / "fork.jsonl"),
-    "another reader's": lambda folder, _: (folder / "fork.jsonl").write_bytes(forked(lines_of(CODEX), forkedFrom=_ORIGIN)),
+    "another reader's": lambda folder, _: (folder / "fork.jsonl").write_bytes(
+        forked(lines_of(CODEX), forkedFrom=_ORIGIN)
+    ),
     "a folder below": lambda folder, content: _outside(folder, content),  # noqa: PLW0108 - it is defined below
     "bytes": lambda folder, _: (folder / "fork.jsonl").write_bytes(b"\xff\x00{" * 50_000),
-    "deep": lambda folder, _: (folder / "fork.jsonl").write_bytes(b'{"parentUuid":1,"type":1,"sessionId":' + b"[" * 100_000),
+    "deep": lambda folder, _: (folder / "fork.jsonl").write_bytes(
+        b'{"parentUuid":1,"type":1,"sessionId":' + b"[" * 100_000
+    ),
     "other types": lambda folder, _: (folder / "fork.jsonl").write_bytes(
         b'{"parentUuid":[],"type":{},"sessionId":{"a":1},"uuid":7,"timestamp":[],"forkedFrom":"x"}\n'
         b'{"parentUuid":null,"type":"user","sessionId":["s"],"forkedFrom":{"sessionId":{}}}\n'
@@ -166,15 +185,22 @@ def test_other_logs_are_not_continuations(claude: tuple[Path, list[bytes]], how:
 def test_an_empty_name_is_no_origin(claude: tuple[Path, list[bytes]]) -> None:
     path, lines = claude
     path.write_bytes(written([{**record, "sessionId": ""} for record in records_of(lines[:60])]))
-    other = [{**record, "uuid": f"o{i}", "forkedFrom": {"sessionId": ""}} for i, record in enumerate(records_of(lines))]
+    other = [
+        {**record, "uuid": f"o{i}", "forkedFrom": {"sessionId": ""}}
+        for i, record in enumerate(records_of(lines))
+    ]
     path.with_name("b.jsonl").write_bytes(written(other))
     assert look(search_of(path)) is None
 
 
-def test_nothing_is_read_while_the_folder_stays_the_same(claude: tuple[Path, list[bytes]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_read_while_the_folder_stays_the_same(
+    claude: tuple[Path, list[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, lines = claude
     for number in range(50):
-        path.with_name(f"{number}.jsonl").write_bytes(written([{**record, "uuid": f"{number}"} for record in records_of(lines[:3])]))
+        path.with_name(f"{number}.jsonl").write_bytes(
+            written([{**record, "uuid": f"{number}"} for record in records_of(lines[:3])])
+        )
     settle(path.parent)
     search = search_of(path)
     assert look(search) is None
@@ -186,10 +212,14 @@ def test_nothing_is_read_while_the_folder_stays_the_same(claude: tuple[Path, lis
     assert reads == []
 
 
-def test_a_look_ends_by_time_and_the_next_one_continues(claude: tuple[Path, list[bytes]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_ends_by_time_and_the_next_one_continues(
+    claude: tuple[Path, list[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, lines = claude
     for number in range(9):
-        path.with_name(f"{number}.jsonl").write_bytes(written([{**record, "uuid": f"{number}"} for record in records_of(lines[:3])]))
+        path.with_name(f"{number}.jsonl").write_bytes(
+            written([{**record, "uuid": f"{number}"} for record in records_of(lines[:3])])
+        )
     fork = path.with_name(f"{FORK}.jsonl")
     fork.write_bytes(forked(lines))
     os.utime(fork, (LONG_AGO, LONG_AGO))  # judged last

@@ -26,7 +26,9 @@ SOURCES = {"claude": CLAUDE, "codex": CODEX}
 
 
 @contextmanager
-def writing(how: str, source: Path, log: Path, *, lines: int, size: int = 1000) -> Iterator[subprocess.Popen[str]]:
+def writing(
+    how: str, source: Path, log: Path, *, lines: int, size: int = 1000
+) -> Iterator[subprocess.Popen[str]]:
     """Starts to write what ``log`` lacks of ``source``; it has the first ``lines`` already."""
     log.write_bytes(b"".join(source.read_bytes().splitlines(keepends=True)[:lines]))
     command = [sys.executable, str(WRITER), how, str(source), str(log), str(size)]
@@ -63,7 +65,9 @@ def test_rows_come_while_an_agent_writes(agent: str, how: str, tmp_path: Path) -
                 break
         thread.join()
     last = {(row.session, row.id): row for row in seen if isinstance(row, Call)}
-    assert {key: call.status for key, call in last.items()} == {(call.session, call.id): call.status for call in whole.calls}
+    assert {key: call.status for key, call in last.items()} == {
+        (call.session, call.id): call.status for call in whole.calls
+    }
     assert len({row.seq for row in seen if isinstance(row, Event)}) == len(whole.events)
 
 
@@ -98,7 +102,9 @@ def test_a_log_that_has_only_begun_is_waited_for(tmp_path: Path) -> None:
     assert found
 
 
-def test_a_log_whose_first_line_is_completed_while_it_is_opened_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_whose_first_line_is_completed_while_it_is_opened_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "session.jsonl"
     path.write_bytes(b'{"timestamp": "20')
 
@@ -137,7 +143,10 @@ def test_the_command_prints_steps_as_they_come_and_ctrl_c_ends_it(tmp_path: Path
     whole = traces.load(source)
     last = [event for event in whole.events if event.kind == "assistant_text"][-1]
     arguments = ("--follow", str(path)) if first else (str(path), "--follow")
-    with writing("lines", source, path, lines=len(lines_of(source)) - 12) as writer, command(*arguments) as nbtools:
+    with (
+        writing("lines", source, path, lines=len(lines_of(source)) - 12) as writer,
+        command(*arguments) as nbtools,
+    ):
         assert nbtools.stdout
         assert nbtools.stderr
         title, facts, *steps = [nbtools.stdout.readline() for _ in range(12)]

@@ -79,9 +79,13 @@ def test_a_log_that_comes_line_by_line_is_the_same_as_the_whole(name: str, tmp_p
 
 
 @pytest.mark.parametrize("name", LINES)
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
-def test_a_log_that_comes_in_any_pieces_is_the_same_as_the_whole(name: str, tmp_path: Path, data: st.DataObject) -> None:
+def test_a_log_that_comes_in_any_pieces_is_the_same_as_the_whole(
+    name: str, tmp_path: Path, data: st.DataObject
+) -> None:
     whole = (SAMPLES / name).read_bytes()
     start = whole.index(b"\n") + 1
     cuts = sorted(data.draw(st.lists(st.integers(start, len(whole)), max_size=8)))
@@ -152,7 +156,9 @@ def test_new_rows_are_reported_once(tmp_path: Path) -> None:
     seen: list[Row] = [*log.rows.events, *log.rows.calls]
     for line in lines[40:]:
         append(path, line)
-        seen += [row for row in log.update() if isinstance(row, Event) or (isinstance(row, Call) and row.answered)]
+        seen += [
+            row for row in log.update() if isinstance(row, Event) or (isinstance(row, Call) and row.answered)
+        ]
         assert log.update() == []
     events = [row for row in seen if isinstance(row, Event)]
     assert plain(sorted(events, key=lambda event: event.seq)) == plain(log.rows.events)
@@ -259,8 +265,17 @@ def test_a_new_sub_agent_is_found_beside_its_session(tmp_path: Path) -> None:
 
 def rewound(lines: Sequence[bytes]) -> bytes:
     """Another prompt in place of the last one."""
-    last = next(json.loads(line) for line in reversed(lines) if json.loads(line).get("type") == "user" and b"tool_result" not in line)
-    return json.dumps({**last, "uuid": "rewound", "message": {"role": "user", "content": "Do it otherwise."}}).encode() + b"\n"
+    last = next(
+        json.loads(line)
+        for line in reversed(lines)
+        if json.loads(line).get("type") == "user" and b"tool_result" not in line
+    )
+    return (
+        json.dumps(
+            {**last, "uuid": "rewound", "message": {"role": "user", "content": "Do it otherwise."}}
+        ).encode()
+        + b"\n"
+    )
 
 
 def test_a_rewind_marks_rows_that_were_seen_before(tmp_path: Path) -> None:
@@ -280,7 +295,11 @@ def test_a_turn_that_codex_rolls_back_is_marked(tmp_path: Path) -> None:
     copied(CODEX, path)
     log = growing(path)
     assert all(call.live for call in log.rows.calls)
-    append(path, json.dumps({"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 1}}).encode() + b"\n")
+    append(
+        path,
+        json.dumps({"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 1}}).encode()
+        + b"\n",
+    )
     log.update()
     assert_as_loaded(log, path)
     assert not all(call.live for call in log.rows.calls)
@@ -316,4 +335,6 @@ def test_one_of_several_logs_grows(tmp_path: Path) -> None:
     trace.update()
     whole = traces.load_many([first, second])
     assert plain(trace.calls) == plain(whole.calls)
-    assert [log.source.path for log in trace.calls.log_files] == [log.source.path for log in whole.calls.log_files]
+    assert [log.source.path for log in trace.calls.log_files] == [
+        log.source.path for log in whole.calls.log_files
+    ]

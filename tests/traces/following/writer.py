@@ -1,7 +1,8 @@
 """A process that writes a log as agents do: ``writer.py HOW SOURCE LOG [PIECE]``.
 
-It writes one piece for each line that it reads, and answers each with a line: ``lines`` appends whole lines, ``halves`` appends pieces of
-``PIECE`` bytes, each flushed, and ``rename`` writes the file anew with one more line and renames it into place. It ends with its source.
+It writes one piece for each line that it reads, and answers each with a line: ``lines`` appends whole lines,
+``halves`` appends pieces of ``PIECE`` bytes, each flushed, and ``rename`` writes the file anew with one more
+line and renames it into place. It ends with its source.
 """
 
 from __future__ import annotations

@@ -18,7 +18,11 @@ LONG = "word " * 200 + "the needle at the end"
 def trace(tmp_path: Path) -> traces.Trace:
     steps = (
         "I look for the failing test first.",
-        Called("Bash", {"command": "pytest --no-header tests/test_parse.py"}, "E  assert MyParser.read_all('x') == 3"),
+        Called(
+            "Bash",
+            {"command": "pytest --no-header tests/test_parse.py"},
+            "E  assert MyParser.read_all('x') == 3",
+        ),
         Called("Edit", {"file_path": "src/app/parse.py", "old_string": "a", "new_string": "naïve"}, "ok"),
         LONG,
     )
@@ -67,11 +71,15 @@ def test_a_hit_shows_where_it_stands(trace: traces.Trace) -> None:
 
 
 def test_the_requested_number_of_hits_is_in_reading_order(tmp_path: Path) -> None:
-    found = traces.load(write(tmp_path / "log.json", *[f"same word {n}" for n in range(30)])).search("word", limit=7)
+    found = traces.load(write(tmp_path / "log.json", *[f"same word {n}" for n in range(30)])).search(
+        "word", limit=7
+    )
     assert [hit.row.seq for hit in found] == list(range(7))
 
 
-@pytest.mark.parametrize(("query", "excerpt"), [("two words", "a two words b"), ("b x", "a two words b"), ("q", "a two words b")])
+@pytest.mark.parametrize(
+    ("query", "excerpt"), [("two words", "a two words b"), ("b x", "a two words b"), ("q", "a two words b")]
+)
 def test_a_snippet_is_one_line(query: str, excerpt: str) -> None:
     assert snippet("a  two\n\twords b", query) == excerpt
 

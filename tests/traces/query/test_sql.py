@@ -32,8 +32,12 @@ def test_calls_are_counted(trace: traces.Trace) -> None:
 
 
 def test_texts_are_read_from_the_log(trace: traces.Trace) -> None:
-    assert trace.sql("select result, args from calls where result like 'a%'").fetchall() == [("a\nb", '{"command": "ls"}')]
-    assert trace.sql("select json_extract_string(args, '$.file_path') from calls where op = 'edit'").fetchall() == [("x.py",)]
+    assert trace.sql("select result, args from calls where result like 'a%'").fetchall() == [
+        ("a\nb", '{"command": "ls"}')
+    ]
+    assert trace.sql(
+        "select json_extract_string(args, '$.file_path') from calls where op = 'edit'"
+    ).fetchall() == [("x.py",)]
     assert trace.sql("select full_text from events where seq = 0").fetchall() == [("hello",)]
 
 
@@ -103,8 +107,20 @@ def test_numbers_are_aligned_to_the_right_and_times_are_readable(trace: traces.T
     shown = trace.sql(
         "select 1234567 as n, 0.25 as r, 'a' as t, timestamptz '2026-01-02 03:04:05.678Z' as time, ['x', 'y'] as l"
     )._repr_html_()
-    assert ["text-align:right" in cell for cell in shown.split("<td")[1:]] == [True, True, False, False, False]
-    for text in (">1,234,567<", ">0.25<", ">2026-01-02 03:04:05<", 'title="2026-01-02T03:04:05.678000+00:00"', ">x, y<"):
+    assert ["text-align:right" in cell for cell in shown.split("<td")[1:]] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    for text in (
+        ">1,234,567<",
+        ">0.25<",
+        ">2026-01-02 03:04:05<",
+        'title="2026-01-02T03:04:05.678000+00:00"',
+        ">x, y<",
+    ):
         assert text in shown
 
 

@@ -16,11 +16,34 @@ from nbtools.traces.query.facts import facts_of
 from nbtools.traces.reader import Format, Head, LogFile
 from nbtools.traces.source import Source
 
-_JUNK: list[Any] = [None, True, 0, -1, 7, 1e300, 2**70, "", "x", "a b", "exit_x", "{", "[]", "\x00", [], {}, [None], [[]], [{}], {"a": [1]}]
+_JUNK: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    7,
+    1e300,
+    2**70,
+    "",
+    "x",
+    "a b",
+    "exit_x",
+    "{",
+    "[]",
+    "\x00",
+    [],
+    {},
+    [None],
+    [[]],
+    [{}],
+    {"a": [1]},
+]
 
 
 def _places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    keys: Any = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    keys: Any = (
+        value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    )
     for key in keys:
         yield (*here, key)
         yield from _places(value[key], (*here, key))
@@ -59,11 +82,15 @@ def written(documents: list[Any], indent: int | None = None) -> bytes:
 
 
 def _size(source: Source, ref: Ref) -> int:
-    return len(source.read_file(ref.file, ref.member)) if ref.member else source.files[ref.file].stat().st_size
+    return (
+        len(source.read_file(ref.file, ref.member)) if ref.member else source.files[ref.file].stat().st_size
+    )
 
 
 def read_whole(path: Path, known: Format) -> Trace:
-    """Everything there is to read; each row's bytes are in the file, ids are unique, each call has its details, there are facts."""
+    """Everything there is to read; each row's bytes are in the file, ids are unique,
+    each call has its details, there are facts.
+    """
     assert known.recognises(Head(path, path.read_bytes())) in {True, False}
     source = Source(path, known.files(path))
     trace = Trace([LogFile(source, known)])

@@ -1,4 +1,6 @@
-"""No reader raises, whatever it is given: pieces of real logs of any agent, cut, with wrong bytes, glued to one another."""
+"""No reader raises, whatever it is given:
+pieces of real logs of any agent, cut, with wrong bytes, glued to one another.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,15 @@ def mangled(draw: st.DrawFn, name: str) -> bytes:
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(data=st.data())
-def test_no_reader_raises(known: Format, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_reader_raises(
+    known: Format, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     folder: Path = tmp_path_factory.mktemp("log")
     path = folder / "log.jsonl"
     path.write_bytes(data.draw(mangled(known.name)))

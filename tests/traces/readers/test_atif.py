@@ -52,12 +52,20 @@ def observed(*results: Record) -> Record:
 
 def test_a_result_in_a_system_step_of_its_own_answers_the_call_by_its_id(tmp_path: Path) -> None:
     asked = step(1, tool_calls=[call("a", command="ls"), call("b", command="pwd")])
-    trace = load(tmp_path, asked, step(2, "system", observation=observed(result("b", "/"), result("a", "x.py"))))
-    assert [(one.native_id, one.answered, one.detail.result) for one in trace.calls] == [("a", True, "x.py"), ("b", True, "/")]
+    trace = load(
+        tmp_path, asked, step(2, "system", observation=observed(result("b", "/"), result("a", "x.py")))
+    )
+    assert [(one.native_id, one.answered, one.detail.result) for one in trace.calls] == [
+        ("a", True, "x.py"),
+        ("b", True, "/"),
+    ]
 
 
 def test_a_system_step_with_id_and_name_is_the_result_of_the_next_call(tmp_path: Path) -> None:
-    calls = [{"id": "a", "name": "shell", "arguments": '{"command": "ls"}'}, {"id": "b", "name": "shell", "arguments": {"command": "pwd"}}]
+    calls = [
+        {"id": "a", "name": "shell", "arguments": '{"command": "ls"}'},
+        {"id": "b", "name": "shell", "arguments": {"command": "pwd"}},
+    ]
     trace = load(
         tmp_path,
         step(1, tool_calls=calls),
@@ -74,9 +82,16 @@ def test_a_system_step_with_id_and_name_is_the_result_of_the_next_call(tmp_path:
 
 @pytest.mark.parametrize("version", ["1.4", "1.0", "v1.8", "1.7.1", "ATIF-v1.4"])
 def test_a_version_may_lack_its_prefix(tmp_path: Path, version: str) -> None:
-    trace = load(tmp_path, step(1, tool_calls=[call("a", command="ls")], observation=observed(result("a", "x"))), schema_version=version)
+    trace = load(
+        tmp_path,
+        step(1, tool_calls=[call("a", command="ls")], observation=observed(result("a", "x"))),
+        schema_version=version,
+    )
     assert trace.readings[0].format.name == "atif"
-    assert (trace.sessions[0].format_version, trace.calls[0].detail.result) == (version.rpartition("v")[2], "x")
+    assert (trace.sessions[0].format_version, trace.calls[0].detail.result) == (
+        version.rpartition("v")[2],
+        "x",
+    )
 
 
 @pytest.mark.parametrize("version", ["2.4", "1", "1.4-other", 1.4])
@@ -104,8 +119,12 @@ def test_a_result_may_precede_its_call(tmp_path: Path) -> None:
 
 
 def test_a_screen_that_several_calls_share_answers_none_and_is_shown_with_each(tmp_path: Path) -> None:
-    trace = load(tmp_path, step(1, tool_calls=[call("a"), call("b")], observation=observed(result(None, "$ ls\nx.py"))))
-    assert [(one.answered, one.status, one.detail.result) for one in trace.calls] == [(False, "unknown", "$ ls\nx.py")] * 2
+    trace = load(
+        tmp_path, step(1, tool_calls=[call("a"), call("b")], observation=observed(result(None, "$ ls\nx.py")))
+    )
+    assert [(one.answered, one.status, one.detail.result) for one in trace.calls] == [
+        (False, "unknown", "$ ls\nx.py")
+    ] * 2
     assert [(event.kind, event.text) for event in trace.events] == [("tool_result", "$ ls\nx.py")]
 
 
@@ -127,10 +146,16 @@ def test_calls_without_ids_are_distinguished_by_their_place(tmp_path: Path) -> N
         ({}, "unknown", "none"),
     ],
 )
-def test_status_is_what_a_producer_put_beside_the_format(tmp_path: Path, where: Record, status: str, source: str) -> None:
-    (one,) = load(tmp_path, step(1, tool_calls=[call("a", "tool")], observation=observed(result("a", "text", **where)))).calls
+def test_status_is_what_a_producer_put_beside_the_format(
+    tmp_path: Path, where: Record, status: str, source: str
+) -> None:
+    (one,) = load(
+        tmp_path, step(1, tool_calls=[call("a", "tool")], observation=observed(result("a", "text", **where)))
+    ).calls
     assert (one.status, one.status_source) == (status, source)
-    (one,) = load(tmp_path, step(1, tool_calls=[call("a", "tool") | where], observation=observed(result("a", "text")))).calls
+    (one,) = load(
+        tmp_path, step(1, tool_calls=[call("a", "tool") | where], observation=observed(result("a", "text")))
+    ).calls
     assert (one.status, one.status_source) == (status, source)
 
 
@@ -149,7 +174,11 @@ def test_an_edit_that_failed_changed_nothing(tmp_path: Path) -> None:
 def test_a_command_is_shown_as_one(tmp_path: Path) -> None:
     trace = load(
         tmp_path,
-        step(1, tool_calls=[call("a", command="ls")], observation=observed(result("a", "x\n[The command completed with exit code 3.]"))),
+        step(
+            1,
+            tool_calls=[call("a", command="ls")],
+            observation=observed(result("a", "x\n[The command completed with exit code 3.]")),
+        ),
     )
     shown = trace.calls[0].detail.display
     assert isinstance(shown, CommandOutput)
@@ -162,7 +191,8 @@ def test_pictures_are_read_from_beside_the_log_and_from_nowhere_else(tmp_path: P
     (home / "images" / "a.png").write_bytes(b"\x89PNG")
     (tmp_path / "secret.png").write_bytes(b"secret")
     parts = [
-        {"type": "image", "source": {"media_type": "image/png", "path": path}} for path in ("images/a.png", "../secret.png", "gone.png")
+        {"type": "image", "source": {"media_type": "image/png", "path": path}}
+        for path in ("images/a.png", "../secret.png", "gone.png")
     ]
     trace = load(
         home,
@@ -171,7 +201,10 @@ def test_pictures_are_read_from_beside_the_log_and_from_nowhere_else(tmp_path: P
     )
     assert trace.calls[0].detail.media == (Media("images/a.png", "image/png", b"\x89PNG"),)
     assert trace.calls[0].detail.display == Media("images/a.png", "image/png", b"\x89PNG")
-    assert [(event.kind, event.text) for event in trace.events] == [("attachment", "images/a.png"), ("user", "look")]
+    assert [(event.kind, event.text) for event in trace.events] == [
+        ("attachment", "images/a.png"),
+        ("user", "look"),
+    ]
 
 
 def test_an_embedded_sub_agent_hangs_on_the_call_that_started_it(tmp_path: Path) -> None:
@@ -180,7 +213,9 @@ def test_an_embedded_sub_agent_hangs_on_the_call_that_started_it(tmp_path: Path)
     inner["subagent_trajectories"] = [deeper]
     answer = result("a", "done", subagent_trajectory_ref=[{"trajectory_id": "t-1", "session_id": "one"}])
     trace = load(
-        tmp_path, step(1, tool_calls=[call("a", "Task", prompt="do")], observation=observed(answer)), subagent_trajectories=[inner]
+        tmp_path,
+        step(1, tool_calls=[call("a", "Task", prompt="do")], observation=observed(answer)),
+        subagent_trajectories=[inner],
     )
     root, child, grandchild = trace.sessions
     assert (root.id, child.id) == ("one", "t-1")
@@ -192,8 +227,14 @@ def test_an_embedded_sub_agent_hangs_on_the_call_that_started_it(tmp_path: Path)
 
 def test_sub_agents_and_continued_trajectories_are_read_from_their_files_each_once(tmp_path: Path) -> None:
     write(tmp_path / "sub.json", step(1, message="sub"), session_id="sub")
-    write(tmp_path / "two.json", step(1, "user", message="again", is_copied_context=True), continued_trajectory_ref="log.json")
-    answer = result("a", "done", subagent_trajectory_ref=[{"session_id": "sub", "trajectory_path": "sub.json"}])
+    write(
+        tmp_path / "two.json",
+        step(1, "user", message="again", is_copied_context=True),
+        continued_trajectory_ref="log.json",
+    )
+    answer = result(
+        "a", "done", subagent_trajectory_ref=[{"session_id": "sub", "trajectory_path": "sub.json"}]
+    )
     asked = step(1, tool_calls=[call("a", "Task")], observation=observed(answer))
     trace = load(tmp_path, asked, continued_trajectory_ref="two.json")
     assert {one.id: (one.parent, one.title) for one in trace.sessions} == {
@@ -223,15 +264,23 @@ def test_a_document_that_is_cut_short_gives_its_whole_steps(tmp_path: Path) -> N
 
 def test_numbers_that_json_does_not_have_are_no_reason_to_stop(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
-    path.write_text(json.dumps(document(step(1, message="m", metrics={"prompt_tokens": float("nan"), "completion_tokens": 3}))))
+    path.write_text(
+        json.dumps(
+            document(step(1, message="m", metrics={"prompt_tokens": float("nan"), "completion_tokens": 3}))
+        )
+    )
     trace = traces.load(path)
     assert [event.text for event in trace.events] == ["m"]
     assert len(trace.problems) == 1
     assert trace.sessions[0].counts["step_output"] == 3
 
 
-@pytest.mark.parametrize("value", [None, 5, "x", [], {}, [[]], [{}], [None], {"results": 5}, {"results": [5, {}]}])
-@pytest.mark.parametrize("key", ["steps", "agent", "final_metrics", "session_id", "subagent_trajectories", "extra"])
+@pytest.mark.parametrize(
+    "value", [None, 5, "x", [], {}, [[]], [{}], [None], {"results": 5}, {"results": [5, {}]}]
+)
+@pytest.mark.parametrize(
+    "key", ["steps", "agent", "final_metrics", "session_id", "subagent_trajectories", "extra"]
+)
 def test_a_root_of_wrong_types_is_read(tmp_path: Path, key: str, value: Any) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps(document(step(1, message="m"), extra={"ATIF-v": 1}) | {key: value}))
@@ -242,7 +291,10 @@ WHOLE = document(
     step(
         1,
         "user",
-        message=[{"type": "text", "text": "go"}, {"type": "image", "source": {"media_type": "image/png", "path": "a.png"}}],
+        message=[
+            {"type": "text", "text": "go"},
+            {"type": "image", "source": {"media_type": "image/png", "path": "a.png"}},
+        ],
         timestamp="2026-01-01T00:00:00Z",
     ),
     step(
@@ -251,11 +303,18 @@ WHOLE = document(
         metrics={"prompt_tokens": 4},
         tool_calls=[call("a", command="ls"), call("b", "Edit", path="a", old_string="x", new_string="y")],
         observation=observed(
-            result("a", "x"), result("b", [{"type": "text", "text": "y"}], extra={"metadata": {"is_error": False}}), result(None, "z")
+            result("a", "x"),
+            result("b", [{"type": "text", "text": "y"}], extra={"metadata": {"is_error": False}}),
+            result(None, "z"),
         ),
     ),
     step(3, tool_calls=[{"id": "c", "name": "Task", "arguments": "{}"}]),
-    step(4, "system", message="late", observation=observed(result("c", "end", subagent_trajectory_ref=[{"trajectory_id": "t"}]))),
+    step(
+        4,
+        "system",
+        message="late",
+        observation=observed(result("c", "end", subagent_trajectory_ref=[{"trajectory_id": "t"}])),
+    ),
     final_metrics={"total_prompt_tokens": 4, "total_cost_usd": 0.1},
     subagent_trajectories=[document(step(1, message="sub"), trajectory_id="t")],
 )

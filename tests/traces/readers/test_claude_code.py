@@ -43,9 +43,28 @@ def prompt(uuid: str, parent: str | None, text: str = "Do it", **rest: Any) -> R
     return record("user", uuid, parent, message={"role": "user", "content": text}, **rest)
 
 
-def reply(uuid: str, parent: str | None, *blocks: Record, key: str = "msg_1", usage: Record | None = None, **rest: Any) -> Record:
-    message = {"id": key, "role": "assistant", "model": "claude-x", "stop_reason": "tool_use", "content": list(blocks)}
-    return record("assistant", uuid, parent, message={**message, "usage": usage or {"input_tokens": 1, "output_tokens": 2}}, **rest)
+def reply(
+    uuid: str,
+    parent: str | None,
+    *blocks: Record,
+    key: str = "msg_1",
+    usage: Record | None = None,
+    **rest: Any,
+) -> Record:
+    message = {
+        "id": key,
+        "role": "assistant",
+        "model": "claude-x",
+        "stop_reason": "tool_use",
+        "content": list(blocks),
+    }
+    return record(
+        "assistant",
+        uuid,
+        parent,
+        message={**message, "usage": usage or {"input_tokens": 1, "output_tokens": 2}},
+        **rest,
+    )
 
 
 def text(words: str) -> Record:
@@ -57,15 +76,26 @@ def ask(call: str, name: str = "Bash", **args: Any) -> Record:
 
 
 def result(
-    uuid: str, parent: str | None, call: str, content: Any = "done", outcome: Any = None, *, error: bool = False, **rest: Any
+    uuid: str,
+    parent: str | None,
+    call: str,
+    content: Any = "done",
+    outcome: Any = None,
+    *,
+    error: bool = False,
+    **rest: Any,
 ) -> Record:
     block = {"type": "tool_result", "tool_use_id": call, "content": content, "is_error": error}
-    return record("user", uuid, parent, message={"role": "user", "content": [block]}, toolUseResult=outcome, **rest)
+    return record(
+        "user", uuid, parent, message={"role": "user", "content": [block]}, toolUseResult=outcome, **rest
+    )
 
 
 def write(path: Path, records: Iterable[Record | bytes]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n" for one in records))
+    path.write_bytes(
+        b"".join(one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n" for one in records)
+    )
     return path
 
 
@@ -73,15 +103,28 @@ def log(folder: Path, *records: Record | bytes) -> Trace:
     return traces.load(write(folder / f"{SESSION}.jsonl", records))
 
 
-def one_call(folder: Path, name: str, args: Record, content: Any, outcome: Any = None, *, error: bool = False) -> traces.Call:
+def one_call(
+    folder: Path, name: str, args: Record, content: Any, outcome: Any = None, *, error: bool = False
+) -> traces.Call:
     (call,) = log(
-        folder, prompt("u1", None), reply("a1", "u1", ask("t1", name, **args)), result("r1", "a1", "t1", content, outcome, error=error)
+        folder,
+        prompt("u1", None),
+        reply("a1", "u1", ask("t1", name, **args)),
+        result("r1", "a1", "t1", content, outcome, error=error),
     ).calls
     return call
 
 
 def test_a_message_spread_over_lines_is_paid_once(tmp_path: Path) -> None:
-    usage = [{"input_tokens": 5, "output_tokens": n, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7} for n in (1, 40, 1)]
+    usage = [
+        {
+            "input_tokens": 5,
+            "output_tokens": n,
+            "cache_read_input_tokens": 100,
+            "cache_creation_input_tokens": 7,
+        }
+        for n in (1, 40, 1)
+    ]
     trace = log(
         tmp_path,
         prompt("u1", None),
@@ -108,7 +151,9 @@ def test_synthetic_messages_cost_nothing(tmp_path: Path) -> None:
 
 
 def test_an_error_has_text_where_others_have_an_object(tmp_path: Path) -> None:
-    call = one_call(tmp_path, "Bash", {"command": "false"}, "Exit code 3\nno", "Error: Exit code 3\nno", error=True)
+    call = one_call(
+        tmp_path, "Bash", {"command": "false"}, "Exit code 3\nno", "Error: Exit code 3\nno", error=True
+    )
     assert (call.status, call.status_source, call.exit_code) == ("error", "flag", 3)
     display = call.detail.display
     assert isinstance(display, CommandOutput)
@@ -117,7 +162,9 @@ def test_an_error_has_text_where_others_have_an_object(tmp_path: Path) -> None:
 
 def test_a_refused_call_says_so(tmp_path: Path) -> None:
     words = "The user doesn't want to proceed with this tool use. The tool use was rejected."
-    call = one_call(tmp_path, "Write", {"file_path": "/w/a", "content": "x"}, words, "User rejected tool use", error=True)
+    call = one_call(
+        tmp_path, "Write", {"file_path": "/w/a", "content": "x"}, words, "User rejected tool use", error=True
+    )
     assert (call.status, call.permission) == ("error", "denied")
     assert call.detail.changes == ()
 
@@ -135,7 +182,9 @@ def test_a_call_that_is_repeated_counts_once(tmp_path: Path) -> None:
 
 
 def test_a_result_may_come_before_its_call(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), result("r1", "a1", "t1"), reply("a1", "u1", ask("t1", command="ls")))
+    trace = log(
+        tmp_path, prompt("u1", None), result("r1", "a1", "t1"), reply("a1", "u1", ask("t1", command="ls"))
+    )
     assert [call.status for call in trace.calls] == ["ok"]
     assert not [event for event in trace.events if event.kind == "tool_result"]
 
@@ -156,9 +205,20 @@ def test_calls_without_ids_find_their_results(tmp_path: Path) -> None:
 HUNK = {"oldStart": 2, "oldLines": 2, "newStart": 2, "newLines": 2, "lines": [" b", "-c", "+C"]}
 
 
-@pytest.mark.parametrize(("original", "before", "after"), [("a\nb\nc\nd\n", "a\nb\nc\nd\n", "a\nb\nC\nd\n"), (None, "b\nc\n", "b\nC\n")])
-def test_an_edit_is_drawn_from_its_patch_with_or_without_the_file(tmp_path: Path, original: str | None, before: str, after: str) -> None:
-    outcome = {"filePath": "/w/a", "oldString": "c", "newString": "C", "originalFile": original, "structuredPatch": [HUNK]}
+@pytest.mark.parametrize(
+    ("original", "before", "after"),
+    [("a\nb\nc\nd\n", "a\nb\nc\nd\n", "a\nb\nC\nd\n"), (None, "b\nc\n", "b\nC\n")],
+)
+def test_an_edit_is_drawn_from_its_patch_with_or_without_the_file(
+    tmp_path: Path, original: str | None, before: str, after: str
+) -> None:
+    outcome = {
+        "filePath": "/w/a",
+        "oldString": "c",
+        "newString": "C",
+        "originalFile": original,
+        "structuredPatch": [HUNK],
+    }
     trace = log(
         tmp_path,
         prompt("u1", None),
@@ -170,7 +230,13 @@ def test_an_edit_is_drawn_from_its_patch_with_or_without_the_file(tmp_path: Path
     assert display.file_diff.endswith("@@ -2,2 +2,2 @@\n b\n-c\n+C\n")
     assert (display.original_content, display.new_content) == (before, after)
     (change,) = trace.file_changes
-    assert (change.path, change.kind, change.added, change.removed, change.basis) == ("/w/a", "modify", 1, 1, "recorded_patch")
+    assert (change.path, change.kind, change.added, change.removed, change.basis) == (
+        "/w/a",
+        "modify",
+        1,
+        1,
+        "recorded_patch",
+    )
 
 
 @pytest.mark.parametrize("all_of_them", [False, True])
@@ -200,21 +266,40 @@ def test_a_patch_is_believed_where_the_arguments_say_something_else(tmp_path: Pa
 
 
 def test_a_new_file_is_all_added(tmp_path: Path) -> None:
-    outcome = {"type": "create", "filePath": "/w/n", "content": "1\n2", "structuredPatch": [], "originalFile": None}
+    outcome = {
+        "type": "create",
+        "filePath": "/w/n",
+        "content": "1\n2",
+        "structuredPatch": [],
+        "originalFile": None,
+    }
     call = one_call(tmp_path, "Write", {"file_path": "/w/n", "content": "1\n2"}, "ok", outcome)
     (change,) = call.detail.changes
-    assert (change.original_content, change.new_content, change.diff_stat.model_added_lines) == (None, "1\n2", 2)
+    assert (change.original_content, change.new_content, change.diff_stat.model_added_lines) == (
+        None,
+        "1\n2",
+        2,
+    )
     assert traces.load(tmp_path / f"{SESSION}.jsonl").file_changes[0].added == 2
 
 
 def test_edits_of_old_logs_are_drawn_from_their_arguments(tmp_path: Path) -> None:
-    args = {"file_path": "/w/a", "edits": [{"old_string": "x", "new_string": "y"}, {"old_string": "1", "new_string": "2"}]}
+    args = {
+        "file_path": "/w/a",
+        "edits": [{"old_string": "x", "new_string": "y"}, {"old_string": "1", "new_string": "2"}],
+    }
     call = one_call(tmp_path, "MultiEdit", args, "ok")
     assert [change.new_content for change in call.detail.changes] == ["y", "2"]
 
 
 SHOWN: list[tuple[str, Record, Any, Any, Any]] = [
-    ("Read", {"file_path": "/w/a"}, "1→x", {"file": {"filePath": "/w/a", "content": "x\ny", "startLine": 4, "totalLines": 9}}, FileText),
+    (
+        "Read",
+        {"file_path": "/w/a"},
+        "1→x",
+        {"file": {"filePath": "/w/a", "content": "x\ny", "startLine": 4, "totalLines": 9}},
+        FileText,
+    ),
     ("Read", {"file_path": "/w/a"}, "     1→x\n     2→y", None, FileText),
     (
         "Read",
@@ -223,20 +308,46 @@ SHOWN: list[tuple[str, Record, Any, Any, Any]] = [
         {},
         Media,
     ),
-    ("Read", {"file_path": "/w/p.pdf"}, "PDF", {"type": "pdf", "file": {"base64": PIXEL, "filePath": "/w/p.pdf"}}, Media),
-    ("Grep", {"pattern": "x"}, "…", {"mode": "content", "content": "a.py:3:x = 1\na.py-4-y\n--\nb.py:9:x"}, Matches),
+    (
+        "Read",
+        {"file_path": "/w/p.pdf"},
+        "PDF",
+        {"type": "pdf", "file": {"base64": PIXEL, "filePath": "/w/p.pdf"}},
+        Media,
+    ),
+    (
+        "Grep",
+        {"pattern": "x"},
+        "…",
+        {"mode": "content", "content": "a.py:3:x = 1\na.py-4-y\n--\nb.py:9:x"},
+        Matches,
+    ),
     ("Grep", {"pattern": "x"}, "…", {"mode": "files_with_matches", "filenames": ["a.py"]}, Listing),
     ("Grep", {"pattern": "x"}, "…", {"mode": "content", "content": "no number here"}, str),
     ("Glob", {"pattern": "*"}, "…", {"filenames": ["a.py", "b.py"], "truncated": True}, Listing),
     ("LS", {"path": "/w"}, "- /w/\n  - a/\n    - b.py\n  - c.py\n", None, Listing),
-    ("TodoWrite", {"todos": []}, "ok", {"oldTodos": [], "newTodos": [{"content": "one", "status": "in_progress"}]}, TodoList),
-    ("mcp__db__query", {"sql": "select 1"}, [{"type": "text", "text": "1"}], [{"type": "text", "text": "1"}], str),
+    (
+        "TodoWrite",
+        {"todos": []},
+        "ok",
+        {"oldTodos": [], "newTodos": [{"content": "one", "status": "in_progress"}]},
+        TodoList,
+    ),
+    (
+        "mcp__db__query",
+        {"sql": "select 1"},
+        [{"type": "text", "text": "1"}],
+        [{"type": "text", "text": "1"}],
+        str,
+    ),
     ("Bash", {"command": "ls"}, "a", {"stdout": "a\n", "stderr": "b", "interrupted": False}, CommandOutput),
 ]
 
 
 @pytest.mark.parametrize(("name", "args", "content", "outcome", "kind"), SHOWN)
-def test_a_result_is_shown_as_a_live_one(tmp_path: Path, name: str, args: Record, content: Any, outcome: Any, kind: type) -> None:
+def test_a_result_is_shown_as_a_live_one(
+    tmp_path: Path, name: str, args: Record, content: Any, outcome: Any, kind: type
+) -> None:
     assert type(one_call(tmp_path, name, args, content, outcome).detail.display) is kind
 
 
@@ -253,7 +364,11 @@ def test_displayed_content_is_the_recorded_content(tmp_path: Path) -> None:
     ]
     tree = shown[8]
     assert isinstance(tree, Listing)
-    assert [(one.path, one.folder) for one in tree.entries] == [("a", True), ("a/b.py", False), ("c.py", False)]
+    assert [(one.path, one.folder) for one in tree.entries] == [
+        ("a", True),
+        ("a/b.py", False),
+        ("c.py", False),
+    ]
     assert isinstance(shown[11], CommandOutput)
     assert shown[11].text == "a\nb"
 
@@ -266,7 +381,9 @@ def test_an_interrupted_command_says_so(tmp_path: Path) -> None:
 def test_a_result_that_was_spilled_names_its_file_where_it_is_now(tmp_path: Path) -> None:
     whole = write(tmp_path / SESSION / "tool-results" / "t1.txt", [b"all of it"])
     content = "<persisted-output>\nOutput too large. Full output saved to: /elsewhere/tool-results/t1.txt\n\nab\n</persisted-output>"
-    call = one_call(tmp_path, "Bash", {"command": "x"}, content, {"stdout": "ab", "stderr": "", "interrupted": False})
+    call = one_call(
+        tmp_path, "Bash", {"command": "x"}, content, {"stdout": "ab", "stderr": "", "interrupted": False}
+    )
     assert (call.detail.full, call.detail.truncated) == (str(whole), 2)
     assert traces.load(tmp_path / f"{SESSION}.jsonl").sessions[0].flags == ("truncated",)
 
@@ -289,7 +406,9 @@ def test_a_sub_agents_file_is_a_session_of_its_own(tmp_path: Path, link: str, pl
         meta={"agentType": "Explore", **({"toolUseId": "t1"} if link == "meta" else {})},
     )
     asked = ask("t1", "Agent", description="look", prompt="Look" if link == "prompt" else "…")
-    answer = [result("r1", "a1", "t1", "found", {"agentId": "a7", "status": "completed", "totalDurationMs": 1500})]
+    answer = [
+        result("r1", "a1", "t1", "found", {"agentId": "a7", "status": "completed", "totalDurationMs": 1500})
+    ]
     trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", asked), *(answer if link == "result" else []))
     main, child = trace.sessions
     assert (child.id, child.parent, child.parent_call, child.title) == ("agent-a7", main.id, "t1", "Explore")
@@ -312,7 +431,11 @@ def test_a_workflows_journal_says_what_its_agents_gave_back(tmp_path: Path) -> N
     ]
     journal = write(folder / "journal.jsonl", entries)
     trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", "Workflow")))
-    told = [(event.session, event.type, event.text) for event in trace.events if event.type.startswith("workflow/")]
+    told = [
+        (event.session, event.type, event.text)
+        for event in trace.events
+        if event.type.startswith("workflow/")
+    ]
     assert told == [
         ("agent-a7", "workflow/started", ""),
         ("agent-a7", "workflow/result", "all well"),
@@ -338,12 +461,22 @@ def test_ten_levels_of_sub_agents(tmp_path: Path) -> None:
     asked = reply("a1", "u1", ask("t1", "Agent", prompt="…"))
     trace = log(tmp_path, prompt("u1", None), asked, result("r1", "a1", "t1", "ok", {"agentId": "n0"}))
     parents = {session.id: session.parent for session in trace.sessions}
-    assert parents == {SESSION: "", "agent-n0": SESSION, **{f"agent-n{n}": f"agent-n{n - 1}" for n in range(1, depth)}}
+    assert parents == {
+        SESSION: "",
+        "agent-n0": SESSION,
+        **{f"agent-n{n}": f"agent-n{n - 1}" for n in range(1, depth)},
+    }
 
 
 def echo(uuid: str, kind: str, *blocks: Record, agent: str = "a7") -> Record:
     message = {"type": kind, "message": {"role": kind, "id": "msg_e", "content": list(blocks)}}
-    return record("progress", uuid, "a1", data={"type": "agent_progress", "agentId": agent, "message": message}, parentToolUseID="t1")
+    return record(
+        "progress",
+        uuid,
+        "a1",
+        data={"type": "agent_progress", "agentId": agent, "message": message},
+        parentToolUseID="t1",
+    )
 
 
 ECHOED = (
@@ -353,16 +486,34 @@ ECHOED = (
 
 
 def test_echoes_of_a_sub_agent_are_nested_calls(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", "Task", prompt="…")), *ECHOED, *ECHOED, result("r1", "a1", "t1"))
+    trace = log(
+        tmp_path,
+        prompt("u1", None),
+        reply("a1", "u1", ask("t1", "Task", prompt="…")),
+        *ECHOED,
+        *ECHOED,
+        result("r1", "a1", "t1"),
+    )
     nested = trace.calls[1]
-    assert (nested.level, nested.parent, nested.status, nested.detail.command, nested.detail.result) == ("nested", "t1", "ok", "ls", "a")
+    assert (nested.level, nested.parent, nested.status, nested.detail.command, nested.detail.result) == (
+        "nested",
+        "t1",
+        "ok",
+        "ls",
+        "a",
+    )
     assert len(trace.calls) == 2
     assert trace.facts()["nested_by_name"] == {"Bash": 1}
     assert trace.facts()["tool_calls"] == 1
 
 
 def test_echoes_of_an_agent_with_a_file_are_only_progress(tmp_path: Path) -> None:
-    agent_file(tmp_path / SESSION / "subagents", "a7", prompt("s1", None), reply("s2", "s1", ask("t2", command="ls"), key="msg_2"))
+    agent_file(
+        tmp_path / SESSION / "subagents",
+        "a7",
+        prompt("s1", None),
+        reply("s2", "s1", ask("t2", command="ls"), key="msg_2"),
+    )
     trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", "Task", prompt="…")), *ECHOED)
     assert [call.level for call in trace.calls] == ["model", "model"]
     assert trace.facts()["nested_by_name"] == {}
@@ -375,8 +526,18 @@ def test_inline_sidechains_belong_to_the_call_with_their_prompt(tmp_path: Path) 
         result("s3", "s2", "t2", isSidechain=True),
         reply("s4", "s3", ask("t3", command="pwd"), key="msg_3", isSidechain=True),
     ]
-    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", "Task", prompt="Look")), *side, result("r1", "a1", "t1"))
-    assert [(call.id, call.parent, call.live) for call in trace.calls] == [("t1", "", True), ("t2", "t1", True), ("t3", "t1", True)]
+    trace = log(
+        tmp_path,
+        prompt("u1", None),
+        reply("a1", "u1", ask("t1", "Task", prompt="Look")),
+        *side,
+        result("r1", "a1", "t1"),
+    )
+    assert [(call.id, call.parent, call.live) for call in trace.calls] == [
+        ("t1", "", True),
+        ("t2", "t1", True),
+        ("t3", "t1", True),
+    ]
     assert trace.sessions[0].counts["sidechain_records"] == 4
 
 
@@ -405,8 +566,17 @@ def test_rewound_steps_are_not_live(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_retried_answer_is_not_live(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", text("cut o"), key="msg_1"), reply("a2", "u1", text("whole"), key="msg_2"))
-    assert [(event.text, event.live) for event in trace.events] == [("Do it", True), ("cut o", False), ("whole", True)]
+    trace = log(
+        tmp_path,
+        prompt("u1", None),
+        reply("a1", "u1", text("cut o"), key="msg_1"),
+        reply("a2", "u1", text("whole"), key="msg_2"),
+    )
+    assert [(event.text, event.live) for event in trace.events] == [
+        ("Do it", True),
+        ("cut o", False),
+        ("whole", True),
+    ]
 
 
 def test_branches_of_calls_asked_for_together_are_live(tmp_path: Path) -> None:
@@ -426,36 +596,62 @@ def test_branches_of_calls_asked_for_together_are_live(tmp_path: Path) -> None:
 
 
 def test_a_branch_reaches_over_a_compaction(tmp_path: Path) -> None:
-    boundary = record("system", "c1", None, subtype="compact_boundary", content="Conversation compacted", logicalParentUuid="a2")
+    boundary = record(
+        "system",
+        "c1",
+        None,
+        subtype="compact_boundary",
+        content="Conversation compacted",
+        logicalParentUuid="a2",
+    )
     summary = prompt("c2", "c1", "So far …", isCompactSummary=True)
     later = reply("c3", "c2", ask("t4", command="cat y"), key="msg_5")
     trace = log(tmp_path, *REWOUND[:4], boundary, summary, later, *REWOUND[4:5])
     assert {call.id: call.live for call in trace.calls} == {"t1": True, "t4": False}
     trace = log(tmp_path, *REWOUND[:7], boundary, summary, later)
     assert {call.id: call.live for call in trace.calls} == {"t1": True, "t2": False, "t4": True}
-    assert [event.kind for event in trace.events if event.kind == "compaction"] == ["compaction", "compaction"]
+    assert [event.kind for event in trace.events if event.kind == "compaction"] == [
+        "compaction",
+        "compaction",
+    ]
     assert trace.sessions[0].counts["compactions"] == 1
 
 
 def test_cycles_of_parents_hang_nobody(tmp_path: Path) -> None:
     trace = log(
-        tmp_path, prompt("u1", "a2"), reply("a1", "u1", text("x")), reply("a2", "a1", text("y")), prompt("u2", "u2"), prompt("u3", "a1")
+        tmp_path,
+        prompt("u1", "a2"),
+        reply("a1", "u1", text("x")),
+        reply("a2", "a1", text("y")),
+        prompt("u2", "u2"),
+        prompt("u3", "a1"),
     )
     assert len(trace.events) == 5
 
 
 def test_two_records_on_one_line_are_both_taken(tmp_path: Path) -> None:
-    glued = b"".join(json.dumps(one).encode() for one in (reply("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1")))
+    glued = b"".join(
+        json.dumps(one).encode()
+        for one in (reply("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1"))
+    )
     trace = log(tmp_path, prompt("u1", None), glued + b"\n", b"{cut o\n", b"\n", b"[1]\n")
     assert [(problem.ref.line, problem.recovered) for problem in trace.problems] == [(2, 2), (3, 0), (5, 0)]
     assert trace.calls[0].detail.result == "done"
     assert trace.sessions[0].flags == ("malformed",)
     facts = trace.facts()
-    assert (facts["records"], facts["malformed"], facts["tool_calls"], facts["recovered"]["tool_calls"]) == (1, 3, 0, 1)
+    assert (facts["records"], facts["malformed"], facts["tool_calls"], facts["recovered"]["tool_calls"]) == (
+        1,
+        3,
+        0,
+        1,
+    )
 
 
 def test_bytes_that_are_no_utf8_are_named_and_read(tmp_path: Path) -> None:
-    line = json.dumps(reply("a1", "u1", ask("t1", command="echo BYTE"))).encode().replace(b"BYTE", b"\xff\xfe") + b"\n"
+    line = (
+        json.dumps(reply("a1", "u1", ask("t1", command="echo BYTE"))).encode().replace(b"BYTE", b"\xff\xfe")
+        + b"\n"
+    )
     trace = log(tmp_path, prompt("u1", None), line, result("r1", "a1", "t1"))
     assert [problem.recovered for problem in trace.problems] == [1]
     assert trace.calls[0].detail.command.startswith("echo ")
@@ -464,23 +660,43 @@ def test_bytes_that_are_no_utf8_are_named_and_read(tmp_path: Path) -> None:
 def test_a_line_of_95_megabytes(tmp_path: Path) -> None:
     size = 95 << 20
     trace = log(
-        tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", command="cat")), result("r1", "a1", "t1", "x" * size), b"{" * size
+        tmp_path,
+        prompt("u1", None),
+        reply("a1", "u1", ask("t1", command="cat")),
+        result("r1", "a1", "t1", "x" * size),
+        b"{" * size,
     )
     assert trace.calls[0].result_size == size
     assert [problem.ref.length for problem in trace.problems] == [size]
 
 
 def test_deep_nesting_is_a_problem_of_its_line(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), b'{"type":"user","data":' + b"[" * 100_000 + b"\n", prompt("u2", "u1"))
+    trace = log(
+        tmp_path, prompt("u1", None), b'{"type":"user","data":' + b"[" * 100_000 + b"\n", prompt("u2", "u1")
+    )
     assert [problem.ref.line for problem in trace.problems] == [2]
     assert len(trace.events) == 2
 
 
 def test_fields_of_other_types_spoil_only_themselves(tmp_path: Path) -> None:
-    odd = reply("a1", "u1", ask("t1", "mcp__x", path=["a"], command=3), usage={"input_tokens": "many", "output_tokens": 4})
+    odd = reply(
+        "a1",
+        "u1",
+        ask("t1", "mcp__x", path=["a"], command=3),
+        usage={"input_tokens": "many", "output_tokens": 4},
+    )
     odd["timestamp"] = 1767225600000
-    answer = result("r1", "a1", "t1", [{"type": "text", "text": None}, 5], {"interrupted": "no", "agentId": 3, "structuredPatch": "none"})
-    nan = json.dumps(record("system", "s1", "r1", subtype="turn_duration", durationMs=float("nan"))).encode() + b"\n"
+    answer = result(
+        "r1",
+        "a1",
+        "t1",
+        [{"type": "text", "text": None}, 5],
+        {"interrupted": "no", "agentId": 3, "structuredPatch": "none"},
+    )
+    nan = (
+        json.dumps(record("system", "s1", "r1", subtype="turn_duration", durationMs=float("nan"))).encode()
+        + b"\n"
+    )
     trace = log(tmp_path, prompt("u1", None), odd, answer, nan)
     (call,) = trace.calls
     assert (call.status, call.at, call.paths) == ("ok", 1767225600.0, ())
@@ -490,9 +706,18 @@ def test_fields_of_other_types_spoil_only_themselves(tmp_path: Path) -> None:
 
 
 def test_unknown_records_stay_in_the_trace(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), {"type": "brand-new", "sessionId": SESSION}, {"type": "custom-title", "customTitle": "Mine"})
+    trace = log(
+        tmp_path,
+        prompt("u1", None),
+        {"type": "brand-new", "sessionId": SESSION},
+        {"type": "custom-title", "customTitle": "Mine"},
+    )
     assert [event.type for event in trace.events] == ["user", "brand-new", "custom-title"]
-    assert (trace.sessions[0].flags, trace.sessions[0].title, trace.sessions[0].records) == (("unknown_records",), "Mine", 3)
+    assert (trace.sessions[0].flags, trace.sessions[0].title, trace.sessions[0].records) == (
+        ("unknown_records",),
+        "Mine",
+        3,
+    )
 
 
 def test_the_last_title_that_the_person_chose_counts(tmp_path: Path) -> None:
@@ -504,20 +729,31 @@ def test_the_last_title_that_the_person_chose_counts(tmp_path: Path) -> None:
 def test_images_are_counted_where_they_stand(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
     pasted = record("user", "u1", None, message={"role": "user", "content": [image, text("See")]})
-    trace = log(tmp_path, pasted, reply("a1", "u1", ask("t1", "Read", file_path="/p.png")), result("r1", "a1", "t1", [image]))
+    trace = log(
+        tmp_path,
+        pasted,
+        reply("a1", "u1", ask("t1", "Read", file_path="/p.png")),
+        result("r1", "a1", "t1", [image]),
+    )
     assert trace.sessions[0].counts["images"] == 2
     assert trace.calls[0].detail.media[0].mime_type == "image/png"
 
 
 def test_a_log_that_changed_says_so(tmp_path: Path) -> None:
-    trace = log(tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1"))
+    trace = log(
+        tmp_path, prompt("u1", None), reply("a1", "u1", ask("t1", command="ls")), result("r1", "a1", "t1")
+    )
     write(trace.readings[0].source.path, [b" " * 5_000])
     with pytest.raises(TraceError, match=r"JSON|where it was"):
         _ = trace.calls[0].detail
 
 
 @pytest.mark.parametrize(
-    "first", [{"type": "summary", "summary": "x", "leafUuid": "u"}, {"type": "file-history-snapshot", "messageId": "m"}]
+    "first",
+    [
+        {"type": "summary", "summary": "x", "leafUuid": "u"},
+        {"type": "file-history-snapshot", "messageId": "m"},
+    ],
 )
 def test_a_log_is_recognised_by_what_it_begins_with(tmp_path: Path, first: Record) -> None:
     assert traces.load(write(tmp_path / "renamed.txt", [first])).readings[0].format.name == "claude-code"
@@ -525,15 +761,48 @@ def test_a_log_is_recognised_by_what_it_begins_with(tmp_path: Path, first: Recor
 
 def test_output_of_claude_is_read(tmp_path: Path) -> None:
     lines: list[Record] = [
-        {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w", "tools": [], "claude_code_version": "2.1.9"},
-        {"type": "assistant", "session_id": "s", "message": reply("", "", ask("t1", "Task", prompt="p"))["message"]},
-        {"type": "assistant", "session_id": "s", "parent_tool_use_id": "t1", "message": {"id": "m", "content": [ask("t2", command="ls")]}},
-        {"type": "user", "session_id": "s", "message": result("", "", "t1")["message"], "tool_use_result": {"totalDurationMs": 10}},
-        {"type": "result", "subtype": "success", "session_id": "s", "result": "Done", "total_cost_usd": 0.5, "num_turns": 3},
+        {
+            "type": "system",
+            "subtype": "init",
+            "session_id": "s",
+            "cwd": "/w",
+            "tools": [],
+            "claude_code_version": "2.1.9",
+        },
+        {
+            "type": "assistant",
+            "session_id": "s",
+            "message": reply("", "", ask("t1", "Task", prompt="p"))["message"],
+        },
+        {
+            "type": "assistant",
+            "session_id": "s",
+            "parent_tool_use_id": "t1",
+            "message": {"id": "m", "content": [ask("t2", command="ls")]},
+        },
+        {
+            "type": "user",
+            "session_id": "s",
+            "message": result("", "", "t1")["message"],
+            "tool_use_result": {"totalDurationMs": 10},
+        },
+        {
+            "type": "result",
+            "subtype": "success",
+            "session_id": "s",
+            "result": "Done",
+            "total_cost_usd": 0.5,
+            "num_turns": 3,
+        },
     ]
     trace = traces.load(write(tmp_path / "ci.log", lines))
     (session,) = trace.sessions
-    assert (session.format, session.cost, session.cwd, session.started) == ("claude-stream-json", 0.5, "/w", None)
+    assert (session.format, session.cost, session.cwd, session.started) == (
+        "claude-stream-json",
+        0.5,
+        "/w",
+        None,
+    )
     assert session.counts["exit_status"] == "success"
     assert [(call.id, call.level, call.parent, call.duration) for call in trace.calls] == [
         ("t1", "model", "", 0.01),
@@ -583,10 +852,16 @@ def test_an_array_that_was_cut_is_read_up_to_there(tmp_path: Path) -> None:
 def test_hooks_may_run_before_a_printed_session_begins(tmp_path: Path) -> None:
     hook = {"type": "system", "subtype": "hook_started", "hook_name": "SessionStart", "session_id": "s"}
     said_something = {"type": "assistant", "session_id": "s", "message": {"id": "m", "content": [text("Hi")]}}
-    assert traces.load(write(tmp_path / "ci.log", [hook, said_something])).readings[0].format.name == "claude-stream-json"
+    assert (
+        traces.load(write(tmp_path / "ci.log", [hook, said_something])).readings[0].format.name
+        == "claude-stream-json"
+    )
 
 
-GOOD = [json.dumps(one).encode() for one in (*REWOUND, *ECHOED, {"type": "summary", "summary": "x", "leafUuid": "u"})]
+GOOD = [
+    json.dumps(one).encode()
+    for one in (*REWOUND, *ECHOED, {"type": "summary", "summary": "x", "leafUuid": "u"})
+]
 KEYS = ("type", "id", "content", "message", "input", "uuid", "text")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -620,7 +895,9 @@ def mangled(seed: int, values: list[Any]) -> bytes:
     return bytes(data)
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.integers(0, 1 << 30), st.lists(JSON, max_size=5))
 def test_no_content_of_a_file_raises(tmp_path: Path, seed: int, values: list[Any]) -> None:
     path = tmp_path / "mangled.jsonl"
@@ -653,7 +930,9 @@ def attached(uuid: str, parent: str | None, kind: str, rendered: str = "", **fie
         ({}, "<command-name>/compact</command-name>", "user"),
     ],
 )
-def test_only_words_of_the_person_are_a_message_of_the_person(tmp_path: Path, fields: Record, words: str, kind: str) -> None:
+def test_only_words_of_the_person_are_a_message_of_the_person(
+    tmp_path: Path, fields: Record, words: str, kind: str
+) -> None:
     trace = log(tmp_path, prompt("a", None, words, **fields))
     assert [(one.kind, one.text, one.turn) for one in trace.events] == [(kind, words, int(kind == "user"))]
 
@@ -667,10 +946,17 @@ def test_only_words_of_the_person_are_a_message_of_the_person(tmp_path: Path, fi
         ({"commandMode": "prompt", "origin": {"kind": "task-notification"}}, "attachment"),
     ],
 )
-@pytest.mark.parametrize("content", ["Look at the other test, too.", [{"type": "text", "text": "Look at the other test, too."}]])
-def test_a_prompt_typed_while_the_agent_worked_is_a_message(tmp_path: Path, fields: Record, kind: str, content: Any) -> None:
+@pytest.mark.parametrize(
+    "content", ["Look at the other test, too.", [{"type": "text", "text": "Look at the other test, too."}]]
+)
+def test_a_prompt_typed_while_the_agent_worked_is_a_message(
+    tmp_path: Path, fields: Record, kind: str, content: Any
+) -> None:
     trace = log(tmp_path, prompt("a", None), attached("b", "a", "queued_command", prompt=content, **fields))
-    assert [(one.kind, one.text) for one in trace.events] == [("user", "Do it"), (kind, "Look at the other test, too.")]
+    assert [(one.kind, one.text) for one in trace.events] == [
+        ("user", "Do it"),
+        (kind, "Look at the other test, too."),
+    ]
     assert trace.events[1].turn == 1 + (kind == "user")
 
 
@@ -699,7 +985,13 @@ def test_the_cost_that_the_application_notes_is_the_sessions_cost(tmp_path: Path
 
 def test_tokens_of_a_sub_agent_in_progress_records_are_counted_once(tmp_path: Path) -> None:
     spent = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 5}
-    message = {"id": "msg_sub", "role": "assistant", "model": "claude-small", "content": [ask("n1", command="ls")], "usage": spent}
+    message = {
+        "id": "msg_sub",
+        "role": "assistant",
+        "model": "claude-small",
+        "content": [ask("n1", command="ls")],
+        "usage": spent,
+    }
     echo = {"type": "agent_progress", "agentId": "x", "message": {"type": "assistant", "message": message}}
     trace = log(
         tmp_path,

@@ -45,7 +45,15 @@ def line(type_: str, at: str = "2026-04-24T20:03:32.184Z", **payload: Any) -> Re
 
 
 def meta(id_: str = "s1", **more: Any) -> Record:
-    return line("session_meta", id=id_, timestamp="2026-04-24T20:03:07.272Z", cwd="/w", cli_version="0.125.0", source="cli", **more)
+    return line(
+        "session_meta",
+        id=id_,
+        timestamp="2026-04-24T20:03:07.272Z",
+        cwd="/w",
+        cli_version="0.125.0",
+        source="cli",
+        **more,
+    )
 
 
 def item(type_: str, **payload: Any) -> Record:
@@ -79,8 +87,22 @@ def statuses(trace: traces.Trace) -> dict[str, tuple[str, str]]:
 
 def test_a_call_is_put_together_from_its_item_its_event_and_its_output(load: Load) -> None:
     parsed = [{"type": "read", "cmd": "cat a.py", "path": "a.py"}]
-    end = ran("c1", aggregated_output="hi\n", stdout="", stderr="", command=["/bin/zsh", "-lc", "cat a.py"], parsed_cmd=parsed)
-    trace = load([meta(), asks("c1", cmd="cat a.py", workdir="/w"), end, answers("c1", "Process exited with code 0\nOutput:\nhi\n")])
+    end = ran(
+        "c1",
+        aggregated_output="hi\n",
+        stdout="",
+        stderr="",
+        command=["/bin/zsh", "-lc", "cat a.py"],
+        parsed_cmd=parsed,
+    )
+    trace = load(
+        [
+            meta(),
+            asks("c1", cmd="cat a.py", workdir="/w"),
+            end,
+            answers("c1", "Process exited with code 0\nOutput:\nhi\n"),
+        ]
+    )
     (call,) = trace.calls
     assert (call.op, call.subject, call.paths, call.answered) == ("shell", "cat a.py", ("a.py",), True)
     assert (call.status, call.status_source, call.exit_code, call.duration) == ("ok", "exit_code", 0, 1.5)
@@ -95,9 +117,18 @@ def test_a_call_is_put_together_from_its_item_its_event_and_its_output(load: Loa
         ("Chunk ID: 1\nProcess exited with code 2\nOutput:\nbad", ("error", "exit_code", 2)),
         ("Exit code: 1\nWall time: 0.5 seconds\nOutput:\n", ("error", "exit_code", 1)),
         ("Exit code: 0\nOutput:\nProcess exited with code 9", ("ok", "exit_code", 0)),
-        (json.dumps({"output": "no", "metadata": {"exit_code": 3, "duration_seconds": 0.1}}), ("error", "exit_code", 3)),
-        (json.dumps({"output": "yes", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}), ("ok", "exit_code", 0)),
-        ([{"type": "input_text", "text": "Script failed"}, {"type": "input_text", "text": "x"}], ("error", "text", None)),
+        (
+            json.dumps({"output": "no", "metadata": {"exit_code": 3, "duration_seconds": 0.1}}),
+            ("error", "exit_code", 3),
+        ),
+        (
+            json.dumps({"output": "yes", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}),
+            ("ok", "exit_code", 0),
+        ),
+        (
+            [{"type": "input_text", "text": "Script failed"}, {"type": "input_text", "text": "x"}],
+            ("error", "text", None),
+        ),
         ("exec_command failed for `ls`: rejected by user", ("error", "text", None)),
         ("exec command rejected by user", ("denied", "text", None)),
         ("aborted by user after 3.2s", ("interrupted", "text", None)),
@@ -107,7 +138,9 @@ def test_a_call_is_put_together_from_its_item_its_event_and_its_output(load: Loa
         ({"content": "odd"}, ("ok", "text", None)),
     ],
 )
-def test_the_outcome_of_a_call_is_read_in_the_head_of_its_output(load: Load, output: Any, expected: tuple[Any, ...]) -> None:
+def test_the_outcome_of_a_call_is_read_in_the_head_of_its_output(
+    load: Load, output: Any, expected: tuple[Any, ...]
+) -> None:
     (call,) = load([meta(), asks("c1", cmd="x"), answers("c1", output)]).calls
     assert (call.status, call.status_source, call.exit_code) == expected
     assert isinstance(call.detail.display, CommandOutput)
@@ -118,10 +151,21 @@ def test_events_say_what_the_text_does_not(load: Load) -> None:
         [
             meta(),
             asks("patch", "apply_patch", input=PATCH),
-            event("patch_apply_end", call_id="patch", success=False, changes={"a.py": {"type": "update", "unified_diff": "@@\n-1\n+2\n"}}),
+            event(
+                "patch_apply_end",
+                call_id="patch",
+                success=False,
+                changes={"a.py": {"type": "update", "unified_diff": "@@\n-1\n+2\n"}},
+            ),
             answers("patch", "nothing"),
             item("function_call", name="find", namespace="mcp__docs", arguments="{}", call_id="mcp"),
-            event("mcp_tool_call_end", call_id="mcp", invocation={}, result={"Err": "down"}, duration={"secs": 0, "nanos": 1}),
+            event(
+                "mcp_tool_call_end",
+                call_id="mcp",
+                invocation={},
+                result={"Err": "down"},
+                duration={"secs": 0, "nanos": 1},
+            ),
             answers("mcp", "down"),
             asks("tool", "automation"),
             event("dynamic_tool_call_response", call_id="tool", success=False),
@@ -131,20 +175,35 @@ def test_events_say_what_the_text_does_not(load: Load) -> None:
             answers("doubt", "no"),
         ]
     )
-    assert statuses(trace) == dict.fromkeys(("patch", "mcp", "tool"), ("error", "flag")) | {"doubt": ("unknown", "flag")}
+    assert statuses(trace) == dict.fromkeys(("patch", "mcp", "tool"), ("error", "flag")) | {
+        "doubt": ("unknown", "flag")
+    }
     assert [call.op for call in trace.calls] == ["patch", "mcp", "other", "mcp"]
     assert [change.applied for change in trace.file_changes] == [False]
     assert trace.facts()["tool_errors"] == 3
 
 
 def test_a_command_that_goes_on_gets_its_end_from_a_later_turn(load: Load) -> None:
-    running = [meta(), says("user", "go"), asks("c1", cmd="sleep"), answers("c1", "Process running with session ID 7\nOutput:\n")]
+    running = [
+        meta(),
+        says("user", "go"),
+        asks("c1", cmd="sleep"),
+        answers("c1", "Process running with session ID 7\nOutput:\n"),
+    ]
     trace = load([*running, event("task_started", turn_id="t2"), says("user", "and"), ran("c1", 1)])
     assert statuses(trace) == {"c1": ("error", "exit_code")}
 
 
 def test_a_turn_that_was_stopped_leaves_its_calls_interrupted(load: Load) -> None:
-    trace = load([meta(), asks("c1", cmd="sleep"), event("turn_aborted", reason="interrupted"), meta(), asks("c2", cmd="x")])
+    trace = load(
+        [
+            meta(),
+            asks("c1", cmd="sleep"),
+            event("turn_aborted", reason="interrupted"),
+            meta(),
+            asks("c2", cmd="x"),
+        ]
+    )
     assert statuses(trace) == {"c1": ("interrupted", "flag"), "c2": ("unanswered", "none")}
     assert len(trace.sessions) == 1
     assert not any(call.answered for call in trace.calls)
@@ -152,7 +211,11 @@ def test_a_turn_that_was_stopped_leaves_its_calls_interrupted(load: Load) -> Non
 
 def test_patches_are_counted_from_the_event_and_not_again_from_the_arguments(load: Load) -> None:
     changes = {
-        "/w/a.py": {"type": "update", "unified_diff": "@@ -1,2 +1,3 @@\n x\n-y\n+z\n+--- no head\n", "move_path": None},
+        "/w/a.py": {
+            "type": "update",
+            "unified_diff": "@@ -1,2 +1,3 @@\n x\n-y\n+z\n+--- no head\n",
+            "move_path": None,
+        },
         "/w/b.py": {"type": "add", "content": "one\ntwo\n"},
         "/w/c.py": {"type": "delete", "content": "gone\n"},
         "/w/d.py": {"type": "update", "unified_diff": "", "move_path": "/w/e.py"},
@@ -190,7 +253,9 @@ def test_without_an_event_the_envelope_gives_the_content(load: Load) -> None:
 
 @pytest.mark.parametrize("output", [None, "apply_patch verification failed: no"])
 def test_a_patch_that_failed_or_was_never_answered_changed_nothing(load: Load, output: str | None) -> None:
-    call = item("custom_tool_call", name="apply_patch", call_id="p", input=PATCH.replace("*** End Patch\n", ""))
+    call = item(
+        "custom_tool_call", name="apply_patch", call_id="p", input=PATCH.replace("*** End Patch\n", "")
+    )
     end = [] if output is None else [item("custom_tool_call_output", call_id="p", output=output)]
     trace = load([meta(), call, *end])
     assert [change.applied for change in trace.file_changes] == [False, False]
@@ -201,19 +266,52 @@ def test_early_logs_have_no_envelope(load: Load) -> None:
     environment = "<environment_context>\n  <cwd>/old</cwd>\n</environment_context>"
     trace = load(
         [
-            {"id": "old", "timestamp": "2025-08-18T01:16:13.522Z", "instructions": None, "git": {"branch": "main", "commit_hash": "abc"}},
+            {
+                "id": "old",
+                "timestamp": "2025-08-18T01:16:13.522Z",
+                "instructions": None,
+                "git": {"branch": "main", "commit_hash": "abc"},
+            },
             {"record_type": "state"},
             {"type": "message", "role": "user", "content": [{"type": "input_text", "text": environment}]},
             {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "mend it\nnow"}]},
-            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "secret"},
-            {"type": "function_call", "name": "shell", "arguments": json.dumps({"command": ["bash", "-lc", "ls"]}), "call_id": "c1"},
-            {"type": "function_call_output", "call_id": "c1", "output": json.dumps({"output": "a\n", "metadata": {"exit_code": 0}})},
-            {"type": "function_call", "name": "shell", "arguments": json.dumps({"command": ["apply_patch", PATCH]}), "call_id": "c2"},
-            {"type": "function_call_output", "call_id": "c2", "output": json.dumps({"output": "ok", "metadata": {"exit_code": 0}})},
+            {
+                "type": "reasoning",
+                "summary": [{"type": "summary_text", "text": "hm"}],
+                "encrypted_content": "secret",
+            },
+            {
+                "type": "function_call",
+                "name": "shell",
+                "arguments": json.dumps({"command": ["bash", "-lc", "ls"]}),
+                "call_id": "c1",
+            },
+            {
+                "type": "function_call_output",
+                "call_id": "c1",
+                "output": json.dumps({"output": "a\n", "metadata": {"exit_code": 0}}),
+            },
+            {
+                "type": "function_call",
+                "name": "shell",
+                "arguments": json.dumps({"command": ["apply_patch", PATCH]}),
+                "call_id": "c2",
+            },
+            {
+                "type": "function_call_output",
+                "call_id": "c2",
+                "output": json.dumps({"output": "ok", "metadata": {"exit_code": 0}}),
+            },
         ]
     )
     (session,) = trace.sessions
-    assert (session.id, session.cwd, session.branch, session.commit, session.title) == ("old", "/old", "main", "abc", "mend it")
+    assert (session.id, session.cwd, session.branch, session.commit, session.title) == (
+        "old",
+        "/old",
+        "main",
+        "abc",
+        "mend it",
+    )
     assert (session.format_version, session.records, session.flags) == ("bare", 9, ())
     assert [(call.op, call.subject, call.status, call.at) for call in trace.calls] == [
         ("shell", "ls", "ok", None),
@@ -234,16 +332,23 @@ def test_a_local_shell_call_may_have_only_an_id(load: Load) -> None:
 
 
 def test_calls_in_a_script_are_nested_in_it(load: Load) -> None:
-    script = (
-        'const r = await tools.exec_command({cmd: "ls"});\nawait tools.apply_patch("*** Begin Patch");\nawait tools.web__run({q: "x"});'
-    )
+    script = 'const r = await tools.exec_command({cmd: "ls"});\nawait tools.apply_patch("*** Begin Patch");\nawait tools.web__run({q: "x"});'
     trace = load(
         [
             meta(),
             item("custom_tool_call", name="exec", call_id="e", input=script),
             ran("n1", 3, command=["/bin/zsh", "-lc", "ls"], aggregated_output="a\n"),
-            event("patch_apply_end", call_id="n2", success=True, changes={"a.py": {"type": "add", "content": "x\n"}}),
-            item("custom_tool_call_output", call_id="e", output=[{"type": "input_text", "text": "Script completed\nOutput:\n"}]),
+            event(
+                "patch_apply_end",
+                call_id="n2",
+                success=True,
+                changes={"a.py": {"type": "add", "content": "x\n"}},
+            ),
+            item(
+                "custom_tool_call_output",
+                call_id="e",
+                output=[{"type": "input_text", "text": "Script completed\nOutput:\n"}],
+            ),
         ]
     )
     assert [(c.id, c.name, c.level, c.parent, c.status) for c in trace.calls] == [
@@ -253,7 +358,12 @@ def test_calls_in_a_script_are_nested_in_it(load: Load) -> None:
         ("n2", "apply_patch", "nested", "e", "ok"),
     ]
     facts = trace.facts()
-    assert (facts["tool_calls"], facts["tool_errors"], facts["file_edits"], facts["edited_paths"]) == (1, 0, 1, ["a.py"])
+    assert (facts["tool_calls"], facts["tool_errors"], facts["file_edits"], facts["edited_paths"]) == (
+        1,
+        0,
+        1,
+        ["a.py"],
+    )
     details = {call.id: call.detail for call in trace.calls}
     assert details["n1"].display == CommandOutput("a\n", 1, 3)
     assert details["n1"].command == "ls"
@@ -262,8 +372,19 @@ def test_calls_in_a_script_are_nested_in_it(load: Load) -> None:
 
 
 def test_later_logs_tell_the_ends_of_calls_as_items(load: Load) -> None:
-    command = {"type": "CommandExecution", "id": "n1", "command": ["bash", "-lc", "ls"], "exit_code": 0, "aggregated_output": "a\n"}
-    change = {"type": "FileChange", "id": "p", "changes": {"a.py": {"type": "add", "content": "x\n"}}, "status": "completed"}
+    command = {
+        "type": "CommandExecution",
+        "id": "n1",
+        "command": ["bash", "-lc", "ls"],
+        "exit_code": 0,
+        "aggregated_output": "a\n",
+    }
+    change = {
+        "type": "FileChange",
+        "id": "p",
+        "changes": {"a.py": {"type": "add", "content": "x\n"}},
+        "status": "completed",
+    }
     trace = load(
         [
             meta(history_mode="paginated"),
@@ -276,7 +397,11 @@ def test_later_logs_tell_the_ends_of_calls_as_items(load: Load) -> None:
             event("item_completed", item={"type": "AgentMessage", "id": "m"}),
         ]
     )
-    assert [(c.id, c.level, c.status) for c in trace.calls] == [("e", "model", "ok"), ("n1", "nested", "ok"), ("p", "model", "ok")]
+    assert [(c.id, c.level, c.status) for c in trace.calls] == [
+        ("e", "model", "ok"),
+        ("n1", "nested", "ok"),
+        ("p", "model", "ok"),
+    ]
     assert [change.path for change in trace.file_changes] == ["a.py"]
     assert trace.calls[1].detail.display == CommandOutput("a\n", 1, 0)
     assert len(trace.calls[2].detail.changes) == 1
@@ -288,8 +413,15 @@ def test_an_event_before_its_call_is_not_a_call_of_its_own(load: Load) -> None:
 
 
 def test_an_output_before_its_call_is_that_call_s(load: Load) -> None:
-    (call,) = load([meta(), answers("c1", "Exit code: 1\nOutput:\n"), asks("c1", cmd="x"), answers("c2", "of nothing")]).calls
-    assert (call.id, call.status, call.answered, call.detail.result) == ("c1", "error", True, "Exit code: 1\nOutput:\n")
+    (call,) = load(
+        [meta(), answers("c1", "Exit code: 1\nOutput:\n"), asks("c1", cmd="x"), answers("c2", "of nothing")]
+    ).calls
+    assert (call.id, call.status, call.answered, call.detail.result) == (
+        "c1",
+        "error",
+        True,
+        "Exit code: 1\nOutput:\n",
+    )
 
 
 def test_a_command_of_the_user_is_not_a_call_by_the_model(load: Load) -> None:
@@ -300,7 +432,9 @@ def test_a_command_of_the_user_is_not_a_call_by_the_model(load: Load) -> None:
 def test_a_hosted_search_has_no_id_and_is_not_among_the_counted_calls(load: Load) -> None:
     search = item("web_search_call", status="completed", action={"type": "search", "query": "q"})
     trace = load([meta(), event("web_search_end", call_id="ws_1", query="q"), search, search])
-    assert [(c.op, c.subject, c.status, c.counted) for c in trace.calls] == [("web_search", "q", "ok", False)] * 2
+    assert [(c.op, c.subject, c.status, c.counted) for c in trace.calls] == [
+        ("web_search", "q", "ok", False)
+    ] * 2
     assert len({call.id for call in trace.calls}) == 2
     facts = trace.facts()
     assert (facts["tool_calls"], facts["hosted_calls"], facts["by_name"]) == (0, 2, {})
@@ -308,31 +442,73 @@ def test_a_hosted_search_has_no_id_and_is_not_among_the_counted_calls(load: Load
 
 def test_token_counts_are_cumulative_and_input_has_the_cached_in_it(load: Load) -> None:
     def used(total: int) -> Record:
-        usage = {"input_tokens": total - 10, "cached_input_tokens": 60, "cache_write_input_tokens": 5, "output_tokens": 10}
-        return event("token_count", info={"total_token_usage": {**usage, "reasoning_output_tokens": 4, "total_tokens": total}})
+        usage = {
+            "input_tokens": total - 10,
+            "cached_input_tokens": 60,
+            "cache_write_input_tokens": 5,
+            "output_tokens": 10,
+        }
+        return event(
+            "token_count",
+            info={"total_token_usage": {**usage, "reasoning_output_tokens": 4, "total_tokens": total}},
+        )
 
     trace = load([meta(), used(100), used(200), used(150), event("token_count", info=None)])
-    assert trace.sessions[0].tokens == traces.Tokens(input=125, cache_read=60, cache_write=5, output=10, reasoning=4)
-    assert trace.facts()["tokens"] == {"input": 190, "cache_read": 60, "output": 10, "reasoning": 4, "total": 200}
+    assert trace.sessions[0].tokens == traces.Tokens(
+        input=125, cache_read=60, cache_write=5, output=10, reasoning=4
+    )
+    assert trace.facts()["tokens"] == {
+        "input": 190,
+        "cache_read": 60,
+        "output": 10,
+        "reasoning": 4,
+        "total": 200,
+    }
 
 
 def test_texts_repeated_by_a_compaction_are_not_counted(load: Load) -> None:
     again = [asks("c1", cmd="ls")["payload"], asks("c9", cmd="never")["payload"]]
-    trace = load([meta(), asks("c1", cmd="ls"), answers("c1", "ok"), line("compacted", message="so far", replacement_history=again)])
+    trace = load(
+        [
+            meta(),
+            asks("c1", cmd="ls"),
+            answers("c1", "ok"),
+            line("compacted", message="so far", replacement_history=again),
+        ]
+    )
     assert [call.id for call in trace.calls] == ["c1"]
     assert [one.text for one in trace.events if one.kind == "compaction"] == ["so far"]
     assert trace.facts()["compactions"] == 1
 
 
 def test_a_call_that_is_repeated_is_one_call(load: Load) -> None:
-    trace = load([meta(), asks("c1", cmd="a"), answers("c1", "ok"), says("user", "more"), asks("c1", cmd="a"), answers("c1", "ok")])
+    trace = load(
+        [
+            meta(),
+            asks("c1", cmd="a"),
+            answers("c1", "ok"),
+            says("user", "more"),
+            asks("c1", cmd="a"),
+            answers("c1", "ok"),
+        ]
+    )
     assert len(trace.calls) == 1
-    assert [one.kind for one in trace.events if one.type.startswith("function_call")] == ["tool_call", "tool_result"]
+    assert [one.kind for one in trace.events if one.type.startswith("function_call")] == [
+        "tool_call",
+        "tool_result",
+    ]
 
 
 def test_a_text_that_is_recorded_twice_is_one_row(load: Load) -> None:
-    twice = [event("user_message", message="do"), says("user", "do"), event("agent_message", message="done"), says("assistant", "done")]
-    trace = load([meta(), says("developer", "rules"), says("user", "# AGENTS.md instructions for /w"), *twice])
+    twice = [
+        event("user_message", message="do"),
+        says("user", "do"),
+        event("agent_message", message="done"),
+        says("assistant", "done"),
+    ]
+    trace = load(
+        [meta(), says("developer", "rules"), says("user", "# AGENTS.md instructions for /w"), *twice]
+    )
     assert [(one.kind, one.text) for one in trace.events if one.text] == [
         ("system", "rules"),
         ("system", "# AGENTS.md instructions for /w"),
@@ -344,19 +520,32 @@ def test_a_text_that_is_recorded_twice_is_one_row(load: Load) -> None:
 
 
 def fork(**more: Any) -> list[Record]:
-    """A child's log: its head, then its parent's with a call, all stamped with the time of the fork, then its own turn."""
+    """A child's log: its head, then its parent's with a call, all stamped with the time of the fork,
+    then its own turn.
+    """
 
     def turn(session: str) -> list[Record]:
         began = event("task_started", turn_id=f"{session[:13]}-7001-8000-000000000009")
-        return [began, says("user", session), asks(f"c-{session[:8]}", cmd="ls"), answers(f"c-{session[:8]}", "ok")]
+        return [
+            began,
+            says("user", session),
+            asks(f"c-{session[:8]}", cmd="ls"),
+            answers(f"c-{session[:8]}", "ok"),
+        ]
 
     def used(total: int) -> Record:
-        return event("token_count", info={"total_token_usage": {"input_tokens": total, "output_tokens": 0, "total_tokens": total}})
+        return event(
+            "token_count",
+            info={"total_token_usage": {"input_tokens": total, "output_tokens": 0, "total_tokens": total}},
+        )
 
     def head(session: str, at: str, **also: Any) -> Record:
         return line("session_meta", id=session, timestamp=at, cwd="/w", **also)
 
-    heads = [head(CHILD, "2025-10-20T05:04:16Z", forked_from_id=PARENT, **more), head(PARENT, "2025-10-20T05:03:11Z")]
+    heads = [
+        head(CHILD, "2025-10-20T05:04:16Z", forked_from_id=PARENT, **more),
+        head(PARENT, "2025-10-20T05:03:11Z"),
+    ]
     return [*heads, *turn(PARENT), used(100), *turn(CHILD), used(130)]
 
 
@@ -366,21 +555,36 @@ def test_rows_repeated_by_a_fork_belong_to_its_parent(load: Load) -> None:
     assert (child.id, child.parent, child.title, child.records) == (CHILD, PARENT, CHILD, 6)
     assert (parent.id, parent.flags, parent.records) == (PARENT, ("repeated",), 6)
     assert [(call.session, call.live) for call in trace.calls] == [(PARENT, False), (CHILD, True)]
-    assert [(one.session, one.live) for one in trace.events if one.kind == "user"] == [(PARENT, False), (CHILD, True)]
+    assert [(one.session, one.live) for one in trace.events if one.kind == "user"] == [
+        (PARENT, False),
+        (CHILD, True),
+    ]
     assert (child.tokens.input, parent.tokens.input) == (30, None)
     facts = trace.facts()
     assert (facts["sessions"], facts["tool_calls"], facts["tokens"]["total"]) == (2, 2, 130)
 
 
-def test_an_agent_that_is_spawned_in_the_second_in_which_its_parent_began_repeats_the_parents_turn(load: Load) -> None:
+def test_an_agent_that_is_spawned_in_the_second_in_which_its_parent_began_repeats_the_parents_turn(
+    load: Load,
+) -> None:
     parent, child = "01a220cb-49da-7ee3-a835-756dc453a197", "01a220cb-4b06-7952-aade-d8c9403fb761"
     heads = [line("session_meta", id=child, timestamp="2026-11-28T06:15:23.656Z", forked_from_id=parent)]
     heads.append(line("session_meta", id=parent, timestamp="2026-11-28T06:15:23.359Z"))
     began = {"started_at": 1795846523}
-    copied = [event("task_started", turn_id="01a220cb-4a04-7640-8514-b9481b352058", **began), says("user", "do"), asks("c1", cmd="ls")]
-    own = [event("task_started", turn_id="01a220cb-4b1e-78a1-8018-33e2d1294d5a", **began), asks("c2", cmd="wc")]
+    copied = [
+        event("task_started", turn_id="01a220cb-4a04-7640-8514-b9481b352058", **began),
+        says("user", "do"),
+        asks("c1", cmd="ls"),
+    ]
+    own = [
+        event("task_started", turn_id="01a220cb-4b1e-78a1-8018-33e2d1294d5a", **began),
+        asks("c2", cmd="wc"),
+    ]
     trace = load([*heads, *copied, *own])
-    assert [(call.native_id, call.session, call.live) for call in trace.calls] == [("c1", parent, False), ("c2", child, True)]
+    assert [(call.native_id, call.session, call.live) for call in trace.calls] == [
+        ("c1", parent, False),
+        ("c2", child, True),
+    ]
 
 
 def test_without_ids_of_turns_copying_ends_when_time_advances(load: Load) -> None:
@@ -403,7 +607,9 @@ def test_logs_one_behind_the_other_are_sessions_of_their_own(load: Load) -> None
 def test_a_sub_agent_names_the_session_that_started_it_and_the_call_its_session(load: Load) -> None:
     source = {"subagent": {"thread_spawn": {"parent_thread_id": "boss", "depth": 1}}}
     assert load([line("session_meta", id="s2", source=source)]).sessions[0].parent == "boss"
-    spawned = load([meta(), asks("c1", "spawn_agent", message="look"), answers("c1", json.dumps({"agent_id": "s2"}))])
+    spawned = load(
+        [meta(), asks("c1", "spawn_agent", message="look"), answers("c1", json.dumps({"agent_id": "s2"}))]
+    )
     assert [(call.op, call.child, call.subject) for call in spawned.calls] == [("agent", "s2", "look")]
     told = event("collab_agent_spawn_end", call_id="c1", new_thread_id="s3")
     assert load([meta(), asks("c1", "spawn_agent"), told, answers("c1", "ok")]).calls[0].child == "s3"
@@ -422,10 +628,21 @@ def test_the_rules_of_a_turn_are_the_permission_of_its_calls(load: Load) -> None
     trace = load(
         [
             meta(),
-            line("turn_context", cwd="/w", model="gpt-5.5", approval_policy="on-request", sandbox_policy={"type": "workspace-write"}),
+            line(
+                "turn_context",
+                cwd="/w",
+                model="gpt-5.5",
+                approval_policy="on-request",
+                sandbox_policy={"type": "workspace-write"},
+            ),
             asks("c1", cmd="x"),
             asks("c2", cmd="x", sandbox_permissions="require_escalated"),
-            line("turn_context", model="gpt-5.5-mini", approval_policy={"granular": {}}, sandbox_policy={"mode": "read-only"}),
+            line(
+                "turn_context",
+                model="gpt-5.5-mini",
+                approval_policy={"granular": {}},
+                sandbox_policy={"mode": "read-only"},
+            ),
             asks("c3", cmd="x"),
         ]
     )
@@ -438,23 +655,46 @@ def test_the_rules_of_a_turn_are_the_permission_of_its_calls(load: Load) -> None
 
 
 def test_pictures_and_plans_are_shown_as_such(load: Load) -> None:
-    picture = [{"type": "input_image", "image_url": f"data:image/png;base64,{base64.b64encode(b'png').decode()}"}]
+    picture = [
+        {"type": "input_image", "image_url": f"data:image/png;base64,{base64.b64encode(b'png').decode()}"}
+    ]
     plan = {"plan": [{"step": "one", "status": "completed"}, {"step": "two", "status": "odd"}]}
     trace = load(
-        [meta(), asks("v", "view_image", path="a.png"), answers("v", picture), asks("p", "update_plan", **plan), answers("p", "ok")]
+        [
+            meta(),
+            asks("v", "view_image", path="a.png"),
+            answers("v", picture),
+            asks("p", "update_plan", **plan),
+            answers("p", "ok"),
+        ]
     )
     image, todo = (call.detail for call in trace.calls)
     assert image.display == Media("", "image/png", b"png")
     assert isinstance(todo.display, TodoList)
-    assert [(one.text, one.status) for one in todo.display.items] == [("one", "completed"), ("two", "pending")]
+    assert [(one.text, one.status) for one in todo.display.items] == [
+        ("one", "completed"),
+        ("two", "pending"),
+    ]
 
 
 def test_unknown_records_stay_and_are_named(load: Load) -> None:
-    odd = [{"timestamp": 5, "type": ["x"], "payload": [1]}, line("new_thing", a=1), item("new_item"), line("event_msg", type={"a": 1})]
+    odd = [
+        {"timestamp": 5, "type": ["x"], "payload": [1]},
+        line("new_thing", a=1),
+        item("new_item"),
+        line("event_msg", type={"a": 1}),
+    ]
     trace = load([meta(), *odd, {"type": "compacted", "payload": None}])
     assert trace.sessions[0].records == 6
     assert trace.sessions[0].flags == ("unknown_records",)
-    assert [one.type for one in trace.events] == ["session_meta", "", "new_thing", "new_item", "", "compacted"]
+    assert [one.type for one in trace.events] == [
+        "session_meta",
+        "",
+        "new_thing",
+        "new_item",
+        "",
+        "compacted",
+    ]
     assert [NO_MESSAGES in problem.why for problem in trace.problems] == [True]
 
 
@@ -474,7 +714,9 @@ def test_a_log_without_its_first_line_is_still_one_session(load: Load) -> None:
     assert {call.session for call in trace.calls} == {"later"}
     assert load([asks("c1", cmd="a")]).sessions[0].id == "log"
     damaged = load(['{"cut', asks("c1", cmd="a"), answers("c1", "ok")])
-    assert [(session.id, session.records, session.flags) for session in damaged.sessions] == [("log", 2, ("malformed",))]
+    assert [(session.id, session.records, session.flags) for session in damaged.sessions] == [
+        ("log", 2, ("malformed",))
+    ]
     assert damaged.calls[0].session == "log"
 
 
@@ -482,7 +724,10 @@ def test_every_record_can_be_found_again(load: Load) -> None:
     trace = load([meta(), asks("c1", cmd="a"), event("token_count", info=None), answers("c1", "ok")])
     source = trace.readings[0].source
     kept: list[Event | Call] = [*trace.events, *trace.calls]
-    assert sorted(source.record(one.ref)["payload"]["type"] for one in kept if one.ref.line > 1) == ["function_call", "token_count"]
+    assert sorted(source.record(one.ref)["payload"]["type"] for one in kept if one.ref.line > 1) == [
+        "function_call",
+        "token_count",
+    ]
     assert trace.calls[0].result_ref.line == 4
     assert trace.calls[0].result_ref != NOWHERE
 
@@ -508,8 +753,21 @@ def test_literal_texts_are_read_as_the_script_means_them() -> None:
 
 
 def test_output_of_codex_exec_is_read_too(load: Load) -> None:
-    command = {"id": "item_1", "type": "command_execution", "command": "bash -lc ls", "aggregated_output": "", "status": "in_progress"}
-    mcp = {"id": "item_3", "type": "mcp_tool_call", "server": "docs", "tool": "find", "arguments": {"q": "x"}, "error": {"message": "down"}}
+    command = {
+        "id": "item_1",
+        "type": "command_execution",
+        "command": "bash -lc ls",
+        "aggregated_output": "",
+        "status": "in_progress",
+    }
+    mcp = {
+        "id": "item_3",
+        "type": "mcp_tool_call",
+        "server": "docs",
+        "tool": "find",
+        "arguments": {"q": "x"},
+        "error": {"message": "down"},
+    }
     todo = {"id": "item_4", "type": "todo_list", "items": [{"text": "one", "completed": True}]}
     trace = load(
         [
@@ -517,17 +775,31 @@ def test_output_of_codex_exec_is_read_too(load: Load) -> None:
             {"type": "turn.started"},
             {"type": "item.completed", "item": {"id": "item_0", "type": "reasoning", "text": "hm"}},
             {"type": "item.started", "item": command},
-            {"type": "item.completed", "item": {**command, "aggregated_output": "a\n", "exit_code": 2, "status": "failed"}},
             {
                 "type": "item.completed",
-                "item": {"id": "item_2", "type": "file_change", "changes": [{"path": "a.py", "kind": "add"}], "status": "completed"},
+                "item": {**command, "aggregated_output": "a\n", "exit_code": 2, "status": "failed"},
+            },
+            {
+                "type": "item.completed",
+                "item": {
+                    "id": "item_2",
+                    "type": "file_change",
+                    "changes": [{"path": "a.py", "kind": "add"}],
+                    "status": "completed",
+                },
             },
             {"type": "item.completed", "item": {**mcp, "status": "failed"}},
             {"type": "item.started", "item": todo},
             {"type": "item.updated", "item": todo},
-            {"type": "item.started", "item": {"id": "item_5", "type": "command_execution", "command": "sleep"}},
+            {
+                "type": "item.started",
+                "item": {"id": "item_5", "type": "command_execution", "command": "sleep"},
+            },
             {"type": "item.completed", "item": {"id": "item_6", "type": "agent_message", "text": "done"}},
-            {"type": "turn.completed", "usage": {"input_tokens": 100, "cached_input_tokens": 40, "output_tokens": 7}},
+            {
+                "type": "turn.completed",
+                "usage": {"input_tokens": 100, "cached_input_tokens": 40, "output_tokens": 7},
+            },
         ]
     )
     assert [(c.name, c.op, c.status, c.status_source) for c in trace.calls] == [
@@ -541,7 +813,11 @@ def test_output_of_codex_exec_is_read_too(load: Load) -> None:
     assert isinstance(trace.calls[3].detail.display, TodoList)
     assert trace.calls[2].detail.result == "down"
     (session,) = trace.sessions
-    assert (session.id, session.records, session.tokens) == ("t1", 12, traces.Tokens(input=60, cache_read=40, output=7))
+    assert (session.id, session.records, session.tokens) == (
+        "t1",
+        12,
+        traces.Tokens(input=60, cache_read=40, output=7),
+    )
     assert [change.path for change in trace.file_changes] == ["a.py"]
     assert [one.kind for one in trace.events if one.text] == ["thinking", "assistant_text"]
 
@@ -562,21 +838,32 @@ def test_a_log_is_recognised_by_its_content(tmp_path: Path) -> None:
 
     assert Codex().recognises(head(meta()))
     assert Codex().recognises(head({"id": "a", "timestamp": "t", "instructions": None}))
-    assert not Codex().recognises(head({"type": "user", "message": {"content": json.dumps(meta())}, "uuid": "u"}))
+    assert not Codex().recognises(
+        head({"type": "user", "message": {"content": json.dumps(meta())}, "uuid": "u"})
+    )
     assert CodexExec().recognises(head({"type": "thread.started", "thread_id": "t"}))
     assert not CodexExec().recognises(head(meta()))
 
 
-_LOG = [*fork(), asks("c1", cmd="x"), ran("c1"), item("custom_tool_call", name="exec", call_id="e", input="tools.a(")]
+_LOG = [
+    *fork(),
+    asks("c1", cmd="x"),
+    ran("c1"),
+    item("custom_tool_call", name="exec", call_id="e", input="tools.a("),
+]
 _VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3), max_leaves=5
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=5,
 )
 _KEYS = [*Payload.__struct_fields__, "plan"]
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 3000), st.integers(0, 40))
-def test_mangled_bytes_never_raise(tmp_path_factory: pytest.TempPathFactory, noise: bytes, at: int, cut: int) -> None:
+def test_mangled_bytes_never_raise(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, at: int, cut: int
+) -> None:
     data = "".join(f"{json.dumps(one)}\n" for one in _LOG).encode()
     at %= len(data)
     path = tmp_path_factory.mktemp("m") / "log.jsonl"
@@ -589,7 +876,9 @@ def test_mangled_bytes_never_raise(tmp_path_factory: pytest.TempPathFactory, noi
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(range(len(_LOG))), st.sampled_from(_KEYS), _VALUES), max_size=6))
-def test_fields_of_any_type_never_raise(tmp_path_factory: pytest.TempPathFactory, put: list[tuple[int, str, Any]]) -> None:
+def test_fields_of_any_type_never_raise(
+    tmp_path_factory: pytest.TempPathFactory, put: list[tuple[int, str, Any]]
+) -> None:
     records = json.loads(json.dumps(_LOG))
     for index, key, found in put:
         records[index]["payload"][key] = found
@@ -610,15 +899,29 @@ def user_message(text: str, **more: Any) -> Record:
 
 
 def user_item(text: str) -> Record:
-    return event("item_completed", item={"type": "UserMessage", "id": "u", "content": [{"type": "text", "text": text}]})
+    return event(
+        "item_completed", item={"type": "UserMessage", "id": "u", "content": [{"type": "text", "text": text}]}
+    )
 
 
 @pytest.mark.parametrize("record", [user_message, user_item])
-def test_only_what_the_log_records_as_a_prompt_is_the_persons(load: Load, record: Callable[[str], Record]) -> None:
+def test_only_what_the_log_records_as_a_prompt_is_the_persons(
+    load: Load, record: Callable[[str], Record]
+) -> None:
     """Whatever the next version inserts, it is not taken for the person's words, their turn or the title."""
     answer = says("assistant", "done")
-    trace = load([meta(), says("user", GOAL), says("user", "<skill> is what I typed"), record("<skill> is what I typed"), answer])
-    assert [(one.text, one.turn) for one in trace.events if one.kind == "user"] == [("<skill> is what I typed", 1)]
+    trace = load(
+        [
+            meta(),
+            says("user", GOAL),
+            says("user", "<skill> is what I typed"),
+            record("<skill> is what I typed"),
+            answer,
+        ]
+    )
+    assert [(one.text, one.turn) for one in trace.events if one.kind == "user"] == [
+        ("<skill> is what I typed", 1)
+    ]
     assert [one.kind for one in trace.events if one.text == GOAL] == ["system"]
     assert trace.sessions[0].title == "<skill> is what I typed"
 
@@ -629,13 +932,27 @@ def test_a_prompt_among_images_is_the_persons(load: Load) -> None:
         {"type": "input_image"},
         {"type": "input_text", "text": "Look at it"},
     ]
-    trace = load([meta(), item("message", role="user", content=parts), user_message("Look at it", images=["data:"])])
+    trace = load(
+        [meta(), item("message", role="user", content=parts), user_message("Look at it", images=["data:"])]
+    )
     assert [one.kind for one in trace.events if "Look at it" in one.text] == ["user"]
 
 
 def test_a_recorded_prompt_that_no_message_repeats_is_a_message_once(load: Load) -> None:
-    trace = load([meta(), says("user", GOAL), user_message("go on"), user_item("go on"), says("assistant", "done"), user_message("go on")])
-    assert [(one.text, one.turn) for one in trace.events if one.kind == "user"] == [("go on", 1), ("go on", 2)]
+    trace = load(
+        [
+            meta(),
+            says("user", GOAL),
+            user_message("go on"),
+            user_item("go on"),
+            says("assistant", "done"),
+            user_message("go on"),
+        ]
+    )
+    assert [(one.text, one.turn) for one in trace.events if one.kind == "user"] == [
+        ("go on", 1),
+        ("go on", 2),
+    ]
 
 
 def test_texts_that_early_versions_record_as_inserted_are_no_prompts(load: Load) -> None:
@@ -654,14 +971,28 @@ def test_without_recorded_prompts_the_newest_kinds_and_then_the_beginnings_decid
             internal_chat_message_metadata_passthrough={"content_item_kinds": [kind]},
         )
 
-    trace = load([meta(), says("user", PLUGINS), says("user", "<goal_context>x"), kinds("<skill>", "user.text"), says("user", "the task")])
+    trace = load(
+        [
+            meta(),
+            says("user", PLUGINS),
+            says("user", "<goal_context>x"),
+            kinds("<skill>", "user.text"),
+            says("user", "the task"),
+        ]
+    )
     assert [one.text for one in trace.events if one.kind == "user"] == ["<skill>", "the task"]
 
 
 def test_messages_between_agents_and_the_findings_of_a_review_have_their_texts(load: Load) -> None:
-    content = [{"type": "input_text", "text": "Payload: count the lines"}, {"type": "encrypted_content", "encrypted_content": "gAAA"}]
+    content = [
+        {"type": "input_text", "text": "Payload: count the lines"},
+        {"type": "encrypted_content", "encrypted_content": "gAAA"},
+    ]
     place = {"absolute_file_path": "/w/a.py", "line_range": {"start": 7, "end": 9}}
-    output = {"findings": [{"title": "Wrong sum", "body": "It adds twice.", "code_location": place}], "overall_explanation": "Not ready."}
+    output = {
+        "findings": [{"title": "Wrong sum", "body": "It adds twice.", "code_location": place}],
+        "overall_explanation": "Not ready.",
+    }
     trace = load(
         [
             meta(),
@@ -675,9 +1006,14 @@ def test_messages_between_agents_and_the_findings_of_a_review_have_their_texts(l
     ]
 
 
-@given(st.lists(st.sampled_from(["typed", "typed_alone", "inserted", "known", "answer"]), max_size=8), st.integers(0, 9))
+@given(
+    st.lists(st.sampled_from(["typed", "typed_alone", "inserted", "known", "answer"]), max_size=8),
+    st.integers(0, 9),
+)
 @settings(max_examples=examples(60), deadline=None)
-def test_a_growing_log_ends_with_the_rows_of_the_whole(tmp_path_factory: pytest.TempPathFactory, parts: list[str], at: int) -> None:
+def test_a_growing_log_ends_with_the_rows_of_the_whole(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], at: int
+) -> None:
     records = [meta()]
     for number, part in enumerate(parts):
         words = f"text {number % 3}"
@@ -702,19 +1038,31 @@ def test_a_growing_log_ends_with_the_rows_of_the_whole(tmp_path_factory: pytest.
 
 
 def test_a_search_for_tools_with_an_id_is_a_call_and_a_hosted_one_is_not(load: Load) -> None:
-    search = item("tool_search_call", call_id="t1", status="completed", execution="client", arguments={"query": "calendar"})
+    search = item(
+        "tool_search_call",
+        call_id="t1",
+        status="completed",
+        execution="client",
+        arguments={"query": "calendar"},
+    )
     hosted = item("tool_search_call", call_id=None, status="completed", arguments={"query": "calendar"})
-    trace = load([meta(), search, item("tool_search_output", call_id="t1", status="completed", tools=[]), hosted])
+    trace = load(
+        [meta(), search, item("tool_search_output", call_id="t1", status="completed", tools=[]), hosted]
+    )
     assert [(one.native_id, one.counted) for one in trace.calls] == [("t1", True), ("", False)]
     assert trace.facts()["tool_calls"] == 1
 
 
 @pytest.mark.parametrize("sample", sorted(path.name for path in SAMPLES.glob("codex/*.jsonl")))
 def test_blanks_and_the_order_of_keys_do_not_matter(sample: str, tmp_path: Path) -> None:
-    """Prompts and roll-backs are found in a first look at the beginnings of lines, as Codex writes them, and in any other notation."""
+    """Prompts and roll-backs are found in a first look at the beginnings of lines, as Codex writes them,
+    and in any other notation.
+    """
     records = [json.loads(line) for line in (SAMPLES / "codex" / sample).read_text().splitlines()]
     said = []
-    for number, (separators, backwards) in enumerate([((",", ":"), False), ((", ", ": "), False), ((",", ":"), True)]):
+    for number, (separators, backwards) in enumerate(
+        [((",", ":"), False), ((", ", ": "), False), ((",", ":"), True)]
+    ):
         path = tmp_path / f"{number}.jsonl"
         lines = [json.dumps(_reversed(one) if backwards else one, separators=separators) for one in records]
         path.write_text("\n".join(lines) + "\n")
@@ -728,6 +1076,10 @@ def _reversed(value: Any) -> Any:
 
 def test_a_prompt_on_a_damaged_line_is_found(load: Load) -> None:
     prompt = json.dumps(event("user_message", message="Repair the price"), separators=(",", ":"))
-    repeated = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Repair the price"}]}
+    repeated = {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": "Repair the price"}],
+    }
     trace = load([meta(), line("response_item", **repeated), f"{prompt}{prompt}"])
     assert [one.text for one in trace.events if one.kind == "user"] == ["Repair the price"]

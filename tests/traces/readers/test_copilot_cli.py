@@ -35,7 +35,10 @@ def session(path: Path, *events: tuple[str, dict[str, Any]]) -> traces.Trace:
 
 
 def asks(native: str, name: str = "bash", **args: Any) -> tuple[str, dict[str, Any]]:
-    return "assistant.message", {"content": "", "toolRequests": [{"toolCallId": native, "name": name, "arguments": args}]}
+    return "assistant.message", {
+        "content": "",
+        "toolRequests": [{"toolCallId": native, "name": name, "arguments": args}],
+    }
 
 
 def begins(native: str, name: str = "bash", **args: Any) -> tuple[str, dict[str, Any]]:
@@ -48,7 +51,9 @@ def ends(native: str, **fields: Any) -> tuple[str, dict[str, Any]]:
 
 def test_calls_of_the_model_and_of_its_sub_agents() -> None:
     trace = traces.load(SAMPLE)
-    assert [(call.name, call.op, call.level, call.parent, call.status, call.exit_code) for call in trace.calls] == [
+    assert [
+        (call.name, call.op, call.level, call.parent, call.status, call.exit_code) for call in trace.calls
+    ] == [
         ("report_intent", "other", "model", "", "ok", None),
         ("view", "read", "model", "", "ok", None),
         ("edit", "edit", "model", "", "ok", None),
@@ -60,7 +65,9 @@ def test_calls_of_the_model_and_of_its_sub_agents() -> None:
     ]
     assert trace.calls[2].permission == "approved"
     assert trace.calls[4].detail.result == "The user rejected this tool call."
-    assert [(one.path, one.added, one.removed) for one in trace.file_changes] == [("/work/shop/price.py", 1, 1)]
+    assert [(one.path, one.added, one.removed) for one in trace.file_changes] == [
+        ("/work/shop/price.py", 1, 1)
+    ]
 
 
 def test_the_session_and_its_totals() -> None:
@@ -79,14 +86,19 @@ def test_the_session_and_its_totals() -> None:
 
 
 def test_without_a_shutdown_only_the_output_is_known(tmp_path: Path) -> None:
-    trace = session(tmp_path / "name/events.jsonl", ("assistant.message", {"content": "hi", "outputTokens": 7}))
+    trace = session(
+        tmp_path / "name/events.jsonl", ("assistant.message", {"content": "hi", "outputTokens": 7})
+    )
     assert trace.sessions[0].tokens == Tokens(output=7)
     assert trace.sessions[0].id == "name"
 
 
 def test_a_call_that_began_before_its_answer_was_written_is_one_call(tmp_path: Path) -> None:
     trace = session(
-        tmp_path / "s.jsonl", begins("a", command="ls"), asks("a", command="ls"), ends("a", success=True, result={"content": "x"})
+        tmp_path / "s.jsonl",
+        begins("a", command="ls"),
+        asks("a", command="ls"),
+        ends("a", success=True, result={"content": "x"}),
     )
     assert [(call.subject, call.duration, call.detail.result) for call in trace.calls] == [("ls", 2.0, "x")]
 
@@ -99,7 +111,9 @@ def test_the_duration_is_that_of_the_execution(tmp_path: Path) -> None:
         begins("a"),
         ends("a", success=False, error={"message": "no", "code": "failure"}),
     )
-    assert [(call.duration, call.status, call.detail.result) for call in trace.calls] == [(1.0, "error", "no")]
+    assert [(call.duration, call.status, call.detail.result) for call in trace.calls] == [
+        (1.0, "error", "no")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,19 +126,27 @@ def test_the_duration_is_that_of_the_execution(tmp_path: Path) -> None:
         ({"result": "x"}, "unknown", "none"),
     ],
 )
-def test_the_outcome_of_a_call_is_read(tmp_path: Path, fields: dict[str, Any], status: str, source: str) -> None:
+def test_the_outcome_of_a_call_is_read(
+    tmp_path: Path, fields: dict[str, Any], status: str, source: str
+) -> None:
     (call,) = session(tmp_path / "s.jsonl", asks("a"), ends("a", **fields)).calls
     assert (call.status, call.status_source, call.answered) == (status, source, True)
 
 
 def test_a_result_without_a_call_is_an_event(tmp_path: Path) -> None:
-    trace = session(tmp_path / "s.jsonl", ("user.message", {"content": "go"}), ends("lost", success=True, result={"content": "x"}))
+    trace = session(
+        tmp_path / "s.jsonl",
+        ("user.message", {"content": "go"}),
+        ends("lost", success=True, result={"content": "x"}),
+    )
     assert [(one.kind, one.text) for one in trace.events] == [("user", "go"), ("tool_result", "x")]
     assert list(trace.calls) == []
 
 
 @given(data=st.data())
-def test_no_content_of_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_session_stops_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     text = written(data.draw(damaged(RECORDS)))
     path = tmp_path_factory.getbasetemp() / "damaged-copilot"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

@@ -27,7 +27,12 @@ ANTHROPIC: list[Record] = [
             {"type": "thinking", "thinking": "hm", "signature": "s"},
             {"type": "text", "text": "ok"},
             {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}},
-            {"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": "a.py", "old_string": "x\n", "new_string": "y\nz\n"}},
+            {
+                "type": "tool_use",
+                "id": "t2",
+                "name": "Edit",
+                "input": {"file_path": "a.py", "old_string": "x\n", "new_string": "y\nz\n"},
+            },
             {"type": "tool_use", "id": "t3", "name": "shot", "input": {}},
             {"type": "tool_use", "id": "t4", "name": "gone", "input": {}},
             {"type": "server_tool_use", "id": "t5", "name": "web_search", "input": {"query": "q"}},
@@ -42,11 +47,21 @@ ANTHROPIC: list[Record] = [
         "role": "user",
         "content": [
             {"type": "tool_result", "tool_use_id": "t2", "content": "done"},
-            {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "a.py"}], "is_error": True},
+            {
+                "type": "tool_result",
+                "tool_use_id": "t1",
+                "content": [{"type": "text", "text": "a.py"}],
+                "is_error": True,
+            },
             {
                 "type": "tool_result",
                 "tool_use_id": "t3",
-                "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}}],
+                "content": [
+                    {
+                        "type": "image",
+                        "source": {"type": "base64", "media_type": "image/png", "data": PICTURE},
+                    }
+                ],
             },
             {"type": "text", "text": "next"},
         ],
@@ -56,13 +71,20 @@ CHAT: list[Record] = [
     {"role": "system", "content": "be"},
     {
         "role": "user",
-        "content": [{"type": "text", "text": "go"}, {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}}],
+        "content": [
+            {"type": "text", "text": "go"},
+            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}},
+        ],
     },
     {
         "role": "assistant",
         "content": None,
         "tool_calls": [
-            {"id": "c", "type": "function", "function": {"name": "shell", "arguments": '{"command": ["bash", "-lc", "false"]}'}},
+            {
+                "id": "c",
+                "type": "function",
+                "function": {"name": "shell", "arguments": '{"command": ["bash", "-lc", "false"]}'},
+            },
             {
                 "id": "d",
                 "type": "custom",
@@ -86,9 +108,27 @@ RESPONSES: Record = {
         {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_text", "text": "text"}]},
         {"type": "custom_tool_call", "call_id": "c2", "name": "exec", "input": "1 + 1"},
         {"type": "custom_tool_call_output", "call_id": "c2", "output": "2"},
-        {"type": "local_shell_call", "call_id": "c3", "id": "x", "action": {"type": "exec", "command": ["ls"]}},
-        {"type": "mcp_call", "id": "m", "name": "q", "server_label": "s", "arguments": "{}", "output": None, "error": "bad"},
-        {"type": "web_search_call", "id": "w", "status": "completed", "action": {"type": "search", "query": "q"}},
+        {
+            "type": "local_shell_call",
+            "call_id": "c3",
+            "id": "x",
+            "action": {"type": "exec", "command": ["ls"]},
+        },
+        {
+            "type": "mcp_call",
+            "id": "m",
+            "name": "q",
+            "server_label": "s",
+            "arguments": "{}",
+            "output": None,
+            "error": "bad",
+        },
+        {
+            "type": "web_search_call",
+            "id": "w",
+            "status": "completed",
+            "action": {"type": "search", "query": "q"},
+        },
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "bye"}]},
     ],
     "usage": {
@@ -122,8 +162,19 @@ PYDANTIC: list[Record] = [
         "timestamp": "2026-01-01T00:00:03Z",
         "parts": [
             {"part_kind": "tool-return", "tool_name": "a", "content": {"y": 1}, "tool_call_id": "1"},
-            {"part_kind": "retry-prompt", "tool_name": "b", "content": [{"type": "int_parsing", "msg": "wrong"}], "tool_call_id": "2"},
-            {"part_kind": "tool-return", "tool_name": "c", "content": "no", "tool_call_id": "3", "outcome": "denied"},
+            {
+                "part_kind": "retry-prompt",
+                "tool_name": "b",
+                "content": [{"type": "int_parsing", "msg": "wrong"}],
+                "tool_call_id": "2",
+            },
+            {
+                "part_kind": "tool-return",
+                "tool_name": "c",
+                "content": "no",
+                "tool_call_id": "3",
+                "outcome": "denied",
+            },
             {"part_kind": "retry-prompt", "content": "again"},
         ],
     },
@@ -161,7 +212,13 @@ def outcomes(trace: traces.Trace) -> dict[str, tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(
-    "documents", [[ANTHROPIC], ANTHROPIC, [{"model": "c", "system": "be", "messages": ANTHROPIC}], [{"request": {"messages": ANTHROPIC}}]]
+    "documents",
+    [
+        [ANTHROPIC],
+        ANTHROPIC,
+        [{"model": "c", "system": "be", "messages": ANTHROPIC}],
+        [{"request": {"messages": ANTHROPIC}}],
+    ],
 )
 def test_anthropic_messages(tmp_path: Path, documents: list[Any]) -> None:
     trace = load(tmp_path, *documents)
@@ -188,7 +245,13 @@ def test_a_document_over_several_lines_is_the_same(tmp_path: Path) -> None:
 
 
 def test_an_answer_of_the_api_alone(tmp_path: Path) -> None:
-    answer = {"id": "msg", "type": "message", "role": "assistant", "model": "c", "content": ANTHROPIC[1]["content"]}
+    answer = {
+        "id": "msg",
+        "type": "message",
+        "role": "assistant",
+        "model": "c",
+        "content": ANTHROPIC[1]["content"],
+    }
     usage = {"input_tokens": 3, "cache_read_input_tokens": 5, "output_tokens": 1}
     trace = load(tmp_path, answer | {"usage": usage}, answer | {"usage": usage})
     assert len(trace.sessions) == 1
@@ -199,7 +262,13 @@ def test_an_answer_of_the_api_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "documents", [[CHAT], CHAT, [{"messages": CHAT}], [{"body": {"messages": CHAT[:2]}, "response": {"choices": [{"message": CHAT[2]}]}}]]
+    "documents",
+    [
+        [CHAT],
+        CHAT,
+        [{"messages": CHAT}],
+        [{"body": {"messages": CHAT[:2]}, "response": {"choices": [{"message": CHAT[2]}]}}],
+    ],
 )
 def test_openai_chat(tmp_path: Path, documents: list[Any]) -> None:
     trace = load(tmp_path, *documents)
@@ -217,10 +286,15 @@ def test_openai_chat(tmp_path: Path, documents: list[Any]) -> None:
             ("a.py", "1\n", "2\n"),
             ("b.py", None, "3\n"),
         ]
-        assert [(one.path, one.kind, one.added) for one in trace.file_changes] == [("a.py", "modify", 1), ("b.py", "add", 1)]
+        assert [(one.path, one.kind, one.added) for one in trace.file_changes] == [
+            ("a.py", "modify", 1),
+            ("b.py", "add", 1),
+        ]
 
 
-@pytest.mark.parametrize("documents", [[RESPONSES], [{"input": "go", **RESPONSES}], RESPONSES["output"], [RESPONSES["output"]]])
+@pytest.mark.parametrize(
+    "documents", [[RESPONSES], [{"input": "go", **RESPONSES}], RESPONSES["output"], [RESPONSES["output"]]]
+)
 def test_openai_responses(tmp_path: Path, documents: list[Any]) -> None:
     trace = load(tmp_path, *documents)
     assert outcomes(trace) == {
@@ -247,7 +321,12 @@ def test_pydantic_ai(tmp_path: Path, documents: list[Any]) -> None:
         "c": ("denied", "flag", "no"),
         "d": ("unanswered", "none", ""),
     }
-    assert [(event.kind, event.text) for event in trace.events] == [("user", "hi"), ("system", "be"), ("thinking", "hm"), ("user", "again")]
+    assert [(event.kind, event.text) for event in trace.events] == [
+        ("user", "hi"),
+        ("system", "be"),
+        ("thinking", "hm"),
+        ("user", "again"),
+    ]
     assert trace.sessions[0].models == ("m",)
     assert trace.calls[0].duration == 2
     assert trace.sessions[0].format_version == "pydantic-ai"
@@ -258,23 +337,40 @@ def test_gemini_contents_link_by_name_where_there_are_no_ids(tmp_path: Path) -> 
 
 
 def test_lines_that_are_conversations_are_a_session_each(tmp_path: Path) -> None:
-    trace = load(tmp_path, {"id": "x", "messages": ANTHROPIC}, {"id": "x", "messages": CHAT}, {"messages": PYDANTIC})
+    trace = load(
+        tmp_path, {"id": "x", "messages": ANTHROPIC}, {"id": "x", "messages": CHAT}, {"messages": PYDANTIC}
+    )
     assert [session.id for session in trace.sessions] == ["x", "x#2", "log#3"]
-    assert [session.format_version for session in trace.sessions] == ["anthropic", "openai-chat", "pydantic-ai"]
+    assert [session.format_version for session in trace.sessions] == [
+        "anthropic",
+        "openai-chat",
+        "pydantic-ai",
+    ]
 
 
 def test_an_id_that_is_used_again_is_another_call(tmp_path: Path) -> None:
-    ask = {"role": "assistant", "tool_calls": [{"id": "call_0", "function": {"name": "f", "arguments": "{}"}}]}
+    ask = {
+        "role": "assistant",
+        "tool_calls": [{"id": "call_0", "function": {"name": "f", "arguments": "{}"}}],
+    }
     trace = load(
         tmp_path,
-        [ask, {"role": "tool", "tool_call_id": "call_0", "content": "1"}, ask, {"role": "tool", "tool_call_id": "call_0", "content": "2"}],
+        [
+            ask,
+            {"role": "tool", "tool_call_id": "call_0", "content": "1"},
+            ask,
+            {"role": "tool", "tool_call_id": "call_0", "content": "2"},
+        ],
     )
     assert [one.detail.result for one in trace.calls] == ["1", "2"]
     assert len({one.id for one in trace.calls}) == 2
 
 
 def test_a_result_without_a_call_is_reported(tmp_path: Path) -> None:
-    trace = load(tmp_path, [{"role": "tool", "tool_call_id": "x", "content": "lost"}, {"role": "user", "content": "go"}])
+    trace = load(
+        tmp_path,
+        [{"role": "tool", "tool_call_id": "x", "content": "lost"}, {"role": "user", "content": "go"}],
+    )
     assert [(event.kind, event.text) for event in trace.events] == [("tool_result", "lost"), ("user", "go")]
 
 
@@ -293,13 +389,20 @@ def test_a_result_without_a_call_is_reported(tmp_path: Path) -> None:
         ("unknown", {}, "text", str),
     ],
 )
-def test_results_are_shown_as_our_tools_would(tmp_path: Path, name: str, args: Record, result: str, expected: type) -> None:
+def test_results_are_shown_as_our_tools_would(
+    tmp_path: Path, name: str, args: Record, result: str, expected: type
+) -> None:
     ask = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": name, "input": args}]}
-    trace = load(tmp_path, [ask, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": result}]}])
+    trace = load(
+        tmp_path,
+        [ask, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": result}]}],
+    )
     assert isinstance(trace.calls[0].detail.display, expected)
 
 
-@pytest.mark.parametrize("document", [[1, 2], {"a": 1}, {"messages": "x"}, [], {}, {"input": 1, "output": 2}, [{"role": "user"}]])
+@pytest.mark.parametrize(
+    "document", [[1, 2], {"a": 1}, {"messages": "x"}, [], {}, {"input": 1, "output": 2}, [{"role": "user"}]]
+)
 def test_other_documents_are_not_recognized_as_conversations(tmp_path: Path, document: Any) -> None:
     with pytest.raises(TraceError):
         load(tmp_path, document)
@@ -308,7 +411,9 @@ def test_other_documents_are_not_recognized_as_conversations(tmp_path: Path, doc
 def test_lines_that_are_no_message_are_problems(tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     lines = written(ANTHROPIC).splitlines(keepends=True)
-    file.write_bytes(lines[0] + b"5\n" + lines[1] + lines[2][:-9] + b"\n" + b'{"role": "user", "content": "\xff"}\n')
+    file.write_bytes(
+        lines[0] + b"5\n" + lines[1] + lines[2][:-9] + b"\n" + b'{"role": "user", "content": "\xff"}\n'
+    )
     trace = traces.load(file)
     assert [problem.ref.line for problem in trace.problems] == [2, 4]
     assert trace.events[-1].text in {"?", "\ufffd"}
@@ -318,7 +423,9 @@ def test_lines_that_are_no_message_are_problems(tmp_path: Path) -> None:
 @given(st.data())
 def test_a_damaged_history_is_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-messages"
-    documents = data.draw(st.sampled_from([[ANTHROPIC], ANTHROPIC, CHAT, [{"messages": CHAT}], [RESPONSES], PYDANTIC, [GEMINI]]))
+    documents = data.draw(
+        st.sampled_from([[ANTHROPIC], ANTHROPIC, CHAT, [{"messages": CHAT}], [RESPONSES], PYDANTIC, [GEMINI]])
+    )
     path.write_bytes(written(data.draw(damaged(documents))))
     read_whole(path, Messages())
     path.write_bytes(data.draw(spoilt(written(documents, data.draw(st.sampled_from([None, 1]))))))

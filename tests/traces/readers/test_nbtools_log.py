@@ -35,7 +35,9 @@ def session(path: Path, text: str) -> Path:
 
     async def work() -> None:
         with temporary_workspace({"a.py": "one = 1\n"}) as root:
-            async with Session(root, policy=Policy(mode="yolo"), observers=[Recorder(path, workspace=root)]) as session:
+            async with Session(
+                root, policy=Policy(mode="yolo"), observers=[Recorder(path, workspace=root)]
+            ) as session:
                 await session.call("read", {"path": "a.py"})
                 await session.call("edit", {"path": "a.py", "old": "1", "new": "2 # ä"})
                 await session.call("write", {"path": "long", "content": text})
@@ -77,7 +79,9 @@ def everything(trace: traces.Trace) -> None:
 
 
 @given(st.lists(damages(), min_size=1, max_size=3))
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_damage_stops_no_reader(log: Path, tmp_path: Path, what: list[tuple[str, float, int, bytes]]) -> None:
     first, rest = log.read_bytes().split(b"\n", 1)
     for one in what:
@@ -88,8 +92,12 @@ def test_damage_stops_no_reader(log: Path, tmp_path: Path, what: list[tuple[str,
 
 
 @given(st.lists(damages(), min_size=1, max_size=3))
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damage_stops_no_reader_of_atif(atif: bytes, tmp_path: Path, what: list[tuple[str, float, int, bytes]]) -> None:
+@settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_damage_stops_no_reader_of_atif(
+    atif: bytes, tmp_path: Path, what: list[tuple[str, float, int, bytes]]
+) -> None:
     data = atif
     for one in what:
         data = damaged(data, *one)
@@ -119,7 +127,9 @@ def test_a_large_log_is_read_in_little_memory(log: Path, tmp_path: Path) -> None
         file.write(first + b"\n")
         for _ in range(times):
             file.write(rest)
-    ran = subprocess.run([sys.executable, "-c", _PEAK, tmp_path / "large.jsonl"], check=True, capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", _PEAK, tmp_path / "large.jsonl"], check=True, capture_output=True, text=True
+    )
     count, grown = map(int, ran.stdout.split())
     unit = 1 if sys.platform == "darwin" else 1024
     assert count == 4 * times

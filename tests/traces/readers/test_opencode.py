@@ -49,7 +49,9 @@ def one_tool(path: Path, state: dict[str, Any], tool: str = "bash") -> traces.Tr
 
 def test_calls_have_their_outcome_and_their_changes() -> None:
     trace = traces.load(SAMPLE)
-    assert [(call.name, call.op, call.status, call.status_source, call.exit_code) for call in trace.calls] == [
+    assert [
+        (call.name, call.op, call.status, call.status_source, call.exit_code) for call in trace.calls
+    ] == [
         ("read", "read", "ok", "flag", None),
         ("bash", "shell", "ok", "flag", 1),
         ("edit", "edit", "ok", "flag", None),
@@ -99,9 +101,15 @@ def test_the_storage_is_the_same_session(tmp_path: Path, former: bool) -> None:
     exported, stored = traces.load(SAMPLE), traces.load(store(tmp_path, former=former))
     for one in (exported, stored):
         assert len(one.calls) == 9
-    assert [(one.kind, one.text, one.turn) for one in stored.events] == [(one.kind, one.text, one.turn) for one in exported.events]
-    assert [(one.id, one.status, one.subject) for one in stored.calls] == [(one.id, one.status, one.subject) for one in exported.calls]
-    assert [(one.path, one.added) for one in stored.file_changes] == [(one.path, one.added) for one in exported.file_changes]
+    assert [(one.kind, one.text, one.turn) for one in stored.events] == [
+        (one.kind, one.text, one.turn) for one in exported.events
+    ]
+    assert [(one.id, one.status, one.subject) for one in stored.calls] == [
+        (one.id, one.status, one.subject) for one in exported.calls
+    ]
+    assert [(one.path, one.added) for one in stored.file_changes] == [
+        (one.path, one.added) for one in exported.file_changes
+    ]
     assert stored.sessions[0].native_tokens == exported.sessions[0].native_tokens
     assert [call.detail.result for call in stored.calls] == [call.detail.result for call in exported.calls]
 
@@ -121,14 +129,22 @@ def test_a_session_cannot_name_files_elsewhere(tmp_path: Path) -> None:
     put(tmp_path / "secret/prt_1.json", {"type": "text", "text": "s"})
     put(tmp_path / "session/p/ses.json", {"id": "x", "projectID": "p", "directory": "/w", "time": {}})
     assert [path.name for path in OpenCode().files(tmp_path / "session/p/ses.json")] == ["msg_1.json"]
-    put(tmp_path / "session/p/ses.json", {"id": "../message/x", "projectID": "p", "directory": "/w", "time": {}})
+    put(
+        tmp_path / "session/p/ses.json",
+        {"id": "../message/x", "projectID": "p", "directory": "/w", "time": {}},
+    )
     assert list(OpenCode().files(tmp_path / "session/p/ses.json")) == []
 
 
 def test_the_output_of_a_run_is_read_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     base = {"timestamp": 1754042400000, "sessionID": "ses_1"}
-    tool = {"type": "tool", "callID": "c", "tool": "bash", "state": {"status": "completed", "input": {"command": "ls"}, "output": "a"}}
+    tool = {
+        "type": "tool",
+        "callID": "c",
+        "tool": "bash",
+        "state": {"status": "completed", "input": {"command": "ls"}, "output": "a"},
+    }
     spent = {"type": "step-finish", "cost": 0.5, "tokens": {"input": 1, "output": 2}}
     lines = [
         {"type": "step_start", **base, "part": {"type": "step-start"}},
@@ -140,8 +156,15 @@ def test_the_output_of_a_run_is_read_line_by_line(tmp_path: Path) -> None:
     path.write_bytes(written(lines))
     trace = traces.load(path)
     assert [(call.subject, call.status, call.detail.result) for call in trace.calls] == [("ls", "ok", "a")]
-    assert [(one.kind, one.text) for one in trace.events] == [("assistant_text", "Done."), ("error", "APIError: late")]
-    assert (trace.sessions[0].id, trace.sessions[0].cost, trace.sessions[0].native_tokens) == ("ses_1", 0.5, {"input": 1, "output": 2})
+    assert [(one.kind, one.text) for one in trace.events] == [
+        ("assistant_text", "Done."),
+        ("error", "APIError: late"),
+    ]
+    assert (trace.sessions[0].id, trace.sessions[0].cost, trace.sessions[0].native_tokens) == (
+        "ses_1",
+        0.5,
+        {"input": 1, "output": 2},
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +173,11 @@ def test_the_output_of_a_run_is_read_line_by_line(tmp_path: Path) -> None:
         ({"status": "completed", "output": "x"}, "ok", "flag"),
         ({"status": "error", "error": "Error: no"}, "error", "flag"),
         ({"status": "error", "error": "Tool execution aborted"}, "interrupted", "text"),
-        ({"status": "error", "error": "The user rejected permission to use this specific tool call."}, "denied", "text"),
+        (
+            {"status": "error", "error": "The user rejected permission to use this specific tool call."},
+            "denied",
+            "text",
+        ),
         ({"status": "running"}, "unanswered", "none"),
         ({"status": "pending"}, "unanswered", "none"),
         ({}, "unanswered", "none"),
@@ -166,14 +193,24 @@ def test_a_patch_changes_each_of_its_files(tmp_path: Path) -> None:
         {"filePath": "/w/a", "type": "add", "additions": 2, "deletions": 0, "before": "", "after": "1\n2\n"},
         {"filePath": "/w/b", "type": "delete", "additions": 0, "deletions": 1, "diff": "@@ -1 +0,0 @@\n-x"},
     ]
-    state = {"status": "completed", "input": {"patchText": "*** Begin Patch"}, "output": "done", "metadata": {"files": files}}
+    state = {
+        "status": "completed",
+        "input": {"patchText": "*** Begin Patch"},
+        "output": "done",
+        "metadata": {"files": files},
+    }
     trace = one_tool(tmp_path / "s.json", state, "apply_patch")
-    assert [(one.path, one.kind, one.added, one.removed) for one in trace.file_changes] == [("/w/a", "add", 2, 0), ("/w/b", "delete", 0, 1)]
+    assert [(one.path, one.kind, one.added, one.removed) for one in trace.file_changes] == [
+        ("/w/a", "add", 2, 0),
+        ("/w/b", "delete", 0, 1),
+    ]
     assert [diff.file_name for diff in trace.calls[0].detail.changes] == ["/w/a", "/w/b"]
 
 
 @given(data=st.data())
-def test_no_content_of_an_export_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_an_export_stops_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     text = json.dumps(data.draw(damaged([EXPORT]))[0]).encode()
     path = tmp_path_factory.getbasetemp() / "damaged-opencode"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

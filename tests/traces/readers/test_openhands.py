@@ -17,9 +17,27 @@ from nbtools.traces.readers.openhands import OpenHands
 from tests.traces.readers.damage import damaged, read_whole, spoilt, written
 
 
-def asks(id: int, action: str, function: str = "f", *, native: str = "toolu_01", **args: Any) -> dict[str, Any]:  # noqa: A002 - as written
-    called = {"function_name": function, "tool_call_id": native, "model_response": {"id": "r", "model": "m"}, "total_calls_in_response": 1}
-    base = {"id": id, "timestamp": f"2025-10-10T06:10:{id:02}.000000", "source": "agent", "action": action, "args": args}
+def asks(
+    id: int,  # noqa: A002 - as written
+    action: str,
+    function: str = "f",
+    *,
+    native: str = "toolu_01",
+    **args: Any,
+) -> dict[str, Any]:
+    called = {
+        "function_name": function,
+        "tool_call_id": native,
+        "model_response": {"id": "r", "model": "m"},
+        "total_calls_in_response": 1,
+    }
+    base = {
+        "id": id,
+        "timestamp": f"2025-10-10T06:10:{id:02}.000000",
+        "source": "agent",
+        "action": action,
+        "args": args,
+    }
     return {**base, "tool_call_metadata": called} if function else base
 
 
@@ -84,7 +102,12 @@ def test_the_outcome_of_a_call_is_read(
 
 
 def test_actions_that_no_model_called_as_functions_are_seen_and_not_counted(tmp_path: Path) -> None:
-    trace = events(tmp_path / "e", asks(1, "message", "", content="hi"), asks(2, "run", "", command="ls"), answers(2, "run", "x"))
+    trace = events(
+        tmp_path / "e",
+        asks(1, "message", "", content="hi"),
+        asks(2, "run", "", command="ls"),
+        answers(2, "run", "x"),
+    )
     assert [(call.name, call.op, call.counted) for call in trace.calls] == [("run", "shell", False)]
     assert trace.facts()["tool_calls"] == 0
     assert [event.text for event in trace.events] == ["hi"]
@@ -113,7 +136,9 @@ def test_an_edit_shows_the_recorded_texts_and_a_view_is_no_edit(tmp_path: Path) 
 
 def test_a_read_has_its_lines(tmp_path: Path) -> None:
     content = "Here's the result of running `cat -n` on /w/a:\n     3\tx\n     4\ty\n"
-    (call,) = events(tmp_path / "e", asks(1, "read", "str_replace_editor", path="/w/a"), answers(1, "read", content)).calls
+    (call,) = events(
+        tmp_path / "e", asks(1, "read", "str_replace_editor", path="/w/a"), answers(1, "read", content)
+    ).calls
     assert call.detail.display == FileText("/w/a", 3, ("x", "y"), 4)
 
 
@@ -129,14 +154,26 @@ def test_commands_tasks_and_screenshots_are_shown_as_ours(tmp_path: Path) -> Non
         answers(3, "browse", "page", screenshot=url),
     )
     shown = [call.detail.display for call in trace.calls]
-    assert shown == [CommandOutput("a\nb", 2, 2), TodoList((TodoItem("t", "completed"),)), Media("", "image/png", b"png")]
+    assert shown == [
+        CommandOutput("a\nb", 2, 2),
+        TodoList((TodoItem("t", "completed"),)),
+        Media("", "image/png", b"png"),
+    ]
     assert trace.calls[0].detail.cwd == "/w"
 
 
 def test_an_evaluation_has_a_session_a_line_and_its_rows_point_into_the_line(tmp_path: Path) -> None:
     usage = {"prompt_tokens": 100, "completion_tokens": 5, "cache_read_tokens": 60, "cache_write_tokens": 10}
     run = [asks(1, "run", "execute_bash", command="ü"), answers(1, "run", "ok")]
-    lines = [{"instance_id": name, "history": run, "metrics": {"accumulated_token_usage": usage}, "test_result": {}} for name in "aba"]
+    lines = [
+        {
+            "instance_id": name,
+            "history": run,
+            "metrics": {"accumulated_token_usage": usage},
+            "test_result": {},
+        }
+        for name in "aba"
+    ]
     path = tmp_path / "output.jsonl"
     path.write_bytes(written(lines))
     trace = traces.load(path)
@@ -147,7 +184,10 @@ def test_an_evaluation_has_a_session_a_line_and_its_rows_point_into_the_line(tmp
     data = path.read_bytes()
     for call in trace.calls:
         assert json.loads(data[call.ref.offset : call.ref.offset + call.ref.length]) == run[0]
-        assert json.loads(data[call.result_ref.offset : call.result_ref.offset + call.result_ref.length]) == run[1]
+        assert (
+            json.loads(data[call.result_ref.offset : call.result_ref.offset + call.result_ref.length])
+            == run[1]
+        )
 
 
 def test_older_histories_are_pairs(tmp_path: Path) -> None:
@@ -155,8 +195,13 @@ def test_older_histories_are_pairs(tmp_path: Path) -> None:
         {"action": "run", "args": {"command": "ls", "thought": "I look"}},
         {"observation": "run", "content": "a", "extras": {"metadata": {"exit_code": 0}}},
     ]
-    silent = [{"action": "message", "source": "user", "args": {"content": "do it"}}, {"observation": "null", "content": ""}]
-    (tmp_path / "o").write_bytes(written([{"instance_id": "i", "history": [silent, pair, pair], "git_patch": ""}]))
+    silent = [
+        {"action": "message", "source": "user", "args": {"content": "do it"}},
+        {"observation": "null", "content": ""},
+    ]
+    (tmp_path / "o").write_bytes(
+        written([{"instance_id": "i", "history": [silent, pair, pair], "git_patch": ""}])
+    )
     trace = traces.load(tmp_path / "o")
     assert [(call.name, call.status, call.detail.result, call.detail.args) for call in trace.calls] == [
         ("run", "ok", "a", {"command": "ls"})
@@ -170,24 +215,67 @@ def v1(id: str, kind: str, source: str = "agent", **more: Any) -> dict[str, Any]
 
 def action(id: str, tool: str, **fields: Any) -> dict[str, Any]:  # noqa: A002 - as written
     call = {"id": f"t-{id}", "name": tool, "arguments": json.dumps(fields), "origin": "completion"}
-    base = {"thought": [{"type": "text", "text": "so"}], "reasoning_content": "hm", "tool_name": tool, "tool_call_id": f"t-{id}"}
-    return v1(id, "ActionEvent", **base, action={"kind": "Action", **fields}, tool_call=call, llm_response_id="r")
+    base = {
+        "thought": [{"type": "text", "text": "so"}],
+        "reasoning_content": "hm",
+        "tool_name": tool,
+        "tool_call_id": f"t-{id}",
+    }
+    return v1(
+        id, "ActionEvent", **base, action={"kind": "Action", **fields}, tool_call=call, llm_response_id="r"
+    )
 
 
 def observation(id: str, tool: str, **fields: Any) -> dict[str, Any]:  # noqa: A002 - as written
-    return v1(f"o{id}", "ObservationEvent", "environment", tool_name=tool, tool_call_id=f"t-{id}", action_id=id, observation=fields)
+    return v1(
+        f"o{id}",
+        "ObservationEvent",
+        "environment",
+        tool_name=tool,
+        tool_call_id=f"t-{id}",
+        action_id=id,
+        observation=fields,
+    )
 
 
 V1 = [
-    v1("0", "MessageEvent", "user", llm_message={"role": "user", "content": [{"type": "text", "text": "do it"}]}),
+    v1(
+        "0",
+        "MessageEvent",
+        "user",
+        llm_message={"role": "user", "content": [{"type": "text", "text": "do it"}]},
+    ),
     action("1", "terminal", command="ls"),
-    observation("1", "terminal", kind="TerminalObservation", content=[{"type": "text", "text": "a"}], exit_code=1, is_error=False),
+    observation(
+        "1",
+        "terminal",
+        kind="TerminalObservation",
+        content=[{"type": "text", "text": "a"}],
+        exit_code=1,
+        is_error=False,
+    ),
     action("2", "file_editor", command="str_replace", path="/w/a", old_str="1", new_str="2"),
-    observation("2", "file_editor", kind="FileEditorObservation", content=[], prev_exist=True, old_content="1\n", new_content="2\n"),
+    observation(
+        "2",
+        "file_editor",
+        kind="FileEditorObservation",
+        content=[],
+        prev_exist=True,
+        old_content="1\n",
+        new_content="2\n",
+    ),
     action("3", "glob", pattern="*"),
     observation("3", "glob", kind="GlobObservation", files=["/w/a"], content=[]),
     action("4", "terminal", command="rm x"),
-    v1("5", "UserRejectObservation", "environment", tool_name="terminal", tool_call_id="t-4", action_id="4", rejection_reason="never"),
+    v1(
+        "5",
+        "UserRejectObservation",
+        "environment",
+        tool_name="terminal",
+        tool_call_id="t-4",
+        action_id="4",
+        rejection_reason="never",
+    ),
     action("6", "terminal", command="x"),
     v1("7", "AgentErrorEvent", tool_name="terminal", tool_call_id="t-6", error="bad"),
     v1("8", "Condensation", "environment", forgotten_event_ids=["1"], summary="short"),
@@ -204,7 +292,11 @@ def event_folder(path: Path, recorded: list[Any]) -> Path:
 @pytest.mark.parametrize("opened", ["", "events", "events/event-00003-0a0a0a0a-0003.json"])
 def test_version_1_keeps_a_file_an_event(tmp_path: Path, opened: str) -> None:
     trace = traces.load(event_folder(tmp_path / "conversation", V1) / opened)
-    assert (trace.sessions[0].id, trace.sessions[0].format_version, trace.sessions[0].records) == ("conversation", "1", 12)
+    assert (trace.sessions[0].id, trace.sessions[0].format_version, trace.sessions[0].records) == (
+        "conversation",
+        "1",
+        12,
+    )
     assert [(call.op, call.status) for call in trace.calls] == [
         ("shell", "error"),
         ("edit", "ok"),
@@ -218,7 +310,10 @@ def test_version_1_keeps_a_file_an_event(tmp_path: Path, opened: str) -> None:
     assert shown[2] == Listing((Entry("/w/a"),), 1)
     assert trace.calls[3].detail.result == "never"
     assert trace.calls[4].detail.result == "bad"
-    assert [event.kind for event in trace.events if event.text in {"do it", "short", "hm"}][:2] == ["user", "thinking"]
+    assert [event.kind for event in trace.events if event.text in {"do it", "short", "hm"}][:2] == [
+        "user",
+        "thinking",
+    ]
     assert trace.events[-1].kind == "compaction"
     assert trace.facts()["edited_paths"] == ["/w/a"]
 
@@ -241,7 +336,12 @@ V0 = [
 
 
 def acp(number: int, native: str, **fields: Any) -> dict[str, Any]:
-    base = {"id": f"a{number}", "timestamp": f"2026-04-02T15:25:4{number}.000000", "source": "agent", "kind": "ACPToolCallEvent"}
+    base = {
+        "id": f"a{number}",
+        "timestamp": f"2026-04-02T15:25:4{number}.000000",
+        "source": "agent",
+        "kind": "ACPToolCallEvent",
+    }
     return {**base, "tool_call_id": native, "title": "ls", "is_error": False, **fields}
 
 
@@ -252,7 +352,15 @@ def test_calls_of_an_agent_that_openhands_runs_have_their_results_in_one_record(
     lines = [
         acp(1, "c1", status="in_progress", **ran),
         acp(2, "c1", status="completed", raw_output={"output": "a.py"}, **ran),
-        acp(3, "c2", status="failed", is_error=True, tool_kind="read", raw_input={"path": "/w/b"}, content=content),
+        acp(
+            3,
+            "c2",
+            status="failed",
+            is_error=True,
+            tool_kind="read",
+            raw_input={"path": "/w/b"},
+            content=content,
+        ),
         acp(4, "c3", status="pending", **ran),
     ]
     path.write_bytes(written(lines))
@@ -267,19 +375,34 @@ def test_calls_of_an_agent_that_openhands_runs_have_their_results_in_one_record(
 
 @pytest.mark.parametrize("key", ["stats", "full_state"])
 def test_the_tokens_of_version_1_are_in_updates_of_the_state(tmp_path: Path, key: str) -> None:
-    metrics = {"accumulated_cost": 0.25, "accumulated_token_usage": {"prompt_tokens": 10, "completion_tokens": 2, "cache_read_tokens": 4}}
+    metrics = {
+        "accumulated_cost": 0.25,
+        "accumulated_token_usage": {"prompt_tokens": 10, "completion_tokens": 2, "cache_read_tokens": 4},
+    }
     stats = {"usage_to_metrics": {"agent": metrics, "condenser": metrics}}
-    update = {"id": "s", "timestamp": "2026-04-02T15:25:49.0", "source": "environment", "kind": "ConversationStateUpdateEvent"}
+    update = {
+        "id": "s",
+        "timestamp": "2026-04-02T15:25:49.0",
+        "source": "environment",
+        "kind": "ConversationStateUpdateEvent",
+    }
     path = tmp_path / "events.jsonl"
     path.write_bytes(
-        written([acp(1, "c1", status="completed"), {**update, "key": key, "value": stats if key == "stats" else {"stats": stats}}])
+        written(
+            [
+                acp(1, "c1", status="completed"),
+                {**update, "key": key, "value": stats if key == "stats" else {"stats": stats}},
+            ]
+        )
     )
     (row,) = traces.load(path).sessions
     assert (row.cost, row.tokens.input, row.tokens.cache_read, row.tokens.output) == (0.5, 12, 8, 4)
 
 
 @given(data=st.data())
-def test_no_content_of_events_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_events_stops_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-openhands"
     (found,) = data.draw(st.one_of(damaged([V0]), damaged([V1])))
     text = json.dumps(found).encode()
@@ -288,7 +411,9 @@ def test_no_content_of_events_stops_the_reader(tmp_path_factory: pytest.TempPath
 
 
 @given(data=st.data())
-def test_no_content_of_an_evaluation_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_an_evaluation_stops_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     usage = {
         "accumulated_token_usage": {"prompt_tokens": 1, "completion_tokens": 2},
         "token_usages": [{"model": "m"}],

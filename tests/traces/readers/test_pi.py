@@ -31,7 +31,9 @@ def session(path: Path, *entries: dict[str, Any]) -> traces.Trace:
 
 def test_calls_and_their_results() -> None:
     trace = traces.load(SAMPLE)
-    assert [(call.name, call.op, call.status, call.status_source, call.exit_code) for call in trace.calls] == [
+    assert [
+        (call.name, call.op, call.status, call.status_source, call.exit_code) for call in trace.calls
+    ] == [
         ("read", "read", "ok", "flag", None),
         ("bash", "shell", "error", "flag", 1),
         ("edit", "edit", "ok", "flag", None),
@@ -49,7 +51,12 @@ def test_calls_and_their_results() -> None:
 
 def test_a_session_has_a_name_a_cost_and_the_tokens_of_all_branches() -> None:
     (row,) = traces.load(SAMPLE).sessions
-    assert (row.title, row.cwd, row.format_version, row.cost) == ("Price", "/work/shop", "3", pytest.approx(0.01))
+    assert (row.title, row.cwd, row.format_version, row.cost) == (
+        "Price",
+        "/work/shop",
+        "3",
+        pytest.approx(0.01),
+    )
     assert row.native_tokens == {"input": 46, "output": 111, "cache_read": 6000, "cache_write": 410}
 
 
@@ -64,13 +71,18 @@ def test_a_session_has_a_name_a_cost_and_the_tokens_of_all_branches() -> None:
         ([("a", None), ("b", "lost")], "a"),
     ],
 )
-def test_entries_that_do_not_lead_to_the_last_were_left(tmp_path: Path, entries: list[tuple[str, str | None]], left: str) -> None:
+def test_entries_that_do_not_lead_to_the_last_were_left(
+    tmp_path: Path, entries: list[tuple[str, str | None]], left: str
+) -> None:
     trace = session(tmp_path / "s.jsonl", *(says(name, parent, name) for name, parent in entries))
     assert "".join(one.text for one in trace.events if not one.live) == left
 
 
 def test_version_1_has_no_branches(tmp_path: Path) -> None:
-    entries = [{key: value for key, value in says(name, None, name).items() if key not in {"id", "parentId"}} for name in "abc"]
+    entries = [
+        {key: value for key, value in says(name, None, name).items() if key not in {"id", "parentId"}}
+        for name in "abc"
+    ]
     assert [(one.text, one.live, one.turn) for one in session(tmp_path / "s.jsonl", *entries).events] == [
         ("a", True, 1),
         ("b", True, 2),
@@ -85,7 +97,9 @@ def test_an_unknown_entry_stays_and_is_flagged(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-def test_no_content_of_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_session_stops_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     text = written(data.draw(damaged(RECORDS)))
     path = tmp_path_factory.getbasetemp() / "damaged-pi"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

@@ -22,7 +22,14 @@ RECORDS: list[Any] = [json.loads(line) for line in SAMPLE.read_text().splitlines
 
 def chat(path: Path, *messages: tuple[str, list[dict[str, Any]], dict[str, Any]]) -> traces.Trace:
     records = [
-        {"uuid": str(n), "parentUuid": str(n - 1), "sessionId": "s", "type": kind, "message": {"role": "model", "parts": parts}, **more}
+        {
+            "uuid": str(n),
+            "parentUuid": str(n - 1),
+            "sessionId": "s",
+            "type": kind,
+            "message": {"role": "model", "parts": parts},
+            **more,
+        }
         for n, (kind, parts, more) in enumerate(messages)
     ]
     path.write_bytes(written(records))
@@ -70,11 +77,20 @@ def test_two_records_of_one_id_are_both_read_and_both_abandoned(tmp_path: Path) 
         tmp_path / "t",
         ("user", [{"text": "go"}], {}),
         ("assistant", [{"text": "a"}], {}),
-        ("assistant", [{"functionCall": {"id": "x", "name": "glob", "args": {"pattern": "*"}}}], {"uuid": "1", "parentUuid": "0"}),
+        (
+            "assistant",
+            [{"functionCall": {"id": "x", "name": "glob", "args": {"pattern": "*"}}}],
+            {"uuid": "1", "parentUuid": "0"},
+        ),
         ("user", [{"text": "again"}], {"parentUuid": "0"}),
         ("assistant", [{"text": "b"}], {}),
     )
-    assert [(one.text, one.live) for one in trace.events] == [("go", True), ("a", False), ("again", True), ("b", True)]
+    assert [(one.text, one.live) for one in trace.events] == [
+        ("go", True),
+        ("a", False),
+        ("again", True),
+        ("b", True),
+    ]
     assert [(one.name, one.live) for one in trace.calls] == [("glob", False)]
 
 
@@ -102,15 +118,21 @@ def test_calls_without_ids_are_found_by_their_place(tmp_path: Path) -> None:
         ({"status": "error", "callId": "another"}, {"output": "x"}, "unknown", "none"),
     ],
 )
-def test_the_outcome_of_a_call_is_read(tmp_path: Path, about: dict[str, Any], response: dict[str, Any], status: str, source: str) -> None:
+def test_the_outcome_of_a_call_is_read(
+    tmp_path: Path, about: dict[str, Any], response: dict[str, Any], status: str, source: str
+) -> None:
     call = {"functionCall": {"id": "c", "name": "run_shell_command", "args": {"command": "ls"}}}
     answer = {"functionResponse": {"id": "c", "name": "run_shell_command", "response": response}}
-    (found,) = chat(tmp_path / "t", ("assistant", [call], {}), ("tool_result", [answer], {"toolCallResult": about})).calls
+    (found,) = chat(
+        tmp_path / "t", ("assistant", [call], {}), ("tool_result", [answer], {"toolCallResult": about})
+    ).calls
     assert (found.status, found.status_source) == (status, source)
 
 
 @given(data=st.data())
-def test_no_content_of_a_chat_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_chat_stops_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     text = written(data.draw(damaged(RECORDS)))
     path = tmp_path_factory.getbasetemp() / "damaged-qwen"
     path.write_bytes(data.draw(st.one_of(st.just(text), spoilt(text))))

@@ -15,7 +15,10 @@ from nbtools.core.result import CommandOutput, Entry, FileDiff, FileText, Listin
 from nbtools.traces.readers.swe_agent import SweAgent
 from tests.traces.readers.damage import damaged, read_whole, spoilt
 
-TASK = [{"role": "system", "content": "You …", "agent": "main"}, {"role": "user", "content": "Fix it.", "agent": "main"}]
+TASK = [
+    {"role": "system", "content": "You …", "agent": "main"},
+    {"role": "user", "content": "Fix it.", "agent": "main"},
+]
 INFO = {
     "exit_status": "submitted",
     "submission": "--- a/x.py\n+++ b/x.py\n",
@@ -25,17 +28,32 @@ OPEN = {"open_file": "/r/a.py", "working_dir": "/r"}
 
 
 def step(action: str, observation: str = "", state: Any = OPEN, **more: Any) -> dict[str, Any]:
-    return {"action": action, "observation": observation, "response": f"do {action}", "thought": "so", "state": state, **more}
+    return {
+        "action": action,
+        "observation": observation,
+        "response": f"do {action}",
+        "thought": "so",
+        "state": state,
+        **more,
+    }
 
 
 def trajectory(path: Path, *steps: Any, history: list[Any] | None = None, **more: Any) -> traces.Trace:
-    document = {"environment": "e", "trajectory": steps, "history": [*TASK, *(history or [])], "info": INFO, **more}
+    document = {
+        "environment": "e",
+        "trajectory": steps,
+        "history": [*TASK, *(history or [])],
+        "info": INFO,
+        **more,
+    }
     path.write_text(json.dumps(document, indent=2))
     return traces.load(path)
 
 
 def test_the_state_is_a_text_in_older_files_and_an_object_in_newer_ones(tmp_path: Path) -> None:
-    edits = [step("edit 1:2\nx\nend_of_edit\n", state=state) for state in (OPEN, json.dumps(OPEN), "no json", None)]
+    edits = [
+        step("edit 1:2\nx\nend_of_edit\n", state=state) for state in (OPEN, json.dumps(OPEN), "no json", None)
+    ]
     trace = trajectory(tmp_path / "t", *edits)
     assert [change.path for change in trace.file_changes] == ["/r/a.py", "/r/a.py", "", ""]
     facts = trace.facts()
@@ -47,19 +65,33 @@ def test_pseudo_actions_and_empty_ones_are_no_calls(tmp_path: Path) -> None:
     trace = trajectory(tmp_path / "t", step("ls\n", "a"), step("exit_cost"), step(""), step("exit_format"))
     facts = trace.facts()
     assert (facts["records"], facts["by_name"], facts["tool_errors"]) == (4, {"ls": 1}, None)
-    assert [event.kind for event in trace.events if event.ref != trace.calls[0].ref][-3:] == ["system", "assistant_text", "system"]
+    assert [event.kind for event in trace.events if event.ref != trace.calls[0].ref][-3:] == [
+        "system",
+        "assistant_text",
+        "system",
+    ]
 
 
 def test_nothing_says_that_a_command_failed_and_no_time_is_made_up(tmp_path: Path) -> None:
     (call,) = trajectory(tmp_path / "t", step("python x.py\n", "Traceback …", execution_time=0.5)).calls
-    assert (call.status, call.status_source, call.answered, call.at, call.duration) == ("unknown", "none", True, None, 0.5)
+    assert (call.status, call.status_source, call.answered, call.at, call.duration) == (
+        "unknown",
+        "none",
+        True,
+        None,
+        0.5,
+    )
     assert call.detail.display == CommandOutput("Traceback …", 1, None)
 
 
 def test_an_edit_that_was_refused_says_so_and_is_still_an_attempt(tmp_path: Path) -> None:
     refused = "Your proposed edit has introduced new syntax error(s). …"
     trace = trajectory(tmp_path / "t", step("edit 1:1\nx\nend_of_edit\n", refused))
-    assert (trace.calls[0].status, trace.calls[0].status_source, trace.calls[0].detail.display) == ("error", "text", refused)
+    assert (trace.calls[0].status, trace.calls[0].status_source, trace.calls[0].detail.display) == (
+        "error",
+        "text",
+        refused,
+    )
     assert trace.facts()["file_edits"] == 1
 
 
@@ -81,7 +113,12 @@ def test_a_function_call_is_read_from_the_history(tmp_path: Path) -> None:
     demo = {**asked, "is_demo": True, "action": "other"}
     trace = trajectory(tmp_path / "t", step(text, "done"), history=[demo, asked])
     (call,) = trace.calls
-    assert (call.name, call.native_id, call.op, call.paths) == ("str_replace_editor", "call_1", "edit", ("/r/a.py",))
+    assert (call.name, call.native_id, call.op, call.paths) == (
+        "str_replace_editor",
+        "call_1",
+        "edit",
+        ("/r/a.py",),
+    )
     data = (tmp_path / "t").read_bytes()
     assert json.loads(data[call.ref.offset : call.ref.offset + call.ref.length]) == asked
     display = call.detail.display
@@ -101,12 +138,25 @@ def test_a_history_alone_is_read_and_nothing_of_it_counted(tmp_path: Path) -> No
     function = {"function": {"name": "open", "arguments": '{"path": "a.py"}'}, "id": "c1"}
     history = [
         *TASK,
-        {"role": "assistant", "content": "look", "agent": "main", "action": "open a.py", "tool_calls": [function]},
-        {"role": "tool", "content": "[File: /r/a.py (9 lines total)]\r\n1:x\r\n2:y", "agent": "main", "tool_call_ids": ["c1"]},
+        {
+            "role": "assistant",
+            "content": "look",
+            "agent": "main",
+            "action": "open a.py",
+            "tool_calls": [function],
+        },
+        {
+            "role": "tool",
+            "content": "[File: /r/a.py (9 lines total)]\r\n1:x\r\n2:y",
+            "agent": "main",
+            "tool_call_ids": ["c1"],
+        },
     ]
     (tmp_path / "t").write_text(json.dumps({"history": history}))
     trace = traces.load(tmp_path / "t")
-    assert [(call.name, call.op, call.native_id, call.detail.args) for call in trace.calls] == [("open", "read", "c1", {"path": "a.py"})]
+    assert [(call.name, call.op, call.native_id, call.detail.args) for call in trace.calls] == [
+        ("open", "read", "c1", {"path": "a.py"})
+    ]
     assert trace.calls[0].detail.display == FileText("/r/a.py", 1, ("x", "y"), 9)
     assert (trace.facts()["records"], trace.facts()["tool_calls"]) == (0, 0)
 
@@ -115,8 +165,16 @@ def test_a_history_alone_is_read_and_nothing_of_it_counted(tmp_path: Path) -> No
     ("action", "observation", "expected"),
     [
         ("find_file x", 'Found 1 matches for "x" in /r:\n/r/x', Listing((Entry("/r/x"),), 1)),
-        ("search_dir x", 'Found 3 matches for "x" in /r:\n/r/x (3 matches)\nEnd of matches', Listing((Entry("/r/x"),), 1)),
-        ("search_file x", 'Found 1 matches for "x" in /r/x:\nLine 7:a x\nEnd', Matches((Match("/r/x", 7, "a x"),), 1, 1)),
+        (
+            "search_dir x",
+            'Found 3 matches for "x" in /r:\n/r/x (3 matches)\nEnd of matches',
+            Listing((Entry("/r/x"),), 1),
+        ),
+        (
+            "search_file x",
+            'Found 1 matches for "x" in /r/x:\nLine 7:a x\nEnd',
+            Matches((Match("/r/x", 7, "a x"),), 1, 1),
+        ),
         (
             "open a.py 20",
             "[File: /r/a.py (90 lines total)]\n(19 more lines above)\n20:x\n(70 more lines below)",
@@ -124,17 +182,26 @@ def test_a_history_alone_is_read_and_nothing_of_it_counted(tmp_path: Path) -> No
         ),
     ],
 )
-def test_its_own_commands_are_shown_as_our_tools_show_them(tmp_path: Path, action: str, observation: str, expected: Any) -> None:
+def test_its_own_commands_are_shown_as_our_tools_show_them(
+    tmp_path: Path, action: str, observation: str, expected: Any
+) -> None:
     assert trajectory(tmp_path / "t", step(action, observation)).calls[0].detail.display == expected
 
 
 def test_texts_repeated_in_every_step_are_not_read_again_as_messages(tmp_path: Path) -> None:
     query = [{"role": "user", "content": "Fix it.", "agent": "main"}]
     trace = trajectory(
-        tmp_path / "t", step("ls", query=query), step("ls", query=query), replay_config='{"agent": {"model": {"name": "m"}}}'
+        tmp_path / "t",
+        step("ls", query=query),
+        step("ls", query=query),
+        replay_config='{"agent": {"model": {"name": "m"}}}',
     )
     assert [event.text for event in trace.events if event.kind == "user"] == ["Fix it."]
-    assert (trace.sessions[0].models, trace.sessions[0].cost, trace.sessions[0].format_version) == (("m",), 1.5, "1")
+    assert (trace.sessions[0].models, trace.sessions[0].cost, trace.sessions[0].format_version) == (
+        ("m",),
+        1.5,
+        "1",
+    )
 
 
 def test_a_trajectory_that_was_cut_short_has_its_complete_steps(tmp_path: Path) -> None:
@@ -145,7 +212,9 @@ def test_a_trajectory_that_was_cut_short_has_its_complete_steps(tmp_path: Path) 
 
 
 @given(data=st.data())
-def test_no_content_of_a_trajectory_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_trajectory_stops_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     asked = {
         "role": "assistant",
         "content": "c",

@@ -26,15 +26,26 @@ def part(native: str, **fields: Any) -> dict[str, Any]:
 
 
 def session(path: Path, *parts: dict[str, Any], **fields: Any) -> traces.Trace:
-    request = {"requestId": "r", "timestamp": 1754042400000, "message": {"text": "go"}, "response": [*parts], **fields}
-    path.write_text(json.dumps({"version": 3, "responderUsername": "x", "sessionId": "s", "requests": [request]}))
+    request = {
+        "requestId": "r",
+        "timestamp": 1754042400000,
+        "message": {"text": "go"},
+        "response": [*parts],
+        **fields,
+    }
+    path.write_text(
+        json.dumps({"version": 3, "responderUsername": "x", "sessionId": "s", "requests": [request]})
+    )
     return traces.load(path)
 
 
 @pytest.mark.parametrize("log", [SESSION, CHANGES])
 def test_a_document_and_the_log_of_its_changes_are_one_session(log: Path) -> None:
     trace = traces.load(log)
-    assert [(call.name, call.op, call.status, call.status_source, call.exit_code, call.permission) for call in trace.calls] == [
+    assert [
+        (call.name, call.op, call.status, call.status_source, call.exit_code, call.permission)
+        for call in trace.calls
+    ] == [
         ("read_file", "read", "unknown", "none", None, "not needed"),
         ("replace_string_in_file", "edit", "unknown", "none", None, "not needed"),
         ("run_in_terminal", "shell", "error", "exit_code", 1, "by the person"),
@@ -48,7 +59,11 @@ def test_a_document_and_the_log_of_its_changes_are_one_session(log: Path) -> Non
         "",
         "No such page.",
     ]
-    assert [call.detail.args for call in trace.calls][2:] == [{"command": "pytest -q"}, {"command": "git push"}, {"query": "push"}]
+    assert [call.detail.args for call in trace.calls][2:] == [
+        {"command": "pytest -q"},
+        {"command": "git push"},
+        {"query": "push"},
+    ]
     assert [(one.kind, one.text) for one in trace.events] == [
         ("user", "Fix the price."),
         ("thinking", "I read it first."),
@@ -57,14 +72,20 @@ def test_a_document_and_the_log_of_its_changes_are_one_session(log: Path) -> Non
         ("user", "Push it."),
         ("error", "Canceled"),
     ]
-    assert [(one.path, one.added, one.removed) for one in trace.file_changes] == [("/work/shop/price.py", 1, 1)]
+    assert [(one.path, one.added, one.removed) for one in trace.file_changes] == [
+        ("/work/shop/price.py", 1, 1)
+    ]
     assert (trace.sessions[0].title, trace.sessions[0].models) == ("Price", ("copilot/claude-sonnet-4",))
     assert list(trace.problems) == []
 
 
 def test_a_call_that_is_repeated_is_read_in_its_last_version(tmp_path: Path) -> None:
     begun = part("a", isComplete=False)
-    ended = part("a", isComplete=True, toolSpecificData={"commandLine": {"original": "ls"}, "terminalCommandOutput": {"text": "x"}})
+    ended = part(
+        "a",
+        isComplete=True,
+        toolSpecificData={"commandLine": {"original": "ls"}, "terminalCommandOutput": {"text": "x"}},
+    )
     trace = session(tmp_path / "s.json", begun, {"value": "Text."}, ended)
     assert [(call.answered, call.subject, call.detail.result) for call in trace.calls] == [(True, "ls", "x")]
 
@@ -93,7 +114,13 @@ def test_the_outcome_of_a_call_is_read(tmp_path: Path, fields: dict[str, Any], s
         ([{"kind": 1, "k": ["requests", 0, "message"], "v": {"text": "c"}}], "c"),
         ([{"kind": 1, "k": ["requests", 1], "v": {"requestId": "b", "message": {"text": "b"}}}], "ab"),
         ([{"kind": 3, "k": ["requests", 0, "message"]}], ""),
-        ([{"kind": 1, "k": ["requests"], "v": []}, {"kind": 2, "k": ["requests"], "v": [{"message": {"text": "d"}}]}], "d"),
+        (
+            [
+                {"kind": 1, "k": ["requests"], "v": []},
+                {"kind": 2, "k": ["requests"], "v": [{"message": {"text": "d"}}]},
+            ],
+            "d",
+        ),
     ],
 )
 def test_changes_are_applied_in_order(tmp_path: Path, changes: list[dict[str, Any]], expected: str) -> None:
@@ -105,7 +132,10 @@ def test_changes_are_applied_in_order(tmp_path: Path, changes: list[dict[str, An
     assert list(trace.problems) == []
 
 
-@pytest.mark.parametrize("change", [{"kind": 9}, {"kind": 1, "k": ["requests", 7], "v": {}}, {"kind": 1, "k": ["no", "where"], "v": 1}])
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": 9}, {"kind": 1, "k": ["requests", 7], "v": {}}, {"kind": 1, "k": ["no", "where"], "v": 1}],
+)
 def test_a_change_that_cannot_be_applied_is_a_problem(tmp_path: Path, change: dict[str, Any]) -> None:
     first = {"kind": 0, "v": {"sessionId": "s", "requests": [{"requestId": "a", "message": {"text": "a"}}]}}
     path = tmp_path / "s.jsonl"
@@ -116,7 +146,9 @@ def test_a_change_that_cannot_be_applied_is_a_problem(tmp_path: Path, change: di
 
 
 @given(data=st.data())
-def test_no_content_of_a_session_stops_the_reader(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_no_content_of_a_session_stops_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged-vscode"
     document = json.dumps(data.draw(damaged([DOCUMENT]))[0]).encode()
     text = data.draw(st.sampled_from([document, written(data.draw(damaged(RECORDS)))]))

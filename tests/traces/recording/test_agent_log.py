@@ -28,7 +28,9 @@ def root() -> Iterator[Path]:
 
 
 async def test_texts_calls_and_usage_are_recorded(root: Path) -> None:
-    model = Script(["~Hm.", "I look.", READ], ["I write.", ("write", {"path": "b", "content": "x\n"})], "Done.", "Yes.")
+    model = Script(
+        ["~Hm.", "I look.", READ], ["I write.", ("write", {"path": "b", "content": "x\n"})], "Done.", "Yes."
+    )
     async with Session(root, policy=Policy(allow=("read",)), confirmer=ScriptedConfirmer(ONCE)) as session:
         await session.call("ls", {})
         agent = Agent(session, model)
@@ -51,7 +53,10 @@ async def test_texts_calls_and_usage_are_recorded(root: Path) -> None:
         (8, "assistant_text", "Yes.", 2),
     ]
     calls = [(call.seq, call.name, call.status, call.permission) for call in trace.calls]
-    assert calls == [(3, "read", "ok", "allow: read"), (5, "write", "ok", "ask: edits need approval; proceed_once by the script")]
+    assert calls == [
+        (3, "read", "ok", "allow: read"),
+        (5, "write", "ok", "ask: edits need approval; proceed_once by the script"),
+    ]
     (one,) = trace.sessions
     assert (one.models, one.title, one.cost) == (("script",), "Look, then write.", None)
     assert (one.tokens.input, one.tokens.output) == (agent.usage.input, agent.usage.output)
@@ -63,8 +68,14 @@ async def test_texts_calls_and_usage_are_recorded(root: Path) -> None:
 
 
 async def test_models_costs_and_how_it_ended(root: Path) -> None:
-    cached = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 600}}
-    with stub(Says((), (("1", "read", '{"path": "a.txt"}'),), usage=cached), Refuses(401, f"bad key {TOKEN}")) as server:
+    cached = {
+        "prompt_tokens": 1000,
+        "completion_tokens": 100,
+        "prompt_tokens_details": {"cached_tokens": 600},
+    }
+    with stub(
+        Says((), (("1", "read", '{"path": "a.txt"}'),), usage=cached), Refuses(401, f"bad key {TOKEN}")
+    ) as server:
         async with Session(root, policy=Policy(mode="yolo")) as session:
             agent = Agent(session, server.model(), limits=Limits(steps=1))
             assert not (await agent.run("go")).ok

@@ -17,14 +17,25 @@ import pytest
 
 from nbtools import Policy, Session, Settings, ToolResult, tool, traces
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, FileText, Listing, Matches, Media, TodoList
+from nbtools.core.result import (
+    CommandOutput,
+    FileDiff,
+    FileDiffs,
+    FileText,
+    Listing,
+    Matches,
+    Media,
+    TodoList,
+)
 from nbtools.testing import CANCEL, ONCE, ScriptedConfirmer, modify, temporary_workspace
 from nbtools.traces.recording.recorder import Recorder
 from nbtools.traces.recording.session_logs import kept_logs
 
 YOLO = Policy(mode="yolo")
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
-PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 FILES = {"a.py": "one = 1\ntwo = 2\n", "b/c.txt": "two words\n", "pixel.png": PIXEL}
 
 
@@ -80,7 +91,12 @@ async def test_a_log_gives_back_what_the_calls_showed(root: Path, tmp_path: Path
     ]
     assert trace.calls[1].paths == ("a.py",)
     facts = trace.facts()
-    assert (facts["format"], facts["records"], facts["tool_calls"], facts["answered"]) == ("nbtools", 12, 11, 11)
+    assert (facts["format"], facts["records"], facts["tool_calls"], facts["answered"]) == (
+        "nbtools",
+        12,
+        11,
+        11,
+    )
     assert (facts["tool_errors"], facts["malformed"], facts["sessions"], facts["file_edits"]) == (2, 0, 1, 4)
 
 
@@ -90,7 +106,10 @@ async def test_the_same_of_another_accent(root: Path, tmp_path: Path) -> None:
         await session.call("Read", {"file_path": str(root / "a.py")})
         await session.call("Bash", {"command": "true"})
     trace = traces.load(recorder.path)
-    assert [(call.name, call.detail.extra["spoken"]) for call in trace.calls] == [("read", "Read"), ("shell", "Bash")]
+    assert [(call.name, call.detail.extra["spoken"]) for call in trace.calls] == [
+        ("read", "Read"),
+        ("shell", "Bash"),
+    ]
     assert trace.sessions[0].counts == {"dialect": "claude"}
 
 
@@ -169,7 +188,9 @@ async def test_no_secret_gets_into_a_log(root: Path, tmp_path: Path, monkeypatch
     assert "correct-horse" not in text
     assert "q8Zr2Lk9Xw4Tn7Vb" not in text
     written, echo, *_ = traces.load(recorder.path).calls
-    assert written.detail.args["content"] == "T=[redacted: GitHub token]\nP=[redacted: value of DB_PASSWORD]\n"
+    assert (
+        written.detail.args["content"] == "T=[redacted: GitHub token]\nP=[redacted: value of DB_PASSWORD]\n"
+    )
     assert written.detail.changes[0].new_content == written.detail.args["content"]
     assert echo.subject.startswith("echo [redacted")
     assert (root / ".env").read_text().startswith(f"T={TOKEN}")
@@ -192,8 +213,13 @@ class Odd:
         raise ValueError("no words")
 
 
-@pytest.mark.parametrize("data", [Odd(), float("nan"), 1 << 80, "\ud800 half", {"$text": "x", "$": [b"\0"]}, {1: {2, 3}}, Path("/x")])
-async def test_values_that_no_log_can_hold_stop_neither_call_nor_log(root: Path, tmp_path: Path, data: object) -> None:
+@pytest.mark.parametrize(
+    "data",
+    [Odd(), float("nan"), 1 << 80, "\ud800 half", {"$text": "x", "$": [b"\0"]}, {1: {2, 3}}, Path("/x")],
+)
+async def test_values_that_no_log_can_hold_stop_neither_call_nor_log(
+    root: Path, tmp_path: Path, data: object
+) -> None:
     recorder = Recorder(tmp_path / "log.jsonl")
 
     async def odd() -> ToolResult:
@@ -258,7 +284,10 @@ async def test_lines_of_later_versions_stay_and_are_counted(root: Path, tmp_path
     with log.open("a") as file:
         file.write('{"type":"thought","of":1}\n{"type":"call","number":"three"}\n')
     trace = traces.load(log)
-    assert [(event.kind, event.type, event.seq) for event in trace.events] == [("system", "thought", 1), ("system", "call", 2)]
+    assert [(event.kind, event.type, event.seq) for event in trace.events] == [
+        ("system", "thought", 1),
+        ("system", "call", 2),
+    ]
     assert trace.sessions[0].flags == ("unknown_records",)
     assert trace.facts()["records"] == 4
 
@@ -301,7 +330,11 @@ async def test_the_oldest_logs_go_first(root: Path) -> None:
     assert folder is not None
     async with Session(root, settings=Settings(record=True, record_bytes=8_000)) as session:
         await session.call("read", {"path": "a.py"})
-        assert {path.name for path in folder.iterdir()} == {old.name, "2001-01-01T00-00-00-x.texts", session.log.name}  # type: ignore[union-attr]
+        assert {path.name for path in folder.iterdir()} == {
+            old.name,
+            "2001-01-01T00-00-00-x.texts",
+            session.log.name,
+        }  # type: ignore[union-attr]
 
 
 async def test_the_commit_is_read_from_the_files_of_git(root: Path, tmp_path: Path) -> None:
@@ -311,7 +344,9 @@ async def test_the_commit_is_read_from_the_files_of_git(root: Path, tmp_path: Pa
         import subprocess
 
         who = ("-c", "user.name=a", "-c", "user.email=a@b")
-        return subprocess.run(["git", "-C", folder, *who, *words], check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", folder, *who, *words], check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     assert git_head(root) == ("", "")
     git("init", "-q", "-b", "trunk")
@@ -338,4 +373,8 @@ def test_a_failure_has_its_code(root: Path, tmp_path: Path) -> None:
         session.session.tools.register(tool(kind="read")(fails))
         session.call("fails")
     (call,) = traces.load(recorder.path).calls
-    assert (call.status, call.detail.extra["error"], call.detail.extra["message"]) == ("error", "timeout", "too late")
+    assert (call.status, call.detail.extra["error"], call.detail.extra["message"]) == (
+        "error",
+        "timeout",
+        "too late",
+    )

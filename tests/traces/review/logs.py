@@ -22,7 +22,10 @@ class Log:
 
     def agent(self, text: str) -> Log:
         number = len(self.lines)
-        return self._add("assistant", {"id": f"m{number}", "role": "assistant", "content": [{"type": "text", "text": text}]})
+        return self._add(
+            "assistant",
+            {"id": f"m{number}", "role": "assistant", "content": [{"type": "text", "text": text}]},
+        )
 
     def thought(self, text: str) -> Log:
         number = len(self.lines)
@@ -32,7 +35,12 @@ class Log:
     def call(self, name: str, args: dict[str, Any], output: str = "done", *, failed: bool = False) -> Log:
         number = len(self.lines)
         use = {"type": "tool_use", "id": f"t{self.session[:4]}{number}", "name": name, "input": args}
-        result = {"type": "tool_result", "tool_use_id": use["id"], "content": output, **({"is_error": True} if failed else {})}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": use["id"],
+            "content": output,
+            **({"is_error": True} if failed else {}),
+        }
         self._add("assistant", {"id": f"m{number}", "role": "assistant", "content": [use]})
         return self._add("user", {"role": "user", "content": [result]})
 

@@ -1,4 +1,6 @@
-"""Labels find their place again in logs that grew, were copied or edited, and never point at something else."""
+"""Labels find their place again in logs that grew, were copied or edited,
+and never point at something else.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def test_a_copy_under_another_name(name: str, tmp_path: Path) -> None:
 
 @given(name=st.sampled_from(LINES), end=st.integers(10, 200), data=st.data())
 def test_growth(name: str, end: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A label on a log that is written right now is at the same step when more has been written, results included."""
+    """A label on a log that is written right now is at the same step when more has been written,
+    results included.
+    """
     lines = (SAMPLES / name).read_bytes().splitlines(keepends=True)
     path = tmp_path_factory.mktemp("logs") / "log.jsonl"
     path.write_bytes(b"".join(lines[:end]).rstrip(b"\n"))
@@ -138,14 +142,20 @@ def check(before: Trace, row: Step, after: Trace, found: Found) -> None:
     elif found.status == "changed":
         here, there = row, found.first
         assert type(here) is type(there)
-        assert here.id == there.id if isinstance(here, Call) and isinstance(there, Call) else here.key == there.key != ""  # type: ignore[union-attr]
+        assert (
+            here.id == there.id
+            if isinstance(here, Call) and isinstance(there, Call)
+            else here.key == there.key != ""
+        )  # type: ignore[union-attr]
     else:
         assert content(after, found.first) == content(before, row)
         assert (found.status == "same") == (found.first.seq == row.seq)
 
 
 def test_other_sessions_with_the_same_name_and_steps(tmp_path: Path) -> None:
-    """Attempts at one task have the same file name, the same first messages, and some of the same commands."""
+    """Attempts at one task have the same file name, the same first messages,
+    and some of the same commands.
+    """
     original = json.loads((SAMPLES / "swe-agent/function_calling_simple.traj").read_text())
     attempt = json.loads(json.dumps(original))
     attempt["history"][2]["content"] = "Another thought."
@@ -195,7 +205,9 @@ def test_a_result_that_is_recorded_later(tmp_path: Path) -> None:
     log.write(path)
     answered = load(path)
     assert answered.calls[0].answered
-    assert Anchors(answered).find(target) == Found("same", answered.sessions[0], answered.calls[0], answered.calls[0])
+    assert Anchors(answered).find(target) == Found(
+        "same", answered.sessions[0], answered.calls[0], answered.calls[0]
+    )
 
 
 def test_an_edited_result_is_a_change(tmp_path: Path) -> None:

@@ -35,7 +35,12 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def trace(tmp_path: Path, state: None) -> Trace:
     names = ["00000000-a", "[b],c", "00000002-c"]
-    trace = load_many([session(name, ["ls", "make"]).write(tmp_path / f"{number}.jsonl") for number, name in enumerate(names)])
+    trace = load_many(
+        [
+            session(name, ["ls", "make"]).write(tmp_path / f"{number}.jsonl")
+            for number, name in enumerate(names)
+        ]
+    )
     trace.verdict(trace.sessions[0], "fail")
     trace.verdict(trace.sessions[1], "pass")
     trace.verdict(trace.sessions[2], "defer")
@@ -54,7 +59,9 @@ def fresh(trace: Trace, tmp_path: Path) -> Trace:
 
 
 def as_scout(path: Path) -> list[dict[str, object]]:
-    """Reads ids and values as Scout's ``validation_set`` does: a JSON list or a comma makes several ids, true and false are booleans."""
+    """Reads ids and values as Scout's ``validation_set`` does:
+    a JSON list or a comma makes several ids, true and false are booleans.
+    """
     rows = []
     for row in csv.DictReader(io.StringIO(path.read_text())):
         cell = row.pop("id")
@@ -69,7 +76,10 @@ def test_verdicts_for_scout(trace: Trace, tmp_path: Path) -> None:
     assert as_scout(path) == [{"id": "00000000-a", "target": False}, {"id": "[b],c", "target": True}]
     again = fresh(trace, tmp_path)
     assert read_scout_csv(again, path) == Imported(2, 0, 0)
-    assert [(label.session, label.value) for label in again.labels] == [("00000000-a", "fail"), ("[b],c", "pass")]
+    assert [(label.session, label.value) for label in again.labels] == [
+        ("00000000-a", "fail"),
+        ("[b],c", "pass"),
+    ]
     assert read_scout_csv(again, path) == Imported(0, 2, 0)
 
 
@@ -77,7 +87,11 @@ def test_labels_for_scout(trace: Trace, tmp_path: Path) -> None:
     path = write_scout_csv(trace, tmp_path / "set.csv")
     rows = as_scout(path)
     assert [row["id"] for row in rows] == ["00000000-a", "[b],c", "00000002-c"]
-    assert [[name for name, value in row.items() if value is True] for row in rows] == [["label_loop"], ["label_unsafe", "label_good"], []]
+    assert [[name for name, value in row.items() if value is True] for row in rows] == [
+        ["label_loop"],
+        ["label_unsafe", "label_good"],
+        [],
+    ]
     again = fresh(trace, tmp_path)
     assert read_scout_csv(again, path) == Imported(3, 0, 0)
     assert sorted((label.session, label.value) for label in again.labels) == [
@@ -98,7 +112,10 @@ def test_scout_reads_it(trace: Trace, tmp_path: Path) -> None:
 
 def test_one_reviewer_is_exported(trace: Trace, tmp_path: Path) -> None:
     Review(trace, reviewer="ben").verdict(trace.sessions[0], "pass")
-    rows = {name: as_scout(write_scout_csv(trace, tmp_path / "set.csv", "verdicts", name))[0]["target"] for name in ("ana", "ben")}
+    rows = {
+        name: as_scout(write_scout_csv(trace, tmp_path / "set.csv", "verdicts", name))[0]["target"]
+        for name in ("ana", "ben")
+    }
     assert rows == {"ana": False, "ben": True}
 
 
@@ -106,7 +123,13 @@ def test_json_lines_there_and_back(trace: Trace, tmp_path: Path) -> None:
     path = write_jsonl(trace, tmp_path / "labels.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     loop = next(line for line in lines if line["value"] == "loop")
-    assert (loop["session"], loop["step"], loop["text"], loop["tool"], loop["op"]) == ("00000000-a", "3", "ls", "Bash", "shell")
+    assert (loop["session"], loop["step"], loop["text"], loop["tool"], loop["op"]) == (
+        "00000000-a",
+        "3",
+        "ls",
+        "Bash",
+        "shell",
+    )
     assert TOKEN not in path.read_text()
     again = fresh(trace, tmp_path)
     assert read_jsonl(again, path) == Imported(7, 0, 0)
@@ -135,12 +158,18 @@ def test_atif_there_and_back(tmp_path: Path) -> None:
     assert read_atif_labels(atif) == Imported(0, 3, 0)
     found = {label.kind: atif.review.rows_of(label)[0] for label in atif.labels}
     assert found["verdict"] == atif.sessions[0]
-    assert (found["label"].subject, found["label"].native_id) == (trace.calls[5].subject, trace.calls[5].native_id)
+    assert (found["label"].subject, found["label"].native_id) == (
+        trace.calls[5].subject,
+        trace.calls[5].native_id,
+    )
     assert found["note"].text == message.text
 
 
 STEPS = st.lists(st.sampled_from(["person", "agent", "thought", "bash"]), min_size=1, max_size=12)
-PLACES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.sampled_from(["note", "label", "verdict"])), max_size=8)
+PLACES = st.lists(
+    st.tuples(st.integers(0, 11), st.integers(0, 11), st.sampled_from(["note", "label", "verdict"])),
+    max_size=8,
+)
 
 
 def content(row: object) -> object:
@@ -169,7 +198,9 @@ def test_labels_in_atif_come_back_at_their_steps(
     atif.review.file = LabelFile(folder / "other.jsonl")
     assert read_atif_labels(atif) == Imported(len(trace.labels), 0, 0)
     found = {label.id: [content(row) for row in atif.review.rows_of(label)] for label in atif.labels}
-    assert found == {label.id: [content(row) for row in trace.review.rows_of(label)] for label in trace.labels}
+    assert found == {
+        label.id: [content(row) for row in trace.review.rows_of(label)] for label in trace.labels
+    }
 
 
 @pytest.mark.usefixtures("state")
@@ -179,7 +210,12 @@ def test_a_range_in_atif_without_its_end_is_refused(end: object, tmp_path: Path)
     trace.label((trace.calls[0], trace.calls[2]), "loop")
     path = write_atif(trace, tmp_path / "labelled.json", labels=True)
     document = json.loads(path.read_text())
-    (owner,) = [call for step in document["steps"] for call in step.get("tool_calls", ()) if "label_ends" in call["extra"]["nbtools"]]
+    (owner,) = [
+        call
+        for step in document["steps"]
+        for call in step.get("tool_calls", ())
+        if "label_ends" in call["extra"]["nbtools"]
+    ]
     owner["extra"]["nbtools"]["label_ends"] = [end]
     path.write_text(json.dumps(document))
     atif = load(path)
@@ -191,13 +227,20 @@ def test_a_range_in_atif_without_its_end_is_refused(end: object, tmp_path: Path)
 HOSTILE_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "kind", "value", "target", "at", "first"]), inner, max_size=6)
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["id", "kind", "value", "target", "at", "first"]), inner, max_size=6
+        )
     ),
     max_leaves=20,
 )
 
 
-@given(lines=st.lists(st.binary(max_size=200) | HOSTILE_JSON.map(lambda value: json.dumps(value).encode()), max_size=8))
+@given(
+    lines=st.lists(
+        st.binary(max_size=200) | HOSTILE_JSON.map(lambda value: json.dumps(value).encode()), max_size=8
+    )
+)
 def test_hostile_json_lines(lines: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "labels.jsonl").write_bytes(b"\n".join(lines))

@@ -53,10 +53,19 @@ def test_notes_labels_and_verdicts(log: Path) -> None:
     ]
     assert again.labels == trace.labels
     ranged = again.labels[3]
-    assert (ranged.step, ranged.last_step, ranged.seq, ranged.last_seq) == ("3", "4", again.calls[1].seq, again.calls[2].seq)
+    assert (ranged.step, ranged.last_step, ranged.seq, ranged.last_seq) == (
+        "3",
+        "4",
+        again.calls[1].seq,
+        again.calls[2].seq,
+    )
     assert again.review.rows_of(ranged) == (again.calls[1], again.calls[2])
     assert [label.whole_session for label in again.labels] == [False] * 4 + [True]
-    assert (again.labels[2].call, again.labels[2].span, again.labels[2].reviewer) == (again.calls[1].id, "make", "ana")
+    assert (again.labels[2].call, again.labels[2].span, again.labels[2].reviewer) == (
+        again.calls[1].id,
+        "make",
+        "ana",
+    )
 
 
 def test_a_verdict_replaces_the_one_before_and_a_label_is_there_once(log: Path) -> None:
@@ -69,7 +78,10 @@ def test_a_verdict_replaces_the_one_before_and_a_label_is_there_once(log: Path) 
     assert len(trace.review.file.records()) == 3
     other = Review(trace, reviewer="ben")
     other.verdict(2, "pass")
-    assert sorted((label.reviewer, label.value) for label in trace.labels if label.kind == "verdict") == [("ana", "fail"), ("ben", "pass")]
+    assert sorted((label.reviewer, label.value) for label in trace.labels if label.kind == "verdict") == [
+        ("ana", "fail"),
+        ("ben", "pass"),
+    ]
 
 
 def test_undo_takes_back_ones_own_latest(log: Path) -> None:
@@ -103,7 +115,16 @@ def test_notes_are_sorted_under_codes(log: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "value"), [("99", "pass"), ("1-99", "pass"), (2, "passed"), ("x", "pass"), ("48.1", "fail"), ("", "pass"), ("--", "pass")]
+    ("where", "value"),
+    [
+        ("99", "pass"),
+        ("1-99", "pass"),
+        (2, "passed"),
+        ("x", "pass"),
+        ("48.1", "fail"),
+        ("", "pass"),
+        ("--", "pass"),
+    ],
 )
 def test_missing_targets_are_refused(log: Path, where: str, value: str) -> None:
     trace = load(log)
@@ -126,12 +147,19 @@ def test_labels_follow_a_log_that_moves_and_grows(log: Path, tmp_path: Path) -> 
     trace = load(log)
     trace.verdict(3, "fail")
     trace.verdict(None, "pass")
-    grown = session(commands=["ls", "make", "git status", "make test"]).bash("git push").write(tmp_path / "elsewhere.jsonl")
+    grown = (
+        session(commands=["ls", "make", "git status", "make test"])
+        .bash("git push")
+        .write(tmp_path / "elsewhere.jsonl")
+    )
     log.unlink()
     labels = load(grown).labels
     assert [(label.status, label.step) for label in labels] == [("same", "3"), ("same", "")]
     changed = session(commands=["ls", "make all", "git status"]).write(tmp_path / "log.jsonl")
-    assert [(label.status, label.seq) for label in load(changed).labels] == [("changed", 2), ("changed", None)]  # by the log's own id
+    assert [(label.status, label.seq) for label in load(changed).labels] == [
+        ("changed", 2),
+        ("changed", None),
+    ]  # by the log's own id
 
 
 def test_sql_joins_labels_with_calls(log: Path) -> None:
@@ -144,7 +172,9 @@ def test_sql_joins_labels_with_calls(log: Path) -> None:
     """)
     assert joined.fetchall() == [("loop", "ls"), ("loop", "make")]
     trace.label("4", "good")  # a query sees what was written after the one before
-    rows = trace.sql("select kind, value, step, status, whole_session, source, reviewer from labels order by time").fetchall()
+    rows = trace.sql(
+        "select kind, value, step, status, whole_session, source, reviewer from labels order by time"
+    ).fetchall()
     assert rows[1] == ("verdict", "fail", "", "same", True, str(log), "ana")
     assert rows[2][:3] == ("label", "good", "4")
     assert trace.labels.to_arrow().num_rows == 3
@@ -189,7 +219,11 @@ def several(tmp_path: Path) -> Trace:
 def test_the_queue_is_reproducible_and_shrinks(several: Trace) -> None:
     review = several.review
     first = review.queue(seed=7)
-    assert [one.id for one in first] == [one.id for one in review.queue(seed=7)] != [one.id for one in review.queue(seed=8)]
+    assert (
+        [one.id for one in first]
+        == [one.id for one in review.queue(seed=7)]
+        != [one.id for one in review.queue(seed=8)]
+    )
     assert sorted(one.id for one in first) == sorted(one.id for one in several.sessions)
     several.verdict(first[0], "pass")
     several.verdict(first[1], "defer")
@@ -222,7 +256,10 @@ def test_logs_whose_sessions_have_the_same_id(tmp_path: Path) -> None:
     trace.label(trace.calls[2], "loop")
     assert [label.source for label in trace.labels] == [str(logs[1]), str(logs[2])]
     assert trace.review.queue("recorded") == [trace.sessions[0], trace.sessions[2]]
-    assert trace.sql("select source from labels order by time").fetchall() == [(str(logs[1]),), (str(logs[2]),)]
+    assert trace.sql("select source from labels order by time").fetchall() == [
+        (str(logs[1]),),
+        (str(logs[2]),),
+    ]
 
 
 def test_rates_and_agreement(several: Trace) -> None:
@@ -247,7 +284,9 @@ def test_a_code_book_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (project / ".nbtools").mkdir(parents=True)
     (project / ".git").mkdir()
     (project / "src").mkdir()
-    (project / ".nbtools/code_book.toml").write_text('name = "mine"\ncodes = [{name = "slow", key = "1", description = "Took long."}]\n')
+    (project / ".nbtools/code_book.toml").write_text(
+        'name = "mine"\ncodes = [{name = "slow", key = "1", description = "Took long."}]\n'
+    )
     monkeypatch.chdir(project / "src")
     trace = load(log)
     assert trace.review.book.name == "mine"
@@ -280,7 +319,10 @@ def test_a_code_book_that_is_none(tmp_path: Path, text: str) -> None:
 def test_two_traces_of_one_log_see_each_others_labels(log: Path, tmp_path: Path) -> None:
     file = LabelFile(tmp_path / "shared.jsonl")
     first, second = load(log), load(log)
-    a, b = Review(first, file, "ana", CodeBook("x", DEFAULT.codes)), Review(second, LabelFile(file.path), "ben")
+    a, b = (
+        Review(first, file, "ana", CodeBook("x", DEFAULT.codes)),
+        Review(second, LabelFile(file.path), "ben"),
+    )
     a.verdict(2, "pass")
     assert [label.value for label in b.labels] == ["pass"]
     b.withdraw(b.labels[0])

@@ -27,15 +27,22 @@ def found(tmp_path: Path):
     def found(log: Log) -> list[tuple[str, list[str]]]:
         trace = load(log.write(tmp_path / "log.jsonl"))
         names = {(call.session, call.seq): call.subject for call in trace.calls}
-        return [(one.kind, [names.get((one.session, seq), "message") for seq in one.seqs]) for one in trace.signals]
+        return [
+            (one.kind, [names.get((one.session, seq), "message") for seq in one.seqs])
+            for one in trace.signals
+        ]
 
     return found
 
 
 def test_repeated_identical_calls(found) -> None:
     assert found(Log().person("go").bash("git log").bash("git log")) == []
-    assert found(Log().person("go").bash("git log").bash("pwd").bash("git log").bash("git log")) == [("repeated_call", ["git log"] * 3)]
-    edited = Log().person("go").bash("make").edit("/a", "1", "2").bash("make").edit("/a", "2", "3").bash("make")
+    assert found(Log().person("go").bash("git log").bash("pwd").bash("git log").bash("git log")) == [
+        ("repeated_call", ["git log"] * 3)
+    ]
+    edited = (
+        Log().person("go").bash("make").edit("/a", "1", "2").bash("make").edit("/a", "2", "3").bash("make")
+    )
     assert found(edited) == []  # running it again after a change is work
     other = Log().person("go")
     for limit in (1, 2, 3):
@@ -44,7 +51,14 @@ def test_repeated_identical_calls(found) -> None:
 
 
 def test_edits_that_are_undone(found) -> None:
-    undone = Log().person("go").edit("/a", "one", "two").edit("/a", "two", "three").bash("ls").edit("/a", "three", "one")
+    undone = (
+        Log()
+        .person("go")
+        .edit("/a", "one", "two")
+        .edit("/a", "two", "three")
+        .bash("ls")
+        .edit("/a", "three", "one")
+    )
     assert found(undone) == [("undone_edit", ["/a"] * 3)]
     assert found(Log().person("go").edit("/a", "one", "two").edit("/a", "two", "three")) == []
     assert found(Log().person("go").edit("/a", "one", "two").edit("/b", "two", "one")) == []
@@ -54,19 +68,31 @@ def test_edits_that_are_undone(found) -> None:
 
 
 def test_failures_that_are_not_retried(found) -> None:
-    assert found(Log().person("go").bash("cargo build", failed=True).agent("Done.")) == [("failure_not_retried", ["cargo build"])]
-    assert found(Log().person("go").bash("cargo build", failed=True).bash("cd x && cargo build --release")) == []
+    assert found(Log().person("go").bash("cargo build", failed=True).agent("Done.")) == [
+        ("failure_not_retried", ["cargo build"])
+    ]
+    assert (
+        found(Log().person("go").bash("cargo build", failed=True).bash("cd x && cargo build --release")) == []
+    )
     assert found(Log().person("go").bash("grep -r needle .", failed=True)) == []
     assert found(Log().person("go").bash("make && ls nothing", failed=True)) == []
 
 
 @pytest.mark.parametrize(
-    "claim", ["All tests pass now.", "Done. All 14 tests are passing.", "The test suite passes.", "I fixed it: tests pass!"]
+    "claim",
+    [
+        "All tests pass now.",
+        "Done. All 14 tests are passing.",
+        "The test suite passes.",
+        "I fixed it: tests pass!",
+    ],
 )
 def test_tests_that_were_claimed_but_not_run(found, claim: str) -> None:
     assert found(Log().person("go").bash("make").agent(claim)) == [("tests_claimed_not_run", ["message"])]
     assert found(Log().person("go").bash("uv run pytest -q").agent(claim)) == []
-    assert found(Log().person("go").bash("cat tests/test_a.py").agent(claim)) == [("tests_claimed_not_run", ["message"])]
+    assert found(Log().person("go").bash("cat tests/test_a.py").agent(claim)) == [
+        ("tests_claimed_not_run", ["message"])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +112,9 @@ def test_other_texts_are_not_claims(found, text: str) -> None:
 
 
 def test_a_claim_far_into_a_long_message(found) -> None:
-    assert found(Log().person("go").agent("x " * 5_000 + "\nAll tests pass.")) == [("tests_claimed_not_run", ["message"])]
+    assert found(Log().person("go").agent("x " * 5_000 + "\nAll tests pass.")) == [
+        ("tests_claimed_not_run", ["message"])
+    ]
 
 
 def test_files_read_often(found) -> None:
@@ -102,7 +130,9 @@ def test_files_read_often(found) -> None:
 
 
 def test_compactions() -> None:
-    (signal,) = [one for one in load(SAMPLES / "pi/made--tree.jsonl").signals if one.kind == "context_pressure"]
+    (signal,) = [
+        one for one in load(SAMPLES / "pi/made--tree.jsonl").signals if one.kind == "context_pressure"
+    ]
     assert signal.seq == signal.last_seq
 
 
@@ -112,7 +142,11 @@ def test_a_context_that_shrinks(tmp_path: Path) -> None:
         for number, count in enumerate(tokens):
             log.agent(f"answer {number}")
             record = json.loads(log.lines[-1])
-            record["message"] |= {"model": "m", "stop_reason": "end_turn", "usage": {"input_tokens": 9, "cache_read_input_tokens": count}}
+            record["message"] |= {
+                "model": "m",
+                "stop_reason": "end_turn",
+                "usage": {"input_tokens": 9, "cache_read_input_tokens": count},
+            }
             record["message"]["usage"]["output_tokens"] = 5
             log.lines[-1] = json.dumps(record).encode() + b"\n"
         return [one.explanation for one in load(log.write(tmp_path / "log.jsonl")).signals]
@@ -131,7 +165,9 @@ def test_logs_whose_sessions_have_the_same_id(tmp_path: Path) -> None:
 def test_signals_are_a_table(tmp_path: Path) -> None:
     log = Log().person("go").bash("make").agent("All tests pass.")
     trace = load(log.write(tmp_path / "log.jsonl"))
-    rows = trace.sql("select s.kind, e.text, s.source from signals s join events e on e.session = s.session and e.seq = s.seq").fetchall()
+    rows = trace.sql(
+        "select s.kind, e.text, s.source from signals s join events e on e.session = s.session and e.seq = s.seq"
+    ).fetchall()
     assert rows == [("tests_claimed_not_run", "All tests pass.", str(tmp_path / "log.jsonl"))]
     assert trace.signals.to_arrow().num_rows == 1
 
@@ -150,9 +186,14 @@ COLUMNS = "session, kind, seq, last_seq, seqs, explanation, source"
 def test_sql_has_the_signals_of_every_sample(log: str, corpus: Corpus) -> None:
     trace = load(SAMPLES / log)
     path = str(SAMPLES / log)
-    rows = [(one.session, one.kind, one.seq, one.last_seq, list(one.seqs), one.explanation, path) for one in trace.signals]
+    rows = [
+        (one.session, one.kind, one.seq, one.last_seq, list(one.seqs), one.explanation, path)
+        for one in trace.signals
+    ]
     assert trace.sql(f"select {COLUMNS} from signals").fetchall() == rows
-    assert sorted(corpus.sql(f"select {COLUMNS} from signals where source = '{path}'").fetchall()) == sorted(rows)
+    assert sorted(corpus.sql(f"select {COLUMNS} from signals where source = '{path}'").fetchall()) == sorted(
+        rows
+    )
 
 
 def test_the_samples_have_signals(corpus: Corpus) -> None:
@@ -160,7 +201,9 @@ def test_the_samples_have_signals(corpus: Corpus) -> None:
     assert kinds == {"context_pressure", "failure_not_retried"}
 
 
-def test_a_corpus_has_the_signals_that_can_be_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_has_the_signals_that_can_be_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = Log().person("go").bash("make").agent("All tests pass.").write(tmp_path / "log.jsonl")
     made = Corpus(tmp_path / "corpus")
 
@@ -215,7 +258,14 @@ def test_commands_that_run_tests(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["cat tests/test_a.py", "git add tests/test_a.py", "ls tests", "grep pytest setup.cfg", "npm install", "git commit -m 'go test'"],
+    [
+        "cat tests/test_a.py",
+        "git add tests/test_a.py",
+        "ls tests",
+        "grep pytest setup.cfg",
+        "npm install",
+        "git commit -m 'go test'",
+    ],
 )
 def test_commands_that_run_none(command: str) -> None:
     assert not runs_tests(command)

@@ -29,7 +29,10 @@ def test_wilson_without_items() -> None:
         wilson_interval(3, 2)
 
 
-@given(st.integers(1, 1_000).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))), st.floats(0.5, 0.999))
+@given(
+    st.integers(1, 1_000).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))),
+    st.floats(0.5, 0.999),
+)
 def test_an_interval_contains_its_rate(counts: tuple[int, int], confidence: float) -> None:
     count, total = counts
     interval = wilson_interval(count, total, confidence)
@@ -42,7 +45,9 @@ def table(*rows: tuple[int, ...]) -> list[tuple[int, int]]:
 
 
 def test_kappa() -> None:
-    assert cohens_kappa(table((88, 14, 18), (10, 40, 10), (2, 6, 12))) == pytest.approx(0.492, abs=5e-4)  # Cohen (1960), table 1
+    assert cohens_kappa(table((88, 14, 18), (10, 40, 10), (2, 6, 12))) == pytest.approx(
+        0.492, abs=5e-4
+    )  # Cohen (1960), table 1
     assert cohens_kappa(table((20, 5), (10, 15))) == pytest.approx(0.4)
     assert cohens_kappa(table((45, 15), (25, 15))) == pytest.approx(0.1304, abs=5e-5)
     assert cohens_kappa([]) is None

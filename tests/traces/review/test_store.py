@@ -35,7 +35,14 @@ for number in range(100_000):
 
 
 def note(name: str, text: str = "a note") -> Record:
-    return Record(id=name, at=1.0, reviewer="ana", kind="note", value=text, target=Target(format="claude-code", session="s"))
+    return Record(
+        id=name,
+        at=1.0,
+        reviewer="ana",
+        kind="note",
+        value=text,
+        target=Target(format="claude-code", session="s"),
+    )
 
 
 def test_appended_lines_are_read_by_others(tmp_path: Path) -> None:
@@ -63,7 +70,10 @@ def test_kill_9_loses_no_acknowledged_record(tmp_path: Path, all_rounds: bool) -
     kills = range(0, KILLS, 1 if all_rounds else KILLS // SHARE)
     for kill in kills:
         with subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), str(kill)], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]
+            [sys.executable, "-c", WRITER, str(path), str(kill)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[3],
         ) as writer:
             assert writer.stdout is not None
             acknowledged += [writer.stdout.readline().strip() for _ in range(1 + kill * 5)]
@@ -118,12 +128,16 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
         writer.join()
         assert writer.exitcode == 0
     file = LabelFile(path)
-    assert sorted(record.id for record in file.records()) == sorted(f"{name}{number}" for name in "ab" for number in range(150))
+    assert sorted(record.id for record in file.records()) == sorted(
+        f"{name}{number}" for name in "ab" for number in range(150)
+    )
     assert file.unreadable == []
 
 
 def test_lines_that_another_writer_overwrites_are_appended_again(tmp_path: Path) -> None:
-    """Two tabs of a browser write: a tab that began to write before another one had written stores an older state of the file."""
+    """Two tabs of a browser write: a tab that began to write before another one had written stores an older
+    state of the file.
+    """
     path = tmp_path / "labels.jsonl"
     one, other = LabelFile(path, overwritten=True), LabelFile(path, overwritten=True)
     one.append([note("a")])
@@ -136,14 +150,18 @@ def test_lines_that_another_writer_overwrites_are_appended_again(tmp_path: Path)
     assert [record.id for record in one.records()] == ["a", "b", "e", "c", "d"]
     path.write_bytes(b"")
     assert [record.id for record in other.records()] == ["b", "e"]
-    assert {record.id for record in one.records()} == {record.id for record in other.records()} == set("abcde")
+    assert (
+        {record.id for record in one.records()} == {record.id for record in other.records()} == set("abcde")
+    )
     path.unlink()  # by the person
     assert [one.records(), other.records()] == [[], []]
     one.append([note("f")])
     assert other.records() == read_records(tmp_path) == [note("f")]
 
 
-async def test_an_overwritten_record_is_appended_again_without_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_overwritten_record_is_appended_again_without_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nbtools.traces.review.store._CHECKS", (0.01,))
     path = tmp_path / "labels.jsonl"
     LabelFile(path, overwritten=True).append([note("a")])

@@ -20,19 +20,35 @@ OVERRIDES = (
         "XDG_DATA_HOME",
         "XDG_CONFIG_HOME",
     ),
-    *("OPENHANDS_CONVERSATIONS_DIR", "OPENHANDS_PERSISTENCE_DIR", "FILE_STORE_PATH", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"),
+    *(
+        "OPENHANDS_CONVERSATIONS_DIR",
+        "OPENHANDS_PERSISTENCE_DIR",
+        "FILE_STORE_PATH",
+        "PI_CODING_AGENT_DIR",
+        "PI_CODING_AGENT_SESSION_DIR",
+    ),
     *("CLINE_DIR", "INSPECT_LOG_DIR", "NBTOOLS_LOG_FOLDERS"),
 )
 CLAUDE = ".claude/projects/-Users-alisha/"
 EVENTS = [
-    {"id": 0, "timestamp": "2026-01-05T10:00:00", "source": "user", "action": "message", "args": {"content": "Fix the price."}},
+    {
+        "id": 0,
+        "timestamp": "2026-01-05T10:00:00",
+        "source": "user",
+        "action": "message",
+        "args": {"content": "Fix the price."},
+    },
     {
         "id": 1,
         "timestamp": "2026-01-05T10:00:02",
         "source": "agent",
         "action": "run",
         "args": {"command": "pytest -q"},
-        "tool_call_metadata": {"function_name": "execute_bash", "tool_call_id": "a", "total_calls_in_response": 1},
+        "tool_call_metadata": {
+            "function_name": "execute_bash",
+            "tool_call_id": "a",
+            "total_calls_in_response": 1,
+        },
     },
     {
         "id": 2,
@@ -76,7 +92,9 @@ BY_AGENT = {
 
 
 def make_home(home: Path) -> None:
-    """Copies the samples to where the agents keep their logs, an hour old, each a second older than the one before."""
+    """Copies the samples to where the agents keep their logs, an hour old,
+    each a second older than the one before.
+    """
     for number, (place, sample) in enumerate(LOGS.items()):
         path = home / place
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,10 +110,26 @@ def write_opencode(home: Path) -> None:
     """Stores a session as versions of opencode without a database do."""
     storage = home / ".local/share/opencode/storage"
     times = {"created": 1_754_042_400_000, "updated": 1_754_042_500_000}
-    session = {"id": "ses_1", "version": "0.5", "projectID": "p", "directory": "/work/shop", "title": "Fix the price", "time": times}
+    session = {
+        "id": "ses_1",
+        "version": "0.5",
+        "projectID": "p",
+        "directory": "/work/shop",
+        "title": "Fix the price",
+        "time": times,
+    }
     write_json(storage / "session/p/ses_1.json", session)
-    write_json(storage / "message/ses_1/msg_1.json", {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": times})
-    part = {"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "The price is wrong in the cart."}
+    write_json(
+        storage / "message/ses_1/msg_1.json",
+        {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": times},
+    )
+    part = {
+        "id": "prt_1",
+        "sessionID": "ses_1",
+        "messageID": "msg_1",
+        "type": "text",
+        "text": "The price is wrong in the cart.",
+    }
     write_json(storage / "part/msg_1/prt_1.json", part)
     make_older(storage / "session/p/ses_1.json", 7200)
 

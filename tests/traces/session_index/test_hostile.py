@@ -30,7 +30,14 @@ TITLE = "<img src=x onerror=alert(1)>\N{RIGHT-TO-LEFT OVERRIDE} \x1b[31m "
 
 def user(text, session="s"):
     message = {"role": "user", "content": text}
-    record = {"type": "user", "parentUuid": None, "uuid": "u", "sessionId": session, "cwd": "/w\0\udc80", "message": message}
+    record = {
+        "type": "user",
+        "parentUuid": None,
+        "uuid": "u",
+        "sessionId": session,
+        "cwd": "/w\0\udc80",
+        "message": message,
+    }
     return json.dumps(record).encode() + b"\n"
 
 
@@ -107,7 +114,13 @@ def test_odd_content_is_listed_or_counted(empty_home, catalog, content):
 def test_numbers_that_no_database_can_store_are_unknown(empty_home, catalog, number):
     path = empty_home / CLAUDE / "large.jsonl"
     path.parent.mkdir(parents=True)
-    content = {"id": "m", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": number, "output_tokens": number}}
+    content = {
+        "id": "m",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "usage": {"input_tokens": number, "output_tokens": number},
+    }
     answer = {"type": "assistant", "uuid": "v", "parentUuid": "u", "sessionId": "s", "message": content}
     path.write_bytes(user("hi") + json.dumps(answer).encode() + b"\n")
     catalog.refresh()
@@ -187,7 +200,10 @@ for _ in range(3):
 
 def test_two_processes_and_a_killed_one_leave_a_sound_index(home):
     code = LOOK.format(count=len(LOGS) + 2)
-    first, second, killed = (subprocess.Popen([sys.executable, "-c", code.replace("assert", "None if True else")]) for _ in range(3))
+    first, second, killed = (
+        subprocess.Popen([sys.executable, "-c", code.replace("assert", "None if True else")])
+        for _ in range(3)
+    )
     killed.send_signal(signal.SIGKILL)
     assert [first.wait(), second.wait(), killed.wait()] == [0, 0, -signal.SIGKILL]
     connection = sqlite3.connect(index_path())
@@ -236,7 +252,13 @@ helper.start()
 print(helper._process.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[3],
+    )
     assert done.stdout
     pid = int(done.stdout)
     while True:
@@ -266,7 +288,9 @@ def test_a_log_that_was_read_has_all_its_tries_again(home, catalog):
         catalog.index.begin_figures(path)
         catalog.index.put_figures(path, state, LogFigures(), 0.0)
         assert path not in dict(catalog.index.outdated())
-        catalog.index._write(lambda connection: connection.execute("UPDATE logs SET figured = ''"))  # as a new fork has it
+        catalog.index._write(
+            lambda connection: connection.execute("UPDATE logs SET figured = ''")
+        )  # as a new fork has it
 
 
 def test_a_growing_log_is_not_read_as_a_whole_again_and_again(home, catalog):
@@ -287,16 +311,28 @@ def test_running_sessions(home):
     log = home / CLAUDE / "9d5beed4.jsonl"
     os.utime(log)
     assert running_logs(find_logs(places()).values()) == {str(log)}
-    program = [sys.executable, "-c", "import sys; print('started', flush=True); sys.stdin.read()", "claude", "copilot"]
+    program = [
+        sys.executable,
+        "-c",
+        "import sys; print('started', flush=True); sys.stdin.read()",
+        "claude",
+        "copilot",
+    ]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sleeper:
         assert sleeper.stdout is not None
         assert sleeper.stdout.readline() == b"started\n"
         (home / ".claude/sessions").mkdir()
-        (home / f".claude/sessions/{sleeper.pid}.json").write_text(json.dumps({"pid": sleeper.pid, "sessionId": "012dbfb0"}))
+        (home / f".claude/sessions/{sleeper.pid}.json").write_text(
+            json.dumps({"pid": sleeper.pid, "sessionId": "012dbfb0"})
+        )
         (home / f".claude/sessions/{os.getpid()}.json").write_text("[" * 10)
         (home / ".claude/sessions/99999999999999999999.json").write_text("{}")
         (home / f".copilot/session-state/5e/inuse.{sleeper.pid}.lock").touch()
         (home / ".copilot/session-state/5e/inuse.1.lock").touch()
-        running = {str(log), str(home / CLAUDE / "012dbfb0.jsonl"), str(home / ".copilot/session-state/5e/events.jsonl")}
+        running = {
+            str(log),
+            str(home / CLAUDE / "012dbfb0.jsonl"),
+            str(home / ".copilot/session-state/5e/events.jsonl"),
+        }
         assert running_logs(find_logs(places()).values()) == running
     assert running_logs(find_logs(places()).values()) == {str(log)}

@@ -25,7 +25,11 @@ def titles(**query):
 
 
 def tree(folder):
-    return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.rglob("*") if "state" not in path.parts}
+    return {
+        path: (path.stat().st_mtime_ns, path.stat().st_size)
+        for path in folder.rglob("*")
+        if "state" not in path.parts
+    }
 
 
 @pytest.mark.usefixtures("home")
@@ -37,7 +41,11 @@ def test_each_agents_sessions_are_found():
 def test_the_beginnings_tell_title_agent_model_and_project():
     by_name = {one.path.name: one for one in sessions()}
     claude = by_name["012dbfb0.jsonl"]
-    assert (claude.title, claude.name, claude.branch) == ("allow-external-agent-e2e-tests", "external-agents", "main")
+    assert (claude.title, claude.name, claude.branch) == (
+        "allow-external-agent-e2e-tests",
+        "external-agents",
+        "main",
+    )
     codex = by_name["rollout-b.jsonl"]
     assert (codex.title, codex.model, codex.branch) == ("Fix issue 6", "gpt-5.4", "main")
     assert by_name["popularity.eval"].title == "popularity"
@@ -55,16 +63,23 @@ def test_whole_logs_give_the_same_counts_as_the_explorer():
     for one in sessions(complete=True):
         trace = load(one.path)
         calls = trace.calls
-        failed = [call for call in calls if call.status == "error" or (call.status == "ok" and call.exit_code)]
+        failed = [
+            call for call in calls if call.status == "error" or (call.status == "ok" and call.exit_code)
+        ]
         errors = [event for event in trace.events if event.kind == "error" and event.text]
         applied = [change for change in trace.file_changes if change.applied]
         assert one.read
         assert one.calls == len(calls), one.path
         assert (one.failed or 0) == len(failed) + len(errors)
         assert one.edits == len(applied)
-        assert (one.added or 0, one.removed or 0) == (sum(c.added or 0 for c in applied), sum(c.removed or 0 for c in applied))
+        assert (one.added or 0, one.removed or 0) == (
+            sum(c.added or 0 for c in applied),
+            sum(c.removed or 0 for c in applied),
+        )
         tokens = [session.tokens for session in trace.sessions]
-        assert (one.tokens_in or 0) == sum((t.input or 0) + (t.cache_read or 0) + (t.cache_write or 0) for t in tokens)
+        assert (one.tokens_in or 0) == sum(
+            (t.input or 0) + (t.cache_read or 0) + (t.cache_write or 0) for t in tokens
+        )
         assert (one.tokens_out or 0) == sum(t.output or 0 for t in tokens)
 
 
@@ -82,12 +97,29 @@ def test_nothing_is_read_before_the_first_look_and_nothing_is_written_but_the_in
 
 @pytest.mark.usefixtures("home")
 def test_search_finds_titles_projects_and_prompts():
-    assert titles(text="antigravity cosmic") == ["install google antigravity and make sure it has a shortcut for Cosmic DE"]
+    assert titles(text="antigravity cosmic") == [
+        "install google antigravity and make sure it has a shortcut for Cosmic DE"
+    ]
     assert {one.name for one in sessions("agent-plug")} == {"agent-plugins"}
     assert [one.agent for one in sessions("EXTERNAL-agents upgrade")] == ["claude-code"]
     assert sessions("antigravity nothing-like-this") == []
     assert sessions("cart", complete=True)[0].agent == "opencode"
-    for odd in ('"', "'", "*", "NEAR(", "a AND", "title:", "%", "_", "^", "-", "\0", "日本", "()", "a" * 5000):
+    for odd in (
+        '"',
+        "'",
+        "*",
+        "NEAR(",
+        "a AND",
+        "title:",
+        "%",
+        "_",
+        "^",
+        "-",
+        "\0",
+        "日本",
+        "()",
+        "a" * 5000,
+    ):
         assert isinstance(sessions(odd), list)
     assert sessions("%") == []
 
@@ -161,7 +193,11 @@ def test_growth_deletion_and_replacement(home, catalog):
     catalog.refresh()
     catalog.read_now()
     (before,) = catalog.page(SessionQuery("upgrade"))
-    title = {"type": "custom-title", "customTitle": "Renamed", "sessionId": "9d5beed4-5d67-47fd-93b7-154b73dbffaf"}
+    title = {
+        "type": "custom-title",
+        "customTitle": "Renamed",
+        "sessionId": "9d5beed4-5d67-47fd-93b7-154b73dbffaf",
+    }
     with path.open("a") as file:
         file.write(json.dumps(title) + "\n")
     catalog.refresh()

@@ -64,7 +64,9 @@ def test_filters_and_sorting(listed):
     assert page(listed, text="antigravity").total == 1
     calls = [int(row.calls or -1) for row in page(listed, sort="calls").rows]
     assert calls == sorted(calls, reverse=True)
-    assert [row.id for row in page(listed, first=2, count=3).rows] == [row.id for row in page(listed).rows[2:5]]
+    assert [row.id for row in page(listed, first=2, count=3).rows] == [
+        row.id for row in page(listed).rows[2:5]
+    ]
 
 
 def test_a_listed_session_is_opened_and_two_are_compared(listed):
@@ -75,14 +77,23 @@ def test_a_listed_session_is_opened_and_two_are_compared(listed):
     assert compared.view is None
     assert [run.name for run in compared.comparison.runs] == ["A", "B"]
     assert answer(None, {"logs": [f"session:{one.id}"]}).view.title == one.title
-    assert len(answer(None, {"logs": [f"session:{one.id}", f"session:{two.id}", f"session:{one.id}"]}).comparison.runs) == 3
+    assert (
+        len(
+            answer(
+                None, {"logs": [f"session:{one.id}", f"session:{two.id}", f"session:{one.id}"]}
+            ).comparison.runs
+        )
+        == 3
+    )
 
 
 def test_log_tabs_list_the_sessions(home):  # noqa: F811
     opened = answer(home, {"logs": []})
     assert opened.sessions.page.all == 15
     (row, *_) = opened.sessions.page.rows
-    assert EXPLORERS.respond({"id": 1, "explorer": opened.sessions.explorer, "task": {"type": "open_sessions", "ids": [row.id]}}).reply.view
+    assert EXPLORERS.respond(
+        {"id": 1, "explorer": opened.sessions.explorer, "task": {"type": "open_sessions", "ids": [row.id]}}
+    ).reply.view
 
 
 @pytest.mark.parametrize("named", ["/etc/passwd", "../../x", "", "f" * 40, "0" * 14])
@@ -147,7 +158,16 @@ def test_new_logs_appear_with_the_next_look(listed, home):  # noqa: F811
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(-5, "now"), (59, "now"), (60, "1 min"), (7200, "2 h"), (86_400, "1 d"), (59 * 86_400, "59 d"), (9e6, "3 months"), (1e8, "3 years")],
+    [
+        (-5, "now"),
+        (59, "now"),
+        (60, "1 min"),
+        (7200, "2 h"),
+        (86_400, "1 d"),
+        (59 * 86_400, "59 d"),
+        (9e6, "3 months"),
+        (1e8, "3 years"),
+    ],
 )
 def test_age(seconds, text):
     assert age(seconds) == text

@@ -1,4 +1,6 @@
-"""A log with secrets of many kinds in every part of it: made up, by the rules of their issuers, and different each time."""
+"""A log with secrets of many kinds in every part of it:
+made up, by the rules of their issuers, and different each time.
+"""
 
 from __future__ import annotations
 
@@ -52,11 +54,22 @@ class _Maker:
 def secrets(seed: int = 17) -> list[Planted]:
     """Three secrets of each kind."""
     make = _Maker(seed)
-    return [Planted(kind, template.replace("@", secret), secret) for _ in range(3) for kind, template, secret in _kinds(make)]
+    return [
+        Planted(kind, template.replace("@", secret), secret)
+        for _ in range(3)
+        for kind, template, secret in _kinds(make)
+    ]
 
 
 def _kinds(make: _Maker) -> list[tuple[str, str, str]]:
-    key = "\n".join([f"-----BEGIN RSA {'PRIVATE'} KEY-----", make.coded(45), make.coded(48), f"-----END RSA {'PRIVATE'} KEY-----"])
+    key = "\n".join(
+        [
+            f"-----BEGIN RSA {'PRIVATE'} KEY-----",
+            make.coded(45),
+            make.coded(48),
+            f"-----END RSA {'PRIVATE'} KEY-----",
+        ]
+    )
     login = base64.b64encode(f"margarethe:{make.word(12)}".encode()).decode()
     token = f"eyJ{make.url_safe(24)}.eyJ{make.url_safe(60)}.{make.url_safe(32)}"
     return [
@@ -68,12 +81,20 @@ def _kinds(make: _Maker) -> list[tuple[str, str, str]]:
         ("npm token", "//registry.example/:_authToken=@", f"npm_{make.word(36)}"),
         ("PyPI token", "twine upload -p @", f"pypi-AgEIcHlwaS5vcmc{make.url_safe(80)}"),
         ("Slack token", "slack says @", f"xoxb-{make.of(string.digits + 'a', 12)}-{make.word(24)}"),
-        ("Slack webhook", "curl https://hooks.slack.com/services/@", f"T{make.upper(8)}/B{make.upper(8)}/{make.word(24)}"),
+        (
+            "Slack webhook",
+            "curl https://hooks.slack.com/services/@",
+            f"T{make.upper(8)}/B{make.upper(8)}/{make.word(24)}",
+        ),
         ("Stripe key", "stripe.api_key is @", f"sk_live_{make.word(24)}"),
         ("Google key", "maps?key=@", f"AIza{make.word(35)}"),
         ("Google OAuth token", "gcloud printed @", f"ya29.{make.url_safe(60)}"),
         ("Google service account", '{"private_key": "@"}', key.replace("\n", "\\n")),
-        ("Azure storage key", "DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=@;EndpointSuffix=core", make.coded(64)),
+        (
+            "Azure storage key",
+            "DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=@;EndpointSuffix=core",
+            make.coded(64),
+        ),
         ("Azure client secret", "az login -p @", f"{make.word(3)}8Q~{make.word(34)}"),
         ("Anthropic key", "export ANTHROPIC=@", f"sk-ant-api03-{make.url_safe(70)}"),
         ("OpenAI key", "OpenAI(@)", f"sk-proj-{make.url_safe(60)}"),
@@ -84,7 +105,11 @@ def _kinds(make: _Maker) -> list[tuple[str, str, str]]:
         ("bearer header", "curl -H 'Authorization: Bearer @' localhost", make.url_safe(30)),
         ("basic header", "Authorization: Basic @", login),
         ("cookie", "Cookie: sessionid=@; theme=light", make.word(32)),
-        ("password in an address", "postgres://shop:@@db.internal:5432/shop".replace("@@", "@\0"), make.word(14)),
+        (
+            "password in an address",
+            "postgres://shop:@@db.internal:5432/shop".replace("@@", "@\0"),
+            make.word(14),
+        ),
         ("connection string", "Server=db;User Id=sa;Password=@;Encrypt=yes", f"{make.word(9)}!x"),
         ("line of .env", "DEBUG=1\nDB_PASSWORD=@\nPORT=80", f"hunter{make.word(4)}"),
         ("short password in code", 'password = "@"', f"{make.word(7)}"),
@@ -93,14 +118,20 @@ def _kinds(make: _Maker) -> list[tuple[str, str, str]]:
         ("option of a command", "deploy --api-token=@ --yes", make.word(20)),
         ("Twilio key", "twilio @", f"SK{make.hex(32)}"),
         ("SendGrid key", "mail with @", f"SG.{make.url_safe(16)}.{make.url_safe(32)}"),
-        ("Telegram token", "bot @ started", f"{make.of('123456789a', 9).replace('a', '7')}:AA{make.url_safe(25)[:33]}"),
+        (
+            "Telegram token",
+            "bot @ started",
+            f"{make.of('123456789a', 9).replace('a', '7')}:AA{make.url_safe(25)[:33]}",
+        ),
         ("DigitalOcean token", "doctl auth init -t @", f"dop_v1_{make.hex(64)}"),
         ("escaped in JSON", '{\\"url\\": \\"https:\\/\\/shop:@\\u0040db.internal\\/\\"}', make.word(13)),
     ]
 
 
 def write_planted_log(path: Path, planted: list[Planted]) -> Path:
-    """Each secret goes to one of: what the person says, the agent's words, thinking, a command, its output, a diff, a path, nested JSON."""
+    """Each secret goes to one of: what the person says, the agent's words, thinking, a command, its output,
+    a diff, a path, nested JSON.
+    """
     records: list[Record] = [("user", {"role": "user"}, "Please look at the configuration.")]
     for number, one in enumerate(planted):
         text = one.text.replace("\0", "@")
@@ -109,24 +140,44 @@ def write_planted_log(path: Path, planted: list[Planted]) -> Path:
             case 0:
                 records.append(("user", {"role": "user"}, f"Here it is:\n{text}\nThanks."))
             case 1:
-                records.append(_assistant(number, [{"type": "text", "text": f"I found:\n\n```\n{text}\n```"}]))
+                records.append(
+                    _assistant(number, [{"type": "text", "text": f"I found:\n\n```\n{text}\n```"}])
+                )
             case 2:
-                records.append(_assistant(number, [{"type": "thinking", "thinking": f"The file says\n{text}\nso", "signature": "x"}]))
+                records.append(
+                    _assistant(
+                        number,
+                        [{"type": "thinking", "thinking": f"The file says\n{text}\nso", "signature": "x"}],
+                    )
+                )
             case 3:
                 records += _call(number, "Bash", {"command": f"echo start && {text}"}, "start")
             case 4:
-                records += _call(number, "Bash", {"command": "cat config"}, f"{'first line' * 9}\n{text}\nlast line")
+                records += _call(
+                    number, "Bash", {"command": "cat config"}, f"{'first line' * 9}\n{text}\nlast line"
+                )
             case 5:
-                change = {"file_path": f"{HOME}/settings.py", "old_string": "a = 1\n", "new_string": f"a = 1\n{text}\nb = 2\n"}
+                change = {
+                    "file_path": f"{HOME}/settings.py",
+                    "old_string": "a = 1\n",
+                    "new_string": f"a = 1\n{text}\nb = 2\n",
+                }
                 records += _call(number, "Edit", change, "The file has been updated.")
             case 6:
                 if "\n" in text or "/" in one.secret:
-                    records += _call(number, "Write", {"file_path": f"{HOME}/new.txt", "content": text}, "File created.")
+                    records += _call(
+                        number, "Write", {"file_path": f"{HOME}/new.txt", "content": text}, "File created."
+                    )
                 else:
-                    records += _call(number, "Read", {"file_path": f"{HOME}/{text}/file.txt"}, f"     1\tin {text}")
+                    records += _call(
+                        number, "Read", {"file_path": f"{HOME}/{text}/file.txt"}, f"     1\tin {text}"
+                    )
             case _:
                 records += _call(
-                    number, "mcp__shop__send", {"body": json.dumps({"nested": json.dumps({"text": text})})}, f"sent {json.dumps(text)}"
+                    number,
+                    "mcp__shop__send",
+                    {"body": json.dumps({"nested": json.dumps({"text": text})})},
+                    f"sent {json.dumps(text)}",
                 )
         assert use
     return write_log(path, HOME, records)

@@ -20,19 +20,28 @@ from tests.traces.sharing.planted import secrets, write_planted_log
 Export = Callable[..., Path]
 EXPORTS: dict[str, Export] = {
     "notebook": lambda trace, folder, **options: trace.to_notebook(folder / "story.ipynb", **options),
-    "lesson": lambda trace, folder, **options: trace.to_notebook(folder / "lesson.ipynb", lesson=True, **options),
+    "lesson": lambda trace, folder, **options: trace.to_notebook(
+        folder / "lesson.ipynb", lesson=True, **options
+    ),
     "atif": lambda trace, folder, **options: write_atif(trace, folder / "session.atif.json", **options),
-    "claude": lambda trace, folder, **options: write_claude_code(trace, folder / "session.claude.jsonl", **options),
+    "claude": lambda trace, folder, **options: write_claude_code(
+        trace, folder / "session.claude.jsonl", **options
+    ),
 }
 _TAGS = re.compile(r"<[^>]*>")
 
 
 def strings(value: Any) -> Iterator[str]:
-    """The texts of JSON; a list of texts is one text, too, as notebooks store lines, and spans of a card's line."""
+    """The texts of JSON; a list of texts is one text, too, as notebooks store lines,
+    and spans of a card's line.
+    """
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        joined = "".join(item[0] if isinstance(item, list) and item and isinstance(item[0], str) else str(item) for item in value)
+        joined = "".join(
+            item[0] if isinstance(item, list) and item and isinstance(item[0], str) else str(item)
+            for item in value
+        )
         yield joined
         for item in value:
             yield from strings(item)
@@ -43,7 +52,9 @@ def strings(value: Any) -> Iterator[str]:
 
 def everything_in(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
-    documents = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else [json.loads(text)]
+    documents = (
+        [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else [json.loads(text)]
+    )
     texts = [one for document in documents for one in strings(document)]
     return "\n".join([text, *texts, *(html.unescape(_TAGS.sub("", one)) for one in texts if "<" in one)])
 
@@ -56,19 +67,28 @@ def planted_trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 @pytest.mark.parametrize("name", EXPORTS)
 def test_no_planted_secret_is_in_an_export(name: str, planted_trace: Trace, tmp_path: Path) -> None:
     text = everything_in(EXPORTS[name](planted_trace, tmp_path))
-    left = [one.kind for one in secrets(4) for part in one.secret.split("\n") if any(form in text for form in encodings(part))]
+    left = [
+        one.kind
+        for one in secrets(4)
+        for part in one.secret.split("\n")
+        if any(form in text for form in encodings(part))
+    ]
     assert left == []
     assert "[redacted: " in text
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_home_folders_are_shortened_where_the_person_wants_it(name: str, planted_trace: Trace, tmp_path: Path) -> None:
+def test_home_folders_are_shortened_where_the_person_wants_it(
+    name: str, planted_trace: Trace, tmp_path: Path
+) -> None:
     assert "margarethe" not in everything_in(EXPORTS[name](planted_trace, tmp_path, home=True))
     assert "/home/margarethe" in everything_in(EXPORTS[name](planted_trace, tmp_path / "..", home=False))
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_a_secret_that_a_person_keeps_stays_and_further_patterns_are_removed(name: str, tmp_path: Path) -> None:
+def test_a_secret_that_a_person_keeps_stays_and_further_patterns_are_removed(
+    name: str, tmp_path: Path
+) -> None:
     [planted] = [one for one in secrets(3) if one.kind == "GitHub token"][:1]
     trace = traces.load(write_planted_log(tmp_path / "session.jsonl", [planted]))
     [found] = trace.find_secrets(home=False)
@@ -82,5 +102,7 @@ def test_a_secret_that_a_person_keeps_stays_and_further_patterns_are_removed(nam
 def test_the_first_cell_says_how_many_secrets_were_removed(lesson: bool, tmp_path: Path) -> None:
     planted = [one for one in secrets(3) if one.kind in {"GitHub token", "GitLab token"}][:2]
     trace = traces.load(write_planted_log(tmp_path / "session.jsonl", planted))
-    cells = json.loads(trace.to_notebook(tmp_path / "n.ipynb", lesson=lesson).read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(trace.to_notebook(tmp_path / "n.ipynb", lesson=lesson).read_text(encoding="utf-8"))[
+        "cells"
+    ]
     assert "2 secrets removed" in "".join(cells[0]["source"])

@@ -62,7 +62,9 @@ def test_notes_are_shown_beside_their_steps_without_secrets(trace: Trace) -> Non
     assert "\u202e" not in texts[1]
     assert TOKEN not in everything_in(page)
     assert [secret.places for secret in removed if secret.shown.startswith("ghp_")] == [("2",)]
-    chips = {chip["key"]: chip["lines"] for chip in data_of(page)["chips"] if chip["key"].startswith("review:")}
+    chips = {
+        chip["key"]: chip["lines"] for chip in data_of(page)["chips"] if chip["key"].startswith("review:")
+    }
     assert chips == {"review:loop": [1, 2, 3], "review:note": [1]}
 
 

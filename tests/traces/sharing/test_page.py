@@ -40,7 +40,9 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def everything_in(page: str) -> str:
-    """The page without its data, its data as JSON, and each text of the data, with the lines of spans as one text."""
+    """The page without its data, its data as JSON, and each text of the data,
+    with the lines of spans as one text.
+    """
     data = data_of(page)
     texts = [text for opened in data["opened"] for text in texts_in({"opened": opened})]
     return "\n".join([DATA.sub("", page), json.dumps(data, ensure_ascii=False), *texts])
@@ -48,14 +50,21 @@ def everything_in(page: str) -> str:
 
 @pytest.mark.parametrize("turned", range(8))
 def test_none_of_100_planted_secrets_is_left(tmp_path, turned):
-    """In what persons and agents say, thoughts, commands, outputs, diffs, paths and nested JSON: each kind in each of these places."""
+    """In what persons and agents say, thoughts, commands, outputs, diffs, paths and nested JSON:
+    each kind in each of these places.
+    """
     planted = secrets(turned)
     assert len(planted) >= 100
     assert len({one.kind for one in planted}) >= 30
     log = write_planted_log(tmp_path / "session.jsonl", planted[turned:] + planted[:turned])
     page, removed = shared_page(traces.load(log), ShareOptions())
     text = everything_in(page)
-    left = [one.kind for one in planted for part in one.secret.split("\n") if any(form in text for form in encodings(part))]
+    left = [
+        one.kind
+        for one in planted
+        for part in one.secret.split("\n")
+        if any(form in text for form in encodings(part))
+    ]
     assert left == []
     assert "margarethe" not in text
     assert "[redacted: " in text
@@ -66,18 +75,28 @@ def test_a_preview_lists_the_removed_secrets_and_single_ones_can_stay(tmp_path):
     planted = [one for one in secrets(3) if one.kind in {"GitHub token", "GitLab token"}][:2]
     trace = traces.load(write_planted_log(tmp_path / "session.jsonl", planted))
     found = trace.find_secrets(home=False)
-    assert [(one.kind, one.shown[:5], one.count > 0) for one in found] == [("GitHub token", "ghp_…", True), ("GitLab token", "glpa…", True)]
+    assert [(one.kind, one.shown[:5], one.count > 0) for one in found] == [
+        ("GitHub token", "ghp_…", True),
+        ("GitLab token", "glpa…", True),
+    ]
     assert not any(one.secret in repr(found) for one in planted)
     text = everything_in(shared_page(trace, ShareOptions(keep=(found[0].id,)))[0])
     assert planted[0].secret in text
     assert planted[1].secret not in text
-    assert [one.kept for one in shared_page(trace, ShareOptions(keep=(found[0].id,), home=False))[1]] == [True, False]
+    assert [one.kept for one in shared_page(trace, ShareOptions(keep=(found[0].id,), home=False))[1]] == [
+        True,
+        False,
+    ]
 
 
 def test_own_patterns_are_removed_everywhere(tmp_path):
     records = [
         ("user", {"role": "user"}, "Customer ACME-4711 complains."),
-        ("assistant", {"role": "assistant", "id": "m"}, [{"type": "text", "text": "About ACME-4711 and ACME-12."}]),
+        (
+            "assistant",
+            {"role": "assistant", "id": "m"},
+            [{"type": "text", "text": "About ACME-4711 and ACME-12."}],
+        ),
     ]
     trace = traces.load(write_log(tmp_path / "session.jsonl", HOME, records))
     path = trace.to_html(tmp_path / "shared.html", redact=r"ACME-\d+")
@@ -96,7 +115,11 @@ def test_a_secret_is_removed_where_nothing_tells_it(tmp_path):
     """Its name occurs once; then only its value."""
     records = [
         ("user", {"role": "user"}, "The value is qWx81nD0pLz7vB3k, use it."),
-        ("assistant", {"role": "assistant", "id": "m"}, [{"type": "text", "text": "api_key = 'qWx81nD0pLz7vB3k'"}]),
+        (
+            "assistant",
+            {"role": "assistant", "id": "m"},
+            [{"type": "text", "text": "api_key = 'qWx81nD0pLz7vB3k'"}],
+        ),
         ("user", {"role": "user"}, f"In base64: {base64.b64encode(b'qWx81nD0pLz7vB3k').decode()}"),
     ]
     page, _ = shared_page(traces.load(write_log(tmp_path / "session.jsonl", HOME, records)), ShareOptions())
@@ -104,9 +127,17 @@ def test_a_secret_is_removed_where_nothing_tells_it(tmp_path):
 
 
 def test_home_folders_become_a_tilde_unless_they_stay(tmp_path):
-    records = [("user", {"role": "user"}, "See /home/margarethe/shop/a.py and C:\\Users\\margarethe\\b.py, says Margarethe.")]
+    records = [
+        (
+            "user",
+            {"role": "user"},
+            "See /home/margarethe/shop/a.py and C:\\Users\\margarethe\\b.py, says Margarethe.",
+        )
+    ]
     trace = traces.load(write_log(tmp_path / "session.jsonl", HOME, records))
-    assert "See ~/shop/a.py and ~\\\\b.py, says Margarethe." in everything_in(shared_page(trace, ShareOptions())[0])
+    assert "See ~/shop/a.py and ~\\\\b.py, says Margarethe." in everything_in(
+        shared_page(trace, ShareOptions())[0]
+    )
     assert "/home/margarethe/shop/a.py" in everything_in(shared_page(trace, ShareOptions(home=False))[0])
 
 
@@ -119,7 +150,9 @@ def test_pictures_stay_as_they_are(tmp_path):
         ("assistant", {"role": "assistant", "id": "m"}, [use]),
         ("user", {"role": "user"}, [{"type": "tool_result", "tool_use_id": "t", "content": [image]}]),
     ]
-    data = data_of(shared_page(traces.load(write_log(tmp_path / "session.jsonl", HOME, records)), ShareOptions())[0])
+    data = data_of(
+        shared_page(traces.load(write_log(tmp_path / "session.jsonl", HOME, records)), ShareOptions())[0]
+    )
     assert picture in [block.get("data") for opened in data["opened"] for block in opened["card"]["blocks"]]
 
 
@@ -130,7 +163,11 @@ def test_every_format_is_shared_with_all_its_steps(log):
     assert [line["number"] for line in data["lines"]] == list(explorer.lines.numbers)
     assert [opened["line"] for opened in data["opened"]] == list(range(explorer.size))
     assert all(opened["raw"] == opened["replay"] == opened["link"] == "" for opened in data["opened"])
-    counts = {choice["key"]: choice["count"] for facet in data["view"]["page"]["facets"] for choice in facet["choices"]}
+    counts = {
+        choice["key"]: choice["count"]
+        for facet in data["view"]["page"]["facets"]
+        for choice in facet["choices"]
+    }
     assert {one["key"]: len(one["lines"]) for one in data["chips"]} == counts
 
 
@@ -170,7 +207,10 @@ def test_an_existing_file_is_never_overwritten(tmp_path):
 def test_a_session_of_1000_steps_has_at_most_3_mb(tmp_path):
     """Made of a real session as often as needed, each time with other ids."""
     log = tmp_path / "session.jsonl"
-    log.write_text("".join(_renumbered(sample(CLAUDE).read_text(encoding="utf-8"), number) for number in range(9)), encoding="utf-8")
+    log.write_text(
+        "".join(_renumbered(sample(CLAUDE).read_text(encoding="utf-8"), number) for number in range(9)),
+        encoding="utf-8",
+    )
     page, _ = shared_page(traces.load(log), ShareOptions())
     assert len(data_of(page)["lines"]) >= STEPS
     assert len(page.encode()) <= MOST_BYTES
@@ -186,7 +226,14 @@ def _other(value: Any, number: int, name: str = "") -> Any:
         return {key: _other(part, number, key) for key, part in value.items()}
     if isinstance(value, list):
         return [_other(part, number, name) for part in value]
-    if isinstance(value, str) and name in {"id", "uuid", "parentUuid", "tool_use_id", "requestId", "messageId"}:
+    if isinstance(value, str) and name in {
+        "id",
+        "uuid",
+        "parentUuid",
+        "tool_use_id",
+        "requestId",
+        "messageId",
+    }:
         return f"{value}{number}"
     if isinstance(value, str) and " " in value:
         return re.sub(r"\b[a-z]{4,}\b", lambda word: f"{word[0]}{number}", value)
@@ -200,7 +247,13 @@ def test_long_outputs_are_cut_with_a_note(tmp_path):
     for number in range(20):
         use = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": "cat big"}}
         records.append(("assistant", {"role": "assistant", "id": f"m{number}"}, [use]))
-        records.append(("user", {"role": "user"}, [{"type": "tool_result", "tool_use_id": f"t{number}", "content": output}]))
+        records.append(
+            (
+                "user",
+                {"role": "user"},
+                [{"type": "tool_result", "tool_use_id": f"t{number}", "content": output}],
+            )
+        )
     page, _ = shared_page(traces.load(write_log(tmp_path / "session.jsonl", HOME, records)), ShareOptions())
     assert len(page.encode()) <= MOST_BYTES
     assert "1,929,999" not in page
@@ -231,18 +284,27 @@ def hostile_records() -> Iterator[Any]:
     )
     for text in texts:
         yield "user", {"role": "user"}, text
-        use = {"type": "tool_use", "id": f"t{len(text)}", "name": text[:50], "input": {"command": text, "file_path": text[:100]}}
+        use = {
+            "type": "tool_use",
+            "id": f"t{len(text)}",
+            "name": text[:50],
+            "input": {"command": text, "file_path": text[:100]},
+        }
         yield "assistant", {"role": "assistant", "id": f"m{len(text)}"}, [use]
 
 
 def test_a_hostile_log_adds_nothing_to_the_markup(tmp_path):
-    page, _ = shared_page(traces.load(write_log(tmp_path / "session.jsonl", "/tmp/<script>", hostile_records())), ShareOptions())
+    page, _ = shared_page(
+        traces.load(write_log(tmp_path / "session.jsonl", "/tmp/<script>", hostile_records())), ShareOptions()
+    )
     assert page.count("<script") == 2
     assert "alert(1)" not in DATA.sub("", page).replace("&lt;/script&gt;&lt;script&gt;alert(1)", "")
     assert len(page) < 400_000
 
 
-def test_the_beginning_and_the_end_of_a_shortened_output_have_at_most_the_characters_that_are_allowed() -> None:
+def test_the_beginning_and_the_end_of_a_shortened_output_have_at_most_the_characters_that_are_allowed() -> (
+    None
+):
     lines = [[["x" * 10, ""]] for _ in range(200)] + [[[f"{number} {'y' * 300}", ""]] for number in range(30)]
     kept = shortened({"type": "output", "lines": lines}, 3_000)["lines"]
     (gap,) = (at for at, line in enumerate(kept) if "left out" in line[0][0])

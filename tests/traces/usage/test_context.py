@@ -34,7 +34,10 @@ def test_the_programs_of_a_command(command: str, programs: str) -> None:
 def test_every_part_is_within_what_the_log_says(log: str) -> None:
     trace = traces.load(SAMPLES / log)
     characters = {(call.session, call.id): call.result_size for call in trace.calls}
-    requests = {session.id: sum(row.session == session.id and row.scope == "request" for row in trace.usage) for session in trace.sessions}
+    requests = {
+        session.id: sum(row.session == session.id and row.scope == "request" for row in trace.usage)
+        for session in trace.sessions
+    }
     largest: dict[str, int] = {}
     for row in trace.usage:
         largest[row.session] = max(largest.get(row.session, 0), input_of(row.tokens) or 0)
@@ -59,7 +62,9 @@ def test_parts_end_with_a_compaction() -> None:
 
 
 def test_a_single_part_of_an_answer_has_its_tokens() -> None:
-    (answer,) = [part for part in traces.load(SAMPLES / "inspect/log_read_sample.eval").context if part.part == "text"]
+    (answer,) = [
+        part for part in traces.load(SAMPLES / "inspect/log_read_sample.eval").context if part.part == "text"
+    ]
     assert (answer.tokens_min, answer.tokens_max, answer.characters) == (3, 3, 4)
 
 
@@ -67,7 +72,11 @@ def test_results_are_bounded_by_the_growth_of_the_input() -> None:
     trace = traces.load(SAMPLES / "codex/skills--019d78fc-c449-7300-92a1-1e92604a4f6a.jsonl")
     sizes = [input_of(row.tokens) or 0 for row in trace.usage]
     growths = {after - before for before, after in pairwise(sizes)}
-    results = [part for part in trace.context if part.part in {"command", "file", "result"} and part.tokens_max is not None]
+    results = [
+        part
+        for part in trace.context
+        if part.part in {"command", "file", "result"} and part.tokens_max is not None
+    ]
     assert len(results) > 20
     assert {part.tokens_max for part in results} <= growths
 

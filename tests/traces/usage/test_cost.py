@@ -35,7 +35,13 @@ def test_reasoning_is_billed_where_the_output_tokens_do_not_include_it(form: str
     trace = traces.load(SAMPLES / "openhands/openhands_trajectory.json")
     sessions = [structs.replace(session, format=form) for session in trace.sessions]
     plain, reasoned = (
-        priced_cost(sessions, [structs.replace(one, tokens=structs.replace(one.tokens, reasoning=reasoning)) for one in trace.usage]).total
+        priced_cost(
+            sessions,
+            [
+                structs.replace(one, tokens=structs.replace(one.tokens, reasoning=reasoning))
+                for one in trace.usage
+            ],
+        ).total
         for reasoning in (None, 1_000)
     )
     assert plain is not None

@@ -22,7 +22,9 @@ def test_the_sums_are_the_totals_of_the_session(log: str) -> None:
     for session in trace.sessions:
         own = [row for row in trace.usage if row.session == session.id]
         spent = sum_of_tokens(row.tokens for row in own)
-        assert [getattr(spent, kind) or 0 for kind in TOKEN_KINDS] == [getattr(session.tokens, kind) or 0 for kind in TOKEN_KINDS]
+        assert [getattr(spent, kind) or 0 for kind in TOKEN_KINDS] == [
+            getattr(session.tokens, kind) or 0 for kind in TOKEN_KINDS
+        ]
         if session.cost is not None:
             assert sum(row.cost or 0.0 for row in own) == pytest.approx(session.cost)
         assert sum(row.scope == "rest" for row in own) <= 1

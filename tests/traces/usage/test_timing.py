@@ -37,17 +37,25 @@ def test_a_message_that_came_while_the_agent_worked_was_not_waited_for() -> None
 
 
 def test_times_that_are_not_recorded_are_none() -> None:
-    (turn,) = turn_times([message(0, "user", 10.0), message(2, "assistant_text", 12.0)], [call(1, None, None)])
+    (turn,) = turn_times(
+        [message(0, "user", 10.0), message(2, "assistant_text", 12.0)], [call(1, None, None)]
+    )
     assert (turn.started, turn.ended, turn.tools, turn.model, turn.waiting) == (10.0, 12.0, None, None, None)
     assert turn_times([message(0, "user", None)], []) == []
     gemini = traces.load(SAMPLES / "gemini-cli/session-2025-12-24T21-37-2ccb51c5.json")
-    assert all(turn.tools is None for turn in gemini.turns if any(call.turn == turn.turn for call in gemini.calls))
+    assert all(
+        turn.tools is None for turn in gemini.turns if any(call.turn == turn.turn for call in gemini.calls)
+    )
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 50)), max_size=30))
 def test_calls_of_a_lane_do_not_overlap_but_in_the_last_one(spans: list[tuple[float, float]]) -> None:
-    timed = list(call_times([call(number, start, start + length) for number, (start, length) in enumerate(spans)], 3))
-    assert sorted((start, end) for _, start, end, _ in timed) == sorted((start, start + length) for start, length in spans)
+    timed = list(
+        call_times([call(number, start, start + length) for number, (start, length) in enumerate(spans)], 3)
+    )
+    assert sorted((start, end) for _, start, end, _ in timed) == sorted(
+        (start, start + length) for start, length in spans
+    )
     reached = [0.0, 0.0, 0.0]
     for _, started, ended, lane in timed:
         assert all(end > started for end in reached[:lane])  # a lower one was not free

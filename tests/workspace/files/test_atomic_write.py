@@ -122,7 +122,10 @@ def test_an_unwritable_folder(open_folder, as_nobody):
 def test_an_immutable_file(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b"old")
-    if shutil.which("chattr") is None or subprocess.run(["chattr", "+i", path], capture_output=True, check=False).returncode != 0:
+    if (
+        shutil.which("chattr") is None
+        or subprocess.run(["chattr", "+i", path], capture_output=True, check=False).returncode != 0
+    ):
         pytest.skip("this file system or user knows no immutable files")
     try:
         assert failure(path, b"new", b"old", "f") is ErrorCode.PERMISSION_DENIED
@@ -146,7 +149,10 @@ def test_a_file_that_is_mounted_is_written_in_place(tmp_path):
     (tmp_path / "source").write_bytes(b"old")
     (tmp_path / "f").touch()
     command = ["mount", "--bind", str(tmp_path / "source"), str(tmp_path / "f")]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+    if (
+        shutil.which("mount") is None
+        or subprocess.run(command, capture_output=True, check=False).returncode != 0
+    ):
         pytest.skip("nothing can be mounted here: that needs root")
     try:
         atomic_write.replace_content(tmp_path / "f", b"new", b"old", "f")

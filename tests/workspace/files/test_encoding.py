@@ -10,7 +10,9 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.diff.text_lines import displayable, is_exact, split_lines
 from nbtools.workspace.files.encoding import UTF8, decode, describe_content, encode
 
-MARKS = st.sampled_from([b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE])
+MARKS = st.sampled_from(
+    [b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE]
+)
 
 
 @given(MARKS, st.binary(max_size=200))
@@ -40,7 +42,9 @@ def test_text_in_an_older_encoding_is_text(codec):
     assert encode(text.text, text.encoding) == words.encode(codec)
 
 
-@pytest.mark.parametrize("data", [b"a\0b", b"\x89PNG\r\n\x1a\n\0", bytes(range(256)), codecs.BOM_UTF16_LE + b"a"])
+@pytest.mark.parametrize(
+    "data", [b"a\0b", b"\x89PNG\r\n\x1a\n\0", bytes(range(256)), codecs.BOM_UTF16_LE + b"a"]
+)
 def test_binary_files_are_not_text(data):
     assert decode(data) is None
 

@@ -1,4 +1,6 @@
-"""Nothing leaves the workspace: not by a path that is made for it, and not while links are swapped underneath."""
+"""Nothing leaves the workspace: not by a path that is made for it,
+and not while links are swapped underneath.
+"""
 
 import asyncio
 import contextlib
@@ -57,7 +59,9 @@ print(swaps, flush=True)
 
 
 class Field:
-    """A workspace where ``door`` is a folder and then a link out, again and again, and ``face`` a file and then a link out."""
+    """A workspace where ``door`` is a folder and then a link out, again and again,
+    and ``face`` a file and then a link out.
+    """
 
     def __init__(self, root: Path) -> None:
         self.outside, self.root = root / "outside", root / "inside"
@@ -78,7 +82,15 @@ class Field:
         for path in (self.outside, *sorted(self.outside.rglob("*"))):
             info = path.lstat()
             data = path.read_bytes() if path.is_file() else b""
-            found[str(path)] = (info.st_ino, info.st_mode, info.st_nlink, info.st_size, info.st_mtime_ns, info.st_ctime_ns, data)
+            found[str(path)] = (
+                info.st_ino,
+                info.st_mode,
+                info.st_nlink,
+                info.st_size,
+                info.st_mtime_ns,
+                info.st_ctime_ns,
+                data,
+            )
         return found
 
     def note(self, kind: str, outcome: str) -> None:
@@ -96,13 +108,18 @@ class Field:
     async def called(self, session: Session, name: str, **arguments) -> None:
         result = await session.call(name, arguments)
         assert SECRET not in repr((result.llm_content, result.return_display, result.data)), name
-        assert result.error is None or result.error.code not in (ErrorCode.UNHANDLED_EXCEPTION, ErrorCode.UNKNOWN), result.error
+        assert result.error is None or result.error.code not in (
+            ErrorCode.UNHANDLED_EXCEPTION,
+            ErrorCode.UNKNOWN,
+        ), result.error
         self.note(f"call {name}", "done" if result.ok else "refused")
 
 
 @contextlib.contextmanager
 def swapping(field: Field):
-    with subprocess.Popen([sys.executable, "-c", SWAPPER, str(field.root)], stdout=subprocess.PIPE, text=True) as swapper:
+    with subprocess.Popen(
+        [sys.executable, "-c", SWAPPER, str(field.root)], stdout=subprocess.PIPE, text=True
+    ) as swapper:
         assert swapper.stdout.readline() == "ready\n"
         swaps: list[int] = []
         try:
@@ -191,7 +208,11 @@ def test_accesses_while_links_are_swapped_reach_nothing_outside(tmp_path, all_ro
     assert field.picture() == before
     assert sum(sum(outcomes.values()) for outcomes in field.seen.values()) >= rounds * cheap
     assert swaps[0] > rounds * cheap // 9
-    often = {kind: outcomes for kind, outcomes in field.seen.items() if sum(outcomes.values()) >= rounds * cheap // 9}
+    often = {
+        kind: outcomes
+        for kind, outcomes in field.seen.items()
+        if sum(outcomes.values()) >= rounds * cheap // 9
+    }
     assert len(often) == 6
     assert all(outcomes["done"] and outcomes["refused"] for outcomes in often.values()), often
     seldom = sum((outcomes for kind, outcomes in field.seen.items() if kind not in often), Counter[str]())
@@ -209,7 +230,9 @@ NO_FOLDER = ErrorCode.PATH_IS_NOT_A_DIRECTORY
 
 @dataclass(frozen=True)
 class Row:
-    """The results of reading and writing such a path, and why; ``{root}`` and ``{out}`` are the folders, ``{name}`` the root's own name."""
+    """The results of reading and writing such a path, and why;
+    ``{root}`` and ``{out}`` are the folders, ``{name}`` the root's own name.
+    """
 
     path: str
     read: str
@@ -253,7 +276,9 @@ ROWS = [
     Row("inside.txt ", NONE, OK, "a space at the end is part of the name"),
     Row("inside.txt.", NONE, OK, "so is a dot"),
     Row("INSIDE.TXT", NONE, OK, "capitals are other letters here"),
-    Row("inside.txt/", OK, BAD, "a slash at the end adds nothing for reading, and means a folder for writing"),
+    Row(
+        "inside.txt/", OK, BAD, "a slash at the end adds nothing for reading, and means a folder for writing"
+    ),
     Row("inside.txt/.", OK, OK, "nor does a dot"),
     Row("", BAD, BAD, "empty"),
     Row(".", FOLDER, FOLDER, "the root itself"),
@@ -346,15 +371,26 @@ def _outside(tmp_path: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for folder in folders for path in folder.rglob("*")}
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.path not in ONLY_HERE], ids=lambda row: f"{ascii(row.path)[1:40]}: {row.why}")
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row.path not in ONLY_HERE],
+    ids=lambda row: f"{ascii(row.path)[1:40]}: {row.why}",
+)
 async def test_each_adversarial_path_is_decided_for_reading_and_for_writing(tmp_path, row):
     root = _planted(tmp_path)
     before = _outside(tmp_path)
-    path = row.path.replace("{root}", str(root)).replace("{name}", root.name).replace("{out}", str(tmp_path / "outside"))
+    path = (
+        row.path.replace("{root}", str(root))
+        .replace("{name}", root.name)
+        .replace("{out}", str(tmp_path / "outside"))
+    )
     async with Session(root, policy=Policy(mode="yolo"), settings=Settings(journal=False)) as session:
         read = await session.call("read", {"path": path})
         written = await session.call("write", {"path": path, "content": "inside\n"})
-    assert (read.error.code if read.error else OK, written.error.code if written.error else OK) == (row.read, row.write), (read, written)
+    assert (read.error.code if read.error else OK, written.error.code if written.error else OK) == (
+        row.read,
+        row.write,
+    ), (read, written)
     for result in (read, written):
         assert SECRET not in repr((result.llm_content, result.return_display))
         if result.error is not None:
@@ -380,7 +416,11 @@ async def test_each_adversarial_path_is_decided_for_reading_and_for_writing(tmp_
         ("grep", {"pattern": "secret", "path": "fifo"}, ErrorCode.SEARCH_PATH_NOT_FOUND),
         ("edit", {"path": "out_file", "old": "the", "new": "x"}, OUT),
         ("edit", {"path": "fifo", "old": "the", "new": "x"}, NO_FILE),
-        ("replace_in_files", {"pattern": "secret", "replacement": "x", "path": "out_folder", "apply": True}, OUT),
+        (
+            "replace_in_files",
+            {"pattern": "secret", "replacement": "x", "path": "out_folder", "apply": True},
+            OUT,
+        ),
         ("delete", {"path": "out_folder/secret"}, OUT),
         ("delete", {"path": "../outside", "recursive": True}, OUT),
         ("delete", {"path": "parent/outside/secret"}, OUT),

@@ -29,7 +29,11 @@ def test_paths_that_are_not_files_are_refused_at_once(tmp_path):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "socket"))
     (tmp_path / "folder").mkdir()
-    for path, words in ((tmp_path / "pipe", "a named pipe"), (tmp_path / "socket", "a socket"), (Path("/dev/null"), "a device")):
+    for path, words in (
+        (tmp_path / "pipe", "a named pipe"),
+        (tmp_path / "socket", "a socket"),
+        (Path("/dev/null"), "a device"),
+    ):
         with pytest.raises(ToolFailure, match=words) as caught:
             read.read_bytes(path, path.name)
         assert caught.value.code is ErrorCode.READ_CONTENT_FAILURE

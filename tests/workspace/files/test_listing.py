@@ -47,7 +47,10 @@ def test_a_link_reveals_nothing_about_files_outside(tmp_path):
     (root / "to_file").symlink_to(tmp_path / "secret")
     (root / "to_folder").symlink_to(tmp_path / "outside")
     workspace = Workspace(root)
-    assert list_folder(workspace.root, workspace).entries == (Entry("to_file", link=True), Entry("to_folder", link=True))
+    assert list_folder(workspace.root, workspace).entries == (
+        Entry("to_file", link=True),
+        Entry("to_folder", link=True),
+    )
 
 
 def test_hidden_files_are_counted_and_not_named(tmp_path):

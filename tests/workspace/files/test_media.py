@@ -15,10 +15,21 @@ def png(width, height):
 
     rows = b"".join(b"\0" + b"\x7f" * width for _ in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
 
 
-JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF" + b"\0" * 10 + b"\xff\xc0\0\x11\x08\0\x05\0\x07\x03" + b"\0" * 9 + b"\xff\xd9"
+JPEG = (
+    b"\xff\xd8\xff\xe0\0\x10JFIF"
+    + b"\0" * 10
+    + b"\xff\xc0\0\x11\x08\0\x05\0\x07\x03"
+    + b"\0" * 9
+    + b"\xff\xd9"
+)
 GIF = b"GIF89a\x07\0\x05\0\0\0\0;"
 BMP = b"BM\x1e\0\0\0\0\0\0\0\x1a\0\0\0\x28\0\0\0\x07\0\0\0\xfb\xff\xff\xff\x01\0\x18\0"
 WEBPS = [
@@ -30,14 +41,23 @@ WEBPS = [
 
 @pytest.mark.parametrize(
     ("data", "mime_type"),
-    [(png(7, 5), "image/png"), (JPEG, "image/jpeg"), (GIF, "image/gif"), (BMP, "image/bmp"), *((webp, "image/webp") for webp in WEBPS)],
+    [
+        (png(7, 5), "image/png"),
+        (JPEG, "image/jpeg"),
+        (GIF, "image/gif"),
+        (BMP, "image/bmp"),
+        *((webp, "image/webp") for webp in WEBPS),
+    ],
 )
 def test_a_picture_says_its_size(data, mime_type):
     found = identify_picture(data, "x")
     assert (found.mime_type, found.width, found.height) == (mime_type, 7, 5)
 
 
-@pytest.mark.parametrize("data", [png(7, 5)[:-14], png(7, 5)[:20], JPEG[:-2], JPEG[:22], GIF[:8], WEBPS[0][:-1], WEBPS[1][:20], BMP[:19]])
+@pytest.mark.parametrize(
+    "data",
+    [png(7, 5)[:-14], png(7, 5)[:20], JPEG[:-2], JPEG[:22], GIF[:8], WEBPS[0][:-1], WEBPS[1][:20], BMP[:19]],
+)
 def test_a_broken_picture_is_refused(data):
     assert media_type(data)
     with pytest.raises(ToolFailure, match="damaged or incomplete") as caught:
@@ -45,7 +65,9 @@ def test_a_broken_picture_is_refused(data):
     assert caught.value.code is ErrorCode.READ_CONTENT_FAILURE
 
 
-@pytest.mark.parametrize("data", [b"", b"BMW drives", b"GIF", b"RIFF....WAVE", b"<svg/>", b'_PDF = b"%PDF-"', b"\x89PNG\0\1"])
+@pytest.mark.parametrize(
+    "data", [b"", b"BMW drives", b"GIF", b"RIFF....WAVE", b"<svg/>", b'_PDF = b"%PDF-"', b"\x89PNG\0\1"]
+)
 def test_other_bytes_have_no_media_type(data):
     assert media_type(data) == ""
 

@@ -27,7 +27,14 @@ def widths(data):
 
 @pytest.mark.parametrize(
     ("pages", "found"),
-    [("3", [3]), ("2-4", [2, 3, 4]), (" 2 – 4 ", [2, 3, 4]), ("11-", [11, 12]), ("12-99", [12]), ("1-12", list(range(1, 13)))],
+    [
+        ("3", [3]),
+        ("2-4", [2, 3, 4]),
+        (" 2 – 4 ", [2, 3, 4]),
+        ("11-", [11, 12]),
+        ("12-99", [12]),
+        ("1-12", list(range(1, 13))),
+    ],
 )
 def test_the_requested_pages_are_returned(pages, found):
     part, total, numbers = media.extract_pages(document(12), pages, "d")
@@ -62,7 +69,12 @@ def test_locked_documents():
 
 
 @pytest.mark.parametrize(
-    "data", [b"%PDF-1.7\n", b"%PDF-1.7\nxref\n0 1\ntrailer<</Size 1/Root 9 0 R>>\nstartxref\n9\n%%EOF", document(3)[:200]]
+    "data",
+    [
+        b"%PDF-1.7\n",
+        b"%PDF-1.7\nxref\n0 1\ntrailer<</Size 1/Root 9 0 R>>\nstartxref\n9\n%%EOF",
+        document(3)[:200],
+    ],
 )
 def test_broken_documents(data):
     with pytest.raises(ToolFailure, match="cannot be read") as caught:
@@ -83,7 +95,9 @@ def written(*texts):
     )
     for text in texts:
         page = writer.add_blank_page(300, 300)
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})})
+        page[NameObject("/Resources")] = DictionaryObject(
+            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
+        )
         content = DecodedStreamObject()
         content.set_data(f"BT /F1 12 Tf 20 200 Td ({text}) Tj ET".encode())
         page[NameObject("/Contents")] = writer._add_object(content)

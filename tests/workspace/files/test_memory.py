@@ -26,7 +26,9 @@ def test_a_new_line_is_inserted_in_its_section(before, after):
     assert with_fact(before, "new") == after
 
 
-FILES = st.lists(st.sampled_from(["## Remembered", "## Other", "- a", "", "text  ", "# x"]), max_size=8).flatmap(
+FILES = st.lists(
+    st.sampled_from(["## Remembered", "## Other", "- a", "", "text  ", "# x"]), max_size=8
+).flatmap(
     lambda lines: st.sampled_from(["\n", "\r\n"]).map(lambda end: "".join(line + end for line in lines))
 )
 

@@ -22,7 +22,10 @@ async def test_pages_become_pictures_of_bounded_size():
 async def test_a_page_with_colours_keeps_them():
     (grey,) = await page_pictures(written_document(1, "x"))
     (red,) = await page_pictures(written_document(1, "x", "1 0 0 rg 100 100 200 200 re f"))
-    assert (grey.data[24:26], red.data[24:26]) == (b"\x04\0", b"\x08\2")  # bits of a pixel, and the kind of colours
+    assert (grey.data[24:26], red.data[24:26]) == (
+        b"\x04\0",
+        b"\x08\2",
+    )  # bits of a pixel, and the kind of colours
 
 
 @pytest.mark.parametrize("width", [1, 14_400])

@@ -9,7 +9,14 @@ from nbtools.workspace.workspace import Workspace
 
 @pytest.fixture
 def workspace(tmp_path):
-    for name in ("src/app/main.py", "src/app/models.py", "tests/test_main.py", "README.md", "node_modules/x/index.js", ".git/config"):
+    for name in (
+        "src/app/main.py",
+        "src/app/models.py",
+        "tests/test_main.py",
+        "README.md",
+        "node_modules/x/index.js",
+        ".git/config",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     return Workspace(tmp_path)

@@ -88,7 +88,9 @@ def test_the_end_is_reached_without_reading_twice(tmp_path, monkeypatch):
     path.write_bytes(b"12345678\n" * 100_000)
     seen = []
     plain = os.pread
-    monkeypatch.setattr(os, "pread", lambda descriptor, size, place: seen.append(size) or plain(descriptor, size, place))
+    monkeypatch.setattr(
+        os, "pread", lambda descriptor, size, place: seen.append(size) or plain(descriptor, size, place)
+    )
     read_lines(path, "f", -20, 20, CancellationFlag(), chunk_size=4096)
     assert sum(seen) < 900_000 * 1.03
 

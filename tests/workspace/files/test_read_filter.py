@@ -48,13 +48,19 @@ def test_a_pattern_hides_the_same_files_from_us_and_from_ripgrep(tmp_path, patte
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x\n")
-    hiding = ReadFilter(str(tmp_path), [one.replace("{root}", str(tmp_path)).replace("{above}", str(tmp_path.parent)) for one in patterns])
+    hiding = ReadFilter(
+        str(tmp_path),
+        [one.replace("{root}", str(tmp_path)).replace("{above}", str(tmp_path.parent)) for one in patterns],
+    )
 
     assert {name for name in FILES if hiding.hides(name)} == hidden
     assert {name for name in FILES if hiding.hides(str(tmp_path / name))} == hidden
 
     listed = subprocess.run(
-        [find_rg(), "--files", "--hidden", "--no-ignore", *hiding.rg_flags()], cwd=tmp_path, capture_output=True, check=False
+        [find_rg(), "--files", "--hidden", "--no-ignore", *hiding.rg_flags()],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
     )
     assert set(listed.stdout.decode().splitlines()) == EVERYTHING - hidden
 

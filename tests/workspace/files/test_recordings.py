@@ -56,6 +56,9 @@ def test_other_files_are_not(head: bytes) -> None:
 
 
 @settings(max_examples=examples(200), deadline=None, database=None)
-@given(text=st.text(st.characters(exclude_characters="\0")), encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+@given(
+    text=st.text(st.characters(exclude_characters="\0")),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
 def test_no_text_is(text: str, encoding: str) -> None:
     assert identify_recording(text.encode(encoding, "replace")) is None

@@ -1,4 +1,6 @@
-"""Temporary files that an interrupted change leaves are found by others, and the only copy of anything stays."""
+"""Temporary files that an interrupted change leaves are found by others,
+and the only copy of anything stays.
+"""
 
 import os
 import subprocess
@@ -12,8 +14,12 @@ from nbtools.workspace.files.temp_files import hidden_name, sweep
 
 
 def name_of_a_dead_process(what, of=""):
-    program = f"from nbtools.workspace.files.temp_files import hidden_name; print(hidden_name({what!r}, {of!r}))"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.removesuffix("\n")
+    program = (
+        f"from nbtools.workspace.files.temp_files import hidden_name; print(hidden_name({what!r}, {of!r}))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.removesuffix("\n")
 
 
 def names(folder):

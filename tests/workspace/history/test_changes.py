@@ -19,7 +19,11 @@ from tests.examples import examples
 def tree(folder):
     """Every path with its content, kind and number."""
     return {
-        str(path.relative_to(folder)): (path.read_bytes() if path.is_file() else None, path.lstat().st_mode, path.lstat().st_ino)
+        str(path.relative_to(folder)): (
+            path.read_bytes() if path.is_file() else None,
+            path.lstat().st_mode,
+            path.lstat().st_ino,
+        )
         for path in sorted(folder.rglob("*"))
     }
 
@@ -155,7 +159,11 @@ def test_a_limit_on_the_size_of_files_leaves_everything_as_it_was(files):
     """
     before = tree(files)
     ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), str(files)], capture_output=True, text=True, check=True, cwd=Path.cwd()
+        [sys.executable, "-c", textwrap.dedent(program), str(files)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path.cwd(),
     )
     assert ended.stdout == "file_too_large\n"
     assert tree(files) == before
@@ -169,7 +177,9 @@ async def test_a_folder_that_takes_nothing_leaves_everything_as_it_was(open_fold
         closed.chmod(0o555)
         before = tree(open_folder)
         made = asyncio.ensure_future(
-            apply_all([Write(open_folder / "a", "a", b"a\n", b"A\n"), Write(closed / "b", "closed/b", None, b"b\n")])
+            apply_all(
+                [Write(open_folder / "a", "a", b"a\n", b"A\n"), Write(closed / "b", "closed/b", None, b"b\n")]
+            )
         )
         with pytest.raises(ToolFailure) as caught:
             await made
@@ -196,7 +206,11 @@ async def test_a_change_that_cannot_be_rolled_back_is_reported(files):
             (files / "a").write_text("somebody else's\n")
             return super().make(sync=sync)
 
-    plan = [Write(files / "a", "a", b"a\n", b"A\n"), Remove(files / "b", "b", b"b\n"), Spoiler(files / "none", "none", b"")]
+    plan = [
+        Write(files / "a", "a", b"a\n", b"A\n"),
+        Remove(files / "b", "b", b"b\n"),
+        Spoiler(files / "none", "none", b""),
+    ]
     with pytest.raises(ToolFailure) as caught:
         await apply_all(plan)
     assert caught.value.code is ErrorCode.FILE_WRITE_FAILURE
@@ -245,7 +259,9 @@ async def test_another_file_system(tmp_path, tiny_disk):
     folder.mkdir()
     (folder / "in it").write_text("x")
     (folder / "link").symlink_to("in it")
-    await apply_all([Move(tmp_path / "f", tiny_disk / "f", "f"), Move(folder, tiny_disk / "folder", "folder")])
+    await apply_all(
+        [Move(tmp_path / "f", tiny_disk / "f", "f"), Move(folder, tiny_disk / "folder", "folder")]
+    )
     assert names(tiny_disk) == ["f", "folder", "folder/in it", "folder/link"]
     assert (tiny_disk / "folder/link").readlink() == Path("in it")
     assert not folder.exists()

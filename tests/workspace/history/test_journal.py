@@ -1,4 +1,6 @@
-"""Before-images are on the disk before anything is overwritten, and nothing that goes wrong with the journal loses a file."""
+"""Before-images are on the disk before anything is overwritten,
+and nothing that goes wrong with the journal loses a file.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def wrote(journal: Journal, path: Path, before: bytes | None, after: bytes) -> N
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=300))
-def test_a_difference_makes_the_new_content_of_the_old(head: bytes, old: bytes, new: bytes, tail: bytes) -> None:
+def test_a_difference_makes_the_new_content_of_the_old(
+    head: bytes, old: bytes, new: bytes, tail: bytes
+) -> None:
     before, after = head + old + tail, head + new + tail
     change = delta(before, after)
     assert change is not None
@@ -104,7 +108,9 @@ def test_a_file_with_several_names_is_stored_as_a_copy(root: Path, state: Path) 
     journal.close()
 
 
-def test_a_file_that_gets_a_second_name_at_the_last_moment_is_stored_as_a_copy(root: Path, state: Path) -> None:
+def test_a_file_that_gets_a_second_name_at_the_last_moment_is_stored_as_a_copy(
+    root: Path, state: Path
+) -> None:
     journal, path = journal_of(root), root / "f"
     before = large(path)
     place = journal.backup_path(path, before)
@@ -132,25 +138,33 @@ async def test_a_rolled_back_file_has_one_name_again(root: Path, state: Path) ->
     journal, path = journal_of(root), root / "f"
     before, inode = large(path), path.stat().st_ino
     with pytest.raises(ToolFailure):
-        await make_changes(journal, [Write(path, "f", before, b"after"), Write(root / "g", "g", b"not there", b"")])
+        await make_changes(
+            journal, [Write(path, "f", before, b"after"), Write(root / "g", "g", b"not there", b"")]
+        )
     assert (path.read_bytes(), path.stat().st_ino, path.stat().st_nlink) == (before, inode, 1)
     assert not stored_files(journal)
     assert not journal.entries()
     journal.close()
 
 
-async def test_a_stored_file_that_another_program_still_writes_is_not_restored(root: Path, state: Path) -> None:
+async def test_a_stored_file_that_another_program_still_writes_is_not_restored(
+    root: Path, state: Path
+) -> None:
     path = root / "f"
     path.write_text("line\n" * 10_000)
     with path.open("a") as log:
         async with Session(root, policy=YOLO) as session:
-            assert (await session.call("edit", {"path": "f", "old": "line\n", "new": "LINE\n", "count": 10_000})).ok
+            assert (
+                await session.call("edit", {"path": "f", "old": "line\n", "new": "LINE\n", "count": 10_000})
+            ).ok
             log.write("late\n")
             log.flush()
             refused = await session.undo()
             assert refused.error is not None
             (spoiled,) = stored_files(session.workspace.journal)
-            assert f"f: a program that had it open changed the stored copy, {spoiled}" in refused.error.message
+            assert (
+                f"f: a program that had it open changed the stored copy, {spoiled}" in refused.error.message
+            )
             assert path.read_text() == "LINE\n" * 10_000
 
 
@@ -167,7 +181,11 @@ async def test_a_partial_change_that_could_not_be_rolled_back_can_be_undone(root
 
     async with Session(root, policy=YOLO) as session:
         journal = session.workspace.journal
-        steps = [Write(root / "a", "a", b"a\n", b"A\n"), Stuck(root / "b", "b", b"b\n", b"B\n"), Write(root / "c", "c", b"no", b"")]
+        steps = [
+            Write(root / "a", "a", b"a\n", b"A\n"),
+            Stuck(root / "b", "b", b"b\n", b"B\n"),
+            Write(root / "c", "c", b"no", b""),
+        ]
         with pytest.raises(ToolFailure, match="Not everything could be restored"):
             await make_changes(journal, steps)
         assert [(root / name).read_text() for name in "ab"] == ["a\n", "B\n"]
@@ -204,7 +222,9 @@ def test_nobody_else_can_read_it(root: Path, state: Path) -> None:
     journal.close()
 
 
-def test_without_storage_nothing_is_changed_and_the_message_says_how_to_continue(root: Path, state: Path) -> None:
+def test_without_storage_nothing_is_changed_and_the_message_says_how_to_continue(
+    root: Path, state: Path
+) -> None:
     state.write_text("a file where the folder should be")
     journal, path = journal_of(root), root / "f"
     path.write_bytes(b"before")
@@ -225,7 +245,9 @@ async def test_a_journal_that_cannot_be_opened_says_so_and_the_way_on(root: Path
         assert not (root / "f").exists()
 
 
-def test_a_full_disk_of_the_journal_changes_nothing(root: Path, tiny_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_of_the_journal_changes_nothing(
+    root: Path, tiny_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NBTOOLS_STATE", str(tiny_disk / "state"))
     journal, path = journal_of(root), root / "f"
     for size in (60_000, 3_000_000):
@@ -240,7 +262,9 @@ def test_a_full_disk_of_the_journal_changes_nothing(root: Path, tiny_disk: Path,
 
 
 @pytest.mark.parametrize("damage", ["no database", "pages overwritten"])
-def test_a_damaged_journal_is_set_aside_and_reported_and_calls_continue(root: Path, state: Path, damage: str) -> None:
+def test_a_damaged_journal_is_set_aside_and_reported_and_calls_continue(
+    root: Path, state: Path, damage: str
+) -> None:
     journal, path = journal_of(root), root / "f"
     path.write_bytes(b"0")
     for number in range(50):
@@ -324,17 +348,23 @@ KILLED = """
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-async def test_killed_between_record_and_change_the_files_tell_how_far_it_came(root: Path, state: Path, moment: str) -> None:
+async def test_killed_between_record_and_change_the_files_tell_how_far_it_came(
+    root: Path, state: Path, moment: str
+) -> None:
     path = root / "f"
     path.write_text("before\n")
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(KILLED), str(root), moment], check=False, timeout=30)
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(root), moment], check=False, timeout=30
+    )
     assert ended.returncode == -9
     assert path.read_text() == f"{moment}\n"
     async with Session(root, policy=YOLO) as session:
         (change,) = session.changes
         undone = await session.undo(change.id)
         assert undone.ok, undone.error
-        assert [file.outcome for file in undone.data.files] == ["restored" if moment == "after" else "as before"]
+        assert [file.outcome for file in undone.data.files] == [
+            "restored" if moment == "after" else "as before"
+        ]
         assert path.read_text() == "before\n"
 
 
@@ -370,10 +400,14 @@ async def test_two_sessions_on_one_file_never_overwrite_each_other_silently(root
     path.write_text("".join(f"line {number}\n" for number in range(60)))
 
     async def edit(session: Session, number: int) -> bool:
-        return (await session.call("edit", {"path": "f", "old": f"line {number}\n", "new": f"LINE {number}\n"})).ok
+        return (
+            await session.call("edit", {"path": "f", "old": f"line {number}\n", "new": f"LINE {number}\n"})
+        ).ok
 
     async with Session(root, policy=YOLO) as one, Session(root, policy=YOLO) as other:
-        done = await asyncio.gather(*(edit(one if number % 2 else other, number) for number in range(0, 60, 3)))
+        done = await asyncio.gather(
+            *(edit(one if number % 2 else other, number) for number in range(0, 60, 3))
+        )
         expected = ("LINE" if number % 3 == 0 and done[number // 3] else "line" for number in range(60))
         assert path.read_text() == "".join(f"{word} {number}\n" for number, word in enumerate(expected))
         assert len(one.changes) == sum(done)

@@ -14,7 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbtools.core.settings import Settings
-from nbtools.workspace.history.file_scanner import FileScan, FileScanner, LimitExceeded, may_change_undetected, stamp_of
+from nbtools.workspace.history.file_scanner import (
+    FileScan,
+    FileScanner,
+    LimitExceeded,
+    may_change_undetected,
+    stamp_of,
+)
 from nbtools.workspace.history.journal import Journal
 from nbtools.workspace.history.snapshots import FileSnapshot
 from nbtools.workspace.history.store import Record
@@ -45,7 +51,9 @@ def snapshot(root: Path) -> FileSnapshot:
 def settle(root: Path) -> None:
     """Returns when no file is so new that it may change and look the same."""
     files = [path for path in root.rglob("*") if path.is_file()]
-    assert comes_true(lambda: not any(may_change_undetected(stamp_of(path.lstat()), time.time_ns()) for path in files))
+    assert comes_true(
+        lambda: not any(may_change_undetected(stamp_of(path.lstat()), time.time_ns()) for path in files)
+    )
 
 
 def looked(snapshot: FileSnapshot) -> FileScan:
@@ -90,12 +98,24 @@ CHANGES: dict[str, tuple[Callable[[Path], object], set[tuple[str, str]]]] = {
     "replaced": (replaced, {("write", "a.txt")}),
     "created": (lambda root: (root / "dir" / "new.txt").write_text("new\n"), {("write", "dir/new.txt")}),
     "deleted": (lambda root: (root / "dir" / "b.txt").unlink(), {("write", "dir/b.txt")}),
-    "a folder deleted": (lambda root: shutil.rmtree(root / "dir"), {("write", "dir/b.txt"), ("write", "dir/deep/c.txt")}),
+    "a folder deleted": (
+        lambda root: shutil.rmtree(root / "dir"),
+        {("write", "dir/b.txt"), ("write", "dir/deep/c.txt")},
+    ),
     "moved": (lambda root: (root / "a.txt").rename(root / "z.txt"), {("write", "a.txt"), ("write", "z.txt")}),
-    "a folder moved": (lambda root: (root / "other").rename(root / "o"), {("write", "other/d.txt"), ("write", "o/d.txt")}),
+    "a folder moved": (
+        lambda root: (root / "other").rename(root / "o"),
+        {("write", "other/d.txt"), ("write", "o/d.txt")},
+    ),
     "mode": (lambda root: (root / "a.txt").chmod(0o751), {("mode", "a.txt")}),
-    "a link instead": (lambda root: ((root / "a.txt").unlink(), (root / "a.txt").symlink_to("dir/b.txt")), {("write", "a.txt")}),
-    "a folder instead": (lambda root: ((root / "a.txt").unlink(), (root / "a.txt").mkdir()), {("write", "a.txt")}),
+    "a link instead": (
+        lambda root: ((root / "a.txt").unlink(), (root / "a.txt").symlink_to("dir/b.txt")),
+        {("write", "a.txt")},
+    ),
+    "a folder instead": (
+        lambda root: ((root / "a.txt").unlink(), (root / "a.txt").mkdir()),
+        {("write", "a.txt")},
+    ),
     "touched": (lambda root: (root / "a.txt").touch(), set()),
     "ignored": (lambda root: (root / "dir" / "x.log").write_text("x"), set()),
     "git's own": (lambda root: ((root / ".git").mkdir(), (root / ".git" / "HEAD").write_text("x")), set()),
@@ -113,13 +133,17 @@ def test_changes_by_a_command_are_noticed(root: Path, snapshot: FileSnapshot, wh
     if not quick:
         settle(root)
         assert records(snapshot, root, lambda _: None) == ()
-    assert {(record.kind, record.path.relative_to(root).as_posix()) for record in records(snapshot, root, change)} == expected
+    assert {
+        (record.kind, record.path.relative_to(root).as_posix()) for record in records(snapshot, root, change)
+    } == expected
     assert records(snapshot, root, lambda _: None) == ()
 
 
 def test_each_of_many_quick_changes_is_noticed(root: Path, snapshot: FileSnapshot) -> None:
     for number in range(30):
-        (record,) = records(snapshot, root, lambda root, number=number: (root / "a.txt").write_text(f"{number:05}\n"))
+        (record,) = records(
+            snapshot, root, lambda root, number=number: (root / "a.txt").write_text(f"{number:05}\n")
+        )
         kept = snapshot._journal.content(record.before)
         assert kept == (f"{number - 1:05}\n".encode() if number else b"a.txt\n")
 
@@ -137,7 +161,10 @@ def test_files_dropped_for_their_size_do_not_count_as_new(root: Path) -> None:
     (root / ".gitignore").unlink()
     snapshot = FileSnapshot(Journal(root, Settings(journal_bytes=10)), root)
     for number in range(3):
-        assert records(snapshot, root, lambda root, number=number: (root / "a.txt").write_text(f"{number:05}\n")) == ()
+        assert (
+            records(snapshot, root, lambda root, number=number: (root / "a.txt").write_text(f"{number:05}\n"))
+            == ()
+        )
     roomy = FileSnapshot(Journal(root, Settings()), root)
     (record,) = records(roomy, root, lambda root: (root / "a.txt").unlink())
     assert roomy._journal.content(record.before) == b"00002\n"
@@ -255,7 +282,9 @@ PATTERNS = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     paths=st.lists(st.lists(NAMES, min_size=1, max_size=3).map("/".join), min_size=1, max_size=8),
     rules=st.dictionaries(
@@ -264,7 +293,9 @@ PATTERNS = st.sampled_from(
         max_size=3,
     ),
 )
-async def test_the_same_files_are_seen_as_by_ripgrep(tmp_path: Path, paths: list[str], rules: dict[str, tuple[str, list[str]]]) -> None:
+async def test_the_same_files_are_seen_as_by_ripgrep(
+    tmp_path: Path, paths: list[str], rules: dict[str, tuple[str, list[str]]]
+) -> None:
     root = tmp_path / "w"
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir()
@@ -285,5 +316,7 @@ def test_git_sees_the_same(root: Path) -> None:
         (root / path).write_text("x")
     (root / "dir" / ".gitignore").write_text("!keep.log\n/deep\n")
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, check=True, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=root, check=True, capture_output=True, text=True
+    )
     assert set(_files(FileScanner(root))) == set(listed.stdout.split())

@@ -1,4 +1,6 @@
-"""Notebook files of several producers: what is read, what a change does, and that everything else keeps its bytes."""
+"""Notebook files of several producers: what is read, what a change does,
+and that everything else keeps its bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Programs with input and two streams: everything arrives, nothing grows for ever, nothing is left running."""
+"""Programs with input and two streams: everything arrives, nothing grows for ever,
+nothing is left running.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def python(code: str) -> list[str]:
 
 async def test_input_and_both_streams_arrive(tmp_path: Path) -> None:
     code = "import sys, os; text = sys.stdin.read(); print(text[::-1]); print(os.getcwd(), os.environ['NAME'], file=sys.stderr)"
-    got = await capture(python(code), cwd=tmp_path, stdin="grün\n" * 50_000, seconds=60, env={"NAME": "value"})
+    got = await capture(
+        python(code), cwd=tmp_path, stdin="grün\n" * 50_000, seconds=60, env={"NAME": "value"}
+    )
     assert got.ok
     assert got.stdout.count("nürg") == 50_000
     assert got.stderr == f"{tmp_path} value\n"
@@ -63,10 +67,14 @@ async def test_cancelling_ends_every_process(tmp_path: Path) -> None:
         pids.extend(map(int, chunk.split()))
         seen.set()
 
-    task = asyncio.create_task(capture(["sh", "-c", "sleep 60 & echo $$ $!; wait"], cwd=tmp_path, seconds=60, receive=receive))
+    task = asyncio.create_task(
+        capture(["sh", "-c", "sleep 60 & echo $$ $!; wait"], cwd=tmp_path, seconds=60, receive=receive)
+    )
     await asyncio.wait_for(seen.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert len(pids) == 2
-    assert not [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+    assert not [
+        pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    ]

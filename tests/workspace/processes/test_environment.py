@@ -121,7 +121,9 @@ def allowed(folder: Path, **settings: Any) -> Session:
     return session
 
 
-async def test_commands_and_terminals_go_without_it_and_a_failure_says_so_once(tmp_path: Path, secret: None) -> None:
+async def test_commands_and_terminals_go_without_it_and_a_failure_says_so_once(
+    tmp_path: Path, secret: None
+) -> None:
     async with allowed(tmp_path) as session:
         first = await shell(session, 'test -n "$SOME_API_KEY" || { echo "no api key"; exit 1; }')
         assert "SOME_API_KEY" in str(first.llm_content)
@@ -133,13 +135,19 @@ async def test_commands_and_terminals_go_without_it_and_a_failure_says_so_once(t
         assert "<unset>" in str(typed.llm_content)
 
 
-async def test_with_the_setting_they_have_it_and_it_is_taken_out_of_what_they_print(tmp_path: Path, secret: None) -> None:
+async def test_with_the_setting_they_have_it_and_it_is_taken_out_of_what_they_print(
+    tmp_path: Path, secret: None
+) -> None:
     async with allowed(tmp_path, secrets=True) as session:
         listener = Listener()
         session.observe(listener)
         printed = await shell(session, "echo $SOME_API_KEY; sleep 0.3; echo ${#SOME_API_KEY}")
         assert str(printed.llm_content).splitlines() == ["[redacted: value of SOME_API_KEY]", str(len(VALUE))]
-        shown = [event.display for event in listener.seen if isinstance(getattr(event, "display", None), CommandOutput)]
+        shown = [
+            event.display
+            for event in listener.seen
+            if isinstance(getattr(event, "display", None), CommandOutput)
+        ]
         assert shown
         assert all(VALUE not in one.text for one in shown)
         assert VALUE in printed.data.text
@@ -150,7 +158,13 @@ async def test_with_the_setting_they_have_it_and_it_is_taken_out_of_what_they_pr
 
 
 @pytest.mark.parametrize(
-    ("dialect", "name"), [("claude", "Bash"), ("gemini", "run_shell_command"), ("void", "run_command"), ("codex", "shell_command")]
+    ("dialect", "name"),
+    [
+        ("claude", "Bash"),
+        ("gemini", "run_shell_command"),
+        ("void", "run_command"),
+        ("codex", "shell_command"),
+    ],
 )
 async def test_in_every_accent(tmp_path: Path, secret: None, dialect: str, name: str) -> None:
     async with allowed(tmp_path, secrets=True) as session:
@@ -178,14 +192,18 @@ def test_nothing_of_this_is_slow(tmp_path: Path) -> None:
 
 async def test_python_is_that_of_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.pathsep.join(["bin", "/usr/bin", "/bin"]))
-    async with Session(tmp_path, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))) as session:
+    async with Session(
+        tmp_path, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))
+    ) as session:
         result = await session.call("shell", {"command": "python -c 'import sys; print(sys.prefix)'"})
     assert str(result.llm_content).split() == [sys.prefix]
     own = str(Path(sys.executable).parent)
     assert program_folders({"PATH": f"bin:/usr/bin:{own}"}) == ["/usr/bin", own]
 
 
-async def test_the_programs_of_an_environment_in_the_workspace_are_protected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_programs_of_an_environment_in_the_workspace_are_protected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The kernel's own Python need not be on ``PATH``."""
     python = tmp_path / ".venv/bin/python"
     python.parent.mkdir(parents=True)
@@ -196,8 +214,13 @@ async def test_the_programs_of_an_environment_in_the_workspace_are_protected(tmp
 
 @pytest.mark.parametrize(("count", "added"), [("", "0"), ("0", "0"), ("2", "2")])
 def test_git_gets_one_more_setting(count: str, added: str) -> None:
-    made = environment({"GIT_CONFIG_COUNT": count, "GIT_CONFIG_KEY_1": "user.name", "GIT_CONFIG_VALUE_1": "Ann"})
-    assert (made["GIT_CONFIG_COUNT"], made[f"GIT_CONFIG_KEY_{added}"]) == (str(int(added) + 1), "safe.bareRepository")
+    made = environment(
+        {"GIT_CONFIG_COUNT": count, "GIT_CONFIG_KEY_1": "user.name", "GIT_CONFIG_VALUE_1": "Ann"}
+    )
+    assert (made["GIT_CONFIG_COUNT"], made[f"GIT_CONFIG_KEY_{added}"]) == (
+        str(int(added) + 1),
+        "safe.bareRepository",
+    )
     assert (made["GIT_CONFIG_KEY_1"], made["GIT_CONFIG_VALUE_1"]) == ("user.name", "Ann")
     assert environment({"GIT_CONFIG_COUNT": "x"})["GIT_CONFIG_COUNT"] == "x"
 
@@ -207,8 +230,12 @@ async def test_git_runs_no_program_of_a_folder_that_only_looks_like_a_repository
     for folder in (fake / "objects", fake / "refs"):
         folder.mkdir(parents=True)
     (fake / "HEAD").write_text("ref: refs/heads/main\n")
-    (fake / "config").write_text('[core]\n\trepositoryformatversion = 0\n\tworktree = .\n\tfsmonitor = "touch mark; false"\n')
-    async with Session(tmp_path, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))) as session:
+    (fake / "config").write_text(
+        '[core]\n\trepositoryformatversion = 0\n\tworktree = .\n\tfsmonitor = "touch mark; false"\n'
+    )
+    async with Session(
+        tmp_path, confirmer=ScriptedConfirmer(Answer(ToolConfirmationOutcome.PROCEED_ONCE))
+    ) as session:
         result = await session.call("shell", {"command": "git status", "path": "docs"})
         assert result.ok
         assert result.data.exit_code == 128

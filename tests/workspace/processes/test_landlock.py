@@ -10,7 +10,13 @@ import pytest
 from nbtools.workspace.processes import landlock
 from nbtools.workspace.processes.landlock import restrict_reads
 from nbtools.workspace.search.file_search import find_files
-from nbtools.workspace.search.ripgrep import find_rg, run_ripgrep, without_links, works_with_landlock, workspace_files
+from nbtools.workspace.search.ripgrep import (
+    find_rg,
+    run_ripgrep,
+    without_links,
+    works_with_landlock,
+    workspace_files,
+)
 from nbtools.workspace.search.text_search import Query, count_matches, matching_lines
 
 needs_landlock = pytest.mark.skipif(not landlock.available(), reason="no Landlock here")
@@ -29,7 +35,12 @@ def root(tmp_path):
 
 @needs_landlock
 def test_files_that_are_not_listed_cannot_be_read(root):
-    cat = partial(subprocess.run, ["cat", root / "sub" / "file", root / "link" / "secret"], capture_output=True, check=False)
+    cat = partial(
+        subprocess.run,
+        ["cat", root / "sub" / "file", root / "link" / "secret"],
+        capture_output=True,
+        check=False,
+    )
     system = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache"]
     ended = restrict_reads([str(root), *system, str(root / "none")], cat)
     assert ended.stdout == b"needle\n"
@@ -50,7 +61,9 @@ def test_the_rules_go_with_the_thread(root):
 async def test_ripgrep_follows_no_link_out_even_where_it_follows_links(root):
     assert works_with_landlock(find_rg())
     found = bytearray()
-    complaints = await run_ripgrep(root, ["--follow", "--files-with-matches", "--null", "needle", "./"], found.extend)
+    complaints = await run_ripgrep(
+        root, ["--follow", "--files-with-matches", "--null", "needle", "./"], found.extend
+    )
     assert bytes(found) == b"./sub/file\0"
     assert "Permission denied" in complaints
 

@@ -19,13 +19,21 @@ ECHO = "import sys\nfor line in sys.stdin:\n    print('you said', line, end='', 
 
 
 async def talk(
-    code: str, root: Path, what: Callable[[LineProcess, asyncio.Queue[bytes], asyncio.Event], Awaitable[None]], longest: int = 1_000_000
+    code: str,
+    root: Path,
+    what: Callable[[LineProcess, asyncio.Queue[bytes], asyncio.Event], Awaitable[None]],
+    longest: int = 1_000_000,
 ) -> None:
     heard: asyncio.Queue[bytes] = asyncio.Queue()
     over = asyncio.Event()
     argv = [sys.executable, "-c", code]
     async with open_line_process(
-        argv, cwd=root, env=dict(os.environ), on_line=heard.put_nowait, on_end=over.set, max_line_bytes=longest
+        argv,
+        cwd=root,
+        env=dict(os.environ),
+        on_line=heard.put_nowait,
+        on_end=over.set,
+        max_line_bytes=longest,
     ) as talking:
         async with asyncio.timeout(60):
             await what(talking, heard, over)
@@ -69,12 +77,16 @@ async def test_nothing_is_left_of_it(tmp_path: Path, deaf: str) -> None:
     code = f"import os, subprocess, time; {deaf} {child}; time.sleep(60)"
     await talk(code, tmp_path, what)
     assert len(pids) == 2
-    assert [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE] == []
+    assert [
+        pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    ] == []
 
 
 async def test_a_program_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        async with open_line_process(["/no/such"], cwd=tmp_path, env={}, on_line=print, on_end=print, max_line_bytes=10):
+        async with open_line_process(
+            ["/no/such"], cwd=tmp_path, env={}, on_line=print, on_end=print, max_line_bytes=10
+        ):
             pass
 
 
@@ -82,7 +94,12 @@ async def test_a_program_that_cannot_be_started_is_an_error(tmp_path: Path) -> N
 async def test_cancelling_a_start_leaves_no_process(tmp_path: Path, turns: int) -> None:
     async def begin() -> None:
         async with open_line_process(
-            ["sleep", "600"], cwd=tmp_path, env=dict(os.environ), on_line=print, on_end=lambda: None, max_line_bytes=1_000
+            ["sleep", "600"],
+            cwd=tmp_path,
+            env=dict(os.environ),
+            on_line=print,
+            on_end=lambda: None,
+            max_line_bytes=1_000,
         ):
             await asyncio.Event().wait()
 
@@ -95,6 +112,10 @@ async def test_cancelling_a_start_leaves_no_process(tmp_path: Path, turns: int) 
     with pytest.raises(asyncio.CancelledError):
         await beginning
     await asyncio.sleep(0)
-    assert [one for one in psutil.Process().children(recursive=True) if one not in before and "600" in words_of(one)] == []
+    assert [
+        one
+        for one in psutil.Process().children(recursive=True)
+        if one not in before and "600" in words_of(one)
+    ] == []
     gc.collect()
     assert psutil.Process().num_fds() <= pipes + 1  # who ends what is left of programs is started once

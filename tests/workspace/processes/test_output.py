@@ -36,7 +36,9 @@ def test_a_character_may_come_in_two_chunks(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [5_000, 100_000])
 def test_much_output_is_cut_in_the_middle_and_kept_in_a_file(tmp_path: Path, size: int) -> None:
     lines = b"".join(b"line %d\n" % number for number in range(size))
-    collector = collected(tmp_path, *(lines[start : start + 60_000] for start in range(0, len(lines), 60_000)))
+    collector = collected(
+        tmp_path, *(lines[start : start + 60_000] for start in range(0, len(lines), 60_000))
+    )
     shown = collector.shortened(10_000)
     collector.close()
     assert collector.lines == size

@@ -44,11 +44,15 @@ def test_a_long_answer_has_its_first_fifth_and_its_last_four_fifths() -> None:
 
 @given(st.lists(st.text(alphabet="ab\né", max_size=300), min_size=1, max_size=5), st.integers(10, 200))
 def test_nothing_is_lost_and_the_counts_are_true(texts: list[str], limit: int) -> None:
-    parts = tuple({"text": text} if text else {"inline_data": {"mime_type": "image/png", "data": ""}} for text in texts)
+    parts = tuple(
+        {"text": text} if text else {"inline_data": {"mime_type": "image/png", "data": ""}} for text in texts
+    )
     whole = "".join(texts)
     cut = shorten_result(ToolResult(parts, ""), limit).llm_content
     assert not isinstance(cut, str)
-    assert [part for part in cut if "inline_data" in part] == [part for part in parts if "inline_data" in part]
+    assert [part for part in cut if "inline_data" in part] == [
+        part for part in parts if "inline_data" in part
+    ]
     said = "".join(part.get("text", "") for part in cut)
     if len(whole) <= limit:
         assert said == whole
@@ -57,7 +61,9 @@ def test_nothing_is_lost_and_the_counts_are_true(texts: list[str], limit: int) -
     assert gap is not None
     first, last = said[: gap.start()], said[gap.end() :]
     left_out, total, newlines = (int(gap[number].replace(",", "")) for number in (1, 2, 3))
-    first = first[: total - left_out - len(last)]  # the rest is the newline that puts the gap on a line of its own
+    first = first[
+        : total - left_out - len(last)
+    ]  # the rest is the newline that puts the gap on a line of its own
     assert whole.startswith(first)
     assert whole.endswith(last)
     missing = whole[len(first) : len(whole) - len(last)]

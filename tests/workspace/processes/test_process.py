@@ -29,7 +29,13 @@ class Ran:
 
     async def command(self, text: str, **limits: float) -> ProgramResult:
         environment = {**os.environ, "TESTED": "1"}
-        self.ended = await run(["bash", "-c", text], cwd=Path.cwd(), env=environment, receive=self.output.extend, limits=Limits(**limits))
+        self.ended = await run(
+            ["bash", "-c", text],
+            cwd=Path.cwd(),
+            env=environment,
+            receive=self.output.extend,
+            limits=Limits(**limits),
+        )
         return self.ended
 
 
@@ -159,7 +165,10 @@ async def test_cancelling_twice_does_not_wait(monkeypatch: pytest.MonkeyPatch) -
 async def test_several_at_once_keep_apart() -> None:
     runs = [Ran() for _ in range(8)]
     await asyncio.gather(
-        *(ran.command(f"sleep 78.5 >/dev/null 2>&1 & echo {number}; sleep 0.1; exit {number}") for number, ran in enumerate(runs))
+        *(
+            ran.command(f"sleep 78.5 >/dev/null 2>&1 & echo {number}; sleep 0.1; exit {number}")
+            for number, ran in enumerate(runs)
+        )
     )
     assert [bytes(ran.output) for ran in runs] == [f"{number}\n".encode() for number in range(8)]
     assert [ran.ended.exit_code for ran in runs if ran.ended] == list(range(8))

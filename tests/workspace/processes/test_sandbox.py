@@ -39,7 +39,12 @@ needed = pytest.mark.skipif(isinstance(bubblewrap(), str), reason=f"no sandbox h
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home folder outside of /tmp, which a sandbox does not show at all."""
     folder = Path("/var/tmp") / f"nbtools-home-{os.getpid()}-{tmp_path.name}"
-    for name, content in {".ssh/id_ed25519": "key", ".aws/credentials": "key", ".netrc": "key", "notes.txt": "plain"}.items():
+    for name, content in {
+        ".ssh/id_ed25519": "key",
+        ".aws/credentials": "key",
+        ".netrc": "key",
+        "notes.txt": "plain",
+    }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content)
     monkeypatch.setenv("HOME", str(folder))
@@ -107,8 +112,10 @@ REFUSED = [
     "test -w /proc/sys/kernel/core_pattern",
     "ls /dev/sd* /dev/vd* /dev/kvm /dev/mem",
     "mknod disk b 8 0",
-    "python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)'",  # AF_VSOCK: made, and spoken to no one
-    "python3 -c 'import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9).bind((0, 1))'",  # the kernel's audit
+    # AF_VSOCK: made, and spoken to no one
+    "python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM)'",
+    # the kernel's audit
+    "python3 -c 'import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9).bind((0, 1))'",
     f"python3 -c 'import ctypes; raise SystemExit(ctypes.CDLL(None).syscall({KEYCTL}, 0, -3, 0) < 0)'",
     "rm -rf ../project/.git/hooks/* .git/hooks; mkdir .git/hooks && echo x > .git/hooks/pre-commit",
     "python3 -c \"import ctypes; raise SystemExit(0 if ctypes.CDLL(None).chroot(b'/proc/1/root') == 0 else 1)\"",
@@ -153,9 +160,18 @@ async def test_works(box: Workspace, command: str, output: str) -> None:
 @needed
 @pytest.mark.parametrize(
     ("command", "code"),
-    [("exit 7", 7), ("kill -9 $$", 137), ("kill -TERM $$", 143), ("nosuchprogram", 127), ("true", 0), ("/etc/passwd", 126)],
+    [
+        ("exit 7", 7),
+        ("kill -9 $$", 137),
+        ("kill -TERM $$", 143),
+        ("nosuchprogram", 127),
+        ("true", 0),
+        ("/etc/passwd", 126),
+    ],
 )
-async def test_exit_codes_come_through_and_signals_as_a_shell_says_them(box: Workspace, command: str, code: int) -> None:
+async def test_exit_codes_come_through_and_signals_as_a_shell_says_them(
+    box: Workspace, command: str, code: int
+) -> None:
     assert (await data(box, command)).exit_code == code
 
 
@@ -227,7 +243,9 @@ async def test_sockets_outside_answer_only_where_there_is_a_network(box: Workspa
 
 
 @needed
-async def test_the_agent_of_ssh_is_not_there(box: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_agent_of_ssh_is_not_there(
+    box: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     box.settings = dataclasses.replace(box.settings, network=True)
     monkeypatch.setenv("SSH_AUTH_SOCK", str(home / "agent"))
     with socket.socket(socket.AF_UNIX) as server:
@@ -257,12 +275,21 @@ async def test_long_output_can_be_looked_into_there(box: Workspace) -> None:
 
 
 def sleepers(seconds: int) -> list[psutil.Process]:
-    return [one for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] and one.info["cmdline"][-1] == str(seconds)]
+    return [
+        one
+        for one in psutil.process_iter(["cmdline"])
+        if one.info["cmdline"] and one.info["cmdline"][-1] == str(seconds)
+    ]
 
 
 @needed
 @pytest.mark.parametrize(
-    "command", ["sleep {0}", "trap '' TERM; sleep {0} & wait", "env -i setsid sleep {0} </dev/null >/dev/null 2>&1 & sleep {0}"]
+    "command",
+    [
+        "sleep {0}",
+        "trap '' TERM; sleep {0} & wait",
+        "env -i setsid sleep {0} </dev/null >/dev/null 2>&1 & sleep {0}",
+    ],
 )
 async def test_limits_end_everything_in_it(box: Workspace, command: str) -> None:
     result = await data(box, command.format(4711011), timeout=1.5)
@@ -271,8 +298,12 @@ async def test_limits_end_everything_in_it(box: Workspace, command: str) -> None
 
 
 @needed
-async def test_a_process_with_an_empty_environment_and_its_own_session_ends_with_the_command(box: Workspace) -> None:
-    result = await data(box, "env -i setsid -f sleep 4711012 </dev/null >/dev/null 2>&1; sleep 0.2; echo done")
+async def test_a_process_with_an_empty_environment_and_its_own_session_ends_with_the_command(
+    box: Workspace,
+) -> None:
+    result = await data(
+        box, "env -i setsid -f sleep 4711012 </dev/null >/dev/null 2>&1; sleep 0.2; echo done"
+    )
     assert result.text == "done\n"
     assert sleepers(4711012) == []
 
@@ -304,7 +335,9 @@ async def test_terminals_have_jobs_keys_and_a_folder_in_it(box: Workspace, home:
     assert (await typed("cd deep && echo $((6 * 7))")).path == "deep"
     refused = await typed("echo x > ~/notes.txt")
     assert refused.exit_code == 1, refused.screen
-    assert not (await TerminalRunTool(box).build({"id": opened.id, "command": "cat", "wait": 0.2}).execute()).data.finished
+    assert not (
+        await TerminalRunTool(box).build({"id": opened.id, "command": "cat", "wait": 0.2}).execute()
+    ).data.finished
     assert (await typed("^C")).exit_code == 130
     assert (home / "notes.txt").read_text() == "plain"
     await box.close()
@@ -314,7 +347,9 @@ async def test_terminals_have_jobs_keys_and_a_folder_in_it(box: Workspace, home:
 def test_terminals_work_where_nbtools_itself_is_in_tmp(box: Workspace, home: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as elsewhere:
         shutil.copytree(
-            Path(nbtools.__file__).parent, Path(elsewhere) / "nbtools", ignore=shutil.ignore_patterns("labextension", "__pycache__")
+            Path(nbtools.__file__).parent,
+            Path(elsewhere) / "nbtools",
+            ignore=shutil.ignore_patterns("labextension", "__pycache__"),
         )
         program = (
             "import asyncio, nbtools, sys\n"
@@ -328,7 +363,13 @@ def test_terminals_work_where_nbtools_itself_is_in_tmp(box: Workspace, home: Pat
         )
         env = {**os.environ, "PYTHONPATH": elsewhere}
         done = subprocess.run(
-            [sys.executable, "-c", program, str(box.root)], env=env, cwd=home, capture_output=True, text=True, timeout=60, check=True
+            [sys.executable, "-c", program, str(box.root)],
+            env=env,
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         )
         assert done.stdout == f"{elsewhere}/nbtools/__init__.py True 1\n"
 

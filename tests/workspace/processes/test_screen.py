@@ -27,15 +27,33 @@ _number = st.sampled_from(("", "0", "1", "2", "3", "5", "7", "40"))
 _moves = st.builds("\x1b[{}{}".format, _number, st.sampled_from("ABCDEFGdXP@L"))
 _erasing = st.builds("\x1b[{}{}".format, st.sampled_from(("", "0", "1", "2")), st.sampled_from("JK"))
 _jumps = st.builds("\x1b[{};{}H".format, _number, _number)
-_inside = st.sampled_from(("one\r\n", "\rtwo\n", "\x1bM", "\x1b[L", "\x1b[A", "\x1b[2B", "\ra long line that wraps"))
+_inside = st.sampled_from(
+    ("one\r\n", "\rtwo\n", "\x1bM", "\x1b[L", "\x1b[A", "\x1b[2B", "\ra long line that wraps")
+)
 _margins = st.builds(
     lambda margins, parts: f"\x1b[{margins[0]};{margins[1]}r\x1b[{margins[0]}H{''.join(parts)}\x1b[r\x1b[H",
     st.sampled_from(((2, 4), (1, 3), (3, 5))),
     st.lists(_inside, max_size=6),
 )
-# Deleting rows is not among them: the other one forgets to clear a row when the one below was never written to.
+# Deleting rows is not among them: the other one forgets to clear a row when the one below was never written
+# to.
 _words = st.text(alphabet="abcxyz .", min_size=1, max_size=20)
-_plain = st.sampled_from(("\r", "\n", "\r\n", "\b", "\t", "\x1bM", "\x1bD", "\x1b[4h", "\x1b[4l", "\x1b[31m", "\x1b[0m", "\x1b]0;t\x07"))
+_plain = st.sampled_from(
+    (
+        "\r",
+        "\n",
+        "\r\n",
+        "\b",
+        "\t",
+        "\x1bM",
+        "\x1bD",
+        "\x1b[4h",
+        "\x1b[4l",
+        "\x1b[31m",
+        "\x1b[0m",
+        "\x1b]0;t\x07",
+    )
+)
 _streams = st.lists(st.one_of(_words, _words, _moves, _erasing, _jumps, _plain, _margins), max_size=25)
 
 
@@ -51,7 +69,9 @@ def test_it_shows_what_another_emulator_shows(parts: list[str]) -> None:
 
 
 def _settled(parts: list[str]) -> str:
-    """Never a sequence right after the last column was filled: there the two part ways, and ours goes with xterm."""
+    """Never a sequence right after the last column was filled:
+    there the two part ways, and ours goes with xterm.
+    """
     text = ""
     for part in parts:
         text += part
@@ -72,7 +92,10 @@ def test_chunks_make_no_difference(parts: list[str], data: st.DataObject) -> Non
 
 @given(
     st.lists(
-        st.one_of(st.binary(max_size=40), st.sampled_from((b"\x1b[", b"\x1b]", b"\x1bP", b"\x1b[?1049h", b"\x1b[?1049l", "漢".encode())))
+        st.one_of(
+            st.binary(max_size=40),
+            st.sampled_from((b"\x1b[", b"\x1b]", b"\x1bP", b"\x1b[?1049h", b"\x1b[?1049l", "漢".encode())),
+        )
     )
 )
 @example([b"\x1b[?7l", b"a" * 11, "漢漢".encode()])
@@ -114,7 +137,9 @@ def test_sequences_have_the_effect_that_xterm_gives_them(stream: str, text: str)
 
 
 def test_scrolled_lines_are_stored_and_wrapped_rows_are_joined() -> None:
-    screen = screen_of("".join(f"line {number}\r\n" for number in range(20)).encode(), b"a long line that wraps\r\n$ ")
+    screen = screen_of(
+        "".join(f"line {number}\r\n" for number in range(20)).encode(), b"a long line that wraps\r\n$ "
+    )
     lines, lost = screen.unwrapped_lines(0)
     assert lines == [*(f"line {number}" for number in range(20)), "a long line that wraps", "$ "]
     assert lost == 0

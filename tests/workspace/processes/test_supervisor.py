@@ -64,13 +64,20 @@ def seconds(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 class Host:
-    """A Python of its own that starts commands, in a process group of its own; it says its supervisor's pid when all have begun."""
+    """A Python of its own that starts commands, in a process group of its own;
+    it says its supervisor's pid when all have begun.
+    """
 
     def __init__(self, code: str, folder: Path) -> None:
         last = "print(supervisor().pid, flush=True); await asyncio.sleep(1000)"
         program = f"{START}\nasync def main():\n{code}\n    {last}\nasyncio.run(main())"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, cwd=folder, start_new_session=True, env=os.environ, text=True
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            cwd=folder,
+            start_new_session=True,
+            env=os.environ,
+            text=True,
         )
         assert self.process.stdout is not None
         self.supervisor = int(self.process.stdout.readline())
@@ -81,7 +88,9 @@ class Host:
         self.process.stdout.close()
 
     def supervisor_gone(self) -> bool:
-        return comes_true(lambda: not psutil.pid_exists(self.supervisor) or find_process(self.supervisor) is None)
+        return comes_true(
+            lambda: not psutil.pid_exists(self.supervisor) or find_process(self.supervisor) is None
+        )
 
 
 def test_200_background_commands_end_with_a_kernel_that_is_killed(tmp_path: Path, seconds: int) -> None:
@@ -106,7 +115,9 @@ ESCAPES = [
 
 
 def has_left(seconds: int) -> bool:
-    """Whether it has got as far as it wants to: its sleep runs or is stopped, or its Python has a session of somebody who is gone."""
+    """Whether it has got as far as it wants to:
+    its sleep runs or is stopped, or its Python has a session of somebody who is gone.
+    """
     for pid in escaped(seconds):
         with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
             process = psutil.Process(pid)
@@ -123,7 +134,9 @@ def has_left(seconds: int) -> bool:
 
 def test_children_that_try_to_leave_end_with_it(tmp_path: Path, seconds: int) -> None:
     numbers = {seconds * 100 + at: command for at, command in enumerate(ESCAPES)}
-    host = Host("\n".join(f"    begin({command.format(number)!r})" for number, command in numbers.items()), tmp_path)
+    host = Host(
+        "\n".join(f"    begin({command.format(number)!r})" for number, command in numbers.items()), tmp_path
+    )
     for number, command in numbers.items():
         assert comes_true(lambda number=number: has_left(number)), command
     host.end()
@@ -144,7 +157,9 @@ def test_terminals_and_what_runs_in_them_end_with_it(tmp_path: Path, seconds: in
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_to_the_group_of_the_kernel_do_not_keep_it_from_its_work(tmp_path: Path, seconds: int, number: signal.Signals) -> None:
+def test_signals_to_the_group_of_the_kernel_do_not_keep_it_from_its_work(
+    tmp_path: Path, seconds: int, number: signal.Signals
+) -> None:
     host = Host(f"    begin('sleep {seconds}')", tmp_path)
     assert comes_true(lambda: alive(seconds))
     os.kill(host.supervisor, number)
@@ -155,7 +170,9 @@ def test_signals_to_the_group_of_the_kernel_do_not_keep_it_from_its_work(tmp_pat
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-def test_a_signal_that_comes_while_it_starts_does_not_end_it(tmp_path: Path, seconds: int, number: signal.Signals) -> None:
+def test_a_signal_that_comes_while_it_starts_does_not_end_it(
+    tmp_path: Path, seconds: int, number: signal.Signals
+) -> None:
     host = Host(f"    begin('sleep {seconds}'); os.kill(supervisor().pid, {int(number)})", tmp_path)
     assert comes_true(lambda: alive(seconds))
     host.end()
@@ -163,11 +180,17 @@ def test_a_signal_that_comes_while_it_starts_does_not_end_it(tmp_path: Path, sec
     assert host.supervisor_gone()
 
 
-def test_a_child_that_the_kernel_forked_and_that_lives_on_keeps_nothing_running(tmp_path: Path, seconds: int) -> None:
+def test_a_child_that_the_kernel_forked_and_that_lives_on_keeps_nothing_running(
+    tmp_path: Path, seconds: int
+) -> None:
     code = f"    begin('sleep {seconds}')\n    if os.fork() == 0:\n        import time; time.sleep(30); os._exit(0)"
     host = Host(code, tmp_path)
     children = psutil.Process(host.process.pid).children(recursive=True)
-    forked = next(child for child in children if words_of(child)[:1] == [sys.executable] and child.pid != host.supervisor)
+    forked = next(
+        child
+        for child in children
+        if words_of(child)[:1] == [sys.executable] and child.pid != host.supervisor
+    )
     assert comes_true(lambda: alive(seconds))
     host.end()
     assert comes_true(lambda: not alive(seconds), 10)
@@ -175,9 +198,13 @@ def test_a_child_that_the_kernel_forked_and_that_lives_on_keeps_nothing_running(
     forked.kill()
 
 
-def test_a_kernel_that_ends_by_itself_leaves_neither_commands_nor_a_supervisor(tmp_path: Path, seconds: int) -> None:
+def test_a_kernel_that_ends_by_itself_leaves_neither_commands_nor_a_supervisor(
+    tmp_path: Path, seconds: int
+) -> None:
     program = f"{START}\nasync def main():\n    begin('sleep {seconds}')\n    print(supervisor().pid)\nasyncio.run(main())"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True
+    )
     assert not alive(seconds)
     assert not psutil.pid_exists(int(done.stdout))
     assert done.stderr == ""
@@ -219,7 +246,9 @@ def test_ended_processes_are_no_longer_supervised(tmp_path: Path) -> None:
         one.stop()
 
 
-async def test_many_commands_started_and_ended_leave_nothing(tmp_path: Path, seconds: int, all_rounds: bool) -> None:
+async def test_many_commands_started_and_ended_leave_nothing(
+    tmp_path: Path, seconds: int, all_rounds: bool
+) -> None:
     jobs, commands = BackgroundCommands(), 200 if all_rounds else 50
     for _ in range(commands):
         line = f"sleep {seconds} & wait"
@@ -231,7 +260,9 @@ async def test_many_commands_started_and_ended_leave_nothing(tmp_path: Path, sec
 
 
 @pytest.mark.parametrize("restart", [True, False], ids=["restarted", "killed"])
-def test_a_jupyter_kernel_that_is_restarted_or_killed_leaves_nothing(tmp_path: Path, seconds: int, restart: bool) -> None:
+def test_a_jupyter_kernel_that_is_restarted_or_killed_leaves_nothing(
+    tmp_path: Path, seconds: int, restart: bool
+) -> None:
     manager = KernelManager(kernel_name="python3")
     manager.start_kernel(cwd=str(tmp_path))
     client = manager.blocking_client()

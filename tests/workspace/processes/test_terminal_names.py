@@ -1,4 +1,6 @@
-"""A terminal's name is given again as soon as it has closed; the programs in the next terminal of that name are not its own."""
+"""A terminal's name is given again as soon as it has closed;
+the programs in the next terminal of that name are not its own.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from nbtools.workspace.processes.terminal import Terminal, terminal_argv
 
 BASH = shutil.which("bash")
 PROGRAM = "import signal, sys; print('ready', flush=True); signal.pause()"
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux") or BASH is None, reason="needs /proc and bash")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or BASH is None, reason="needs /proc and bash"
+)
 
 
 @contextmanager
@@ -30,7 +34,9 @@ def another_terminal(name: str) -> Iterator[subprocess.Popen[bytes]]:
             assert len(opened) < 200
             opened += os.openpty()
         master, slave = opened[-2:]
-        program = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+        program = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM], stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+        )
         try:
             assert os.read(master, 5) == b"ready"
             yield program
@@ -44,7 +50,9 @@ def another_terminal(name: str) -> Iterator[subprocess.Popen[bytes]]:
 
 async def test_closing_a_terminal_that_has_ended_spares_the_next_one_of_its_name(tmp_path: Path) -> None:
     assert BASH is not None
-    terminal = Terminal(SandboxedCommand(terminal_argv(BASH), "", confined=False), tmp_path, dict(os.environ), 24, 80)
+    terminal = Terminal(
+        SandboxedCommand(terminal_argv(BASH), "", confined=False), tmp_path, dict(os.environ), 24, 80
+    )
     try:
         name = terminal.name
         await terminal.wait_for_prompt(0, 30, ahead=False)

@@ -38,10 +38,18 @@ def test_it_is_what_ripgrep_leaves_out(tmp_path, monkeypatch, rules, ignored):
     make(tmp_path, *names, *rules)
     for path, text in rules.items():
         (tmp_path / path).write_text(text)
-    found = {path for name in names if IgnoreRules(tmp_path).ignores(path := name.split("/")[0], folder="/" in name)}
+    found = {
+        path
+        for name in names
+        if IgnoreRules(tmp_path).ignores(path := name.split("/")[0], folder="/" in name)
+    }
     assert found == ignored
     listed = subprocess.run(
-        [find_rg(), "--files", "--no-require-git", "--", "."], cwd=tmp_path, capture_output=True, text=True, check=False
+        [find_rg(), "--files", "--no-require-git", "--", "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     seen = {line.removeprefix("./").split("/")[0] for line in listed.stdout.splitlines()}
     assert {name.split("/")[0] for name in names} - seen - {"sub"} == ignored - {"sub"}

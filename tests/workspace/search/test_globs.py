@@ -50,8 +50,20 @@ def test_a_folder_before_the_pattern_is_plain() -> None:
 
 
 def test_a_pattern_matches_folders_and_names() -> None:
-    assert [literal_folder(glob) for glob in ("*.py", "src/*.py", "./a/b/**/c", "a/{b,c}/d", "a/../b")] == [".", "src", "a/b", "a", "a"]
-    assert [last_name(glob) for glob in ("**/*.py", "a/**", "a/*.{x,y}", "{a/b,c}", "a")] == ["*.py", "*", "*.{x,y}", "*", "a"]
+    assert [literal_folder(glob) for glob in ("*.py", "src/*.py", "./a/b/**/c", "a/{b,c}/d", "a/../b")] == [
+        ".",
+        "src",
+        "a/b",
+        "a",
+        "a",
+    ]
+    assert [last_name(glob) for glob in ("**/*.py", "a/**", "a/*.{x,y}", "{a/b,c}", "a")] == [
+        "*.py",
+        "*",
+        "*.{x,y}",
+        "*",
+        "a",
+    ]
     assert [names_hidden(glob) for glob in ("**/*.py", ".github/**", "**/.env", "./a", "../a", "{a,.b}")] == [
         False,
         True,
@@ -68,7 +80,9 @@ def test_nonsense_is_refused(pattern: str) -> None:
         compile_glob(pattern)
 
 
-@given(st.text(st.sampled_from("ab*?[]!-{},./^\\"), max_size=15), st.text(st.sampled_from("ab./-]"), max_size=10))
+@given(
+    st.text(st.sampled_from("ab*?[]!-{},./^\\"), max_size=15), st.text(st.sampled_from("ab./-]"), max_size=10)
+)
 def test_any_pattern_is_compiled_or_refused(pattern: str, path: str) -> None:
     try:
         compile_glob(pattern).fullmatch(path)

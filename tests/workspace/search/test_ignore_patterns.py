@@ -59,7 +59,18 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def git_ignores(folder: Path, lines: list[str], path: str) -> bool:
     (folder / ".gitignore").write_text("\n".join(lines) + "\n")
-    argv = ["git", "-c", "core.excludesFile=", "-C", str(folder), "check-ignore", "--no-index", "-q", "--stdin", "-z"]
+    argv = [
+        "git",
+        "-c",
+        "core.excludesFile=",
+        "-C",
+        str(folder),
+        "check-ignore",
+        "--no-index",
+        "-q",
+        "--stdin",
+        "-z",
+    ]
     return subprocess.run(argv, input=path.encode() + b"\0", check=False).returncode == 0
 
 
@@ -67,7 +78,9 @@ def ignores(patterns: IgnorePatterns, path: str) -> bool:
     """Whether the path or a folder above it is ignored."""
     names = path.split("/")
     above = ("/".join(names[:count]) for count in range(1, len(names)))
-    return any(patterns.verdict(one, folder=True) for one in above) or bool(patterns.verdict(path, folder=False))
+    return any(patterns.verdict(one, folder=True) for one in above) or bool(
+        patterns.verdict(path, folder=False)
+    )
 
 
 @settings(max_examples=examples(120), deadline=None, database=None)

@@ -16,7 +16,9 @@ from nbtools.workspace.search.ripgrep import find_rg, parse_unreadable, ripgrep_
 def test_the_bundled_one_is_found_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NBTOOLS_RG", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    version = subprocess.run([find_rg(), "--version"], capture_output=True, encoding="utf-8", check=True).stdout
+    version = subprocess.run(
+        [find_rg(), "--version"], capture_output=True, encoding="utf-8", check=True
+    ).stdout
     assert version.startswith("ripgrep ")
 
 
@@ -33,20 +35,27 @@ def test_the_override_wins_and_must_exist(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_complaints_are_one_line() -> None:
     failure = ripgrep_failure("rg: regex parse error:\n    (?:foo()\n    ^\nerror: unclosed group\n")
-    assert (failure.code, failure.message.startswith("pattern: unclosed group.")) == (ErrorCode.INVALID_TOOL_PARAMS, True)
+    assert (failure.code, failure.message.startswith("pattern: unclosed group.")) == (
+        ErrorCode.INVALID_TOOL_PARAMS,
+        True,
+    )
     assert "Did you mean py" in ripgrep_failure("rg: unrecognized file type: pyy").message
     assert ripgrep_failure("rg: out of luck").message == "The search failed: out of luck."
     assert ripgrep_failure("").code == ErrorCode.GREP_EXECUTION_ERROR
 
 
 def test_unreadable_paths_are_reported() -> None:
-    assert parse_unreadable("rg: ./a: Permission denied (os error 13)\nnoise\n") == ("a: Permission denied (os error 13)",)
+    assert parse_unreadable("rg: ./a: Permission denied (os error 13)\nnoise\n") == (
+        "a: Permission denied (os error 13)",
+    )
     assert os.access(find_rg(), os.X_OK)
 
 
 @pytest.mark.parametrize("folder", ["", "sub/"])
 @pytest.mark.parametrize("arguments", [("--files",), ("-e", "word", ".")], ids=["glob", "grep"])
-async def test_an_ignore_file_that_is_a_pipe_does_not_hang_a_search(arguments: tuple[str, ...], folder: str, tmp_path: Path) -> None:
+async def test_an_ignore_file_that_is_a_pipe_does_not_hang_a_search(
+    arguments: tuple[str, ...], folder: str, tmp_path: Path
+) -> None:
     async def search(root: Path, name: str) -> None:
         (root / folder / ".git" / "info").mkdir(parents=True)
         (root / folder / "a.txt").write_text("word")

@@ -45,7 +45,9 @@ async def test_neighbours_of_other_pages_are_left_out(tmp_path: Path) -> None:
     assert [(match.line, match.context) for match in found] == [(4, True), (5, False), (6, True)]
 
 
-async def test_a_configuration_file_of_the_user_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_configuration_file_of_the_user_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "config").write_text("--invert-match\n")
     (tmp_path / "a").write_text("hit\n")
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "config"))
@@ -64,7 +66,9 @@ async def test_unreadable_files_are_reported_beside_the_results(open_folder, as_
         (open_folder / name).write_text("hit\n")
     (open_folder / "b").chmod(0)
     with as_nobody():
-        counted = await text_search.count_matches(open_folder, ".", Query("hit"), names_only=False, progress=ignore)
+        counted = await text_search.count_matches(
+            open_folder, ".", Query("hit"), names_only=False, progress=ignore
+        )
     assert counted.counts == {"a": 1, "c": 1}
     assert counted.unreadable == ("b: Permission denied (os error 13)",)
 
@@ -73,5 +77,7 @@ async def test_nothing_readable_at_all_is_no_bad_pattern(open_folder, as_nobody)
     (open_folder / "b").write_text("hit\n")
     (open_folder / "b").chmod(0)
     with as_nobody():
-        counted = await text_search.count_matches(open_folder, ".", Query("hit"), names_only=False, progress=ignore)
+        counted = await text_search.count_matches(
+            open_folder, ".", Query("hit"), names_only=False, progress=ignore
+        )
     assert (counted.counts, len(counted.unreadable)) == ({}, 1)

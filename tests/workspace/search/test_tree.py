@@ -21,4 +21,7 @@ def test_hidden_files_are_left_out_of_the_tree(open_folder, as_nobody):
     (open_folder / ".shut").mkdir(mode=0)
     with as_nobody():
         root = read_tree(str(open_folder), None, CancellationFlag())
-    assert [(node.name, node.open, node.count) for node in root.children] == [(".shut", False, -1), ("shut", False, -1)]
+    assert [(node.name, node.open, node.count) for node in root.children] == [
+        (".shut", False, -1),
+        ("shut", False, -1),
+    ]

@@ -14,7 +14,9 @@ from nbtools.workspace.text.replace import apply_edits
 from tests.examples import examples
 
 line = st.text(alphabet="ab -+@\\\u00e4\r", max_size=3)
-text = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=12), st.sampled_from(["", "\n"]))
+text = st.builds(
+    lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=12), st.sampled_from(["", "\n"])
+)
 
 
 def apply(before, hunks):

@@ -16,7 +16,11 @@ from nbtools.workspace.text.replace import apply_replacements
 from tests.examples import examples
 
 WORDS = st.lists(st.sampled_from(["a", "b", "\n", "\r\n", " ", "\u00e4"]), max_size=30)
-CHANGES = st.lists(st.tuples(st.sampled_from(["", "x", "y\n", "\nz\n", "\u00df"]), st.integers(0, 30)), min_size=1, max_size=5)
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["", "x", "y\n", "\nz\n", "\u00df"]), st.integers(0, 30)),
+    min_size=1,
+    max_size=5,
+)
 
 
 @st.composite
@@ -77,7 +81,9 @@ def test_the_hunks_lead_from_one_text_to_the_other(plan, in_turn):
         assert [line[1:] for line in lines if line[0] != "+"] == old[start : start + hunk.old_lines]
         made += [line[1:] for line in lines if line[0] != "-"]
         at = start + hunk.old_lines
-    assert [line for line in [*made, *old[at:]] if line] == [line for line in change.proposed.split("\n") if line]
+    assert [line for line in [*made, *old[at:]] if line] == [
+        line for line in change.proposed.split("\n") if line
+    ]
     added, removed, *_ = LineDiff(text, change.proposed).counts()
     assert diff.diff_stat.model_added_lines - diff.diff_stat.model_removed_lines == added - removed
 
@@ -92,12 +98,16 @@ def test_the_diff_is_one_that_git_applies(plan, tmp_path_factory):
     diff, _ = change.compared()
     (folder / "d").write_bytes(diff.file_diff.encode())
     if text.strip("\r\n") and change.after:
-        subprocess.run(["git", "apply", "--whitespace=nowarn", "d"], cwd=folder, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "apply", "--whitespace=nowarn", "d"], cwd=folder, check=True, capture_output=True
+        )
         assert (folder / "f").read_bytes() == change.after
 
 
 def large(lines):
-    return "".join(f"line {number} of many, which are all as long as this one\n" for number in range(lines)).encode()
+    return "".join(
+        f"line {number} of many, which are all as long as this one\n" for number in range(lines)
+    ).encode()
 
 
 def test_only_the_changes_of_a_large_file_are_stored(tmp_path):
@@ -128,10 +138,15 @@ def test_the_shown_part_is_bounded_and_the_count_is_complete(tmp_path):
 def test_an_overlap_is_refused_with_its_lines():
     text = "a\nb\nc\nd\n"
     with pytest.raises(ToolFailure) as caught:
-        apply_replacements(text, [Replacement("b\nc", "x"), Replacement("d", "y"), Replacement("c\n", "z")], "f")
+        apply_replacements(
+            text, [Replacement("b\nc", "x"), Replacement("d", "y"), Replacement("c\n", "z")], "f"
+        )
     assert caught.value.code is ErrorCode.EDIT_PREPARATION_FAILURE
     assert "edit 1 and edit 3 overlap at line 3" in caught.value.message
-    assert apply_replacements(text, [Replacement("a\n", "x\n"), Replacement("b\n", "y\n")], "f").text == "x\ny\nc\nd\n"
+    assert (
+        apply_replacements(text, [Replacement("a\n", "x\n"), Replacement("b\n", "y\n")], "f").text
+        == "x\ny\nc\nd\n"
+    )
 
 
 def test_an_edit_that_fails_is_named_by_its_number():

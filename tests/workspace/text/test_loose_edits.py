@@ -1,4 +1,6 @@
-"""A loose match writes what the exact edit would have written: its nesting, and the characters of the file that do not change."""
+"""A loose match writes what the exact edit would have written:
+its nesting, and the characters of the file that do not change.
+"""
 
 import ast
 import re
@@ -14,13 +16,21 @@ from nbtools.diff.patch_model import Replacement
 from nbtools.workspace.text.file_edit import plan_edit
 
 NAMES = st.sampled_from(["total", "price", "items", "found", "row", "_state"])
-VALUES = st.one_of(NAMES, st.integers(0, 99).map(str), st.sampled_from(["'a - b'", '"it is"', "f(x, y)", "[1, 2]", "a  if b else c"]))
+VALUES = st.one_of(
+    NAMES,
+    st.integers(0, 99).map(str),
+    st.sampled_from(["'a - b'", '"it is"', "f(x, y)", "[1, 2]", "a  if b else c"]),
+)
 SIMPLE = (
-    st.builds("{} = {}".format, NAMES, VALUES) | st.builds("return {}".format, VALUES) | st.builds("print({}, {})".format, VALUES, VALUES)
+    st.builds("{} = {}".format, NAMES, VALUES)
+    | st.builds("return {}".format, VALUES)
+    | st.builds("print({}, {})".format, VALUES, VALUES)
 )
 
 HEAD = st.one_of(
-    st.builds("if {} == {}:".format, NAMES, VALUES), st.builds("for {} in {}:".format, NAMES, VALUES), st.builds("with {}:".format, NAMES)
+    st.builds("if {} == {}:".format, NAMES, VALUES),
+    st.builds("for {} in {}:".format, NAMES, VALUES),
+    st.builds("with {}:".format, NAMES),
 )
 
 
@@ -38,13 +48,18 @@ BLOCK = st.recursive(
     ).filter(lambda lines: "else:" not in lines or not lines[0].startswith("with")),
     max_leaves=6,
 )
-FUNCTION = st.builds(nested, st.builds("def {}(x, y=1):".format, NAMES), st.lists(BLOCK, min_size=1, max_size=3), st.just([]))
+FUNCTION = st.builds(
+    nested, st.builds("def {}(x, y=1):".format, NAMES), st.lists(BLOCK, min_size=1, max_size=3), st.just([])
+)
 UNITS = st.sampled_from(["    ", "  ", "\t"])
 
 
 def indented(lines, depth, unit):
     """Returns lines with indentation by four spaces at a depth, and with another unit."""
-    return [(unit * depth + unit * ((len(line) - len(line.lstrip())) // 4) + line.lstrip()) if line else line for line in lines]
+    return [
+        (unit * depth + unit * ((len(line) - len(line.lstrip())) // 4) + line.lstrip()) if line else line
+        for line in lines
+    ]
 
 
 def doubled_blanks(lines):
@@ -60,14 +75,22 @@ def dedented(lines):
 
 
 def in_other_units(lines):
-    return [re.sub(r"^(?:\t|  (?:  )?)*", lambda found: found[0].replace("    ", "\t"), line) for line in lines]
+    return [
+        re.sub(r"^(?:\t|  (?:  )?)*", lambda found: found[0].replace("    ", "\t"), line) for line in lines
+    ]
 
 
 def typographic(lines):
-    return [line.replace("'", "\u2019").replace('"', "\u201d").replace(" - ", "\u00a0\u2013 ") for line in lines]
+    return [
+        line.replace("'", "\u2019").replace('"', "\u201d").replace(" - ", "\u00a0\u2013 ") for line in lines
+    ]
 
 
-WAYS = st.lists(st.sampled_from([doubled_blanks, without_first_indentation, dedented, in_other_units, typographic]), min_size=1, max_size=2)
+WAYS = st.lists(
+    st.sampled_from([doubled_blanks, without_first_indentation, dedented, in_other_units, typographic]),
+    min_size=1,
+    max_size=2,
+)
 
 
 def distorted(lines, ways):
@@ -85,10 +108,17 @@ def compiles(text):
 
 
 @given(FUNCTION, FUNCTION, FUNCTION, st.integers(0, 2), UNITS, WAYS, WAYS, st.booleans(), st.data())
-def test_after_a_loose_match_a_function_compiles_and_is_nested_as_the_new_text(old, new, other, depth, unit, ways, new_ways, alike, data):
-    """The new text may be given in another way than the old one: then the file compiles, or the edit is refused."""
+def test_after_a_loose_match_a_function_compiles_and_is_nested_as_the_new_text(
+    old, new, other, depth, unit, ways, new_ways, alike, data
+):
+    """The new text may be given in another way than the old one:
+    then the file compiles, or the edit is refused.
+    """
     heads = ["if True:\n", unit + "if True:\n"][:depth]
-    around = ["".join(heads), "\n".join(["", *indented(other, depth, unit), *indented(["last = 1"], 0, unit), ""])]
+    around = [
+        "".join(heads),
+        "\n".join(["", *indented(other, depth, unit), *indented(["last = 1"], 0, unit), ""]),
+    ]
     first = data.draw(st.integers(0, len(old) - 1))
     there, meant = indented(old, depth, unit), indented(new, depth, unit)
     if first and data.draw(st.booleans()):
@@ -98,8 +128,12 @@ def test_after_a_loose_match_a_function_compiles_and_is_nested_as_the_new_text(o
     exact = "\n".join(meant).join(around)
     if not (compiles(before) and compiles(exact)):
         return
-    change = Replacement("\n".join(distorted(there, ways)), "\n".join(distorted(meant, ways if alike else new_ways)))
-    name = "a.txt" if alike else "a.py"  # code is compiled before it is written: where both are given alike, that is not needed
+    change = Replacement(
+        "\n".join(distorted(there, ways)), "\n".join(distorted(meant, ways if alike else new_ways))
+    )
+    name = (
+        "a.txt" if alike else "a.py"
+    )  # code is compiled before it is written: where both are given alike, that is not needed
     try:
         planned = plan_edit(Path(name), name, before.encode(), [change], match="close")
     except ToolFailure:
@@ -109,7 +143,9 @@ def test_after_a_loose_match_a_function_compiles_and_is_nested_as_the_new_text(o
     if not alike:
         assert compiles(planned.proposed)
     else:
-        assert ast.dump(ast.parse(planned.proposed.translate(STRAIGHT))) == ast.dump(ast.parse(exact.translate(STRAIGHT)))
+        assert ast.dump(ast.parse(planned.proposed.translate(STRAIGHT))) == ast.dump(
+            ast.parse(exact.translate(STRAIGHT))
+        )
 
 
 STRAIGHT = str.maketrans({"\u2019": "'", "\u201d": '"', "\u00a0": " ", "\u2013": "-"})
@@ -130,11 +166,19 @@ STRAIGHT = str.maketrans({"\u2019": "'", "\u201d": '"', "\u00a0": " ", "\u2013":
             "def f(self):\n        if x:\n            return 1\n        return 2",
             "class A:\n    def f(self):\n        if x:\n            return 1\n        return 2\n",
         ),
-        ("if a:\n    b = 1  ; c = 2\n", "b = 1 ;", "if b:\n    b = 2 ;", "if a:\n    if b:\n        b = 2  ; c = 2\n"),
+        (
+            "if a:\n    b = 1  ; c = 2\n",
+            "b = 1 ;",
+            "if b:\n    b = 2 ;",
+            "if a:\n    if b:\n        b = 2  ; c = 2\n",
+        ),
     ],
 )
 def test_a_block_whose_first_line_is_given_without_indentation_moves_as_a_whole(before, old, new, after):
-    assert plan_edit(Path("a.txt"), "a.txt", before.encode(), [Replacement(old, new)], match="close").proposed == after
+    assert (
+        plan_edit(Path("a.txt"), "a.txt", before.encode(), [Replacement(old, new)], match="close").proposed
+        == after
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +215,9 @@ LINE = st.lists(PIECE, min_size=1, max_size=12).map(lambda pieces: ["start", " "
 
 @given(st.lists(LINE, min_size=1, max_size=4), st.data())
 def test_the_characters_of_the_file_stay_where_old_and_new_agree(lines, data):
-    """Quotes, dashes, blanks, invisible characters and trailing blanks that are only written in another way are not changed."""
+    """Quotes, dashes, blanks, invisible characters and trailing blanks that are only written in another way
+    are not changed.
+    """
 
     def in_file(piece):
         looks = data.draw(st.sampled_from(FANCY.get(piece, [piece])))
@@ -193,7 +239,13 @@ def test_the_characters_of_the_file_stay_where_old_and_new_agree(lines, data):
 
 def test_typographic_quotes_stay_where_a_word_beside_them_changes():
     before = "She said, \u201cHello.\u201d\n"
-    planned = plan_edit(Path("a"), "a", before.encode(), [Replacement('She said, "Hello."', 'She said, "Hi there."')], match="close")
+    planned = plan_edit(
+        Path("a"),
+        "a",
+        before.encode(),
+        [Replacement('She said, "Hello."', 'She said, "Hi there."')],
+        match="close",
+    )
     assert planned.proposed == "She said, \u201cHi there.\u201d\n"
 
 
@@ -212,7 +264,9 @@ def test_typographic_quotes_stay_where_a_word_beside_them_changes():
     ],
 )
 def test_no_rest_of_the_old_text_is_left_and_units_are_those_of_the_file(before, old, new, after):
-    assert plan_edit(Path("a"), "a", before.encode(), [Replacement(old, new)], match="close").proposed == after
+    assert (
+        plan_edit(Path("a"), "a", before.encode(), [Replacement(old, new)], match="close").proposed == after
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,13 @@ NARROW = "  if a:\n    b()\n"
     ("text", "old", "new", "after", "how"),
     [
         ("a\r\nb\r\n", "a\nb", "a\nc", "a\r\nc\r\n", "exact"),
-        ("foo()  \nbar()\t\nbaz\n", "foo()\nbar()\n", "foo()\nqux()\n", "foo()  \nqux()\t\nbaz\n", "whitespace"),
+        (
+            "foo()  \nbar()\t\nbaz\n",
+            "foo()\nbar()\n",
+            "foo()\nqux()\n",
+            "foo()  \nqux()\t\nbaz\n",
+            "whitespace",
+        ),
         ("x = foo() \nbar(1)\n", "foo()\nbar(", "foo()\nqux(", "x = foo() \nqux(1)\n", "whitespace"),
         ("foo()\nbar()", "foo()\nbar()\n", "foo()\nqux()\n", "foo()\nqux()", "whitespace"),
         (
@@ -49,7 +55,13 @@ NARROW = "  if a:\n    b()\n"
             DEEPER,
             "indentation",
         ),
-        ("    a()\r\n\r\n    b()\r\n", "a()\n\nb()\n", "a()\n\nc()\nb()\n", "    a()\r\n\r\n    c()\r\n    b()\r\n", "indentation"),
+        (
+            "    a()\r\n\r\n    b()\r\n",
+            "a()\n\nb()\n",
+            "a()\n\nc()\nb()\n",
+            "    a()\r\n\r\n    c()\r\n    b()\r\n",
+            "indentation",
+        ),
         ("\tif a:\n\t\tb()\n", "        if a:\n            b()\n", "    b()\n", "b()\n", "indentation"),
         ("x = 'don\u2019t \u2013 stop'\n", "x = 'don't - stop'", "x = 1", "x = 1\n", "look-alike characters"),
         (
@@ -68,7 +80,10 @@ def test_each_step(text, old, new, after, how):
 def test_an_earlier_step_is_enough_where_no_more_is_allowed():
     assert failure("\ta = 1\n", "    a = 1", match="exact").code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
     assert changed("\ta = 1\n", "    a = 1", "    a = 2", "blanks")[0] == "\ta = 2\n"
-    assert failure("result = self.value + 1\n", "result = self.vlaue + 1", match="blanks").code is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+    assert (
+        failure("result = self.value + 1\n", "result = self.vlaue + 1", match="blanks").code
+        is ErrorCode.EDIT_NO_OCCURRENCE_FOUND
+    )
 
 
 def test_a_loose_step_wants_one_place_and_none_after_it_is_tried():
@@ -86,7 +101,10 @@ def test_a_loose_step_wants_one_place_and_none_after_it_is_tried():
         ("def test_load_1():\n    assert load(1) == 1\n", "def test_load_2():\n    assert load(2) == 2\n"),
         ("short = 1\n", "shirt = 1"),
         ("result = compute(a, b)  # and what nobody may lose\n", "result = comptue(a, b)"),
-        ("a = first_value\nb = 2\nc = a + b\nd = third_one\n", "a = first_value\nb = completely(other)\nc = a + b\nd = third_one\n"),
+        (
+            "a = first_value\nb = 2\nc = a + b\nd = third_one\n",
+            "a = first_value\nb = completely(other)\nc = a + b\nd = third_one\n",
+        ),
         ("", "result = self.value + 1"),
     ],
 )
@@ -98,11 +116,16 @@ def test_two_places_about_as_like_are_both_named():
     text = "value = compute(first, second)\nother\nvalue = compute(first, sekond)\n"
     message = failure(text, "value = compute(first, secund)").message
     assert "line 1 (97%) and line 3 (93%) are both similar to it" in message
-    assert changed(text.replace("sekond", "thirtieth"), "value = compute(first, secund)", "x")[1] == "close match"
+    assert (
+        changed(text.replace("sekond", "thirtieth"), "value = compute(first, secund)", "x")[1]
+        == "close match"
+    )
 
 
 def test_a_change_that_is_already_made_is_not_applied_to_similar_text():
-    message = failure("value = compute(first, third)\n", "value = compute(first, thirt)", "value = compute(first, third)").message
+    message = failure(
+        "value = compute(first, third)\n", "value = compute(first, thirt)", "value = compute(first, third)"
+    ).message
     assert "already there, in line 1" in message
 
 
@@ -120,7 +143,9 @@ def test_bytes_that_are_no_characters():
     assert TextIndex("caf\u00e9").find("caf\ufffd", "exact").spans == ()
     assert TextIndex("caf\u00e9").find("caf\ufffd\ufffd", "exact").spans == ()
     assert changed("\tx caf\udce9 a\n", "  x caf\ufffd a", "  x caf\ufffd b")[0] == "\tx caf\udce9 b\n"
-    assert failure("\tx caf\udce9\n", "  x caf\ufffd", "  \ufffd x").code is ErrorCode.EDIT_PREPARATION_FAILURE
+    assert (
+        failure("\tx caf\udce9\n", "  x caf\ufffd", "  \ufffd x").code is ErrorCode.EDIT_PREPARATION_FAILURE
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,15 +160,35 @@ def test_bytes_that_are_no_characters():
         # Levels: tabs on one side, spaces on the other.
         ("\ta()\n\tb()\n", "  a()\n  b()\n", "  if c:\n    a()\n", "\tif c:\n\t\ta()\n"),
         ("\t\ta()\n", "        a()\n", "        if c:\n            a()\n", "\t\tif c:\n\t\t\ta()\n"),
-        ("if x:\n  a()\n", "\tif x:\n\t\ta()\n", "\tif x:\n\t\tif y:\n\t\t\ta()\n", "if x:\n  if y:\n    a()\n"),
+        (
+            "if x:\n  a()\n",
+            "\tif x:\n\t\ta()\n",
+            "\tif x:\n\t\tif y:\n\t\t\ta()\n",
+            "if x:\n  if y:\n    a()\n",
+        ),
         # Levels: wide and narrow units.
-        (NARROW, "    if a:\n        b()\n", "    if a:\n        if c:\n            b()\n", "  if a:\n    if c:\n      b()\n"),
-        ("if a:\n    b()\n", "if a:\n  b()\n", "if a:\n  if c:\n    b()\n", "if a:\n    if c:\n        b()\n"),
+        (
+            NARROW,
+            "    if a:\n        b()\n",
+            "    if a:\n        if c:\n            b()\n",
+            "  if a:\n    if c:\n      b()\n",
+        ),
+        (
+            "if a:\n    b()\n",
+            "if a:\n  b()\n",
+            "if a:\n  if c:\n    b()\n",
+            "if a:\n    if c:\n        b()\n",
+        ),
         # No units fit every line: deeper lines move as a block.
         ("    a()\n", "  a()\n", "  if c:\n    a()\n", "    if c:\n        a()\n"),
         ("\ta()\n", "  a()\n", "  a(b,\n    c,\n     d)\n", "\ta(b,\n\t  c,\n\t   d)\n"),
         ("\t\ta()\n", "    a()\n", "    if c:\n        a()\n", "\t\tif c:\n\t\t    a()\n"),
-        ("def f():\n    r(1)\n", "def f():\n  r(1)\n", "def f():\n  r(1,\n    " + "     2)\n", "def f():\n    r(1,\n           2)\n"),
+        (
+            "def f():\n    r(1)\n",
+            "def f():\n  r(1)\n",
+            "def f():\n  r(1,\n    " + "     2)\n",
+            "def f():\n    r(1,\n           2)\n",
+        ),
         # Lines that are the same, or only removed, need no step.
         (NARROW, "    if a:\n        b()\n", "        b()\n", "    b()\n"),
     ],
@@ -163,10 +208,15 @@ def test_new_lines_move_as_a_block(text, old, new, after):
     ],
 )
 def test_lines_with_an_uncertain_indentation_are_not_changed(text, old, new):
-    assert failure(text, old, new).code in {ErrorCode.EDIT_PREPARATION_FAILURE, ErrorCode.EDIT_NO_OCCURRENCE_FOUND}
+    assert failure(text, old, new).code in {
+        ErrorCode.EDIT_PREPARATION_FAILURE,
+        ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
+    }
 
 
-LINES = st.lists(st.sampled_from(["alpha()", "beta(1)", "", "gamma = delta", "if epsilon:"]), min_size=2, max_size=6)
+LINES = st.lists(
+    st.sampled_from(["alpha()", "beta(1)", "", "gamma = delta", "if epsilon:"]), min_size=2, max_size=6
+)
 UNITS = st.sampled_from(["\t", " ", "  ", "    ", "        "])
 DEPTHS = st.lists(st.integers(0, 3), min_size=14, max_size=14)
 
@@ -177,12 +227,19 @@ def widths(text):
 
 @settings(max_examples=examples(400))
 @given(LINES, DEPTHS, UNITS, UNITS, st.sampled_from(["\n", "\r\n"]), st.integers(0, 2), st.data())
-def test_a_loose_edit_keeps_other_lines_and_relative_indentation(lines, depths, unit, given_unit, end, shift, data):
-    """A block given with another indentation: other lines keep their bytes, new ones their depth relative to each other."""
+def test_a_loose_edit_keeps_other_lines_and_relative_indentation(
+    lines, depths, unit, given_unit, end, shift, data
+):
+    """A block given with another indentation:
+    other lines keep their bytes, new ones their depth relative to each other.
+    """
     lines = [*lines, "last_of_all()"]
     there = [unit * (depth + shift) * bool(line) + line for depth, line in zip(depths, lines, strict=False)]
     asked = [given_unit * depth * bool(line) + line for depth, line in zip(depths, lines, strict=False)]
-    fresh = [given_unit * depth + f"new({depth})" for depth in data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))]
+    fresh = [
+        given_unit * depth + f"new({depth})"
+        for depth in data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
+    ]
     place = data.draw(st.integers(0, len(asked)))
     old, wanted = "\n".join(asked), "\n".join([*asked[:place], *fresh, *asked[place:-1]])
     before, after = f"head \t{end}", f"{end}tail  {end}\t"
@@ -196,17 +253,26 @@ def test_a_loose_edit_keeps_other_lines_and_relative_indentation(lines, depths, 
     made = text[len(before) : len(text) - len(after)].replace("\r\n", "\n")
     assert [line.strip() for line in made.split("\n")] == [line.strip() for line in wanted.split("\n")]
     were, are = widths(wanted), widths(made)
-    steps = {(one - other, new - old) for one, new in zip(were, are, strict=True) for other, old in zip(were, are, strict=True)}
+    steps = {
+        (one - other, new - old)
+        for one, new in zip(were, are, strict=True)
+        for other, old in zip(were, are, strict=True)
+    }
     assert unit != given_unit or len({step for step, _ in steps}) == len(steps)
     assert how == "exact" or all((step > 0) == (moved > 0) for step, moved in steps)
 
 
 def test_a_part_of_an_indentation_is_no_place_for_several_lines():
-    """The old text is in the file as a part of the indentation and the rest of the line; the block moves as a whole."""
+    """The old text is in the file as a part of the indentation and the rest of the line;
+    the block moves as a whole.
+    """
     assert changed("    a()\n", "  a()", "  if c:\n    a()") == ("    if c:\n        a()\n", "indentation")
     assert changed("    a()\n", "  a()", "  b()") == ("    b()\n", "exact")
     assert changed("    a() + 1\n", "  a()", "  c(\n    d)") == ("    c(\n    d) + 1\n", "exact")
-    assert changed("    a()\n    b()\n", "  a()\n    b()\n", "  c()\n    d()\n") == ("    c()\n    d()\n", "exact")
+    assert changed("    a()\n    b()\n", "  a()\n    b()\n", "  c()\n    d()\n") == (
+        "    c()\n    d()\n",
+        "exact",
+    )
     assert changed("    a()\n", "a()", "if c:\n        a()") == ("    if c:\n        a()\n", "exact")
 
 
@@ -228,7 +294,9 @@ def code(tree, unit, depth):
 
 @st.composite
 def changed_trees(draw, tree):
-    """Draws the same statements, with some more of them at any depth, some of these with continuation lines."""
+    """Draws the same statements, with some more of them at any depth,
+    some of these with continuation lines.
+    """
     result = []
     for head, body in tree:
         for _ in range(draw(st.integers(0, 1))):
@@ -241,14 +309,21 @@ def changed_trees(draw, tree):
 
 @settings(max_examples=examples(400), deadline=None)
 @given(st.data(), trees(), UNITS, UNITS, st.integers(0, 2), st.integers(0, 2))
-def test_python_code_means_the_same_in_whatever_indentation_it_is_given(data, tree, unit, given_unit, depth, given_depth):
+def test_python_code_means_the_same_in_whatever_indentation_it_is_given(
+    data, tree, unit, given_unit, depth, given_depth
+):
     new = data.draw(changed_trees(tree))
-    above, below = [f"{unit * k}if level_{k}:" for k in range(depth)], [f"{unit * k}end_{k} = 0" for k in reversed(range(depth + 1))]
+    above, below = (
+        [f"{unit * k}if level_{k}:" for k in range(depth)],
+        [f"{unit * k}end_{k} = 0" for k in reversed(range(depth + 1))],
+    )
     before, after = ("\n".join([*above, *code(one, unit, depth), *below, ""]) for one in (tree, new))
     old_text, new_text = ("\n".join([*code(one, given_unit, given_depth), ""]) for one in (tree, new))
     try:
         done = apply_replacements(before, [Replacement(old_text, new_text)], "f", match="blanks")
-    except ToolFailure:  # it is there several times, is the same, or the units differ, and how they correspond is not certain
+    except (
+        ToolFailure
+    ):  # it is there several times, is the same, or the units differ, and how they correspond is not certain
         return
     if not done.loose and not given_depth:
         return  # the old text is a part of a line, exactly: the new one is inserted as it is
@@ -258,7 +333,10 @@ def test_python_code_means_the_same_in_whatever_indentation_it_is_given(data, tr
 def test_a_large_file_is_searched_in_time():
     text = "".join(f"value_{i} = compute(value, {i})\n" for i in range(50_000))
     started = time.process_time()
-    assert changed(text, "value_40000 = compute(valeu, 40000)\nvalue_40001 = compute(valeu, 40001)", "x")[1] == "close match"
+    assert (
+        changed(text, "value_40000 = compute(valeu, 40000)\nvalue_40001 = compute(valeu, 40001)", "x")[1]
+        == "close match"
+    )
     assert "it contains no similar text" in failure(text, "something else entirely, not here").message
     assert time.process_time() - started < 30
 

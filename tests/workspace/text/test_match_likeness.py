@@ -18,7 +18,10 @@ SOURCE = "import os\n\nclass Reader:\n\tdef lines(self, start, end):\n\t\treturn
         ("\t\treturn self.text[start:end]\n\n\tdef", "whitespace: line 5"),
         ("def lines(self,  start, end)", "differs only in whitespace: line 4"),
         ("class reader", "upper and lower case: line 3"),
-        ("\tdef lines(self, first, end):\n\t\treturn self.text[first:end]", "most similar text differs: line 4"),
+        (
+            "\tdef lines(self, first, end):\n\t\treturn self.text[first:end]",
+            "most similar text differs: line 4",
+        ),
         ("something else entirely, not here", "it contains no similar text"),
         ("\u200bimport os", '"\\u200bimport os"'),
     ],
@@ -34,5 +37,7 @@ def test_an_empty_file():
 def test_a_large_file_is_searched_in_time():
     text = "".join(f"value_{i} = compute(value, {i})\n" for i in range(50_000))
     started = time.process_time()
-    assert "line 40001" in describe_nearest(TextIndex(text), "value_40000 = compute(valeu, 40000)\nvalue_40001 = compute(valeu, 40001)")
+    assert "line 40001" in describe_nearest(
+        TextIndex(text), "value_40000 = compute(valeu, 40000)\nvalue_40001 = compute(valeu, 40001)"
+    )
     assert time.process_time() - started < 30

@@ -12,8 +12,25 @@ from tests.examples import examples
 
 LINES = [
     *("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "<<<<<<< ORIGINAL", ">>>>>>> UPDATED", "```"),
-    *("--- a/f", "+++ b/f", "--- /dev/null", "+++ /dev/null", "diff --git a/f b/f", "@@ -1,2 +1,2 @@", "@@ -2 +2 @@", "@@", "@@ a"),
-    *("\\ No newline at end of file", "rename from f", "rename to g", "new file mode 100644", "deleted file mode 100644", "-- "),
+    *(
+        "--- a/f",
+        "+++ b/f",
+        "--- /dev/null",
+        "+++ /dev/null",
+        "diff --git a/f b/f",
+        "@@ -1,2 +1,2 @@",
+        "@@ -2 +2 @@",
+        "@@",
+        "@@ a",
+    ),
+    *(
+        "\\ No newline at end of file",
+        "rename from f",
+        "rename to g",
+        "new file mode 100644",
+        "deleted file mode 100644",
+        "-- ",
+    ),
     *(
         "*** Begin Patch",
         "*** End Patch",

@@ -8,15 +8,31 @@ from nbtools.workspace.text.placeholders import find_placeholder
 @pytest.mark.parametrize(
     "line",
     [
-        *("(rest of methods ...)", "(rest of method ...)", "// rest of code ...", "unchanged code ...", "// unchanged code ..."),
+        *(
+            "(rest of methods ...)",
+            "(rest of method ...)",
+            "// rest of code ...",
+            "unchanged code ...",
+            "// unchanged code ...",
+        ),
         *(
             "# ... existing code ...",
             "# ... rest of the file remains unchanged ...",
             "  # ... (rest of the code)",
             "-- ... existing code ...",
         ),
-        *("<!-- ... rest of file ... -->", "% rest of code ...", "/* ... other methods ... */", "{/* ... existing code ... */}"),
-        *("# … remaining imports …", "... rest of your code ...", "// ... unchanged ...", "// ...existing code..."),
+        *(
+            "<!-- ... rest of file ... -->",
+            "% rest of code ...",
+            "/* ... other methods ... */",
+            "{/* ... existing code ... */}",
+        ),
+        *(
+            "# … remaining imports …",
+            "... rest of your code ...",
+            "// ... unchanged ...",
+            "// ...existing code...",
+        ),
     ],
 )
 def test_refused(line):

@@ -20,7 +20,10 @@ AROUND = st.text(alphabet="ab \r\n\udcff", max_size=20)
 
 
 @given(
-    AROUND, AROUND, st.lists(st.sampled_from(["x", "y", ""]), min_size=1, max_size=4), st.lists(st.sampled_from(["\n", "\r\n"]), min_size=4)
+    AROUND,
+    AROUND,
+    st.lists(st.sampled_from(["x", "y", ""]), min_size=1, max_size=4),
+    st.lists(st.sampled_from(["\n", "\r\n"]), min_size=4),
 )
 def test_everything_around_stays(before, after, lines, ends):
     middle = "Q" + "".join(line + end for line, end in zip(lines, ends, strict=False)) + "Q"
@@ -37,7 +40,10 @@ def test_the_exact_text_goes_before_the_like():
 
 
 def test_inserted_lines_end_as_the_place_does():
-    assert spliced("a\r\nfoo()\r\nb\r\n", Replacement("foo()", "foo()\nbar()"), "f")[0] == "a\r\nfoo()\r\nbar()\r\nb\r\n"
+    assert (
+        spliced("a\r\nfoo()\r\nb\r\n", Replacement("foo()", "foo()\nbar()"), "f")[0]
+        == "a\r\nfoo()\r\nbar()\r\nb\r\n"
+    )
     assert spliced("a\r\nb\n", Replacement("b", "b\nc"), "f")[0] == "a\r\nb\nc\n"
 
 

@@ -27,7 +27,9 @@ async def server():
 
 
 async def get(server, path, seconds=5, **settings):
-    return await WebClient(**{"allowed": [server.place], **settings}).get(parse_web_address(server.url(path)), seconds)
+    return await WebClient(**{"allowed": [server.place], **settings}).get(
+        parse_web_address(server.url(path)), seconds
+    )
 
 
 async def failure(server, path, seconds=5, **settings):
@@ -66,7 +68,10 @@ async def test_a_redirect_loop_ends(server):
     assert len(server.asked) == 11
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "LOCALHOST.", "127.1"])
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "LOCALHOST.", "127.1"],
+)
 async def test_a_redirect_to_another_port_of_an_allowed_host_is_refused(server, host):
     async with web_server() as other:
         server.pages["/a"] = reply(status="302 Found", location=f"http://{host}:{other.port}/secret")
@@ -77,7 +82,9 @@ async def test_a_redirect_to_another_port_of_an_allowed_host_is_refused(server, 
     assert "not on the public internet" in why.message
 
 
-@pytest.mark.parametrize("host", ["other.example", "www.first.example", "sub.first.example", "first.example.other.example"])
+@pytest.mark.parametrize(
+    "host", ["other.example", "www.first.example", "sub.first.example", "first.example.other.example"]
+)
 async def test_a_redirect_to_another_host_is_reported_and_not_followed(server, host):
     async def resolve(host, port):
         return ("127.0.0.1",)
@@ -112,7 +119,9 @@ async def test_a_very_long_address_of_another_host_is_not_shown(server):
     assert len(why.message) < 1_000
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "http://me:pw@127.0.0.1/", "javascript:1", "gopher://x"])
+@pytest.mark.parametrize(
+    "location", ["file:///etc/passwd", "http://me:pw@127.0.0.1/", "javascript:1", "gopher://x"]
+)
 async def test_a_redirect_to_an_invalid_address_is_an_error(server, location):
     server.pages["/a"] = reply(status="302 Found", location=location)
     assert "redirects to an address that cannot be fetched" in (await failure(server, "/a")).message
@@ -228,7 +237,9 @@ async def test_a_huge_body_is_refused_at_its_limit(server, declared):
 
     async def pour(writer):
         nonlocal sent
-        writer.write(b"HTTP/1.1 200 OK\r\n" + (b"content-length: 999999999\r\n" if declared else b"") + b"\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\n" + (b"content-length: 999999999\r\n" if declared else b"") + b"\r\n"
+        )
         while sent < 100_000_000 and not writer.is_closing():
             writer.write(b"x" * 10_000)
             sent += 10_000
@@ -292,12 +303,18 @@ async def test_ten_pages_a_host_and_minute(server):
 
 @pytest.fixture
 def certificate(tmp_path, monkeypatch):
-    """Makes a certificate of secure.example, signed by itself; the system trusts it for the time of the test, and the key is beside it."""
+    """Makes a certificate of secure.example, signed by itself;
+    the system trusts it for the time of the test, and the key is beside it.
+    """
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate")
     out = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
     name = ["-subj", "/CN=secure.example", "-addext", "subjectAltName=DNS:secure.example"]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *out, *name], check=True, capture_output=True)
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *out, *name],
+        check=True,
+        capture_output=True,
+    )
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
     _tls_context.cache_clear()
     yield tmp_path / "cert.pem", tmp_path / "key.pem"
@@ -312,16 +329,18 @@ async def test_a_certificate_is_checked_against_the_requested_name(certificate):
     context.load_cert_chain(*certificate)
     async with web_server(context) as secure:
         secure.pages["/"] = reply(b"safe")
-        web = WebClient(allowed=[f"secure.example:{secure.port}", f"other.example:{secure.port}"], resolve=resolve)
+        web = WebClient(
+            allowed=[f"secure.example:{secure.port}", f"other.example:{secure.port}"], resolve=resolve
+        )
         assert (await web.get(parse_web_address(f"https://secure.example:{secure.port}/"), 5)).body == b"safe"
         with pytest.raises(ToolFailure, match=r"could not be fetched: .*certificate"):
             await web.get(parse_web_address(f"https://other.example:{secure.port}/"), 5)
     assert len(secure.asked) == 1
 
 
-PRIVATE = st.sampled_from(["127.0.0.0/8", "10.0.0.0/8", "192.168.0.0/16", "169.254.0.0/16", "172.16.0.0/12", "0.0.0.0/8"]).flatmap(
-    lambda network: st.ip_addresses(v=4, network=network)
-)
+PRIVATE = st.sampled_from(
+    ["127.0.0.0/8", "10.0.0.0/8", "192.168.0.0/16", "169.254.0.0/16", "172.16.0.0/12", "0.0.0.0/8"]
+).flatmap(lambda network: st.ip_addresses(v=4, network=network))
 PART = st.sampled_from(["{}", "0{:o}", "0x{:x}", "0X{:X}", "00{:o}"])
 DOT = st.sampled_from([".", "。", "．", "｡"])
 
@@ -358,7 +377,11 @@ def test_no_spelling_of_a_private_address_is_fetched(host):
 
     why = asyncio.run(attempt())
     assert "could not be fetched" not in why.message, "a connection was tried"
-    assert why.code in (ErrorCode.WEB_FETCH_FALLBACK_FAILED, ErrorCode.INVALID_TOOL_PARAMS, ErrorCode.WEB_FETCH_PROCESSING_ERROR)
+    assert why.code in (
+        ErrorCode.WEB_FETCH_FALLBACK_FAILED,
+        ErrorCode.INVALID_TOOL_PARAMS,
+        ErrorCode.WEB_FETCH_PROCESSING_ERROR,
+    )
 
 
 @pytest.mark.parametrize("host", ["localhost", "LocalHost", "localhost.", os.uname().nodename])
@@ -374,5 +397,7 @@ async def test_plainly_private_names_are_refused_without_a_lookup():
     for url in ("http://10.0.0.1/", "http://[::1]/", "http://localhost/", "http://127.0.0.1:8001/"):
         with pytest.raises(ToolFailure):
             web.check_not_private([parse_web_address(url)])
-    web.check_not_private([parse_web_address("http://127.0.0.1:8000/"), parse_web_address("http://10.0.0.1/")])
+    web.check_not_private(
+        [parse_web_address("http://127.0.0.1:8000/"), parse_web_address("http://10.0.0.1/")]
+    )
     web.check_not_private([parse_web_address("https://example.com/")])

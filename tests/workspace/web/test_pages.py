@@ -28,7 +28,9 @@ def read(body, header="text/html", **more):
 def test_html_becomes_markdown():
     page = read(HTML)
     assert page.title == "A & B page"
-    assert page.text.startswith("# A & B page\n\n# Heading\n\nText with [a link](https://example.com/docs/sub/x?y=1) and **bold**.")
+    assert page.text.startswith(
+        "# A & B page\n\n# Heading\n\nText with [a link](https://example.com/docs/sub/x?y=1) and **bold**."
+    )
     assert "![picture](https://example.com/i.png)" in page.text
     assert "| a | b |\n| --- | --- |\n| 1 | 2 |" in page.text
     assert "```python\nx = 1\n<b>\n```" in page.text
@@ -122,7 +124,9 @@ def test_json_is_laid_out(value):
     assert read(json.dumps(value), "application/json; charset=utf-8") == PageText(json.dumps(value, indent=2))
 
 
-@pytest.mark.parametrize("text", ['{"a": 1e400, "a": 2.50}', '{"n":123456789012345678901234567890}', "{", "[" * 100_000, "no json"])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1e400, "a": 2.50}', '{"n":123456789012345678901234567890}', "{", "[" * 100_000, "no json"]
+)
 def test_json_keeps_its_spelling(text):
     assert "".join(read(text, "application/vnd.api+json").text.split()) == "".join(text.split())
 
@@ -158,7 +162,9 @@ def test_other_binaries_are_refused_by_name_and_size(body, header, words):
 
 @given(
     st.binary(max_size=60),
-    st.sampled_from(["", "text/html", "text/plain; charset=utf-7", "application/json", "image/png", "x/y; charset=idna"]),
+    st.sampled_from(
+        ["", "text/html", "text/plain; charset=utf-7", "application/json", "image/png", "x/y; charset=idna"]
+    ),
 )
 def test_whatever_is_sent_is_read_or_refused(body, header):
     try:

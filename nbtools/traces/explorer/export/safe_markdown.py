@@ -1,7 +1,9 @@
-"""Makes texts of a log safe as Markdown of a notebook: nothing in them loads, runs, or is a heading among ours.
+"""Makes texts of a log safe as Markdown of a notebook:
+nothing in them loads, runs, or is a heading among ours.
 
-Markdown parsers differ in where code begins and ends.  So text outside code has no tag, image or target of a link that is not understood,
-whatever a parser takes it for, and code is written so that all parsers agree on it.
+Markdown parsers differ in where code begins and ends.  So text outside code has no tag, image or target of a
+link that is not understood, whatever a parser takes it for, and code is written so that all parsers agree on
+it.
 """
 
 from __future__ import annotations
@@ -18,14 +20,20 @@ _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 """Makes a heading of the line above."""
 _PLAIN_TARGET = r"\((?:https?://[\w.-]+(?::\d+)?|mailto:)?[\w./#%@?=&+~,-]*\)"
-"""A link's target on the web, a mail address, or a path; ``:`` occurs only in these schemes and before a port."""
+"""A link's target on the web, a mail address, or a path;
+``:`` occurs only in these schemes and before a port.
+"""
 _ACTIVE = rf"`{{3,}}|~{{3,}}|<|!(?=\[)|\]:|\](?=\()(?!{_PLAIN_TARGET})"
-"""What begins or ends a code block, begins a tag, an image, the target of links by name, or of a link with any other target."""
+"""What begins or ends a code block, begins a tag, an image, the target of links by name,
+or of a link with any other target.
+"""
 _CODE_OR_ACTIVE = re.compile(rf"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)|{_ACTIVE}")
 
 
 def sanitize_markdown(text: str) -> str:
-    """Returns Markdown whose images, tags, headings and links by unknown schemes are text, and whose code blocks end."""
+    """Returns Markdown whose images, tags, headings and links by unknown schemes are text,
+    and whose code blocks end.
+    """
     lines: list[str] = []
     rest = iter(text.splitlines())
     for line in rest:
@@ -33,7 +41,12 @@ def sanitize_markdown(text: str) -> str:
         if fence:
             code = "\n".join(_code_lines(fence[1], fence[2], rest))
             marker = fence[1].replace(">", "").strip()
-            lines += [*([marker] if marker else []), "", code_block(code, known_language(fence[3].lower())), ""]
+            lines += [
+                *([marker] if marker else []),
+                "",
+                code_block(code, known_language(fence[3].lower())),
+                "",
+            ]
         elif _UNDERLINE.fullmatch(line) and lines and lines[-1].strip():
             lines.append(f"\\{line.strip()}")
         else:
@@ -42,7 +55,9 @@ def sanitize_markdown(text: str) -> str:
 
 
 def _code_lines(prefix: str, fence: str, rest: Iterator[str]) -> Iterator[str]:
-    """Yields the lines up to the end of a code block, without the quote's mark or the indentation of its beginning."""
+    """Yields the lines up to the end of a code block,
+    without the quote's mark or the indentation of its beginning.
+    """
     width = 0 if ">" in prefix else len(prefix)
     for quoted in rest:
         line = _QUOTE.sub("", quoted, count=1) if ">" in prefix else quoted
@@ -81,4 +96,8 @@ def _entities(text: str) -> str:
 
 def plain(text: str) -> str:
     """Returns text for a heading: no tags, no Markdown."""
-    return re.sub(r"([\\`*_\[\]#<>~])", r"\\\1", one_line(text, 200)).replace("\\<", "&lt;").replace("\\>", "&gt;")
+    return (
+        re.sub(r"([\\`*_\[\]#<>~])", r"\\\1", one_line(text, 200))
+        .replace("\\<", "&lt;")
+        .replace("\\>", "&gt;")
+    )

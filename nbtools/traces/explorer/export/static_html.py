@@ -69,12 +69,16 @@ def trace_html(summary: Summary, lines: Sequence[Line], drawn: Sequence[Bar] = (
 
 def trace_text(summary: Summary, lines: Sequence[Line]) -> str:
     """Returns the same as plain text."""
-    more = [f"  ⋯ {counted(len(lines) - MAX_LINES, 'more step')} in the log"] if len(lines) > MAX_LINES else []
+    more = (
+        [f"  ⋯ {counted(len(lines) - MAX_LINES, 'more step')} in the log"] if len(lines) > MAX_LINES else []
+    )
     return "\n".join([*text_lines(summary, lines[:MAX_LINES]), *more])
 
 
 def text_lines(summary: Summary, lines: Sequence[Line]) -> Iterator[str]:
-    """Yields the title, the facts, the doubts about them, and ``lines``, safe for a terminal: hidden characters are spelled out."""
+    """Yields the title, the facts, the doubts about them, and ``lines``, safe for a terminal:
+    hidden characters are spelled out.
+    """
     width = max((len(line.number) for line in lines), default=1)
     yield seen(summary.title)
     yield seen("  " + " · ".join(_fact_text(fact) for fact in summary.facts))
@@ -95,11 +99,17 @@ def _text(line: Line, width: int) -> str:
     changes = " ".join(_changes(line))
     name = f"{_WHO[line.tone]}:" if line.tone in _WHO else line.name
     words = " ".join(filter(None, [name, line.subject, changes]))
-    return f"  {line.number:>{width}}  {ICON_CHARACTERS.get(line.icon, '⚒')} {words}" + (f"  [{line.right}]" if line.right else "")
+    return f"  {line.number:>{width}}  {ICON_CHARACTERS.get(line.icon, '⚒')} {words}" + (
+        f"  [{line.right}]" if line.right else ""
+    )
 
 
 def _changes(line: Line) -> list[str]:
-    return [text for count, text in ((line.added, f"+{line.added:,}"), (line.removed, f"−{line.removed:,}")) if count]
+    return [
+        text
+        for count, text in ((line.added, f"+{line.added:,}"), (line.removed, f"−{line.removed:,}"))
+        if count
+    ]
 
 
 def _shortened(subject: str) -> str:

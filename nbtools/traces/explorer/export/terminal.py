@@ -44,7 +44,8 @@ def matching_steps(log: str, text: str) -> Iterator[str]:
 
 
 def followed_steps(log: str, is_wanted: Callable[[], bool]) -> Iterator[str]:
-    """Yields the summary with the last steps, then each step once it is written, and again once its call has ended.
+    """Yields the summary with the last steps, then each step once it is written,
+    and again once its call has ended.
 
     Ends when ``is_wanted`` returns False.
     """
@@ -77,13 +78,18 @@ def _new_steps(before: Timeline, after: Timeline) -> Iterator[str]:
     known = {line for move in moves for line in range(move.to, move.to + move.count)}
     ended = {line for line in changed if isinstance(after.rows[line], Call)}
     width = max((len(number) for number in after.numbers), default=1)
-    yield from (line_text(after[line], width) for line in range(len(after)) if line not in known or line in ended)
+    yield from (
+        line_text(after[line], width) for line in range(len(after)) if line not in known or line in ended
+    )
 
 
 def facts_json(log: str) -> str:
     """Returns ``Trace.facts`` as JSON; control characters are escaped for terminals."""
     text = json.dumps(load(log).facts(), indent=2, ensure_ascii=False)
-    return "".join(character if character == "\n" or character.isprintable() else _escaped(character) for character in text)
+    return "".join(
+        character if character == "\n" or character.isprintable() else _escaped(character)
+        for character in text
+    )
 
 
 def _escaped(character: str) -> str:
@@ -99,7 +105,8 @@ def error_text(error: TraceError) -> str:
 def export_html(log: str, path: str, patterns: str) -> tuple[Path, list[str]]:
     """Exports the log as an HTML file to share.  Returns its path, and lines that say what was removed.
 
-    ``patterns`` is a file with a regular expression in each line; empty lines and those that begin with ``#`` are ignored.
+    ``patterns`` is a file with a regular expression in each line;
+    empty lines and those that begin with ``#`` are ignored.
     """
     try:
         lines = Path(patterns).expanduser().read_text(encoding="utf-8").splitlines() if patterns else []
@@ -107,7 +114,9 @@ def export_html(log: str, path: str, patterns: str) -> tuple[Path, list[str]]:
         raise TraceError(f"{patterns}: {error}.") from error
     redact = [line for line in lines if line.strip() and not line.startswith("#")]
     written, secrets = write_html(load(log), path, options_of(redact))
-    return written, [seen(f"removed: {one.kind}, {one.shown}, in {counted(one.count, 'step')}") for one in secrets]
+    return written, [
+        seen(f"removed: {one.kind}, {one.shown}, in {counted(one.count, 'step')}") for one in secrets
+    ]
 
 
 def export_notebook(log: str, path: str) -> Path:

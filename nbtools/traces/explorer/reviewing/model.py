@@ -15,8 +15,9 @@ MarkTone = Literal["pass", "fail", "defer", "label", "note", "signal"]
 class ReviewTask(Wire):
     """Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
 
-    ``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None for the whole session.
-    ``value`` is a note's text, a code or a verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort.
+    ``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None
+    for the whole session. ``value`` is a note's text, a code or a verdict, ``span`` a text that the person
+    selected, ``label`` the record to withdraw or to sort.
     """
 
     type: Literal["review"] = "review"
@@ -52,8 +53,9 @@ class TraceMark(Wire):
 class TraceLabel(Wire):
     """A record in force.
 
-    ``step`` names its place: ``46``, ``46–52``, or empty for the session; ``line`` is its first line, None where it has none.  ``code`` is
-    what a note was sorted under.  ``lost`` says why its place is not certain, empty if it is.
+    ``step`` names its place: ``46``, ``46–52``, or empty for the session; ``line`` is its first line, None
+    where it has none.  ``code`` is what a note was sorted under.  ``lost`` says why its place is not certain,
+    empty if it is.
     """
 
     id: str
@@ -70,7 +72,9 @@ class TraceLabel(Wire):
 
 
 class ReviewAgreement(Wire):
-    """The agreement of the reviewer with another on ``items`` verdicts; ``kappa`` is Cohen's κ, None where it is not defined."""
+    """The agreement of the reviewer with another on ``items`` verdicts;
+    ``kappa`` is Cohen's κ, None where it is not defined.
+    """
 
     reviewer: str
     items: int
@@ -80,9 +84,9 @@ class ReviewAgreement(Wire):
 class TraceReview(Wire):
     """The review of the log.  ``labels`` are the latest of the ``records`` in force.
 
-    ``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if
-    there is none.  ``message`` says what was done.  ``complete`` is False while signals are still looked for.  Lines are those of
-    ``version`` of the log.
+    ``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the
+    next one without, None if there is none.  ``message`` says what was done.  ``complete`` is False while
+    signals are still looked for.  Lines are those of ``version`` of the log.
     """
 
     type: Literal["review"] = "review"

@@ -63,7 +63,9 @@ class Reviewer:
         self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
 
     def answer(self, task: ReviewTask) -> TraceReview:
-        """Carries out a request and returns the review after it.  Raises ``TraceError``, in which case nothing was changed."""
+        """Carries out a request and returns the review after it.
+        Raises ``TraceError``, in which case nothing was changed.
+        """
         self._search.start()
         with self._lock:
             review = self._trace.review
@@ -72,7 +74,10 @@ class Reviewer:
             done, total = review.progress()
             return TraceReview(
                 reviewer=review.reviewer,
-                codes=tuple(ReviewCode(name=code.name, key=code.key, description=code.description) for code in review.book.codes),
+                codes=tuple(
+                    ReviewCode(name=code.name, key=code.key, description=code.description)
+                    for code in review.book.codes
+                ),
                 labels=tuple(self._wire_labels()),
                 records=len(review.labels),
                 marks=tuple(islice(self._marks(), _MAX_MARKS)),
@@ -87,7 +92,9 @@ class Reviewer:
             )
 
     def lines_by_mark(self) -> Mapping[str, Sequence[int]]:
-        """Returns the lines with each verdict and code, with a note, and those still without a verdict of the reviewer."""
+        """Returns the lines with each verdict and code, with a note,
+        and those still without a verdict of the reviewer.
+        """
         with self._lock:
             review = self._trace.review
             version = (review.labels, review.reviewer)
@@ -97,9 +104,13 @@ class Reviewer:
 
     def _find_marked(self) -> Mapping[str, Sequence[int]]:
         review = self._trace.review
-        lines: dict[str, set[int]] = {name: set() for name in (*VERDICTS, *(code.name for code in review.book.codes))}
+        lines: dict[str, set[int]] = {
+            name: set() for name in (*VERDICTS, *(code.name for code in review.book.codes))
+        }
         for label in review.labels:
-            lines.setdefault("note" if label.kind == "note" else label.value, set()).update(self._lines_of(label))
+            lines.setdefault("note" if label.kind == "note" else label.value, set()).update(
+                self._lines_of(label)
+            )
         found = {name: sorted(places) for name, places in lines.items() if places}
         if found:
             waiting = (self._lines.line_by_row.get(id(row)) for row in review.unreviewed("recorded"))
@@ -113,7 +124,10 @@ class Reviewer:
             lines: dict[str, set[int]] = defaultdict(set)
             for signal, places in found:
                 lines[SIGNAL_NAMES[signal.kind]].update(places)
-            self._lines_by_signal = (found, {name: sorted(lines[name]) for name in SIGNAL_NAMES.values() if name in lines})
+            self._lines_by_signal = (
+                found,
+                {name: sorted(lines[name]) for name in SIGNAL_NAMES.values() if name in lines},
+            )
         return self._lines_by_signal[1]
 
     # --- changes
@@ -125,17 +139,25 @@ class Reviewer:
                 return ""
             case "undo":
                 undone = review.undo()
-                return f"Taken back: {_name(undone)}." if undone else "There is nothing of yours to take back."
+                return (
+                    f"Taken back: {_name(undone)}." if undone else "There is nothing of yours to take back."
+                )
             case "withdraw":
                 label = self._label(task.label)
                 review.withdraw(label)
                 return f"Taken back: {_name(label)}."
             case "sort":
-                return f"The note is sorted under {review.sort_note(self._label(task.label), task.value).value}."
+                return (
+                    f"The note is sorted under {review.sort_note(self._label(task.label), task.value).value}."
+                )
             case "label":
                 return self._toggle(task)
         where = self._where(task)
-        label = review.note(where, task.value, task.span) if task.action == "note" else review.verdict(where, task.value, task.span)
+        label = (
+            review.note(where, task.value, task.span)
+            if task.action == "note"
+            else review.verdict(where, task.value, task.span)
+        )
         return f"{_place(label)}: {_name(label)}."
 
     def _toggle(self, task: ReviewTask) -> str:
@@ -182,7 +204,11 @@ class Reviewer:
         first = next(lines, None)
         if task.order == "recorded" and task.line is not None:
             after = max(task.line, task.last or 0)
-            return first if first is None or first > after else next((line for line in lines if line > after), first)
+            return (
+                first
+                if first is None or first > after
+                else next((line for line in lines if line > after), first)
+            )
         return next(lines, first) if first == task.line else first
 
     def _wire_labels(self) -> Iterator[TraceLabel]:
@@ -206,7 +232,9 @@ class Reviewer:
             )
 
     def _lines_of(self, label: Label) -> Sequence[int]:
-        """Returns the lines of a label: of its session's line, its step, or the steps of its session in its range."""
+        """Returns the lines of a label: of its session's line, its step,
+        or the steps of its session in its range.
+        """
         first, last = self._trace.review.rows_of(label)
         start = self._lines.line_by_row.get(id(first))
         end = self._lines.line_by_row.get(id(last))
@@ -230,14 +258,29 @@ class Reviewer:
 
     def _marks_of(self, label: Label) -> Sequence[TraceMark]:
         places = self._lines_of(label)
-        tone: MarkTone = _TONES.get(label.value, "label") if label.kind == "verdict" else "note" if label.kind == "note" else "label"
+        tone: MarkTone = (
+            _TONES.get(label.value, "label")
+            if label.kind == "verdict"
+            else "note"
+            if label.kind == "note"
+            else "label"
+        )
         text = "note" if label.kind == "note" else one_line(label.value, 40)
-        title = one_line(f"{label.reviewer}: {label.value}", 400) + (f" ({label.status})" if label.status != "same" else "")
-        return [TraceMark(line=line, tone=tone, text=text, title=title) for line in (places[:1] if tone == "note" else places)]
+        title = one_line(f"{label.reviewer}: {label.value}", 400) + (
+            f" ({label.status})" if label.status != "same" else ""
+        )
+        return [
+            TraceMark(line=line, tone=tone, text=text, title=title)
+            for line in (places[:1] if tone == "note" else places)
+        ]
 
     def _agreements(self) -> Iterator[ReviewAgreement]:
         review = self._trace.review
-        others = dict.fromkeys(label.reviewer for label in review.labels if label.kind == "verdict" and label.reviewer != review.reviewer)
+        others = dict.fromkeys(
+            label.reviewer
+            for label in review.labels
+            if label.kind == "verdict" and label.reviewer != review.reviewer
+        )
         for other in others:
             found = review.agreement(review.reviewer, other)
             kappa = None if found.kappa is None else round(found.kappa, 2)
@@ -253,9 +296,19 @@ class Reviewer:
         signals, found = self._search.signals, self._found_signals
         if signals is not found[0]:
             wanted = {(signal.session, seq) for signal in signals for seq in signal.seqs}
-            steps = ((line, row) for line, row in enumerate(self._lines.rows) if not isinstance(row, Session)) if wanted else ()
+            steps = (
+                ((line, row) for line, row in enumerate(self._lines.rows) if not isinstance(row, Session))
+                if wanted
+                else ()
+            )
             lines = {(row.session, row.seq): line for line, row in steps if (row.session, row.seq) in wanted}
-            places = [(signal, [lines[signal.session, seq] for seq in signal.seqs if (signal.session, seq) in lines]) for signal in signals]
+            places = [
+                (
+                    signal,
+                    [lines[signal.session, seq] for seq in signal.seqs if (signal.session, seq) in lines],
+                )
+                for signal in signals
+            ]
             self._found_signals = found = (signals, places)
         return found[1]
 
@@ -274,7 +327,13 @@ class ReviewFacet(Facet):
     def title(self, key: str) -> str:
         if key == UNREVIEWED:
             return "Without a verdict of the reviewer"
-        return "Steps with this verdict" if key in VERDICTS else "Steps with a note" if key == "note" else "Steps with this label"
+        return (
+            "Steps with this verdict"
+            if key in VERDICTS
+            else "Steps with a note"
+            if key == "note"
+            else "Steps with this label"
+        )
 
 
 class SignalFacet(Facet):
@@ -294,7 +353,9 @@ class SignalFacet(Facet):
 
 def _signal_marks(signal: Signal, places: Sequence[int]) -> Iterator[TraceMark]:
     title = f"{one_line(signal.explanation, 300)}. {DEFINITIONS[signal.kind]}"
-    return (TraceMark(line=line, tone="signal", text=SIGNAL_NAMES[signal.kind], title=title) for line in places)
+    return (
+        TraceMark(line=line, tone="signal", text=SIGNAL_NAMES[signal.kind], title=title) for line in places
+    )
 
 
 def _steps(label: Label) -> str:
@@ -307,4 +368,8 @@ def _place(label: Label) -> str:
 
 
 def _name(label: Label) -> str:
-    return f"{label.kind} “{one_line(label.value, 60)}”" if label.kind in {"note", "label"} else one_line(label.value, 60)
+    return (
+        f"{label.kind} “{one_line(label.value, 60)}”"
+        if label.kind in {"note", "label"}
+        else one_line(label.value, 60)
+    )

@@ -35,7 +35,9 @@ class SignalSearch:
         return self._searched is self._trace.calls
 
     def start(self) -> None:
-        """Begins to look for signals, if that is not under way or was done just now.  Raises what looking for them raised."""
+        """Begins to look for signals, if that is not under way or was done just now.
+        Raises what looking for them raised.
+        """
         with self._lock:
             if self.is_complete:
                 return

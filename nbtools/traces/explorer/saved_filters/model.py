@@ -10,7 +10,9 @@ from nbtools.cards.model import Wire
 
 
 class SavedFilter(Wire):
-    """A filter with a name.  The other fields are those of ``TraceFilter`` that mean the same in every log."""
+    """A filter with a name.  The other fields are those of ``TraceFilter`` that mean the same in
+    every log.
+    """
 
     name: str
     text: str = Field("", max_length=10_000)
@@ -19,7 +21,9 @@ class SavedFilter(Wire):
 
 
 class SavedFiltersTask(Wire):
-    """Asks for the saved filters, or to save ``filter``, or to rename or delete the one with this name first."""
+    """Asks for the saved filters, or to save ``filter``,
+    or to rename or delete the one with this name first.
+    """
 
     type: Literal["saved_filters"] = "saved_filters"
     action: Literal["list", "save", "rename", "delete"] = "list"

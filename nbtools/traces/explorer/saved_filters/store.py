@@ -1,4 +1,6 @@
-"""The file of saved filters: JSON lines in the state folder, only ever appended to.  The last line about a name counts."""
+"""The file of saved filters: JSON lines in the state folder, only ever appended to.
+The last line about a name counts.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,17 @@ class _Line(SavedFilter):
 
 
 class FilterFile:
-    """The saved filters in the file at ``path``.  Several processes may change them at once: none replaces what another has saved."""
+    """The saved filters in the file at ``path``.
+    Several processes may change them at once: none replaces what another has saved.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or state_path() / "explorer" / "filters.jsonl"
 
     def filters(self) -> Mapping[str, SavedFilter]:
-        """Returns the saved filters by name, in alphabetical order.  Raises ``TraceError`` if the file cannot be read."""
+        """Returns the saved filters by name, in alphabetical order.
+        Raises ``TraceError`` if the file cannot be read.
+        """
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -44,21 +50,30 @@ class FilterFile:
             if line.deleted:
                 found.pop(line.name, None)
             else:
-                found[line.name] = SavedFilter(name=line.name, text=line.text, chips=line.chips, order=line.order)
+                found[line.name] = SavedFilter(
+                    name=line.name, text=line.text, chips=line.chips, order=line.order
+                )
         return dict(sorted(found.items(), key=lambda item: (item[0].casefold(), item[0])))
 
     def named(self, name: str) -> SavedFilter:
         """Returns the filter with this name.  Raises ``TraceError`` if there is none."""
         filters = self.filters()
         if name not in filters:
-            saved = f"Saved are: {', '.join(filters)}." if filters else "No filter is saved yet: save one in the explorer."
+            saved = (
+                f"Saved are: {', '.join(filters)}."
+                if filters
+                else "No filter is saved yet: save one in the explorer."
+            )
             raise TraceError(f"There is no saved filter {name[:MAX_NAME]!r}. {saved}")
         return filters[name]
 
     def save(self, new: SavedFilter) -> None:
         """Saves a filter under a name that no other one has.  Raises ``TraceError``."""
         if not (new.text or new.chips or new.order):
-            raise TraceError("Nothing is filtered, so there is nothing to save: choose chips, search, or sort the list first.")
+            raise TraceError(
+                "Nothing is filtered, so there is nothing to save: choose chips, search, or sort the list"
+                " first."
+            )
         with self._changing():
             self._append(_Line(**{**new.model_dump(), "name": self._free_name(new.name)}))
 
@@ -67,7 +82,10 @@ class FilterFile:
         with self._changing():
             known = self.named(name)
             if to.strip() != name:
-                self._append(_Line(**{**known.model_dump(), "name": self._free_name(to)}), _Line(name=name, deleted=True))
+                self._append(
+                    _Line(**{**known.model_dump(), "name": self._free_name(to)}),
+                    _Line(name=name, deleted=True),
+                )
 
     def delete(self, name: str) -> None:
         """Raises ``TraceError`` if there is no such filter."""
@@ -77,11 +95,17 @@ class FilterFile:
     def _free_name(self, text: str) -> str:
         name, filters = text.strip(), self.filters()
         if not name or len(name) > MAX_NAME or not name.isprintable():
-            raise TraceError(f"This is no name for a filter: a name has 1 to {MAX_NAME} characters, all of them visible.")
+            raise TraceError(
+                f"This is no name for a filter: a name has 1 to {MAX_NAME} characters, all of them visible."
+            )
         if name in filters:
-            raise TraceError(f"There is already a filter {name!r}. Choose another name, or delete that one first.")
+            raise TraceError(
+                f"There is already a filter {name!r}. Choose another name, or delete that one first."
+            )
         if len(filters) >= _MAX_FILTERS:
-            raise TraceError(f"There are {_MAX_FILTERS} saved filters, and no more are possible. Delete one first.")
+            raise TraceError(
+                f"There are {_MAX_FILTERS} saved filters, and no more are possible. Delete one first."
+            )
         return name
 
     @contextmanager
@@ -91,7 +115,9 @@ class FilterFile:
             with folder_lock(self.path.parent):
                 yield
         except OSError as error:
-            raise TraceError(f"{self.path} cannot be written: {error.strerror or error}. Nothing was changed.") from error
+            raise TraceError(
+                f"{self.path} cannot be written: {error.strerror or error}. Nothing was changed."
+            ) from error
 
     def _append(self, *lines: _Line) -> None:
         encoded = [line.model_dump_json(exclude_defaults=True).encode() + b"\n" for line in lines]
@@ -101,7 +127,9 @@ class FilterFile:
 
 
 def _decoded(line: bytes) -> _Line | None:
-    """Returns a line of the file; None for one that was cut when its writer was killed, or that somebody else wrote."""
+    """Returns a line of the file; None for one that was cut when its writer was killed,
+    or that somebody else wrote.
+    """
     try:
         return _Line.model_validate_json(line) if 0 < len(line) <= _MAX_LINE else None
     except ValidationError:

@@ -26,7 +26,9 @@ class UsageAnswers:
         self._answers: dict[StripTask | UsageTask, Future[TraceStrip | TraceUsage]] = {}
         self._lock = Lock()
 
-    def prepare(self, task: StripTask, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage]) -> None:
+    def prepare(
+        self, task: StripTask, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage]
+    ) -> None:
         """Begins to compute the answer of a long log, before it is requested."""
         if self._size > SHORT and not IN_BROWSER:  # there, the page would wait for it
             with self._lock:
@@ -36,7 +38,9 @@ class UsageAnswers:
     def answer(
         self, task: StripTask | UsageTask, compute: Callable[[StripTask | UsageTask], TraceStrip | TraceUsage]
     ) -> TraceStrip | TraceUsage | TracePending:
-        """Returns what ``compute`` returns for the task.  Raises ``TraceError``, in which case it is computed again the next time."""
+        """Returns what ``compute`` returns for the task.
+        Raises ``TraceError``, in which case it is computed again the next time.
+        """
         with self._lock:
             answer = self._answers.get(task)
             if answer is None:

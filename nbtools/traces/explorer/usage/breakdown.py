@@ -45,7 +45,10 @@ _CHIPS: dict[PartKind, str] = {
 """The explorer's chips that list a part's steps."""
 _LONG_PATH = 48
 _COLUMNS = ("", "characters", "tokens", "times requests")
-_NOTE = "Characters are exact. Tokens are bounds: a log counts only those of whole requests. The bar is characters times requests."
+_NOTE = (
+    "Characters are exact. Tokens are bounds: a log counts only those of whole requests. The bar is"
+    " characters times requests."
+)
 
 
 def breakdown(trace: Trace, lines: Timeline, *, prices: bool) -> TraceUsage:
@@ -66,11 +69,20 @@ def breakdown(trace: Trace, lines: Timeline, *, prices: bool) -> TraceUsage:
 def _requests(trace: Trace, cost: Cost) -> UsageTable:
     groups: dict[str, list[RequestUsage]] = defaultdict(list)
     for request in trace.usage:
-        groups["not attributed to a request" if request.scope == "rest" else request.model or "model not recorded"].append(request)
+        groups[
+            (
+                "not attributed to a request"
+                if request.scope == "rest"
+                else request.model or "model not recorded"
+            )
+        ].append(request)
     rows = [_request_row(name, requests, cost) for name, requests in groups.items()]
     most = max((size for _, size in rows), default=0)
     columns = ("", "requests", "new input", "cached", "output", "cost")
-    shown = (UsageRow(cells=cells, share=_share(size, most)) for cells, size in sorted(rows, key=lambda row: -row[1]))
+    shown = (
+        UsageRow(cells=cells, share=_share(size, most))
+        for cells, size in sorted(rows, key=lambda row: -row[1])
+    )
     return UsageTable(title="Tokens and money", columns=columns, rows=tuple(shown), note=_cost_note(cost))
 
 
@@ -127,9 +139,11 @@ class _Sum:
         tokens = (
             ""
             if self.high is None
-            else short_number(self.high)
-            if self.low == self.high
-            else f"{short_number(self.low)}–{short_number(self.high)}"
+            else (
+                short_number(self.high)
+                if self.low == self.high
+                else f"{short_number(self.low)}–{short_number(self.high)}"
+            )
         )
         characters = "" if self.characters is None else short_number(self.characters)
         return name, characters, tokens, short_number(self.volume) if self.volume else ""
@@ -152,12 +166,16 @@ def _sources(context: Iterable[ContextPart]) -> Iterator[UsageRow]:
     most = max((total.length for _, total in found), default=0)
     for name, total in found:
         part: PartKind = name  # type: ignore[assignment]
-        yield UsageRow(cells=total.cells(_NAMES[part]), share=_share(total.length, most), chip=_CHIPS.get(part, ""))
+        yield UsageRow(
+            cells=total.cells(_NAMES[part]), share=_share(total.length, most), chip=_CHIPS.get(part, "")
+        )
 
 
 def _files(trace: Trace, context: Iterable[ContextPart]) -> Iterator[UsageRow]:
     folders = {session.id: session.cwd for session in trace.sessions}
-    found = _sums((file_key(part.name, folders.get(part.session, "")), part) for part in context if part.part == "file")
+    found = _sums(
+        (file_key(part.name, folders.get(part.session, "")), part) for part in context if part.part == "file"
+    )
     yield from _named(found, "chip")
 
 
@@ -169,9 +187,15 @@ def _named(found: Sequence[tuple[str, _Sum]], field: str) -> Iterator[UsageRow]:
     most = max((total.length for _, total in found), default=0)
     for name, total in found[:MAX_ROWS]:
         several = field == "chip" and ", " in name  # one call that read several files
-        action = {} if several or not name.isprintable() else {field: f"path:{name}" if field == "chip" else name.partition(",")[0]}
+        action = (
+            {}
+            if several or not name.isprintable()
+            else {field: f"path:{name}" if field == "chip" else name.partition(",")[0]}
+        )
         label = _short_path(name) if field == "chip" else name
-        yield UsageRow(cells=total.cells(one_line(redacted(label), 100)), share=_share(total.length, most), **action)
+        yield UsageRow(
+            cells=total.cells(one_line(redacted(label), 100)), share=_share(total.length, most), **action
+        )
 
 
 def _short_path(path: str) -> str:
@@ -199,7 +223,9 @@ def _slowest(trace: Trace, lines: Timeline) -> Iterator[UsageRow]:
     for call in calls:
         seconds = seconds_of(call) or 0.0
         name = one_line(redacted(f"{call.name} {relative_path(call.subject, lines.folder(call))}"), 100)
-        yield UsageRow(cells=(name, elapsed(seconds)), share=_share(seconds, most), line=lines.line_by_row[id(call)])
+        yield UsageRow(
+            cells=(name, elapsed(seconds)), share=_share(seconds, most), line=lines.line_by_row[id(call)]
+        )
 
 
 def _share(length: float, most: float) -> int:

@@ -33,8 +33,9 @@ class SamplesTask(Wire):
 class StripBar(Wire):
     """One bar, for the lines ``first`` … ``last`` of the log.
 
-    ``start`` and ``end`` are positions on the axis in ten-thousandths.  ``parts`` are the heights of its sections from the bottom, in
-    thousandths: new input, cached input, output; empty for a bar of full height.  ``label`` describes it.
+    ``start`` and ``end`` are positions on the axis in ten-thousandths.  ``parts`` are the heights of its
+    sections from the bottom, in thousandths: new input, cached input, output; empty for a bar of full height.
+    ``label`` describes it.
     """
 
     first: int
@@ -54,7 +55,9 @@ class StripTick(Wire):
 
 
 class TraceStrip(Wire):
-    """An overview with ``lanes`` rows of bars, named ``names``.  ``note`` says why there are no bars, or what is left out."""
+    """An overview with ``lanes`` rows of bars, named ``names``.
+    ``note`` says why there are no bars, or what is left out.
+    """
 
     type: Literal["strip"] = "strip"
     mode: StripMode

@@ -57,7 +57,11 @@ class LineRequests:
     def seconds(self) -> dict[int, float]:
         """The duration of the call at each line, where it is known."""
         rows = enumerate(self._lines.rows)
-        return {line: length for line, row in rows if type(row) is Call and (length := seconds_of(row)) is not None}
+        return {
+            line: length
+            for line, row in rows
+            if type(row) is Call and (length := seconds_of(row)) is not None
+        }
 
     @cached_property
     def _requests(self) -> dict[str, list[RequestUsage]]:
@@ -76,7 +80,10 @@ class LineRequests:
         for line, row in enumerate(self._lines.rows):
             if not isinstance(row, Session):
                 rows[row.session].append((row.seq, line))
-        return {session: ([seq for seq, _ in sorted(found)], [line for _, line in sorted(found)]) for session, found in rows.items()}
+        return {
+            session: ([seq for seq, _ in sorted(found)], [line for _, line in sorted(found)])
+            for session, found in rows.items()
+        }
 
     def _first_line(self, request: RequestUsage) -> int | None:
         seqs, lines = self._places.get(request.session, ([], []))

@@ -25,11 +25,15 @@ def samples_table(trace: Trace, lines: Timeline) -> TraceUsage:
     samples = trace.samples
     rows = tuple(UsageRow(cells=_cells(one), line=starts.get(one.session)) for one in samples[:MAX_ROWS])
     note = f"The first {MAX_ROWS:,} of {len(samples):,} samples." if len(samples) > MAX_ROWS else ""
-    return TraceUsage(tables=(UsageTable(title="Samples", columns=_COLUMNS, rows=rows, note=note),), priced=True)
+    return TraceUsage(
+        tables=(UsageTable(title="Samples", columns=_COLUMNS, rows=rows, note=note),), priced=True
+    )
 
 
 def _outcome(sample: SampleResult) -> str:
-    """Returns how the sample ended: ``error``, else what its scores say, else that a limit ended it; empty where the log does not say."""
+    """Returns how the sample ended: ``error``, else what its scores say, else that a limit ended it;
+    empty where the log does not say.
+    """
     if sample.error is not None:
         return "error"
     values = [_VALUES.get(value) for value in (sample.scores or {}).values() if isinstance(value, str)]

@@ -44,8 +44,12 @@ def tokens_strip(lines: Timeline, requests: LineRequests) -> TraceStrip:
     for line, request in by_line.items():
         found.setdefault(bisect_right(cuts, line) - 1, []).append(request)
     most = max(map(size_of, by_line.values())) or 1
-    bars = (_token_bar(cuts[place], cuts[place + 1], len(lines), found[place], most) for place in sorted(found))
-    return TraceStrip(mode="tokens", names=("requests",), bars=tuple(bars), note=_left_out(len(by_line), lines, requests))
+    bars = (
+        _token_bar(cuts[place], cuts[place + 1], len(lines), found[place], most) for place in sorted(found)
+    )
+    return TraceStrip(
+        mode="tokens", names=("requests",), bars=tuple(bars), note=_left_out(len(by_line), lines, requests)
+    )
 
 
 def _left_out(count: int, lines: Timeline, requests: LineRequests) -> str:
@@ -77,10 +81,13 @@ def _token_bar(first: int, end: int, total: int, requests: Sequence[RequestUsage
 
 @dataclass(slots=True)
 class _Lane:
-    """A row of spans of time, by their start, each with the first and the last of the lines that it stands for."""
+    """A row of spans of time, by their start,
+    each with the first and the last of the lines that it stands for.
+    """
 
     name: str
-    # Lists of numbers, because collecting garbage takes longer than the work if there is an object for each of 100,000 calls.
+    # Lists of numbers, because collecting garbage takes longer than the work if there is an object for each
+    # of 100,000 calls.
     starts: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
@@ -129,7 +136,10 @@ def time_strip(trace: Trace, lines: Timeline) -> TraceStrip:
     roots = {session.id for session in trace.sessions if not session.parent}
     turns = _turn_lane(trace, roots, lines)
     lanes = [lane for lane in (turns, *_call_lanes(trace, roots, lines)) if lane.starts]
-    start, end = min((lane.starts[0] for lane in lanes), default=0.0), max((max(lane.ends) for lane in lanes), default=0.0)
+    start, end = (
+        min((lane.starts[0] for lane in lanes), default=0.0),
+        max((max(lane.ends) for lane in lanes), default=0.0),
+    )
     if end <= start:
         return TraceStrip(mode="time", note=_NO_TIMES)
     axis = _Axis(start, end, _waits(turns))
@@ -147,7 +157,9 @@ def time_strip(trace: Trace, lines: Timeline) -> TraceStrip:
     ]
     note = f"{counted(len(axis.shortened), 'long wait')} shortened" if axis.shortened else ""
     names = tuple(lane.name for lane in lanes)
-    return TraceStrip(mode="time", lanes=len(lanes), names=names, bars=tuple(bars), ticks=tuple(_ticks(axis)), note=note)
+    return TraceStrip(
+        mode="time", lanes=len(lanes), names=names, bars=tuple(bars), ticks=tuple(_ticks(axis)), note=note
+    )
 
 
 def _turn_lane(trace: Trace, roots: set[str], lines: Timeline) -> _Lane:
@@ -172,22 +184,35 @@ def _turn_lane(trace: Trace, roots: set[str], lines: Timeline) -> _Lane:
 
 
 def _call_lanes(trace: Trace, roots: set[str], lines: Timeline) -> list[_Lane]:
-    """Returns lanes for the calls of the person's sessions, the last one for all that do not fit, and lanes for sub-agents."""
-    own, agents = [_Lane("calls") for _ in range(_CALL_LANES)], [_Lane("sub-agents") for _ in range(_AGENT_LANES)]
+    """Returns lanes for the calls of the person's sessions, the last one for all that do not fit,
+    and lanes for sub-agents.
+    """
+    own, agents = (
+        [_Lane("calls") for _ in range(_CALL_LANES)],
+        [_Lane("sub-agents") for _ in range(_AGENT_LANES)],
+    )
     places = lines.line_by_row
-    for call, started, ended, lane in call_times((call for call in trace.calls if call.session in roots), _CALL_LANES):
+    for call, started, ended, lane in call_times(
+        (call for call in trace.calls if call.session in roots), _CALL_LANES
+    ):
         if (line := places.get(id(call))) is not None:
             own[lane].add(started, ended, line, line)
     numbers: dict[str, int] = {}
     for call, started, ended, _ in call_times((call for call in trace.calls if call.session not in roots), 1):
         if (line := places.get(id(call))) is not None:
-            agents[numbers.setdefault(call.session, len(numbers)) % _AGENT_LANES].add(started, ended, line, line)
+            agents[numbers.setdefault(call.session, len(numbers)) % _AGENT_LANES].add(
+                started, ended, line, line
+            )
     return own + agents
 
 
 def _waits(turns: _Lane) -> list[tuple[float, float]]:
     """Returns the times in which no turn ran."""
-    return [(reached, begin) for reached, begin in zip(accumulate(turns.ends, max), turns.starts[1:], strict=False) if begin > reached]
+    return [
+        (reached, begin)
+        for reached, begin in zip(accumulate(turns.ends, max), turns.starts[1:], strict=False)
+        if begin > reached
+    ]
 
 
 def _bars(lane: _Lane, number: int, axis: _Axis, lines: Timeline) -> Iterator[StripBar]:
@@ -229,5 +254,7 @@ def _ticks(axis: _Axis) -> Iterator[StripTick]:
     for number in range(_TICKS):
         moment = datetime.fromtimestamp(axis.time(number / _TICKS), UTC)
         date = f"{moment:%Y-%m-%d} "
-        yield StripTick(at=round(AXIS * number / _TICKS), label=f"{'' if date == day else date}{moment:%H:%M:%S}")
+        yield StripTick(
+            at=round(AXIS * number / _TICKS), label=f"{'' if date == day else date}{moment:%H:%M:%S}"
+        )
         day = date

@@ -2,10 +2,11 @@
 
 A trajectory is one JSON document, with results in the step of their calls.
 
-The format has no flag for errors, no durations and no diffs: they are read from ``extra`` where a producer stored them there
-(``atif_extra`` defines our fields). Some producers omit call ids, write ``id`` and ``name``, put results into a step of their own
-(even before the call's), or write the version without its prefix. Sub-agents are embedded or in separate files, and a trajectory may be
-continued in another file; embedded trajectories are not counted in facts.
+The format has no flag for errors, no durations and no diffs: they are read from ``extra`` where a producer
+stored them there (``atif_extra`` defines our fields). Some producers omit call ids, write ``id`` and
+``name``, put results into a step of their own (even before the call's), or write the version without its
+prefix. Sub-agents are embedded or in separate files, and a trajectory may be continued in another file;
+embedded trajectories are not counted in facts.
 """
 
 from __future__ import annotations
@@ -24,9 +25,33 @@ from nbtools.traces.atif_extra import CallExtra, ResultExtra, SessionExtra, extr
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import changes_of, detail_of, exit_code_of_result
 from nbtools.traces.display_json import diffs_of, display_from_json
-from nbtools.traces.json_access import arguments, epoch_seconds, float_of, id_text, integer_of, mapping, mappings, string, text_of
+from nbtools.traces.json_access import (
+    arguments,
+    epoch_seconds,
+    float_of,
+    id_text,
+    integer_of,
+    mapping,
+    mappings,
+    string,
+    text_of,
+)
 from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
-from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, FileChange, Op, Origin, Problem, Ref, Row, Status, StatusSource, Tokens
+from nbtools.traces.model import (
+    PREVIEW,
+    Call,
+    Detail,
+    EventKind,
+    FileChange,
+    Op,
+    Origin,
+    Problem,
+    Ref,
+    Row,
+    Status,
+    StatusSource,
+    Tokens,
+)
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.atif.links import Links, embedded_names, images_in, linked_files
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
@@ -57,7 +82,9 @@ class Atif(Format):
     def recognises(self, head: Head) -> bool:
         if not head.has("schema_version", "steps"):
             return False
-        return b'"ATIF-v' in head.start or (_BARE_VERSION.search(head.start) is not None and head.has("step_id", "source"))
+        return b'"ATIF-v' in head.start or (
+            _BARE_VERSION.search(head.start) is not None and head.has("step_id", "source")
+        )
 
     def files(self, path: Path) -> Sequence[Path]:
         return linked_files(path)
@@ -83,7 +110,9 @@ class Atif(Format):
         media = tuple(images_in(content, source.files[call.ref.file].parent))
         detail = detail_of(call, arguments_in(recorded), "\n".join(map(text_of, content)), media)
         recorded_display = extra_of(results[0], ResultExtra) if results else ResultExtra()
-        return _with_recorded_display(dataclasses.replace(detail, cwd=extra_of(recorded, CallExtra).cwd or detail.cwd), recorded_display)
+        return _with_recorded_display(
+            dataclasses.replace(detail, cwd=extra_of(recorded, CallExtra).cwd or detail.cwd), recorded_display
+        )
 
 
 def _with_recorded_display(detail: Detail, recorded: ResultExtra) -> Detail:
@@ -94,10 +123,14 @@ def _with_recorded_display(detail: Detail, recorded: ResultExtra) -> Detail:
         return detail
     display = display_from_json(recorded.display, detail.result)
     media = (display,) if isinstance(display, Media) else detail.media
-    return dataclasses.replace(detail, display=display, changes=diffs_of(display) or detail.changes, media=media)
+    return dataclasses.replace(
+        detail, display=display, changes=diffs_of(display) or detail.changes, media=media
+    )
 
 
-def _trajectory(text: bytes, at: Ref, log: LogBuilder, links: Links, *, counted: bool, id_: str = "", depth: int = 0) -> Iterator[Row]:
+def _trajectory(
+    text: bytes, at: Ref, log: LogBuilder, links: Links, *, counted: bool, id_: str = "", depth: int = 0
+) -> Iterator[Row]:
     """Yields the rows of a trajectory and of those embedded in it.
 
     ``text`` is what stands at ``at``; it is longer where a truncated document was closed.
@@ -107,10 +140,15 @@ def _trajectory(text: bytes, at: Ref, log: LogBuilder, links: Links, *, counted:
     yield from (Problem(at, problem.why, problem.recovered) for problem in document.problems)
     if document.value is None:
         return
-    reading = _TrajectoryReader(SessionBuilder(log, id_ or links.session_of(at.file)), document.value, links, counted=counted)
+    reading = _TrajectoryReader(
+        SessionBuilder(log, id_ or links.session_of(at.file)), document.value, links, counted=counted
+    )
     steps = raw_items(document.value.steps)
     embedded = raw_items(document.value.subagent_trajectories) if depth < _MAX_DEPTH else []
-    ids = [links.register(*embedded_names(bytes(raw)), f"{reading.session.id}.{number}") for number, raw in enumerate(embedded)]
+    ids = [
+        links.register(*embedded_names(bytes(raw)), f"{reading.session.id}.{number}")
+        for number, raw in enumerate(embedded)
+    ]
     yield from log.read(decode_items(document, steps, at), reading.step)
     reading.end(at, len(steps))
     yield from log.take()
@@ -123,7 +161,9 @@ _METRICS = {"prompt_tokens": "input", "completion_tokens": "output", "cached_tok
 
 
 class _TrajectoryReader:
-    """Adds the steps of a trajectory. The calls that wait for a result in a later step wait with their records."""
+    """Adds the steps of a trajectory. The calls that wait for a result in a later step wait with their
+    records.
+    """
 
     def __init__(self, session: SessionBuilder, document: _Document, links: Links, *, counted: bool) -> None:
         self.session, self.document, self.links, self.counted = session, document, links, counted
@@ -142,13 +182,21 @@ class _TrajectoryReader:
         step, session = mapping(record), self.session
         session.records += 1
         self.continues |= step.get("is_copied_context") is True
-        at, metrics, first = epoch_seconds(step.get("timestamp")), mapping(step.get("metrics")), session.log.seq + 1
+        at, metrics, first = (
+            epoch_seconds(step.get("timestamp")),
+            mapping(step.get("metrics")),
+            session.log.seq + 1,
+        )
         session.see(at, string(step.get("model_name")))
         self.sums["step_input"] += integer_of(metrics.get("prompt_tokens")) or 0
         self.sums["step_output"] += integer_of(metrics.get("completion_tokens")) or 0
         calls = mappings(step.get("tool_calls"))
         late = [] if calls else self._answered_calls(step)
-        early = [] if calls or late else [native for native in answers_to(step) if native and native not in self._known_ids]
+        early = (
+            []
+            if calls or late
+            else [native for native in answers_to(step) if native and native not in self._known_ids]
+        )
         self._early |= dict.fromkeys(early, (step, at, ref))
         self._messages(step, calls, at, ref, is_answer=bool(late or early))
         for call, recorded in late:
@@ -163,16 +211,28 @@ class _TrajectoryReader:
         if metrics:
             self._request(step, metrics, ref, at, first)
 
-    def _request(self, step: Mapping[str, Any], metrics: Mapping[str, Any], ref: Ref, at: float | None, first: int) -> None:
-        """Adds the request of a step. A step that was copied from an earlier trajectory was paid for there."""
-        used = {name: count for key, name in _METRICS.items() if (count := integer_of(metrics.get(key))) is not None}
+    def _request(
+        self, step: Mapping[str, Any], metrics: Mapping[str, Any], ref: Ref, at: float | None, first: int
+    ) -> None:
+        """Adds the request of a step. A step that was copied from an earlier trajectory was paid
+        for there.
+        """
+        used = {
+            name: count
+            for key, name in _METRICS.items()
+            if (count := integer_of(metrics.get(key))) is not None
+        }
         cost = float_of(metrics.get("cost_usd"))
         if (used or cost is not None) and step.get("is_copied_context") is not True:
             self.spent.append(used)
             model = string(step.get("model_name")) or string(self.agent.get("model_name"))
-            self.session.request(tokens_of(used), ref, first, id=id_text(step.get("step_id")), model=model, at=at, cost=cost)
+            self.session.request(
+                tokens_of(used), ref, first, id=id_text(step.get("step_id")), model=model, at=at, cost=cost
+            )
 
-    def _messages(self, step: Mapping[str, Any], calls: Sequence[Any], at: float | None, ref: Ref, *, is_answer: bool) -> None:
+    def _messages(
+        self, step: Mapping[str, Any], calls: Sequence[Any], at: float | None, ref: Ref, *, is_answer: bool
+    ) -> None:
         if reasoning := text_of(step.get("reasoning_content")):
             self._event(step, "thinking", reasoning, at, ref)
         message = step.get("message")
@@ -185,7 +245,9 @@ class _TrajectoryReader:
 
     def _event(self, step: Mapping[str, Any], kind: EventKind, text: str, at: float | None, ref: Ref) -> None:
         copied = "copied_context" if step.get("is_copied_context") is True else ""
-        self.session.message(kind, text, ref, at, string(step.get("source")), string(step.get("model_name")), copied)
+        self.session.message(
+            kind, text, ref, at, string(step.get("source")), string(step.get("model_name")), copied
+        )
 
     def _shared_results(self, step: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         """Adds results that belong to no single call, such as a screen shared by several."""
@@ -195,7 +257,9 @@ class _TrajectoryReader:
         for reference in child_references(results):
             self.links.child(reference, self.session.id, "")
 
-    def _call(self, step: Mapping[str, Any], recorded: Mapping[str, Any], id_: str, at: float | None, ref: Ref) -> None:
+    def _call(
+        self, step: Mapping[str, Any], recorded: Mapping[str, Any], id_: str, at: float | None, ref: Ref
+    ) -> None:
         native, extra = native_of(recorded), extra_of(recorded, CallExtra)
         self._known_ids.add(native)
         call = self.session.call(
@@ -212,7 +276,11 @@ class _TrajectoryReader:
             counted=self.counted,
         )
         if extra.op or extra.subject or extra.paths or not extra.live:
-            known = {"op": extra.op or call.op, "subject": (extra.subject or call.subject)[:PREVIEW], "paths": extra.paths or call.paths}
+            known = {
+                "op": extra.op or call.op,
+                "subject": (extra.subject or call.subject)[:PREVIEW],
+                "paths": extra.paths or call.paths,
+            }
             call = replace(call, live=extra.live, **known)
         if answers := results_of(step, native) if native else []:
             self._with_result(call, recorded, answers, ref, None)
@@ -222,7 +290,11 @@ class _TrajectoryReader:
         elif results_of(step, ""):
             self.session.add(replace(call, status="unknown", result_ref=ref))
         elif extra.status is not None:
-            fields = {"status_source": extra.status_source, "exit_code": extra.exit_code, "duration": extra.duration}
+            fields = {
+                "status_source": extra.status_source,
+                "exit_code": extra.exit_code,
+                "duration": extra.duration,
+            }
             self.session.add(replace(call, status=extra.status, **fields))
         else:
             self.session.wait(call, recorded)
@@ -235,18 +307,28 @@ class _TrajectoryReader:
         natives = {*answers_to(step)} - {""}
         found = [waiting for native in natives for waiting in self.session.all_waiting(native)]
         if not natives and step.get("source") == "system":
-            found = [waiting for waiting in self.session.all_waiting()[:1] if "tool_call_id" not in waiting[1]]
+            found = [
+                waiting for waiting in self.session.all_waiting()[:1] if "tool_call_id" not in waiting[1]
+            ]
         for call, _ in found:
             self.session.take(call)
         return sorted(found, key=lambda waiting: waiting[0].seq)
 
     def _with_result(
-        self, call: Call, recorded: Mapping[str, Any], answers: Sequence[Mapping[str, Any]], ref: Ref, at: float | None
+        self,
+        call: Call,
+        recorded: Mapping[str, Any],
+        answers: Sequence[Mapping[str, Any]],
+        ref: Ref,
+        at: float | None,
     ) -> None:
         extra = extra_of(recorded, CallExtra)
         status, source, code = status_of(extra, recorded, answers, call.op)
         session = self.session.id
-        children = [self.links.child(one, session, call.id) or id_text(one.get("trajectory_id")) for one in child_references(answers)]
+        children = [
+            self.links.child(one, session, call.id) or id_text(one.get("trajectory_id"))
+            for one in child_references(answers)
+        ]
         self.session.result(
             call,
             ref,
@@ -264,10 +346,23 @@ class _TrajectoryReader:
         for missing, (step, at, place) in self._early.items():
             for result in results_in_later_step(step, missing):
                 self._event(step, "tool_result", text_of(result.get("content")), at, place)
-        metrics, extra = mapping(self.document.final_metrics), extra_of({"extra": self.document.extra}, SessionExtra)
-        names = {"input": "total_prompt_tokens", "output": "total_completion_tokens", "cache_read": "total_cached_tokens"}
-        native = {key: count for key, name in names.items() if (count := integer_of(metrics.get(name))) is not None}
-        sums = {name: sum(counts) for name in _METRICS.values() if (counts := [one[name] for one in self.spent if name in one])}
+        metrics, extra = (
+            mapping(self.document.final_metrics),
+            extra_of({"extra": self.document.extra}, SessionExtra),
+        )
+        names = {
+            "input": "total_prompt_tokens",
+            "output": "total_completion_tokens",
+            "cache_read": "total_cached_tokens",
+        }
+        native = {
+            key: count for key, name in names.items() if (count := integer_of(metrics.get(name))) is not None
+        }
+        sums = {
+            name: sum(counts)
+            for name in _METRICS.values()
+            if (counts := [one[name] for one in self.spent if name in one])
+        }
         parent, call = self.links.parents.get(self.session.id, ("", ""))
         own, cost = {**sums, **native}, float_of(metrics.get("total_cost_usd"))
         if self.continues:
@@ -283,21 +378,31 @@ class _TrajectoryReader:
             format_version=string(self.document.schema_version).removeprefix("ATIF-").removeprefix("v"),
             agent=string(self.agent.get("name")),
             agent_version=string(self.agent.get("version")),
-            models=tuple(dict.fromkeys(filter(None, (string(self.agent.get("model_name")), *self.session.models)))),
+            models=tuple(
+                dict.fromkeys(filter(None, (string(self.agent.get("model_name")), *self.session.models)))
+            ),
             records=records,
             tokens=tokens_of(own),
             native_tokens=native,
             cost=cost,
-            counts={"schema_version": self.document.schema_version, "agent": self.agent.get("name"), **self.sums},
+            counts={
+                "schema_version": self.document.schema_version,
+                "agent": self.agent.get("name"),
+                **self.sums,
+            },
             ref=ref,
         )
 
 
 def _changes(call: Call, args: Mapping[str, Any], extra: CallExtra) -> Iterator[FileChange]:
-    """Yields file changes as recorded in extra fields, otherwise those that the counting rules treat as edits."""
+    """Yields file changes as recorded in extra fields,
+    otherwise those that the counting rules treat as edits.
+    """
     for one in extra.changes:
         yield FileChange(session=call.session, call=call.id, **asdict(one))
-    edits = call.name in _EDITS and (call.name != "str_replace_editor" or string(args.get("command")) in _CHANGING_COMMANDS)
+    edits = call.name in _EDITS and (
+        call.name != "str_replace_editor" or string(args.get("command")) in _CHANGING_COMMANDS
+    )
     if edits and extra.status is None and call.status != "error":
         path = string(args.get("path")) or string(args.get("file_path"))
         plain = FileChange(session=call.session, call=call.id, path=path)
@@ -305,7 +410,9 @@ def _changes(call: Call, args: Mapping[str, Any], extra: CallExtra) -> Iterator[
 
 
 def tool_name(recorded: Mapping[str, Any]) -> str:
-    return next((text for key in ("function_name", "function", "name") if (text := string(recorded.get(key)))), "?")
+    return next(
+        (text for key in ("function_name", "function", "name") if (text := string(recorded.get(key)))), "?"
+    )
 
 
 def native_of(recorded: Mapping[str, Any]) -> str:
@@ -317,8 +424,14 @@ def arguments_in(recorded: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def results_of(step: Mapping[str, Any], native: str) -> list[Mapping[str, Any]]:
-    """Returns the results of the call with this id in a step; with an empty id, the results that name no call."""
-    return [one for one in mappings(mapping(step.get("observation")).get("results")) if id_text(one.get("source_call_id")) == native]
+    """Returns the results of the call with this id in a step;
+    with an empty id, the results that name no call.
+    """
+    return [
+        one
+        for one in mappings(mapping(step.get("observation")).get("results"))
+        if id_text(one.get("source_call_id")) == native
+    ]
 
 
 def results_in_later_step(step: Mapping[str, Any], native: str) -> list[Mapping[str, Any]]:
@@ -329,8 +442,13 @@ def results_in_later_step(step: Mapping[str, Any], native: str) -> list[Mapping[
 
 def answers_to(step: Mapping[str, Any]) -> Iterator[str]:
     """Yields the ids of the calls whose results a step has."""
-    yield from (id_text(one.get("source_call_id")) for one in mappings(mapping(step.get("observation")).get("results")))
-    yield from (id_text(step.get(key)) for key in ("source_call_id", "tool_call_id") if step.get("source") != "agent")
+    yield from (
+        id_text(one.get("source_call_id"))
+        for one in mappings(mapping(step.get("observation")).get("results"))
+    )
+    yield from (
+        id_text(step.get(key)) for key in ("source_call_id", "tool_call_id") if step.get("source") != "agent"
+    )
 
 
 def child_references(results: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
@@ -352,7 +470,14 @@ def status_of(
     fields = [extra_fields for one in (recorded, *answers) for extra_fields in _extra_fields(one)]
     code = next((code for one in fields if (code := integer_of(one.get("exit_code"))) is not None), None)
     if code is None and op == "shell":
-        code = next((code for one in answers if (code := exit_code_of_result(text_of(one.get("content")))) is not None), None)
+        code = next(
+            (
+                code
+                for one in answers
+                if (code := exit_code_of_result(text_of(one.get("content")))) is not None
+            ),
+            None,
+        )
     flags = [flag for one in fields if isinstance(flag := one.get("is_error"), bool)]
     if flags:
         return ("error" if True in flags else "ok"), "flag", code
@@ -363,7 +488,9 @@ def status_of(
 
 def recorded_duration(recorded: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> float | None:
     """Returns the duration in seconds, where a producer recorded it in extra fields."""
-    durations = [float_of(fields.get("duration_ms")) for one in (recorded, *answers) for fields in _extra_fields(one)]
+    durations = [
+        float_of(fields.get("duration_ms")) for one in (recorded, *answers) for fields in _extra_fields(one)
+    ]
     return next((milliseconds / 1000 for milliseconds in durations if milliseconds is not None), None)
 
 

@@ -72,12 +72,18 @@ def images_in(content: Sequence[Any], folder: Path) -> Iterator[Media]:
         source = mapping(mapping(part).get("source"))
         path = _inside(folder, string(source.get("path"))) if source.get("path") else None
         if path is not None and path.stat().st_size <= _MAX_IMAGE_BYTES:
-            mime = string(source.get("media_type")) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            mime = (
+                string(source.get("media_type"))
+                or mimetypes.guess_type(path.name)[0]
+                or "application/octet-stream"
+            )
             yield Media(string(source.get("path")), mime, path.read_bytes())
 
 
 class Links:
-    """Assigns a unique session id to each file of a source and to each embedded trajectory, and resolves references to them."""
+    """Assigns a unique session id to each file of a source and to each embedded trajectory,
+    and resolves references to them.
+    """
 
     def __init__(self, source: Source) -> None:
         self._ids: set[str] = set()
@@ -91,12 +97,18 @@ class Links:
         continuations: dict[str, str] = {}
         for file, path in enumerate(source.files):
             names = _read_names(source, file)
-            candidates = (names.session_id, names.trajectory_id) if file == 0 else (names.trajectory_id, names.session_id)
+            candidates = (
+                (names.session_id, names.trajectory_id)
+                if file == 0
+                else (names.trajectory_id, names.session_id)
+            )
             self._files[file] = self.register(*map(id_text, candidates), path.stem)
             self._by_name.setdefault(str(path.resolve()), self._files[file])
             if (other := _inside(path.parent, string(names.continued_trajectory_ref))) is not None:
                 continuations[self._files[file]] = str(other)
-        self.continued = {self._by_name[other]: first for first, other in continuations.items() if other in self._by_name}
+        self.continued = {
+            self._by_name[other]: first for first, other in continuations.items() if other in self._by_name
+        }
         self.folder = source.path.parent
 
     def session_of(self, file: int) -> str:
@@ -118,10 +130,22 @@ class Links:
         return unique_id
 
     def child(self, reference: Mapping[str, Any], session: str, call: str) -> str:
-        """Returns the session that a reference in ``session`` names, and records ``call`` as its parent; empty where it does not exist."""
-        path = _inside(self.folder, string(reference.get("trajectory_path"))) if reference.get("trajectory_path") else None
-        names = (id_text(reference.get("trajectory_id")), str(path) if path else "", id_text(reference.get("session_id")))
-        found = next((one for name in names if name and (one := self._by_name.get(name, "")) not in {"", session}), "")
+        """Returns the session that a reference in ``session`` names, and records ``call`` as its parent;
+        empty where it does not exist.
+        """
+        path = (
+            _inside(self.folder, string(reference.get("trajectory_path")))
+            if reference.get("trajectory_path")
+            else None
+        )
+        names = (
+            id_text(reference.get("trajectory_id")),
+            str(path) if path else "",
+            id_text(reference.get("session_id")),
+        )
+        found = next(
+            (one for name in names if name and (one := self._by_name.get(name, "")) not in {"", session}), ""
+        )
         if found:
             self.parents.setdefault(found, (session, call))
         return found

@@ -1,8 +1,9 @@
-"""Reader of Claude Code's session logs, of all versions: JSON lines, each with one content block of a message.
+"""Reader of Claude Code's session logs, of all versions:
+JSON lines, each with one content block of a message.
 
-Records form a tree that branches when the person rewinds.  Sub-agents are records in the same file (``isSidechain``), copies in
-progress records, or files of their own; if there is a file, it is read and the copies are not.  Workflow journals have the agents'
-results.  Large results are in files beside the log.
+Records form a tree that branches when the person rewinds.  Sub-agents are records in the same file
+(``isSidechain``), copies in progress records, or files of their own; if there is a file, it is read and the
+copies are not.  Workflow journals have the agents' results.  Large results are in files beside the log.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class ClaudeCode(Format):
         return iter(self._builder(source, origin))
 
     def _builder(self, source: Source, origin: Origin) -> RowBuilder:
-        return RowBuilder(source, LogBuilder(self.name, origin), decode_line, first_session(source.path) or source.path.stem)
+        return RowBuilder(
+            source, LogBuilder(self.name, origin), decode_line, first_session(source.path) or source.path.stem
+        )
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail_of(source, call)

@@ -1,7 +1,7 @@
 """Finds the records that a rewind or a retry abandoned.
 
-Records name their parent.  Most branches mean nothing: parallel calls, their results, progress records.  A branch is abandoned if it
-begins with a prompt or another answer, and the later records do not follow it.
+Records name their parent.  Most branches mean nothing: parallel calls, their results, progress records.  A
+branch is abandoned if it begins with a prompt or another answer, and the later records do not follow it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from msgspec import Raw, Struct
 from nbtools.traces.source import DECODE_ERRORS, Source
 
 _HEAD = 900
-"""Bytes at the beginning of a line that contain its type and parent, in all versions; otherwise the search only takes longer."""
+"""Bytes at the beginning of a line that contain its type and parent, in all versions;
+otherwise the search only takes longer.
+"""
 _KEY = b'{"parentUuid":"'
 _PARENT = re.compile(rb'"(?:p|logicalP)arentUuid"\s*:\s*"([^"]*)"')
 NO_OFFSETS: frozenset[int] = frozenset()
@@ -41,7 +43,9 @@ _decode = msgspec.json.Decoder(_Record).decode
 
 
 def abandoned_records(source: Source, file: int) -> frozenset[int]:
-    """Returns the offsets of abandoned records.  Looks first for a parent with two branches, which most files do not have."""
+    """Returns the offsets of abandoned records.
+    Looks first for a parent with two branches, which most files do not have.
+    """
     with source.open_file(file) as lines:
         if not _may_branch(lines):
             return NO_OFFSETS
@@ -62,7 +66,9 @@ def _may_branch(lines: Iterable[bytes]) -> bool:
             continue
         if head.startswith(_KEY):
             parent = head[15 : head.find(b'"', 15)]
-        elif (found := _PARENT.search(head) or (_PARENT.search(line) if b'arentUuid"' in line else None)) is not None:
+        elif (
+            found := _PARENT.search(head) or (_PARENT.search(line) if b'arentUuid"' in line else None)
+        ) is not None:
             parent = found[1]
         else:
             continue
@@ -96,8 +102,8 @@ class _Node(Struct, gc=False):
 class _Tree:
     """The tree of records.
 
-    Parents come before their children (a record that names a later parent counts as a root), so there are no cycles, and one forward pass
-    decides.
+    Parents come before their children (a record that names a later parent counts as a root),
+    so there are no cycles, and one forward pass decides.
     """
 
     def __init__(self, records: Iterable[tuple[int, _Record]]) -> None:
@@ -115,7 +121,9 @@ class _Tree:
         follows = record.parent_uuid or record.logical_parent_uuid
         parent = self.numbers.get(follows, -1) if isinstance(follows, str) else -1
         self.numbers[record.uuid] = number = len(self.nodes)
-        self.nodes.append(_Node(offset, parent, _begins(record), str(record.message.id or "") if record.message else ""))
+        self.nodes.append(
+            _Node(offset, parent, _begins(record), str(record.message.id or "") if record.message else "")
+        )
         self.roots.append(self.roots[parent] if parent >= 0 else number)
         if record.type in ("user", "assistant"):
             self.ends[self.roots[number]] = number
@@ -131,12 +139,16 @@ class _Tree:
         for number, node in enumerate(self.nodes):
             if node.parent >= 0:
                 dead[number] = dead[node.parent] or (
-                    number not in trunk and node.parent in trunk and self._is_abandoned(node, trunk[node.parent])
+                    number not in trunk
+                    and node.parent in trunk
+                    and self._is_abandoned(node, trunk[node.parent])
                 )
         return frozenset(node.offset for number, node in enumerate(self.nodes) if dead[number])
 
     def _trunk(self) -> dict[int, int]:
-        """Maps each ancestor of the last record of each tree to its successor on that path (the last record to itself)."""
+        """Maps each ancestor of the last record of each tree to its successor on that path (the last record
+        to itself).
+        """
         trunk: dict[int, int] = {}
         for end in self.ends.values():
             follows = number = end
@@ -156,5 +168,7 @@ class _Tree:
 
 def _begins(record: _Record) -> bool:
     if record.type == "user":
-        return not record.is_meta and b'"tool_result"' not in bytes(record.message.content if record.message else b"")
+        return not record.is_meta and b'"tool_result"' not in bytes(
+            record.message.content if record.message else b""
+        )
     return record.type == "assistant" or bool(record.subtype == "compact_boundary")

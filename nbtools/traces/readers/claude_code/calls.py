@@ -10,7 +10,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nbtools.traces.model import PREVIEW, Call, FileChange, Ref, Row, Status, StatusSource
-from nbtools.traces.readers.claude_code.records import AGENTS, EDITS, Block, Input, Line, Outcome, op_of, paths_of, subject_of
+from nbtools.traces.readers.claude_code.records import (
+    AGENTS,
+    EDITS,
+    Block,
+    Input,
+    Line,
+    Outcome,
+    op_of,
+    paths_of,
+    subject_of,
+)
 from nbtools.traces.readers.claude_code.sessions import ClaudeSession, PendingCall, SubAgentLinks
 from nbtools.traces.session_builder import LogBuilder
 
@@ -20,7 +30,12 @@ _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 SPILLED_PREFIX = "<persisted-output>"
 """Prefix of a result whose full text is in a file of its own."""
 _SIGN = itemgetter(slice(1))
-_DENIAL_TEXTS = ("The user doesn't want to", "Permission to use ", "This command requires approval", "Claude requested permissions")
+_DENIAL_TEXTS = (
+    "The user doesn't want to",
+    "Permission to use ",
+    "This command requires approval",
+    "Claude requested permissions",
+)
 
 
 class CallResult(Struct, gc=False):
@@ -41,7 +56,13 @@ def result_of(block: Block, outcome: Outcome | None, at: float | None, ref: Ref)
     content, failed = block.content, block.is_error is True
     if isinstance(content, str):
         return CallResult(
-            content[:PREVIEW] if failed or content.startswith(SPILLED_PREFIX) else "", len(content), 0, failed, outcome, at, ref
+            content[:PREVIEW] if failed or content.startswith(SPILLED_PREFIX) else "",
+            len(content),
+            0,
+            failed,
+            outcome,
+            at,
+            ref,
         )
     texts = [part.text for part in content or () if part.text]
     images = sum(part.type == "image" for part in content or ())
@@ -63,7 +84,16 @@ class CallMatcher:
         self._waiting: dict[Level, dict[str, PendingCall]] = {"model": {}, "nested": {}}
         self._early: dict[str, tuple[CallResult, Row]] = {}
 
-    def add_call(self, session: ClaudeSession, block: Block, place: int, level: Level, line: Line, at: float | None, ref: Ref) -> None:
+    def add_call(
+        self,
+        session: ClaudeSession,
+        block: Block,
+        place: int,
+        level: Level,
+        line: Line,
+        at: float | None,
+        ref: Ref,
+    ) -> None:
         """Adds a call; ``place`` is the index of its block in the message."""
         native, nested = block.id or "", level == "nested"
         if native:
@@ -92,14 +122,18 @@ class CallMatcher:
         else:
             self._waiting[level][call.id] = pending
 
-    def add_result(self, name: str | None, result: CallResult, level: Level, before: str | None) -> str | None:
+    def add_result(
+        self, name: str | None, result: CallResult, level: Level, before: str | None
+    ) -> str | None:
         """Completes the call that a result belongs to.
 
-        Returns the id for ``store_early_result`` where the call may still come; None if none is expected.  ``before`` is the record
-        before the result's own, which made a call that has no id.
+        Returns the id for ``store_early_result`` where the call may still come; None if none is expected.
+        ``before`` is the record before the result's own, which made a call that has no id.
         """
         waiting = self._waiting[level]
-        name = name or next((id_ for id_, one in waiting.items() if not one.call.native_id and one.record == before), "")
+        name = name or next(
+            (id_ for id_, one in waiting.items() if not one.call.native_id and one.record == before), ""
+        )
         pending = waiting.pop(name, None)
         if pending is not None:
             self._complete(pending, result)
@@ -113,7 +147,9 @@ class CallMatcher:
         self._early[name] = result, event
 
     def add_unanswered(self) -> None:
-        """Adds the calls without results, and the results without calls, for which nothing waits any longer."""
+        """Adds the calls without results, and the results without calls,
+        for which nothing waits any longer.
+        """
         self.add_open()
         for waiting in self._waiting.values():
             waiting.clear()
@@ -166,7 +202,12 @@ def _status(answer: CallResult) -> tuple[Status, StatusSource, int | None, str]:
     """Returns the status, its source, the exit code, and what is recorded about the permission."""
     if answer.is_error:
         code = _EXIT.match(answer.text)
-        return "error", "flag", int(code[1]) if code else None, "denied" if answer.text.startswith(_DENIAL_TEXTS) else ""
+        return (
+            "error",
+            "flag",
+            int(code[1]) if code else None,
+            "denied" if answer.text.startswith(_DENIAL_TEXTS) else "",
+        )
     if answer.outcome is not None and answer.outcome.interrupted:
         return "interrupted", "flag", None, ""
     return _SUCCESS
@@ -179,13 +220,27 @@ def _file_change(call: Call, arguments: Input | None, outcome: Outcome | None) -
     """Returns what an edit changed."""
     path = (arguments.file_path or arguments.notebook_path) if arguments else ""
     fields: dict[str, Any] = {}
-    if outcome is not None and outcome.type == "create" and arguments is not None and isinstance(arguments.content, str):
+    if (
+        outcome is not None
+        and outcome.type == "create"
+        and arguments is not None
+        and isinstance(arguments.content, str)
+    ):
         content = arguments.content
         lines = content.count("\n") + (not content.endswith("\n") if content else 0)
         fields = {"kind": "add", "added": lines, "removed": 0, "basis": "arguments"}
     elif outcome is not None and outcome.structured_patch:
         signs = [sign for hunk in outcome.structured_patch for sign in map(_SIGN, hunk.lines)]
-        fields = {"kind": "modify", "added": signs.count("+"), "removed": signs.count("-"), "basis": "recorded_patch"}
+        fields = {
+            "kind": "modify",
+            "added": signs.count("+"),
+            "removed": signs.count("-"),
+            "basis": "recorded_patch",
+        }
     return FileChange(
-        session=call.session, call=call.id, path=path if isinstance(path, str) else "", applied=call.status in _DONE, **fields
+        session=call.session,
+        call=call.id,
+        path=path if isinstance(path, str) else "",
+        applied=call.status in _DONE,
+        **fields,
     )

@@ -1,7 +1,8 @@
 """Builds the full detail of a recorded call, in the form of a live call.
 
-File texts before and after an edit come from the recorded patch, and are complete only if the log has the whole file.  Recorded patches
-have two blanks for each leading tab; if the log has the file and the replaced text, the original lines are restored.
+File texts before and after an edit come from the recorded patch, and are complete only if the log has the
+whole file.  Recorded patches have two blanks for each leading tab; if the log has the file and the replaced
+text, the original lines are restored.
 """
 
 from __future__ import annotations
@@ -12,9 +13,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.core.result import CommandOutput, DiffStat, Entry, FileDiff, FileText, Match, Media, ToolResultDisplay
+from nbtools.core.result import (
+    CommandOutput,
+    DiffStat,
+    Entry,
+    FileDiff,
+    FileText,
+    Match,
+    Media,
+    ToolResultDisplay,
+)
 from nbtools.diff.line_diff import PatchHunk, format_unified
-from nbtools.traces.display_builders import command_output, diff_display, diff_of_texts, file_text, listing, matches, media, todo_list
+from nbtools.traces.display_builders import (
+    command_output,
+    diff_display,
+    diff_of_texts,
+    file_text,
+    listing,
+    matches,
+    media,
+    todo_list,
+)
 from nbtools.traces.json_access import integer_of, items, mapping, mappings, string, text_of
 from nbtools.traces.model import NOWHERE, Call, Detail
 from nbtools.traces.readers.claude_code.files import spilled_path
@@ -25,7 +44,9 @@ _TABS = re.compile(r"^\t+", re.MULTILINE)
 
 
 def changes(name: str, args: Mapping[str, Any], outcome: Mapping[str, Any]) -> tuple[FileDiff, ...]:
-    path = string(outcome.get("filePath")) or string(args.get("file_path")) or string(args.get("notebook_path"))
+    path = (
+        string(outcome.get("filePath")) or string(args.get("file_path")) or string(args.get("notebook_path"))
+    )
     hunks = _hunks(outcome.get("structuredPatch"))
     if hunks:
         return (_patched(path, hunks, args, outcome),)
@@ -33,18 +54,36 @@ def changes(name: str, args: Mapping[str, Any], outcome: Mapping[str, Any]) -> t
     return tuple(one for one in found if one is not None)
 
 
-def _diffs_from_arguments(name: str, path: str, args: Mapping[str, Any], outcome: Mapping[str, Any]) -> Sequence[FileDiff | None]:
+def _diffs_from_arguments(
+    name: str, path: str, args: Mapping[str, Any], outcome: Mapping[str, Any]
+) -> Sequence[FileDiff | None]:
     if name == "Write":
         before = outcome.get("originalFile")
-        return (diff_of_texts(path, before if isinstance(before, str) else None, outcome.get("content", args.get("content"))),)
+        return (
+            diff_of_texts(
+                path, before if isinstance(before, str) else None, outcome.get("content", args.get("content"))
+            ),
+        )
     if name == "NotebookEdit":
-        return (diff_of_texts(path, string(outcome.get("old_source")) or None, outcome.get("new_source", args.get("new_source"))),)
+        return (
+            diff_of_texts(
+                path,
+                string(outcome.get("old_source")) or None,
+                outcome.get("new_source", args.get("new_source")),
+            ),
+        )
     parts = mappings(args.get("edits")) if name == "MultiEdit" else [args]
-    return [diff_of_texts(path, string(part.get("old_string")) or None, part.get("new_string")) for part in parts]
+    return [
+        diff_of_texts(path, string(part.get("old_string")) or None, part.get("new_string")) for part in parts
+    ]
 
 
-def _patched(path: str, hunks: Sequence[PatchHunk], args: Mapping[str, Any], outcome: Mapping[str, Any]) -> FileDiff:
-    """Returns the diff of a recorded patch.  Without ``originalFile`` the texts are only what the patch shows of them."""
+def _patched(
+    path: str, hunks: Sequence[PatchHunk], args: Mapping[str, Any], outcome: Mapping[str, Any]
+) -> FileDiff:
+    """Returns the diff of a recorded patch.
+    Without ``originalFile`` the texts are only what the patch shows of them.
+    """
     original, content = outcome.get("originalFile"), outcome.get("content")
     if not isinstance(original, str):
         return FileDiff(format_unified(path, hunks), path, _side(hunks, "-"), _side(hunks, "+"), _stat(hunks))
@@ -62,7 +101,10 @@ def _replaced(original: str, args: Mapping[str, Any], outcome: Mapping[str, Any]
     edits = mappings(outcome.get("edits") or args.get("edits")) or [{**args, **outcome}]
     text = original
     for edit in edits:
-        old, new = (edit.get(camel, edit.get(snake)) for camel, snake in (("oldString", "old_string"), ("newString", "new_string")))
+        old, new = (
+            edit.get(camel, edit.get(snake))
+            for camel, snake in (("oldString", "old_string"), ("newString", "new_string"))
+        )
         if not isinstance(old, str) or not isinstance(new, str) or not old or old not in text:
             return None
         text = text.replace(old, new, -1 if edit.get("replaceAll", edit.get("replace_all")) is True else 1)
@@ -130,7 +172,9 @@ def _applied(original: str, hunks: Sequence[PatchHunk]) -> str:
 
 
 def _stat(hunks: Sequence[PatchHunk]) -> DiffStat:
-    added, removed = ([line[1:] for hunk in hunks for line in hunk.lines if line[:1] == sign] for sign in "+-")
+    added, removed = (
+        [line[1:] for hunk in hunks for line in hunk.lines if line[:1] == sign] for sign in "+-"
+    )
     return DiffStat(len(added), len(removed), sum(map(len, added)), sum(map(len, removed)))
 
 
@@ -145,7 +189,9 @@ _OWN_FIELDS = ("originalFile", "content", "file", "stdout", "stderr", "structure
 
 @dataclass(frozen=True, slots=True)
 class _CallResult:
-    """A call's arguments, the text that the model read, and the agent's own record of the result (``toolUseResult``)."""
+    """A call's arguments, the text that the model read,
+    and the agent's own record of the result (``toolUseResult``).
+    """
 
     args: Mapping[str, Any]
     text: str
@@ -166,7 +212,11 @@ def detail_of(source: Source, call: Call, *, displays: bool = True) -> Detail:
         return Detail(args=args, command=command, cwd=cwd)
     found = _result_of(source, call, args)
     outcome = found.outcome
-    changed = changes(call.name, args, outcome) if displays and call.name in EDITS and call.status != "error" else ()
+    changed = (
+        changes(call.name, args, outcome)
+        if displays and call.name in EDITS and call.status != "error"
+        else ()
+    )
     return Detail(
         args=args,
         result=found.text,
@@ -189,8 +239,16 @@ def _result_of(source: Source, call: Call, args: Mapping[str, Any]) -> _CallResu
     is_only_result = sum(one.get("type") == "tool_result" for one in mappings(_content(record))) == 1
     outcome = mapping(record.get("toolUseResult") or record.get("tool_use_result")) if is_only_result else {}
     text = text_of(result.get("content"))
-    recorded = string(outcome.get("persistedOutputPath")) or (_saved_path(text) if text.startswith("<persisted-output>") else "")
-    return _CallResult(args, text, outcome, _media(call, result, outcome), spilled_path(source, call.result_ref.file, recorded))
+    recorded = string(outcome.get("persistedOutputPath")) or (
+        _saved_path(text) if text.startswith("<persisted-output>") else ""
+    )
+    return _CallResult(
+        args,
+        text,
+        outcome,
+        _media(call, result, outcome),
+        spilled_path(source, call.result_ref.file, recorded),
+    )
 
 
 def _display(call: Call, found: _CallResult, changed: tuple[FileDiff, ...]) -> ToolResultDisplay:
@@ -207,8 +265,16 @@ def _display(call: Call, found: _CallResult, changed: tuple[FileDiff, ...]) -> T
 def _command(call: Call, found: _CallResult) -> CommandOutput:
     outcome = found.outcome
     streams = (string(outcome.get("stdout")), string(outcome.get("stderr")))
-    output = "\n".join(stream.rstrip("\n") for stream in streams if stream) if "stdout" in outcome else found.text
-    status = "interrupted" if outcome.get("interrupted") is True else "in the background" if outcome.get("backgroundTaskId") else ""
+    output = (
+        "\n".join(stream.rstrip("\n") for stream in streams if stream) if "stdout" in outcome else found.text
+    )
+    status = (
+        "interrupted"
+        if outcome.get("interrupted") is True
+        else "in the background"
+        if outcome.get("backgroundTaskId")
+        else ""
+    )
     display = command_output(output, call.exit_code, status=status, full_output=found.full)
     return replace(display, note=string(outcome.get("returnCodeInterpretation")))
 
@@ -223,7 +289,10 @@ def _read(found: _CallResult) -> ToolResultDisplay:
 
 def _numbered(path: str, text: str) -> ToolResultDisplay:
     """Parses the numbered lines that the model read of a file; returns any other text unchanged."""
-    lines = [_NUMBERED.fullmatch(line) for line in text.split("\n\n<system-reminder>", 1)[0].rstrip("\n").split("\n")]
+    lines = [
+        _NUMBERED.fullmatch(line)
+        for line in text.split("\n\n<system-reminder>", 1)[0].rstrip("\n").split("\n")
+    ]
     found = [line for line in lines if line is not None]
     if len(found) < len(lines):
         return text
@@ -237,12 +306,20 @@ def _search(found: _CallResult) -> ToolResultDisplay:
     if outcome.get("mode") != "content":
         return found.text
     path = string(found.args.get("path"))
-    lines = [_match(line, path) for line in string(outcome.get("content")).split("\n") if line not in {"", "--"}]
-    return found.text if None in lines else matches((line for line in lines if line is not None), _truncation_note(outcome))
+    lines = [
+        _match(line, path) for line in string(outcome.get("content")).split("\n") if line not in {"", "--"}
+    ]
+    return (
+        found.text
+        if None in lines
+        else matches((line for line in lines if line is not None), _truncation_note(outcome))
+    )
 
 
 def _match(line: str, path: str) -> Match | None:
-    """Parses a line of search output; None without a line number (no ``-n``), because the end of the path is then unknown."""
+    """Parses a line of search output; None without a line number (no ``-n``),
+    because the end of the path is then unknown.
+    """
     for pattern, context in ((_MATCH, False), (_CONTEXT, True)):
         found = pattern.fullmatch(line)
         if found and len(found[2]) < 10:
@@ -254,15 +331,23 @@ def _files(found: _CallResult) -> ToolResultDisplay:
     if not isinstance(found.outcome.get("filenames"), list):
         return found.text
     names = filter(None, map(string, items(found.outcome["filenames"])))
-    return listing((Entry(name, folder=name.endswith("/")) for name in names), _truncation_note(found.outcome))
+    return listing(
+        (Entry(name, folder=name.endswith("/")) for name in names), _truncation_note(found.outcome)
+    )
 
 
 def _truncation_note(outcome: Mapping[str, Any]) -> str:
-    return "The log does not contain all results." if outcome.get("truncated") is True or outcome.get("appliedLimit") else ""
+    return (
+        "The log does not contain all results."
+        if outcome.get("truncated") is True or outcome.get("appliedLimit")
+        else ""
+    )
 
 
 def _tree(found: _CallResult) -> ToolResultDisplay:
-    """Parses an indented list: two more blanks are one folder deeper; the first entry is the folder itself."""
+    """Parses an indented list: two more blanks are one folder deeper;
+    the first entry is the folder itself.
+    """
     entries: list[Entry] = []
     above: list[str] = []
     for line in found.text.splitlines():
@@ -290,7 +375,11 @@ _DISPLAYS: dict[str, Callable[[_CallResult], ToolResultDisplay]] = {
 
 def _media(call: Call, result: Mapping[str, Any], outcome: Mapping[str, Any]) -> tuple[Media, ...]:
     path = call.paths[0] if call.paths else ""
-    sources = [mapping(part.get("source")) for part in mappings(result.get("content")) if part.get("type") in ("image", "document")]
+    sources = [
+        mapping(part.get("source"))
+        for part in mappings(result.get("content"))
+        if part.get("type") in ("image", "document")
+    ]
     found = [(string(one.get("media_type")), string(one.get("data"))) for one in sources]
     file = mapping(outcome.get("file"))
     if not found and isinstance(file.get("base64"), str):
@@ -304,7 +393,9 @@ def _saved_path(text: str) -> str:
 
 
 def _content(record: Mapping[str, Any]) -> Any:
-    message = mapping(record.get("message")) or mapping(mapping(mapping(record.get("data")).get("message")).get("message"))
+    message = mapping(record.get("message")) or mapping(
+        mapping(mapping(record.get("data")).get("message")).get("message")
+    )
     return message.get("content")
 
 
@@ -313,9 +404,18 @@ def _call_block(call: Call, record: Mapping[str, Any]) -> Mapping[str, Any]:
     if not call.native_id:
         number = integer_of(call.id.rpartition(".")[2])
         blocks = blocks[number : number + 1] if number is not None else ()
-    found = next((one for one in mappings(list(blocks)) if one.get("type") == "tool_use" and (one.get("id") or "") == call.native_id), None)
+    found = next(
+        (
+            one
+            for one in mappings(list(blocks))
+            if one.get("type") == "tool_use" and (one.get("id") or "") == call.native_id
+        ),
+        None,
+    )
     if found is None:
-        raise TraceError(f"The log has changed: the record of call {call.id} is not at its position. Load the log again.")
+        raise TraceError(
+            f"The log has changed: the record of call {call.id} is not at its position. Load the log again."
+        )
     return found
 
 
@@ -323,5 +423,7 @@ def _result_block(call: Call, record: Mapping[str, Any]) -> Mapping[str, Any]:
     results = [one for one in mappings(_content(record)) if one.get("type") == "tool_result"]
     found = next((one for one in results if (one.get("tool_use_id") or "") == call.native_id), None)
     if found is None:
-        raise TraceError(f"The log has changed: the result of call {call.id} is not at its position. Load the log again.")
+        raise TraceError(
+            f"The log has changed: the result of call {call.id} is not at its position. Load the log again."
+        )
     return found

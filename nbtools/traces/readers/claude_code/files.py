@@ -1,7 +1,8 @@
-"""Finds the files that belong to a session's log: sub-agents' logs, workflow journals, and results that were too large for the log.
+"""Finds the files that belong to a session's log:
+sub-agents' logs, workflow journals, and results that were too large for the log.
 
-A journal line is ``{"type": "started" | "result", "key": …, "agentId": …, "result": …}``, without a time: the runtime reads it to
-resume.  The calls of a workflow's agents are in files of their own.
+A journal line is ``{"type": "started" | "result", "key": …, "agentId": …, "result": …}``, without a time: the
+runtime reads it to resume.  The calls of a workflow's agents are in files of their own.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _BELOW = ("agent-*.jsonl", JOURNAL)
 
 @dataclass(frozen=True)
 class AgentLog:
-    """A sub-agent's log: file number ``file`` of the source.  ``call`` is the id of the call that started it, if recorded."""
+    """A sub-agent's log: file number ``file`` of the source.
+    ``call`` is the id of the call that started it, if recorded.
+    """
 
     file: int
     id: str
@@ -52,23 +55,35 @@ class _FirstRecord(msgspec.Struct, rename="camel"):
 
 
 def related_files(path: Path) -> list[Path]:
-    """Returns logs of sub-agents and journals of workflows: below the session's folder, or (2.0) next to it in the project's folder.
+    """Returns logs of sub-agents and journals of workflows:
+    below the session's folder, or (2.0) next to it in the project's folder.
 
-    A sub-agent's own log has none: the files next to it belong to its session.  Pipes, devices and folders with such names are left out.
+    A sub-agent's own log has none: the files next to it belong to its session.
+    Pipes, devices and folders with such names are left out.
     """
     name = first_session(path)
     folders = {path.with_suffix(""), path.with_name(name or path.stem)} - {path}
-    below = [file for folder in folders for pattern in _BELOW for file in (folder / "subagents").rglob(pattern) if _is_file(file)]
+    below = [
+        file
+        for folder in folders
+        for pattern in _BELOW
+        for file in (folder / "subagents").rglob(pattern)
+        if _is_file(file)
+    ]
     if not name or _is_sub_agent_log(path):
         return sorted({*below} - {path})
     mark = f'"{name}"'.encode()
-    near = [file for file in path.parent.glob("agent-*.jsonl") if file != path and mark in _start(file, _ID_BYTES)]
+    near = [
+        file for file in path.parent.glob("agent-*.jsonl") if file != path and mark in _start(file, _ID_BYTES)
+    ]
     return sorted({*below, *near} - {path})
 
 
 def agent_logs(source: Source) -> list[AgentLog]:
     """Returns the sub-agents' logs of the source."""
-    return [_agent(number, path) for number, path in enumerate(source.files) if number and path.name != JOURNAL]
+    return [
+        _agent(number, path) for number, path in enumerate(source.files) if number and path.name != JOURNAL
+    ]
 
 
 def journals(source: Source) -> list[int]:
@@ -77,13 +92,22 @@ def journals(source: Source) -> list[int]:
 
 
 def spilled_path(source: Source, file: int, recorded: str) -> str:
-    """Returns the current path of a full result: the recorded path, or the same name beside the log, which may have been moved."""
+    """Returns the current path of a full result:
+    the recorded path, or the same name beside the log, which may have been moved.
+    """
     if not recorded:
         return ""
     log = source.files[file]
     name = PurePosixPath(recorded.replace("\\", "/")).name
     homes = (log.with_suffix(""), source.path.with_suffix(""), *log.parents[:3])
-    return next((str(path) for path in (Path(recorded), *(home / "tool-results" / name for home in homes)) if _is_file(path)), recorded)
+    return next(
+        (
+            str(path)
+            for path in (Path(recorded), *(home / "tool-results" / name for home in homes))
+            if _is_file(path)
+        ),
+        recorded,
+    )
 
 
 def _agent(number: int, path: Path) -> AgentLog:
@@ -162,8 +186,12 @@ class _Entry(Struct, rename="camel", gc=False):
 _decode = msgspec.json.Decoder(_Entry).decode
 
 
-def add_journal(source: Source, file: int, main: SessionBuilder, sessions: Mapping[str, SessionBuilder]) -> None:
-    """Adds an event for each journal entry, in the session of its agent, or in the ``main`` one if that has no file."""
+def add_journal(
+    source: Source, file: int, main: SessionBuilder, sessions: Mapping[str, SessionBuilder]
+) -> None:
+    """Adds an event for each journal entry, in the session of its agent,
+    or in the ``main`` one if that has no file.
+    """
     for item in source.lines(_decode, file):
         if isinstance(item, Problem):
             main.add(item)
@@ -171,5 +199,8 @@ def add_journal(source: Source, file: int, main: SessionBuilder, sessions: Mappi
         ref, entry = item
         session = sessions.get(f"agent-{string(entry.agent_id)}", main)
         session.event(
-            "system", "" if entry.result is None else text_of(entry.result), ref, type=f"workflow/{string(entry.type) or 'entry'}"
+            "system",
+            "" if entry.result is None else text_of(entry.result),
+            ref,
+            type=f"workflow/{string(entry.type) or 'entry'}",
         )

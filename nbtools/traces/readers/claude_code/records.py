@@ -204,7 +204,9 @@ def _fields_that_fit(record: Any, kind: type[S]) -> S:
     if not isinstance(record, dict):
         raise msgspec.DecodeError("not a JSON object")
     found = {
-        field.name: _converted(record[field.encode_name], field) for field in msgspec.structs.fields(kind) if field.encode_name in record
+        field.name: _converted(record[field.encode_name], field)
+        for field in msgspec.structs.fields(kind)
+        if field.encode_name in record
     }
     return kind(**{name: value for name, value in found.items() if value is not None})
 
@@ -244,9 +246,23 @@ _OPS: dict[str, Op] = {
     **dict.fromkeys(("Glob", "LS"), "list"),
     "WebFetch": "fetch",
     "WebSearch": "web_search",
-    **dict.fromkeys(("TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "EnterPlanMode", "ExitPlanMode"), "plan"),
+    **dict.fromkeys(
+        (
+            "TodoWrite",
+            "TodoRead",
+            "TaskCreate",
+            "TaskUpdate",
+            "TaskList",
+            "TaskGet",
+            "EnterPlanMode",
+            "ExitPlanMode",
+        ),
+        "plan",
+    ),
     "AskUserQuestion": "ask",
-    **dict.fromkeys((*AGENTS, "TaskOutput", "AgentOutputTool", "TaskStop", "SendMessage", "Workflow"), "agent"),
+    **dict.fromkeys(
+        (*AGENTS, "TaskOutput", "AgentOutputTool", "TaskStop", "SendMessage", "Workflow"), "agent"
+    ),
     **dict.fromkeys(("ListMcpResourcesTool", "ReadMcpResourceTool"), "mcp"),
 }
 

@@ -12,7 +12,13 @@ from nbtools.traces.json_access import text_of
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Event, EventKind, Problem, Ref, Row
 from nbtools.traces.readers.claude_code.branches import NO_OFFSETS, abandoned_in_branches, abandoned_records
-from nbtools.traces.readers.claude_code.calls import SPILLED_PREFIX, CallMatcher, Level, result_of, result_preview
+from nbtools.traces.readers.claude_code.calls import (
+    SPILLED_PREFIX,
+    CallMatcher,
+    Level,
+    result_of,
+    result_preview,
+)
 from nbtools.traces.readers.claude_code.files import AgentLog, add_journal, agent_logs, journals
 from nbtools.traces.readers.claude_code.records import Block, Line, Message, Outcome, Sender
 from nbtools.traces.readers.claude_code.sessions import ClaudeSession, MessageUsage, SubAgentLinks
@@ -21,17 +27,40 @@ from nbtools.traces.source import Source
 
 _INTERRUPTED = "[Request interrupted by user"
 _WRITTEN_BY_PROGRAM = re.compile(
-    r"(?:\s*<(local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification)>(?>.*?(?:</\1>|\Z)))+\s*\Z", re.DOTALL
+    r"(?:\s*<(local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification)>(?>.*?(?:</\1>|\Z)))+\s*\Z",
+    re.DOTALL,
 )
-"""A message that the application writes in the person's name; later logs say so by ``origin`` or ``isMeta``."""
+"""A message that the application writes in the person's name;
+later logs say so by ``origin`` or ``isMeta``.
+"""
 _MAX_HELD = 64 << 20
 """Largest size in bytes of a file whose rows are held back until its end."""
 _STATE_RECORDS = {
-    *("file-history-snapshot", "file-history-delta", "summary", "ai-title", "custom-title", "agent-name", "agent-setting", "agent-color"),
-    *("last-prompt", "mode", "permission-mode", "queue-operation", "pr-link", "bridge-session", "tag", "result"),
+    *(
+        "file-history-snapshot",
+        "file-history-delta",
+        "summary",
+        "ai-title",
+        "custom-title",
+        "agent-name",
+        "agent-setting",
+        "agent-color",
+    ),
+    *(
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "queue-operation",
+        "pr-link",
+        "bridge-session",
+        "tag",
+        "result",
+    ),
     *("api-request", "api-request-blob", "api-request-shape", "tools-used", "atis-latch", "cost-state"),
 }
-"""Records of the application's state, in which nobody said or did anything; those of requests repeat what other records say."""
+"""Records of the application's state, in which nobody said or did anything;
+those of requests repeat what other records say.
+"""
 
 
 class RowBuilder:
@@ -72,8 +101,12 @@ class RowBuilder:
         yield from self.log.take()
 
     def reading(self) -> LineReading:
-        """Returns a reading of the session's file alone.  It is stale where there are branches: their end decides which are abandoned."""
-        return LineReading(self.log.rows, self.decode, self._record, self._end, self._problem, lambda: self.branches, True)
+        """Returns a reading of the session's file alone.
+        It is stale where there are branches: their end decides which are abandoned.
+        """
+        return LineReading(
+            self.log.rows, self.decode, self._record, self._end, self._problem, lambda: self.branches, True
+        )
 
     def _end(self) -> None:
         self.calls.add_open()
@@ -92,7 +125,8 @@ class RowBuilder:
     def _file(self, file: int) -> Iterator[Row]:
         """Yields the rows of a file.
 
-        Rows are held back until the end shows which are on an abandoned branch; a large file is scanned for branches first instead.
+        Rows are held back until the end shows which are on an abandoned branch;
+        a large file is scanned for branches first instead.
         """
         hold_back = self._size(file) <= _MAX_HELD
         self.abandoned = NO_OFFSETS if hold_back else abandoned_records(self.source, file)
@@ -141,7 +175,9 @@ class RowBuilder:
         """Yields the rows held back, with those on abandoned branches marked."""
         rows, gone = self.log.rows, self.abandoned
         if gone:
-            marked = ((row, isinstance(row, Event | Call) and row.live and row.ref.offset in gone) for row in rows)
+            marked = (
+                (row, isinstance(row, Event | Call) and row.live and row.ref.offset in gone) for row in rows
+            )
             yield from [replace(row, live=False) if abandoned else row for row, abandoned in marked]
         else:
             yield from rows
@@ -169,14 +205,25 @@ class RowBuilder:
             return int(opened.seek(0, io.SEEK_END))
 
     def _agent(self, agent: AgentLog) -> ClaudeSession:
-        found = self._session(f"{agent.id}~{agent.file}" if agent.id in self.sessions else agent.id, agent.file)
+        found = self._session(
+            f"{agent.id}~{agent.file}" if agent.id in self.sessions else agent.id, agent.file
+        )
         found.parent, found.title = self.main.id, agent.title or agent.kind
         return found
 
-    def _event(self, kind: EventKind, text: str = "", role: str = "", type: str = "", model: str | None = "") -> None:  # noqa: A002 - the field's name
+    def _event(
+        self,
+        kind: EventKind,
+        text: str = "",
+        role: str = "",
+        type: str = "",  # noqa: A002 - the field's name
+        model: str | None = "",
+    ) -> None:
         line = self.line
         key = (line.message.id or "") if line.message else ""
-        self.current.event(kind, text, self.ref, self.at, role, model or "", type or line.type, key, line.parent_uuid or "")
+        self.current.event(
+            kind, text, self.ref, self.at, role, model or "", type or line.type, key, line.parent_uuid or ""
+        )
 
     def _assistant(self) -> None:
         line, here = self.line, self.current
@@ -193,7 +240,13 @@ class RowBuilder:
             if kind == "tool_use":
                 self.calls.add_call(here, block, place, "model", line, self.at, self.ref)
             elif kind == "text":
-                self._event("error" if line.is_api_error_message else "assistant_text", block.text or "", "assistant", "", message.model)
+                self._event(
+                    "error" if line.is_api_error_message else "assistant_text",
+                    block.text or "",
+                    "assistant",
+                    "",
+                    message.model,
+                )
             elif kind in ("thinking", "redacted_thinking"):
                 self._event("thinking", block.thinking or "", "assistant", "", message.model)
             else:
@@ -257,7 +310,11 @@ class RowBuilder:
         if data is None or message is None:
             return
         has_file = self.links.has_file(data.agent_id)
-        spent = None if has_file else here.add_usage(message, self.usage_by_message, self.at, self.ref, nested=True)
+        spent = (
+            None
+            if has_file
+            else here.add_usage(message, self.usage_by_message, self.at, self.ref, nested=True)
+        )
         for place, block in enumerate(_blocks(message)):
             if block.type == "tool_use" and block.id not in here.echoes:
                 here.echoes[block.id or f"{line.uuid}.{place}"] = block.name or "?"
@@ -270,13 +327,20 @@ class RowBuilder:
 
     def _system(self) -> None:
         subtype, content = self.line.subtype or "", self.line.content
-        kind: EventKind = "compaction" if subtype in ("compact_boundary", "microcompact_boundary") else "system"
+        kind: EventKind = (
+            "compaction" if subtype in ("compact_boundary", "microcompact_boundary") else "system"
+        )
         if not self.current.version:
             self.current.describe(self.line)
         if subtype == "compact_boundary":
             self.current.compactions += 1
             self._note_branch()
-        self._event("error" if subtype == "api_error" else kind, content if isinstance(content, str) else "", "", f"system/{subtype}")
+        self._event(
+            "error" if subtype == "api_error" else kind,
+            content if isinstance(content, str) else "",
+            "",
+            f"system/{subtype}",
+        )
 
     def _attachment(self) -> None:
         attachment, text = self.line.attachment, _attached_text(self.line)
@@ -285,7 +349,11 @@ class RowBuilder:
             return
         kind: EventKind = "attachment"
         # A prompt that was typed while the agent worked: it is recorded only here, where it was delivered.
-        if attachment.type == "queued_command" and attachment.command_mode == "prompt" and _is_by_person(attachment.origin, text):
+        if (
+            attachment.type == "queued_command"
+            and attachment.command_mode == "prompt"
+            and _is_by_person(attachment.origin, text)
+        ):
             kind = "user"
             if not self.line.is_sidechain:
                 self.current.turn += 1
@@ -299,7 +367,12 @@ class RowBuilder:
         here.cost = here.cost if line.total_cost is None else line.total_cost
         if line.type not in _STATE_RECORDS:
             here.flags["unknown_records"] = None
-        text = line.custom_title or line.ai_title or line.summary or (line.content if isinstance(line.content, str) else "")
+        text = (
+            line.custom_title
+            or line.ai_title
+            or line.summary
+            or (line.content if isinstance(line.content, str) else "")
+        )
         self._event("system", text or "")
 
 
@@ -311,7 +384,9 @@ def _is_by_person(origin: Sender | None, text: str) -> bool:
 
 
 def _attached_text(line: Line) -> str:
-    """Returns the text of an attachment: as the model reads it where that is recorded, else the field that has one."""
+    """Returns the text of an attachment:
+    as the model reads it where that is recorded, else the field that has one.
+    """
     if rendered := [one.content for one in line.rendered or () if isinstance(one.content, str)]:
         return "\n".join(rendered)
     if (attachment := line.attachment) is None:

@@ -77,7 +77,13 @@ class ClaudeSession(SessionBuilder):
             self.title, self.title_weight = title, weight
 
     def add_usage(
-        self, message: Message, known: dict[str, MessageUsage], at: float | None, ref: Ref, *, nested: bool = False
+        self,
+        message: Message,
+        known: dict[str, MessageUsage],
+        at: float | None,
+        ref: Ref,
+        *,
+        nested: bool = False,
     ) -> MessageUsage | None:
         """Returns the usage of the message, to which the record's steps are added; None where it has none.
 
@@ -92,7 +98,9 @@ class ClaudeSession(SessionBuilder):
         spent = known.get(message.id)
         if spent is None:
             seq = self.log.seq
-            spent = known[message.id] = MessageUsage(usage, message.id, model or "", seq + 1, seq, self.turn, self.live, at, ref)
+            spent = known[message.id] = MessageUsage(
+                usage, message.id, model or "", seq + 1, seq, self.turn, self.live, at, ref
+            )
             self.messages.append(spent)
         elif usage != spent.last:
             spent.add(usage)
@@ -102,7 +110,9 @@ class ClaudeSession(SessionBuilder):
 
     def finish(self, calls: set[str], parent: str, parent_call: str) -> None:
         """Adds the session's row; ``calls`` are the ids of all calls in the log."""
-        totals = [sum(numbers) for numbers in zip(*(spent.numbers for spent in self.messages), strict=True)] or [0] * len(_FIELDS)
+        totals = [
+            sum(numbers) for numbers in zip(*(spent.numbers for spent in self.messages), strict=True)
+        ] or [0] * len(_FIELDS)
         tokens = dict(zip(_FIELDS, totals, strict=True))
         self.requests = [self._request(spent) for spent in self.messages]
         unfinished = 2 * sum(not spent.finished for spent in self.messages) > len(self.messages)
@@ -124,7 +134,9 @@ class ClaudeSession(SessionBuilder):
                 "sidechain_records": self.sidechain,
                 "images": self.images,
                 "compactions": self.compactions,
-                "nested_by_name": dict(sorted(Counter(name for call, name in self.echoes.items() if call not in calls).items())),
+                "nested_by_name": dict(
+                    sorted(Counter(name for call, name in self.echoes.items() if call not in calls).items())
+                ),
             },
             ref=self.ref,
         )
@@ -158,7 +170,9 @@ class PendingCall(Struct, gc=False):
 
 
 class SubAgentLinks:
-    """Links between calls and sub-agents.  ``parents`` maps a sub-agent with a file to the session and call that started it."""
+    """Links between calls and sub-agents.
+    ``parents`` maps a sub-agent with a file to the session and call that started it.
+    """
 
     def __init__(self, agents: Sequence[AgentLog]) -> None:
         self.agents = agents
@@ -177,10 +191,14 @@ class SubAgentLinks:
             self._prompts[call.block.input.prompt] = call.call.id
 
     def follow(self, line: Line) -> None:
-        """Follows a sub-agent's records in the session's own file (until 2.0): its first prompt is that of the call that started it."""
+        """Follows a sub-agent's records in the session's own file (until 2.0):
+        its first prompt is that of the call that started it.
+        """
         prompt = line.message.content if line.message else ""
         known = self._chains.get(line.parent_uuid or "")
-        self._chains[line.uuid or ""] = known or (self._prompts.get(prompt, "") if isinstance(prompt, str) else "")
+        self._chains[line.uuid or ""] = known or (
+            self._prompts.get(prompt, "") if isinstance(prompt, str) else ""
+        )
 
     def call_around(self, line: Line) -> str:
         """Returns the call that started the sub-agent of this record; empty for the session's own records."""
@@ -190,7 +208,9 @@ class SubAgentLinks:
         self._chains.clear()
 
     def child(self, pending: PendingCall, outcome: Outcome | None) -> str:
-        """Returns the sub-agent's session, found by the call its file names, by the agent the result names, or by its first prompt."""
+        """Returns the sub-agent's session, found by the call its file names, by the agent the result names,
+        or by its first prompt.
+        """
         call = pending.call
         prompt = pending.block.input.prompt if pending.block.input else None
         named = f"agent-{outcome.agent_id}" if outcome and outcome.agent_id else ""
@@ -199,13 +219,17 @@ class SubAgentLinks:
             lambda agent: agent.id == named,
             lambda agent: bool(agent.prompt) and agent.prompt == prompt and agent.id not in self.parents,
         )
-        found = next((agent.id for fits in tests for agent in self.agents if fits(agent)), self._only.get(call.id, ""))
+        found = next(
+            (agent.id for fits in tests for agent in self.agents if fits(agent)), self._only.get(call.id, "")
+        )
         if found and found != call.session:
             self.parents.setdefault(found, (call.session, call.id))
         return found
 
     def link_last_pair(self, waiting: Sequence[PendingCall]) -> None:
-        """Links one remaining call and one remaining sub-agent, even if nothing is recorded that connects them."""
+        """Links one remaining call and one remaining sub-agent,
+        even if nothing is recorded that connects them.
+        """
         left = [call for call in waiting if call.block.name in AGENTS]
         free = [agent for agent in self.agents if agent.id not in self.parents]
         if len(left) == len(free) == 1:

@@ -1,7 +1,8 @@
 """Parses the texts of a Codex call: its arguments, the calls in a script, and the outcome in the output.
 
-A script is JavaScript and is not run: a call in a loop is found once, and one in a branch whether or not it was made.  Codex has no flag
-for failure: the outcome is in the output's text, with different wording in three generations.
+A script is JavaScript and is not run: a call in a loop is found once, and one in a branch whether or not it
+was made.  Codex has no flag for failure: the outcome is in the output's text, with different wording in three
+generations.
 """
 
 from __future__ import annotations
@@ -22,7 +23,18 @@ from nbtools.traces.readers.codex.records import Payload, text_of
 
 _OPS: dict[str, Op] = {
     **dict.fromkeys(
-        ("exec_command", "write_stdin", "shell", "shell_command", "local_shell", "container.exec", "unified_exec", "exec", "wait"), "shell"
+        (
+            "exec_command",
+            "write_stdin",
+            "shell",
+            "shell_command",
+            "local_shell",
+            "container.exec",
+            "unified_exec",
+            "exec",
+            "wait",
+        ),
+        "shell",
     ),
     **dict.fromkeys(("apply_patch",), "patch"),
     **dict.fromkeys(("view_image", "read_file", "image_view"), "read"),
@@ -31,14 +43,29 @@ _OPS: dict[str, Op] = {
     **dict.fromkeys(("web_search", "web_search_call", "web__run"), "web_search"),
     **dict.fromkeys(("update_plan", "todo_list", "create_goal", "update_goal", "get_goal"), "plan"),
     **dict.fromkeys(("request_user_input", "request_permissions"), "ask"),
-    **dict.fromkeys(("spawn_agent", "spawn_agents_on_csv", "send_input", "resume_agent", "wait_agent", "close_agent"), "agent"),
+    **dict.fromkeys(
+        ("spawn_agent", "spawn_agents_on_csv", "send_input", "resume_agent", "wait_agent", "close_agent"),
+        "agent",
+    ),
     **dict.fromkeys(("followup_task", "send_message", "list_agents", "interrupt_agent"), "agent"),
     **dict.fromkeys(("list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"), "mcp"),
     **dict.fromkeys(("js_repl", "js_repl_reset"), "notebook"),
 }
 _SHELLS = {"bash", "sh", "zsh", "dash", "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe"}
 _VERBS = {"Add", "Update", "Delete"}
-_SUBJECTS = ("cmd", "command", "path", "file_path", "query", "message", "prompt", "explanation", "url", "chars", "justification")
+_SUBJECTS = (
+    "cmd",
+    "command",
+    "path",
+    "file_path",
+    "query",
+    "message",
+    "prompt",
+    "explanation",
+    "url",
+    "chars",
+    "justification",
+)
 
 
 def op_of(name: str, namespace: str = "") -> Op:
@@ -48,7 +75,9 @@ def op_of(name: str, namespace: str = "") -> Op:
 
 
 def arguments_of(payload: Payload) -> Mapping[str, Any]:
-    """Returns the arguments of any kind of call; free text is under ``input``, invalid JSON under ``arguments``."""
+    """Returns the arguments of any kind of call;
+    free text is under ``input``, invalid JSON under ``arguments``.
+    """
     if payload.input is not None:
         return {"input": payload.input}
     if isinstance(payload.arguments, str):
@@ -65,21 +94,29 @@ def command_of(arguments: Mapping[str, Any]) -> str:
     command = arguments.get("cmd", arguments.get("command"))
     if isinstance(command, list):
         words = [str(one) for one in command]
-        if len(words) == 3 and words[0].replace("\\", "/").rpartition("/")[2] in _SHELLS and words[1].startswith(("-", "/")):
+        if (
+            len(words) == 3
+            and words[0].replace("\\", "/").rpartition("/")[2] in _SHELLS
+            and words[1].startswith(("-", "/"))
+        ):
             return words[2]
         return shlex.join(words)
     return string(command)
 
 
 def patch_of(name: str, arguments: Mapping[str, Any]) -> str:
-    """Returns the ``*** Begin Patch`` text of an apply_patch call, also of one that early versions passed to the shell."""
+    """Returns the ``*** Begin Patch`` text of an apply_patch call,
+    also of one that early versions passed to the shell.
+    """
     command = arguments.get("command")
     words = command if isinstance(command, list) and command and name != "exec_command" else []
     if name == "apply_patch":
         return string(arguments.get("input")) or string(arguments.get("patch"))
     if words and str(words[0]) in ("apply_patch", "applypatch"):
         return str(words[-1])
-    return str(words[-1]) if words and str(words[-1]).lstrip().startswith(("apply_patch", "applypatch")) else ""
+    return (
+        str(words[-1]) if words and str(words[-1]).lstrip().startswith(("apply_patch", "applypatch")) else ""
+    )
 
 
 def files_in_patch(patch: str) -> list[tuple[str, str]]:
@@ -99,7 +136,11 @@ def subject_of(arguments: Mapping[str, Any], patch: str) -> str:
             return found.strip()[:PREVIEW]
     if isinstance(found := arguments.get("input"), str):
         return found.strip()[:PREVIEW]
-    return ", ".join(f"{key}: {value}"[:PREVIEW] for key, value in arguments.items() if isinstance(value, str | int | float))[:PREVIEW]
+    return ", ".join(
+        f"{key}: {value}"[:PREVIEW]
+        for key, value in arguments.items()
+        if isinstance(value, str | int | float)
+    )[:PREVIEW]
 
 
 def paths_of(name: str, arguments: Mapping[str, Any], patch: str) -> tuple[str, ...]:
@@ -122,7 +163,9 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ScriptCall:
-    """A tool in a script, and the text between its parentheses; ``quoted`` are the string literals in that."""
+    """A tool in a script, and the text between its parentheses;
+    ``quoted`` are the string literals in that.
+    """
 
     name: str
     arguments: str
@@ -175,7 +218,8 @@ _EXITED = re.compile(r"Process exited with code (-?\d{1,18})")
 _CODE = re.compile(r"^Exit code: (-?\d{1,18})", re.MULTILINE)
 _WALL = re.compile(r"Wall time:? (\d+(?:\.\d+)?) seconds")
 _ENDED = re.compile(
-    r"(?:Chunk ID: [0-9a-z]{1,40}\n)?Wall time: (\d{1,9}\.\d{1,9}) seconds\nProcess exited with code (-?\d{1,18})\n"
+    r"(?:Chunk ID: [0-9a-z]{1,40}\n)?Wall time: (\d{1,9}\.\d{1,9}) seconds\nProcess exited with code"
+    r" (-?\d{1,18})\n"
     r"(?:Original token count: \d{1,18}\n)?Output:\n"
 )
 _MAX_NOTICE = 400
@@ -217,9 +261,15 @@ def outcome_of(output: Any) -> Outcome:
 
 
 def _ended(output: str, duration: float, code: int) -> Outcome:
-    """Returns the outcome of a finished command, as nearly all outputs are: a faster path with the result of ``_from_text``."""
-    stopped: Status | None = "denied" if not code and len(output) <= _MAX_NOTICE and "rejected by user" in output else None
-    return Outcome(len(output), code != 0, "exit_code", code, duration, False, stopped, "", "tokens truncated" in output)
+    """Returns the outcome of a finished command, as nearly all outputs are:
+    a faster path with the result of ``_from_text``.
+    """
+    stopped: Status | None = (
+        "denied" if not code and len(output) <= _MAX_NOTICE and "rejected by user" in output else None
+    )
+    return Outcome(
+        len(output), code != 0, "exit_code", code, duration, False, stopped, "", "tokens truncated" in output
+    )
 
 
 def _from_text(output: str) -> Outcome:
@@ -257,9 +307,13 @@ def _header(output: str) -> int:
 
 
 def split_output(output: str) -> tuple[str, str]:
-    """Splits an output into the lines before ``Output:`` and those after it; without that line all is header."""
+    """Splits an output into the lines before ``Output:`` and those after it;
+    without that line all is header.
+    """
     end = _header(output)
-    return output[:end], output[end:].lstrip("\n").removeprefix("Output:").removeprefix("\n") if end < len(output) else ""
+    return output[:end], (
+        output[end:].lstrip("\n").removeprefix("Output:").removeprefix("\n") if end < len(output) else ""
+    )
 
 
 def unwrap(output: str) -> Wrapped | None:

@@ -32,7 +32,9 @@ _BILLION = 1e9
 
 
 class PendingCall(msgspec.Struct, gc=False):
-    """A call that is not complete: what the model requested (``call``), then what events and the output add."""
+    """A call that is not complete: what the model requested (``call``),
+    then what events and the output add.
+    """
 
     call: Call
     patch: str = ""
@@ -66,7 +68,9 @@ class PendingCall(msgspec.Struct, gc=False):
             self._set_outcome("flag", good=bool(payload.success))
             self.changed = [
                 *(self.changed or ()),
-                *detail.recorded_changes(self.call.session, self.call.id, payload.changes, applied=bool(payload.success)),
+                *detail.recorded_changes(
+                    self.call.session, self.call.id, payload.changes, applied=bool(payload.success)
+                ),
             ]
         elif kind == "mcp_tool_call_end":
             answer = _answer(payload.result)
@@ -85,7 +89,10 @@ class PendingCall(msgspec.Struct, gc=False):
             self.stopped = "denied"
         self._set_outcome("exit_code", good=None if code is None else code == 0)
         if isinstance(payload.parsed_cmd, list) and not self.call.paths:
-            self.call = replace(self.call, paths=tuple(path for one in payload.parsed_cmd if (path := string(mapping(one).get("path")))))
+            self.call = replace(
+                self.call,
+                paths=tuple(path for one in payload.parsed_cmd if (path := string(mapping(one).get("path")))),
+            )
 
     def _set_outcome(self, source: StatusSource, *, good: bool | None) -> None:
         if good is False:
@@ -97,7 +104,9 @@ class PendingCall(msgspec.Struct, gc=False):
     def is_complete(self) -> bool:
         """Whether no later record is expected."""
         return self.outcome is not None and (
-            self.failure_source is not None or self.success_source is not None or self.call.name == "update_plan"
+            self.failure_source is not None
+            or self.success_source is not None
+            or self.call.name == "update_plan"
         )
 
     def status(self) -> tuple[Status, StatusSource]:
@@ -153,12 +162,17 @@ class _Request(NamedTuple):
 
 
 def _request(name: str, arguments: Mapping[str, Any], namespace: str = "") -> _Request:
-    escalated = arguments.get("sandbox_permissions") == "require_escalated" or arguments.get("with_escalated_permissions") is True
+    escalated = (
+        arguments.get("sandbox_permissions") == "require_escalated"
+        or arguments.get("with_escalated_permissions") is True
+    )
     if name == "exec_command" and isinstance(command := arguments.get("cmd"), str):
         return _Request(name, "shell", command, (), "", escalated)
     patch = patch_of(name, arguments)
     op = "patch" if patch else op_of(name, namespace)
-    return _Request(name, op, subject_of(arguments, patch), paths_of(name, arguments, patch), patch, escalated)
+    return _Request(
+        name, op, subject_of(arguments, patch), paths_of(name, arguments, patch), patch, escalated
+    )
 
 
 def _nested_request(payload: Payload) -> _Request:
@@ -204,15 +218,32 @@ def _seconds(duration: Any) -> float | None:
     return None
 
 
-HOSTED_ITEMS = {"web_search_call", "image_generation_call", "tool_search_call", "mcp_call", "code_interpreter_call", "file_search_call"}
-"""Calls that the provider runs: there is no id to link a result by, and counting rules leave them out.  A search for tools may have one."""
+HOSTED_ITEMS = {
+    "web_search_call",
+    "image_generation_call",
+    "tool_search_call",
+    "mcp_call",
+    "code_interpreter_call",
+    "file_search_call",
+}
+"""Calls that the provider runs: there is no id to link a result by, and counting rules leave them out.
+A search for tools may have one.
+"""
 CALL_ITEMS = {"function_call", "custom_tool_call", "local_shell_call"}
-OUTPUT_ITEMS = {"function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output", "mcp_tool_call_output"}
+OUTPUT_ITEMS = {
+    "function_call_output",
+    "custom_tool_call_output",
+    "local_shell_call_output",
+    "tool_search_output",
+    "mcp_tool_call_output",
+}
 END_EVENTS = {"exec_command_end", "patch_apply_end", "mcp_tool_call_end", "dynamic_tool_call_response"}
 
 
 class Calls:
-    """The calls of a rollout.  ``open`` are those that later records may add to; ``hosted`` counts the provider's searches."""
+    """The calls of a rollout.  ``open`` are those that later records may add to;
+    ``hosted`` counts the provider's searches.
+    """
 
     def __init__(self, session: SessionBuilder) -> None:
         self.session = session
@@ -234,7 +265,9 @@ class Calls:
             self.session.event("tool_call", name, ref, at, type=string(payload.type))
             return
         arguments = arguments_of(payload)
-        pending = self._pending(native, _request(name, arguments, string(payload.namespace)), at, ref, earlier)
+        pending = self._pending(
+            native, _request(name, arguments, string(payload.namespace)), at, ref, earlier
+        )
         if native in self._early:
             pending.set_result(*self._early.pop(native))
         if name == "exec" and (script := string(arguments.get("input"))) and pending.call.op != "patch":
@@ -242,7 +275,14 @@ class Calls:
             self._add_script_calls(pending, script)
 
     def _pending(
-        self, native: str, request: _Request, at: float | None, ref: Ref, earlier: PendingCall | None = None, *, counted: bool = True
+        self,
+        native: str,
+        request: _Request,
+        at: float | None,
+        ref: Ref,
+        earlier: PendingCall | None = None,
+        *,
+        counted: bool = True,
     ) -> PendingCall:
         """Begins a call; ``earlier`` is the same call, of which only the end was recorded so far."""
         permission = self.permission
@@ -264,7 +304,16 @@ class Calls:
             earlier.outcome, earlier.patch = None, patch
             return earlier
         call = self.session.call(
-            native, name, ref, op=op, native_id=native, subject=subject, paths=paths, at=at, permission=permission, counted=counted
+            native,
+            name,
+            ref,
+            op=op,
+            native_id=native,
+            subject=subject,
+            paths=paths,
+            at=at,
+            permission=permission,
+            counted=counted,
         )
         pending = PendingCall(call if native else replace(call, id=f"call.{call.seq}"), patch)
         self.open[pending.call.id] = pending
@@ -276,7 +325,9 @@ class Calls:
         written: list[PendingCall] = []
         call = script.call
         for number, named in enumerate(calls_in(text)):
-            request = _request(named.name, {"input": named.quoted[0]} if named.quoted else {"arguments": named.arguments})
+            request = _request(
+                named.name, {"input": named.quoted[0]} if named.quoted else {"arguments": named.arguments}
+            )
             one = self.session.call(
                 f"{call.id}.{number}",
                 named.name,
@@ -300,7 +351,9 @@ class Calls:
         if pending is None or pending.call.level == "nested":
             if pending is not None or native not in self._known:
                 self._early[native] = (result, at, ref)
-            self.session.event("tool_result", text_of(payload.output), ref, at, "tool", type=string(payload.type))
+            self.session.event(
+                "tool_result", text_of(payload.output), ref, at, "tool", type=string(payload.type)
+            )
             return
         if pending.outcome is None or (result.failed and not pending.outcome.failed):
             pending.set_result(result, at, ref)
@@ -336,7 +389,9 @@ class Calls:
         """Handles an ``item_completed`` event, in which later logs record the ends of calls."""
         end = completed_event(mapping(payload.item))
         if end is None:
-            self.session.event("progress", string(mapping(payload.item).get("type")), ref, at, type="item_completed")
+            self.session.event(
+                "progress", string(mapping(payload.item).get("type")), ref, at, type="item_completed"
+            )
         else:
             self.on_end(end, at, ref)
 
@@ -348,7 +403,9 @@ class Calls:
         pending = self._pending(native, _request(kind, arguments_of(payload)), at, ref, counted=counted)
         if payload.status is not None and not pending.call.native_id:
             pending.outcome, pending.result_ref = Outcome(), ref
-            pending.success_source, pending.failure_source = ("flag", None) if payload.status == "completed" else (None, "flag")
+            pending.success_source, pending.failure_source = (
+                ("flag", None) if payload.status == "completed" else (None, "flag")
+            )
             self._emit(pending)
 
     def on_spawn(self, payload: Payload, at: float | None, ref: Ref) -> None:
@@ -362,7 +419,9 @@ class Calls:
                 pending.stopped = "interrupted"
 
     def flush(self) -> None:
-        """Emits calls at the end of a turn: those with results are complete, unless a command is still running."""
+        """Emits calls at the end of a turn:
+        those with results are complete, unless a command is still running.
+        """
         for pending in [*self.open.values()]:
             if pending.outcome is not None and not pending.outcome.running:
                 self._emit(pending)
@@ -379,6 +438,9 @@ class Calls:
         self._add(pending)
 
     def _add(self, pending: PendingCall) -> None:
-        for one in (pending, *(one for one in pending.script_calls if one.call.op not in pending.recorded_ops)):
+        for one in (
+            pending,
+            *(one for one in pending.script_calls if one.call.op not in pending.recorded_ops),
+        ):
             for row in one.rows():
                 self.session.add(row)

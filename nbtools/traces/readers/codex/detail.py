@@ -1,7 +1,8 @@
 """Builds the full detail of a call from a rollout, and the rows and diffs of files that patches changed.
 
-A ``patch_apply_end`` has, for each path, the whole text of an added or deleted file, or a unified diff without its two header lines.
-Without such a record, the model's own patch shows the intended change: its lines, but not their positions.
+A ``patch_apply_end`` has, for each path, the whole text of an added or deleted file, or a unified diff
+without its two header lines. Without such a record, the model's own patch shows the intended change: its
+lines, but not their positions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from nbtools.diff.patch_model import Create, Delete, FilePatch, Hunk
 from nbtools.traces.display_builders import diff_display, media_of_data_url, todo_list
 from nbtools.traces.json_access import mapping, mappings, string
 from nbtools.traces.model import NOWHERE, Call, Detail, FileChange, Ref
-from nbtools.traces.readers.codex.call_text import arguments_of, calls_in, command_of, output_text, patch_of, split_output, unwrap
+from nbtools.traces.readers.codex.call_text import (
+    arguments_of,
+    calls_in,
+    command_of,
+    output_text,
+    patch_of,
+    split_output,
+    unwrap,
+)
 from nbtools.traces.readers.codex.records import Payload, changes_by_path, text_of
 from nbtools.traces.source import Source
 
@@ -94,7 +103,9 @@ def _line_counts(lines: Iterable[str]) -> tuple[int, int]:
 
 
 def _kind_and_body(change: Any) -> tuple[Kind, Mapping[str, Any]]:
-    """Returns the kind and body of a change: early ones are ``{"update": {…}}``, later ones have a ``type``."""
+    """Returns the kind and body of a change: early ones are ``{"update": {…}}``,
+    later ones have a ``type``.
+    """
     body = mapping(change)
     named = body.get("type", body.get("kind"))
     if isinstance(named, dict):
@@ -117,7 +128,11 @@ def _diff(path: str, kind: Kind, body: Mapping[str, Any]) -> FileDiff:
         return file_diff(path, text, "")
     diff = string(body.get("unified_diff"))
     added, removed = _line_counts(diff.split("\n"))
-    head = "" if diff.startswith("---") or not diff else f"--- a/{path}\n+++ b/{string(body.get('move_path')) or path}\n"
+    head = (
+        ""
+        if diff.startswith("---") or not diff
+        else f"--- a/{path}\n+++ b/{string(body.get('move_path')) or path}\n"
+    )
     return FileDiff(f"{head}{diff}", path, "", "", DiffStat(added, removed))
 
 
@@ -159,13 +174,19 @@ def detail(source: Source, call: Call) -> Detail:
         return _script_call_detail(call, record)
     end = record if call.level == "nested" else _end(source, call)
     item = mapping(end.get("item")) or end
-    output = _payload(source.record(call.result_ref)).get("output") if call.answered and call.level == "model" else None
+    output = (
+        _payload(source.record(call.result_ref)).get("output")
+        if call.answered and call.level == "model"
+        else None
+    )
     arguments = _arguments(call, record, end)
     result_text = output_text(output)
     return _build(call, arguments, result_text or _event_output(item), item, _media(output))
 
 
-def _build(call: Call, arguments: Mapping[str, Any], output: str, item: Mapping[str, Any], media: tuple[Media, ...]) -> Detail:
+def _build(
+    call: Call, arguments: Mapping[str, Any], output: str, item: Mapping[str, Any], media: tuple[Media, ...]
+) -> Detail:
     wrapped = unwrap(output)
     stdout = string(item.get("aggregated_output")) or string(item.get("stdout"))
     head, body = split_output(output)
@@ -180,13 +201,19 @@ def _build(call: Call, arguments: Mapping[str, Any], output: str, item: Mapping[
         result=output,
         display=_display(call, arguments, stdout or body, diff_display(diffs, ""), media),
         command=command_of(arguments),
-        cwd=string(item.get("cwd")) or string(arguments.get("workdir")) or string(arguments.get("working_directory")),
+        cwd=string(item.get("cwd"))
+        or string(arguments.get("workdir"))
+        or string(arguments.get("working_directory")),
         stdout=(stdout or body) if call.op in ("shell", "patch") else "",
         stderr=string(item.get("stderr")),
         changes=diffs,
         media=media,
         truncated=len(output) if "tokens truncated" in output else 0,
-        extra={key: item[key] for key in ("process_id", "turn_id", "parsed_cmd", "invocation", "source", "status") if key in item},
+        extra={
+            key: item[key]
+            for key in ("process_id", "turn_id", "parsed_cmd", "invocation", "source", "status")
+            if key in item
+        },
     )
 
 
@@ -196,7 +223,12 @@ def _display(
     if patch and call.status != "error":
         return patch
     if call.op == "shell":
-        return CommandOutput(output, len(output.splitlines()), call.exit_code, status="" if call.exit_code is not None else call.status)
+        return CommandOutput(
+            output,
+            len(output.splitlines()),
+            call.exit_code,
+            status="" if call.exit_code is not None else call.status,
+        )
     if call.op == "plan" and isinstance(steps := arguments.get("plan"), list):
         return todo_list(map(mapping, steps))
     return media[0] if len(media) == 1 else output
@@ -204,7 +236,9 @@ def _display(
 
 def _arguments(call: Call, record: Mapping[str, Any], end: Mapping[str, Any]) -> Mapping[str, Any]:
     if call.level == "model":
-        return arguments_of(Payload(input=record.get("input"), arguments=record.get("arguments"), action=record.get("action")))
+        return arguments_of(
+            Payload(input=record.get("input"), arguments=record.get("arguments"), action=record.get("action"))
+        )
     item = mapping(end.get("item")) or end
     arguments = mapping(item.get("invocation")).get("arguments", item.get("arguments"))
     if call.op == "patch":
@@ -221,7 +255,11 @@ def _script_call_detail(call: Call, record: Mapping[str, Any]) -> Detail:
         return Detail(args={})
     first = named[at].quoted[0] if named[at].quoted else ""
     patch = first if call.op == "patch" else ""
-    return Detail(args={"arguments": named[at].arguments}, command=first if call.op == "shell" else "", changes=intended_diffs(patch))
+    return Detail(
+        args={"arguments": named[at].arguments},
+        command=first if call.op == "shell" else "",
+        changes=intended_diffs(patch),
+    )
 
 
 def _end(source: Source, call: Call) -> Mapping[str, Any]:
@@ -229,11 +267,17 @@ def _end(source: Source, call: Call) -> Mapping[str, Any]:
     native = call.native_id.encode()
     last = call.result_ref if call.result_ref != NOWHERE else call.ref
     start = call.ref.offset + call.ref.length
-    stop = min(last.offset + last.length + _SEARCH_AFTER, start + _MAX_SEARCH, source.files[call.ref.file].stat().st_size)
+    stop = min(
+        last.offset + last.length + _SEARCH_AFTER,
+        start + _MAX_SEARCH,
+        source.files[call.ref.file].stat().st_size,
+    )
     if not native or stop <= start:
         return {}
     for line in source.bytes_of(Ref(start, stop - start, 0, call.ref.file)).split(b"\n"):
-        if native in line and (b"_end" in line[:200] or b"item_completed" in line[:200] or b"_response" in line[:200]):
+        if native in line and (
+            b"_end" in line[:200] or b"item_completed" in line[:200] or b"_response" in line[:200]
+        ):
             found = _decoded_payload(line)
             if native.decode() in (found.get("call_id"), mapping(found.get("item")).get("id")):
                 return found

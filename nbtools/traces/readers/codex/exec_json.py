@@ -1,6 +1,7 @@
 """Reader of the output of ``codex exec --json``: items that start, change and end, without times.
 
-An item's id is unique within its run; a run begins with ``thread.started``.  The usage of a turn covers the whole run so far.
+An item's id is unique within its run; a run begins with ``thread.started``.
+The usage of a turn covers the whole run so far.
 """
 
 from __future__ import annotations
@@ -18,7 +19,20 @@ from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import diff_display, todo_list
 from nbtools.traces.json_access import mapping, string
 from nbtools.traces.line_reading import LineReading
-from nbtools.traces.model import NOWHERE, PREVIEW, Call, Detail, EventKind, Op, Origin, Problem, Ref, Row, Status, StatusSource
+from nbtools.traces.model import (
+    NOWHERE,
+    PREVIEW,
+    Call,
+    Detail,
+    EventKind,
+    Op,
+    Origin,
+    Problem,
+    Ref,
+    Row,
+    Status,
+    StatusSource,
+)
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.codex import detail as codex_detail
 from nbtools.traces.readers.codex.call_text import command_of, subject_of
@@ -27,7 +41,10 @@ from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source
 from nbtools.traces.usage.requests import tokens_between
 
-_LINE = re.compile(rb'^\s*\{"type"\s*:\s*"(?:thread\.started|turn\.started|item\.(?:started|updated|completed))"', re.MULTILINE)
+_LINE = re.compile(
+    rb'^\s*\{"type"\s*:\s*"(?:thread\.started|turn\.started|item\.(?:started|updated|completed))"',
+    re.MULTILINE,
+)
 _OPS: dict[str, Op] = {
     "command_execution": "shell",
     "file_change": "patch",
@@ -42,7 +59,12 @@ _TEXTS: dict[str, tuple[EventKind, str]] = {
     "plan": ("assistant_text", "assistant"),
     "error": ("error", ""),
 }
-_STATUS: dict[str, Status] = {"completed": "ok", "failed": "error", "declined": "denied", "in_progress": "unanswered"}
+_STATUS: dict[str, Status] = {
+    "completed": "ok",
+    "failed": "error",
+    "declined": "denied",
+    "in_progress": "unanswered",
+}
 
 
 class _Line(msgspec.Struct):
@@ -72,15 +94,26 @@ class CodexExec(Format):
 
     def detail(self, source: Source, call: Call) -> Detail:
         started = mapping(mapping(source.record(call.ref)).get("item"))
-        item = {**started, **mapping(mapping(source.record(call.result_ref)).get("item"))} if call.answered else started
+        item = (
+            {**started, **mapping(mapping(source.record(call.result_ref)).get("item"))}
+            if call.answered
+            else started
+        )
         diffs = codex_detail.recorded_diffs(changes_by_path(item.get("changes")))
         output = string(item.get("aggregated_output"))
-        result = output or text_of(mapping(item.get("result")).get("content")) or string(mapping(item.get("error")).get("message"))
+        result = (
+            output
+            or text_of(mapping(item.get("result")).get("content"))
+            or string(mapping(item.get("error")).get("message"))
+        )
         display: Any = result
         if call.op == "shell":
             display = CommandOutput(output, len(output.splitlines()), call.exit_code)
         elif call.op == "plan" and isinstance(item.get("items"), list):
-            steps = ({**mapping(one), "status": "completed" if mapping(one).get("completed") else "pending"} for one in item["items"])
+            steps = (
+                {**mapping(one), "status": "completed" if mapping(one).get("completed") else "pending"}
+                for one in item["items"]
+            )
             display = todo_list(steps)
         elif diffs:
             display = diff_display(diffs, "")
@@ -129,9 +162,13 @@ class _RunReader:
             self._item(kind, item, ref)
         elif kind == "item.completed":
             event, role = _TEXTS.get(type_, ("system", ""))
-            session.event(event, string(item.get("text")) or string(item.get("message")), ref, role=role, type=type_)
+            session.event(
+                event, string(item.get("text")) or string(item.get("message")), ref, role=role, type=type_
+            )
         elif kind in ("error", "turn.failed"):
-            session.event("error", string(line.message) or string(mapping(line.error).get("message")), ref, type=kind)
+            session.event(
+                "error", string(line.message) or string(mapping(line.error).get("message")), ref, type=kind
+            )
         else:
             session.event("progress", "", ref, type=kind)
 
@@ -208,7 +245,10 @@ class _RunReader:
             result_ref=ref,
         )
         changes = changes_by_path(item.get("changes"))
-        self.session.complete(call, changes=codex_detail.recorded_changes(call.session, call.id, changes, applied=status == "ok"))
+        self.session.complete(
+            call,
+            changes=codex_detail.recorded_changes(call.session, call.id, changes, applied=status == "ok"),
+        )
 
 
 def _status(item: Mapping[str, Any], code: int | None) -> tuple[Status, StatusSource]:

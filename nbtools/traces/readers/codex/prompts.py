@@ -1,8 +1,9 @@
 """Tells what the person typed from what the agent inserts in the person's name.
 
-Both are messages of the role ``user``.  A log also records each prompt by itself: as an event ``user_message``, later as a completed item
-``UserMessage``, and the newest logs name the kind of each part of a message.  Only where a log has none of these (the first versions,
-and logs of sub-agents) do the beginnings of messages decide.
+Both are messages of the role ``user``.  A log also records each prompt by itself: as an event
+``user_message``, later as a completed item ``UserMessage``, and the newest logs name the kind of each part of
+a message.  Only where a log has none of these (the first versions, and logs of sub-agents) do the beginnings
+of messages decide.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ _ITEM = b'"item":{"type":"'
 _HEAD, _IDS = 120, 200
 """Bytes in which the type of a payload begins, as Codex writes a line, and the type of its item after it."""
 _SEARCHED = {b"message", b"user_message", b"item_completed", b"UserMessage", b"thread_rolled_back"}
-"""Types of the lines that may be prompts; of a completed item, its own type. Most lines show at their beginning that they are none."""
+"""Types of the lines that may be prompts; of a completed item, its own type.
+Most lines show at their beginning that they are none.
+"""
 
 
 def is_injected(message: str) -> bool:
@@ -54,7 +57,9 @@ def title(message: str) -> str:
 
 
 def recorded_prompt(payload: Payload) -> str | None:
-    """Returns the text of an event that records a prompt; None for any other.  Early versions record what they insert likewise."""
+    """Returns the text of an event that records a prompt; None for any other.
+    Early versions record what they insert likewise.
+    """
     if payload.type == "user_message":
         return string(decode_raw(payload.message)).strip() if payload.kind in (None, "plain") else None
     item = mapping(payload.item) if payload.type == "item_completed" else {}
@@ -64,9 +69,9 @@ def recorded_prompt(payload: Payload) -> str | None:
 class Prompts:
     """The prompts that a log records, and which of them its messages repeat.
 
-    A message comes before the event that records it.  Where the log was not yet longer when it was searched, the beginning of the message
-    decides for the time being.  ``changes_rows``: a later line has contradicted that, so the log must be read again.
-    ``rolls_back``: a turn was rolled back.
+    A message comes before the event that records it.  Where the log was not yet longer when it was searched,
+    the beginning of the message decides for the time being.  ``changes_rows``: a later line has contradicted
+    that, so the log must be read again.  ``rolls_back``: a turn was rolled back.
     """
 
     def __init__(self) -> None:
@@ -120,7 +125,9 @@ class Prompts:
         return typed
 
     def record(self, payload: Payload) -> str:
-        """Handles an event that may record a prompt.  Returns its text if no message repeats it, else an empty text."""
+        """Handles an event that may record a prompt.
+        Returns its text if no message repeats it, else an empty text.
+        """
         text = recorded_prompt(payload)
         if not text:
             return ""
@@ -141,7 +148,9 @@ class Prompts:
 
 
 def _quickly(source: Source) -> Iterator[tuple[Ref, Line | None]]:
-    """Yields the lines that may have prompts, and the last complete one.  Raises ``msgspec.MsgspecError`` where one of them is damaged."""
+    """Yields the lines that may have prompts, and the last complete one.
+    Raises ``msgspec.MsgspecError`` where one of them is damaged.
+    """
     offset, may_be_prompt = 0, _may_be_prompt
     with source.open_file(0) as lines:
         for data in lines:
@@ -170,7 +179,9 @@ def _message_or_prompt(data: bytes) -> Line | None:
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """Yields the texts of a message that may be a prompt: each part, which images may surround, and all together."""
+    """Yields the texts of a message that may be a prompt:
+    each part, which images may surround, and all together.
+    """
     parts = [text_of([part]).strip() for part in items(content)] if isinstance(content, list) else []
     yield from filter(None, (*parts, text_of(content).strip()))
 
@@ -186,6 +197,8 @@ def working_directory(message: str) -> str:
 
 
 def agent_message(payload: Payload) -> str:
-    """Returns the sender, the recipient and the text of a message between agents.  Encrypted parts have no text."""
+    """Returns the sender, the recipient and the text of a message between agents.
+    Encrypted parts have no text.
+    """
     texts = [string(part.get("text")) for part in mappings(payload.content)]
     return "\n".join(filter(None, (string(payload.author), string(payload.recipient), *texts)))

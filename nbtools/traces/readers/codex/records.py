@@ -1,8 +1,8 @@
 """Decodes lines of a rollout.
 
-There are two generations: ``{timestamp, type, payload}``, and early ones with the bare item, whose first line is the session's and some
-lines are ``{"record_type": "state"}``.  Field values are not trusted to have a type.  Completed items of later logs are converted to the
-events that they replace.
+There are two generations: ``{timestamp, type, payload}``, and early ones with the bare item, whose first line
+is the session's and some lines are ``{"record_type": "state"}``.  Field values are not trusted to have a
+type.  Completed items of later logs are converted to the events that they replace.
 """
 
 from __future__ import annotations
@@ -138,7 +138,9 @@ def text_of(found: Any) -> str:
     if isinstance(found, str):
         return found
     if isinstance(found, list):
-        return "\n".join(one for part in found if isinstance(part, dict) and isinstance(one := part.get("text", ""), str))
+        return "\n".join(
+            one for part in found if isinstance(part, dict) and isinstance(one := part.get("text", ""), str)
+        )
     return ""
 
 
@@ -158,12 +160,26 @@ def completed_event(item: Mapping[str, Any]) -> Payload | None:
     status = string(item.get("status")).lower()
     if kind is None or not string(item.get("id")):
         return None
-    end = Payload(type=kind, call_id=item["id"], status=status, duration=item.get("duration"), command=item.get("command"))
+    end = Payload(
+        type=kind,
+        call_id=item["id"],
+        status=status,
+        duration=item.get("duration"),
+        command=item.get("command"),
+    )
     end.exit_code = item.get("exit_code", item.get("exitCode"))
     end.parsed_cmd, end.source = item.get("parsed_cmd"), item.get("source")
     end.success = status not in ("failed", "declined")
-    end.changes, end.tool, end.arguments = changes_by_path(item.get("changes")), item.get("tool"), item.get("arguments")
-    end.invocation = {"server": item.get("server"), "tool": item.get("tool"), "arguments": mapping(item.get("arguments"))}
+    end.changes, end.tool, end.arguments = (
+        changes_by_path(item.get("changes")),
+        item.get("tool"),
+        item.get("arguments"),
+    )
+    end.invocation = {
+        "server": item.get("server"),
+        "tool": item.get("tool"),
+        "arguments": mapping(item.get("arguments")),
+    }
     failed = item.get("error") or not end.success
     end.result = NOTHING if status == "in_progress" else _FAILED if failed else _DONE
     return end
@@ -174,7 +190,9 @@ def changes_by_path(changes: Any) -> Mapping[str, Any]:
     if not isinstance(changes, list):
         return mapping(changes)
     return {
-        string(one.get("path")): {**one, "type": _kind(one), "unified_diff": one.get("diff")} for one in changes if isinstance(one, dict)
+        string(one.get("path")): {**one, "type": _kind(one), "unified_diff": one.get("diff")}
+        for one in changes
+        if isinstance(one, dict)
     }
 
 

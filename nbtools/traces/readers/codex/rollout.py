@@ -1,7 +1,7 @@
 """Reader of Codex rollouts: converts their records into rows.
 
-A call has several records: the model's request, events about its end, and the output.  Events that repeat an item (messages, prompts)
-become progress rows; a session's text comes from its items.
+A call has several records: the model's request, events about its end, and the output.  Events that repeat an
+item (messages, prompts) become progress rows; a session's text comes from its items.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ _Handler = Callable[[Payload, float | None, Ref], None]
 
 
 class RolloutReader:
-    """Reads one log.  ``rewound`` are the turns that are rolled back later; ``rolled_back`` those rolled back so far."""
+    """Reads one log.  ``rewound`` are the turns that are rolled back later;
+    ``rolled_back`` those rolled back so far.
+    """
 
     def __init__(self, origin: Origin, name: str, rewound: frozenset[int], prompts: Prompts) -> None:
         self.log = LogBuilder("codex", origin)
@@ -122,19 +124,36 @@ class RolloutReader:
 
     @property
     def rewinds_anew(self) -> bool:
-        """Whether a line changed earlier rows: it rolled a turn back, or recorded a prompt, that was not known when reading began."""
+        """Whether a line changed earlier rows:
+        it rolled a turn back, or recorded a prompt, that was not known when reading began.
+        """
         return self.prompts.changes_rows or not self.rolled_back <= self.rewound
 
     def finish(self) -> None:
         self.calls.add_open()
         self.owners.finish({"hosted_calls": self.calls.hosted, "compactions": self.compactions})
 
-    def _event(self, kind: EventKind, text: str, payload: Payload, at: float | None, ref: Ref, role: str = "", key: str = "") -> None:
-        self.session.event(kind, text, ref, at, role, self.model if role == "assistant" else "", string(payload.type), key)
+    def _event(
+        self,
+        kind: EventKind,
+        text: str,
+        payload: Payload,
+        at: float | None,
+        ref: Ref,
+        role: str = "",
+        key: str = "",
+    ) -> None:
+        self.session.event(
+            kind, text, ref, at, role, self.model if role == "assistant" else "", string(payload.type), key
+        )
 
     def _reasoning(self, payload: Payload, at: float | None, ref: Ref) -> None:
         """Emits reasoning; encrypted reasoning has no text."""
-        content = text_of(payload.content) if payload.summary == _NONE else text_of(decode_raw(payload.summary)) or text_of(payload.content)
+        content = (
+            text_of(payload.content)
+            if payload.summary == _NONE
+            else text_of(decode_raw(payload.summary)) or text_of(payload.content)
+        )
         self._event("thinking", content, payload, at, ref, "assistant")
 
     def _compaction(self, payload: Payload, at: float | None, ref: Ref) -> None:
@@ -223,7 +242,9 @@ class RolloutReader:
 
     def _tokens(self, payload: Payload, at: float | None, ref: Ref) -> None:
         info = mapping(payload.info)
-        self.session.set_usage(mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage")), self.model, at, ref)
+        self.session.set_usage(
+            mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage")), self.model, at, ref
+        )
         self.calls.add_progress(payload, at, ref)
 
     def _turn(self, payload: Payload, at: float | None, ref: Ref) -> None:
@@ -255,7 +276,9 @@ def _instructions(payload: Payload) -> str:
     return string(mapping(given).get("text")) or string(given) or string(payload.instructions)
 
 
-_ENVELOPE = re.compile(rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted|world_state|token_usage_record)"')
+_ENVELOPE = re.compile(
+    rb'"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted|world_state|token_usage_record)"'
+)
 _STATE = re.compile(rb'^\s*\{\s*"record_type"\s*:\s*"state"', re.MULTILINE)
 _SESSION_ID = re.compile(rb'"type"\s*:\s*"session_meta".{0,400}?"id"\s*:\s*"([^"\\]+)"', re.DOTALL)
 _START = 1 << 20
@@ -270,7 +293,11 @@ class Codex(Format):
         if head.has("payload") and _ENVELOPE.search(head.start):
             return True
         first = head.first
-        bare = isinstance(first, dict) and "type" not in first and {"id", "timestamp", "instructions"} <= first.keys()
+        bare = (
+            isinstance(first, dict)
+            and "type" not in first
+            and {"id", "timestamp", "instructions"} <= first.keys()
+        )
         return bare or (head.is_json and _STATE.search(head.start) is not None)
 
     def lineage(self, head: Head) -> Lineage | None:
@@ -278,13 +305,22 @@ class Codex(Format):
         payload = mapping(first.get("payload"))
         if first.get("type") != "session_meta" or "subagent" in mapping(payload.get("source")):
             return None
-        return lineage_of([string(payload.get("id"))], [string(payload.get("forked_from_id"))], [payload], "id")
+        return lineage_of(
+            [string(payload.get("id"))], [string(payload.get("forked_from_id"))], [payload], "id"
+        )
 
     def begin(self, source: Source, origin: Origin) -> LineReading:
         name = _name(source)
         prompts = Prompts.of(source)
         reading = RolloutReader(origin, name, _rewound(source, origin, name, prompts), prompts)
-        return LineReading(reading.log.rows, decode, reading.line, reading.finish, reading.problem, lambda: reading.rewinds_anew)
+        return LineReading(
+            reading.log.rows,
+            decode,
+            reading.line,
+            reading.finish,
+            reading.problem,
+            lambda: reading.rewinds_anew,
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         return self.begin(source, origin).read(source)

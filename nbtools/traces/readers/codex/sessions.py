@@ -1,8 +1,8 @@
 """Assigns the records of a rollout to sessions, and collects their facts.
 
-The log of a fork, or of a sub-agent that received its parent's history, begins with copies of the parent's records, after the parent's
-head.  The copies may have the time of copying, but their turn ids are older than the fork: a turn belongs to the youngest session
-that existed when it began.
+The log of a fork, or of a sub-agent that received its parent's history, begins with copies of the parent's
+records, after the parent's head.  The copies may have the time of copying, but their turn ids are older than
+the fork: a turn belongs to the youngest session that existed when it began.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _NAMES = {
 
 
 class TokenCount(NamedTuple):
-    """The running totals after a request, whose answer are the steps ``first`` … ``last``; ``id`` is the provider's, where recorded."""
+    """The running totals after a request, whose answer are the steps ``first`` … ``last``;
+    ``id`` is the provider's, where recorded.
+    """
 
     total: Mapping[str, Any]
     latest: Mapping[str, Any]
@@ -48,7 +50,8 @@ class TokenCount(NamedTuple):
 class CodexSession(SessionBuilder):
     """A session under construction.
 
-    ``copied``: its records are copies in the log of another. ``forked``: its totals include those of the session that it goes on from.
+    ``copied``: its records are copies in the log of another.
+    ``forked``: its totals include those of the session that it goes on from.
     """
 
     def __init__(self, log: LogBuilder, name: str) -> None:
@@ -88,7 +91,9 @@ class CodexSession(SessionBuilder):
         if not usage:  # no request: the limits of the account, for example
             return
         if _size(usage) != _size(self.totals[-1].total if self.totals else {}):
-            self.totals.append(TokenCount(usage, latest, model, at, self.turn, self.live, self.answer, self.log.seq, ref, id))
+            self.totals.append(
+                TokenCount(usage, latest, model, at, self.turn, self.live, self.answer, self.log.seq, ref, id)
+            )
             self.answer = None
         if _size(usage) >= _size(self.usage):
             self.usage = usage
@@ -110,7 +115,11 @@ class CodexSession(SessionBuilder):
             branch=string(self.git.get("branch")),
             commit=string(self.git.get("commit_hash")),
             tokens=self.spent,
-            native_tokens={kind: _count(used, name) for kind, name in _NAMES.items() if name in used and kind != "cache_write"},
+            native_tokens={
+                kind: _count(used, name)
+                for kind, name in _NAMES.items()
+                if name in used and kind != "cache_write"
+            },
             counts=counts,
             ref=self.ref,
         )
@@ -127,7 +136,11 @@ class CodexSession(SessionBuilder):
                 if base is None:
                     continue
                 before = base
-            grown = {kind: _count(count.total, name) - _count(before, name) for kind, name in _NAMES.items() if name in count.total}
+            grown = {
+                kind: _count(count.total, name) - _count(before, name)
+                for kind, name in _NAMES.items()
+                if name in count.total
+            }
             several = bool(count.latest) and _size(count.latest) < _size(count.total) - _size(before)
             grown.pop("total", None)
             first = count.first if count.first is not None and count.first <= count.last else None
@@ -150,11 +163,14 @@ class CodexSession(SessionBuilder):
             )
             before = count.total
 
-    def _base(self, count: TokenCount, following: TokenCount | None, before: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Returns what a total that is smaller than the one ``before`` has grown from; None if it is outdated.
+    def _base(
+        self, count: TokenCount, following: TokenCount | None, before: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """Returns what a total that is smaller than the one ``before`` has grown from;
+        None if it is outdated.
 
-        It is outdated if the total before grows on, or the log does not say what the request used. Otherwise a new counter begins, as after
-        a resume: at 0, or at what the resumed history is counted as.
+        It is outdated if the total before grows on, or the log does not say what the request used. Otherwise
+        a new counter begins, as after a resume: at 0, or at what the resumed history is counted as.
         """
         if not count.latest:
             return None
@@ -165,11 +181,19 @@ class CodexSession(SessionBuilder):
 
 def _before(count: TokenCount) -> Mapping[str, Any]:
     """Returns the totals before a request; nothing where the log does not say what it used."""
-    return {name: _count(count.total, name) - _count(count.latest, name) for name in _NAMES.values()} if count.latest else {}
+    return (
+        {name: _count(count.total, name) - _count(count.latest, name) for name in _NAMES.values()}
+        if count.latest
+        else {}
+    )
 
 
 def _tokens_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Tokens:
-    grown = {kind: _count(after, name) - _count(before, name) for kind, name in _NAMES.items() if name in after and kind != "total"}
+    grown = {
+        kind: _count(after, name) - _count(before, name)
+        for kind, name in _NAMES.items()
+        if name in after and kind != "total"
+    }
     return tokens_of(grown)
 
 
@@ -219,7 +243,11 @@ class SessionAssigner:
         began = _uuid_time(string(payload.turn_id))
         if began is None and (started := _number(payload.started_at)) is not None:
             began = started + 1  # whole seconds, and the session may have begun later in the same one
-        there = [session for session in self.all.values() if began is not None and (session.created or math.inf) <= began]
+        there = [
+            session
+            for session in self.all.values()
+            if began is not None and (session.created or math.inf) <= began
+        ]
         if there:
             self.current = max(there, key=lambda session: session.created or 0)
             self._copying = None
@@ -239,7 +267,9 @@ class SessionAssigner:
         for session in self.all.values():
             if session.copied and _size(session.usage) > _size(before):
                 before = session.usage
-        if not before and self.first.forked and self.first.totals:  # the parent's records are in its own log only
+        if (
+            not before and self.first.forked and self.first.totals
+        ):  # the parent's records are in its own log only
             before = _before(self.first.totals[0])
         continues = _size(self.first.usage) >= _size(before)
         for session in self.all.values():
@@ -253,7 +283,11 @@ def _older(one: CodexSession, other: CodexSession) -> bool:
 
 def _parent(payload: Payload) -> str:
     spawned = mapping(mapping(mapping(payload.source).get("subagent")).get("thread_spawn"))
-    return string(payload.parent_thread_id) or string(spawned.get("parent_thread_id")) or string(payload.forked_from_id)
+    return (
+        string(payload.parent_thread_id)
+        or string(spawned.get("parent_thread_id"))
+        or string(payload.forked_from_id)
+    )
 
 
 def _uuid_time(uuid: str) -> float | None:
@@ -267,7 +301,11 @@ def _uuid_time(uuid: str) -> float | None:
 
 
 def _number(found: Any) -> float | None:
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < 1e11 else None
+    return (
+        float(found)
+        if isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < 1e11
+        else None
+    )
 
 
 def _size(usage: Mapping[str, Any]) -> int:
@@ -285,7 +323,9 @@ def permission_text(approval: Any, sandbox: Any) -> str:
 
 
 def _policy_name(policy: Any) -> str:
-    """Returns the name of a policy: a text, or an object that has it as ``type`` (sandbox) or only key (approval)."""
+    """Returns the name of a policy: a text,
+    or an object that has it as ``type`` (sandbox) or only key (approval).
+    """
     if isinstance(policy, dict):
         return string(policy.get("type")) or string(policy.get("mode")) or ", ".join(map(str, policy))
     return string(policy)

@@ -1,4 +1,6 @@
-"""Readers of Gemini CLI: sessions (a JSON document, later a log of changes to one), checkpoints, and telemetry."""
+"""Readers of Gemini CLI: sessions (a JSON document, later a log of changes to one), checkpoints,
+and telemetry.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reader of Gemini CLI's checkpoints: the conversation before an edit, and the call about to be made.
 
-``commitHash`` refers to the repository that Gemini CLI keeps beside the project's own (``~/.gemini/history/<project>``): the state of the
-files *before* the call.
+``commitHash`` refers to the repository that Gemini CLI keeps beside the project's own
+(``~/.gemini/history/<project>``): the state of the files *before* the call.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ class GeminiCheckpoint(Format):
         part = mapping(mappings(record.get("parts"))[int(call.id.rpartition(".")[2])].get("functionCall"))
         answers = mapping(source.record(call.result_ref)) if call.answered else {}
         mine = [answer for answer in mappings(answers.get("parts")) if _answers(answer, part)]
-        return detail_of({"name": part.get("name"), "args": part.get("args"), "result": mine, "status": "success"})
+        return detail_of(
+            {"name": part.get("name"), "args": part.get("args"), "result": mine, "status": "success"}
+        )
 
 
 class _CheckpointReader:
@@ -88,10 +90,14 @@ class _CheckpointReader:
         recorded = mappings(record.get("parts"))
         texts = [part for part in recorded if "functionCall" not in part and "functionResponse" not in part]
         if texts or not recorded:
-            session.message("user" if role == "user" else "assistant_text", text_of(texts), ref, role=role, type="content")
+            session.message(
+                "user" if role == "user" else "assistant_text", text_of(texts), ref, role=role, type="content"
+            )
         for number, part in enumerate(recorded):
             if "functionCall" in part:
-                session.wait(self._call(mapping(part["functionCall"]), f"{session.records - 1}.{number}", ref))
+                session.wait(
+                    self._call(mapping(part["functionCall"]), f"{session.records - 1}.{number}", ref)
+                )
             elif "functionResponse" in part:
                 self._answer(part, ref)
 
@@ -101,12 +107,20 @@ class _CheckpointReader:
     def _call(self, recorded: Mapping[str, Any], id: str, ref: Ref) -> Call:  # noqa: A002 - the field's name
         name, arguments = string(recorded.get("name")) or "?", mapping(recorded.get("args"))
         native = string(recorded.get("id"))
-        fields: dict[str, Any] = {"subject": subject_of(arguments), "paths": paths_of(arguments), "native_id": native}
+        fields: dict[str, Any] = {
+            "subject": subject_of(arguments),
+            "paths": paths_of(arguments),
+            "native_id": native,
+        }
         return self.session.call(id, name, ref, op=op_of(name), **fields)
 
     def _answer(self, part: Mapping[str, Any], ref: Ref) -> None:
         """Completes the call with the result's id, or without ids the first pending call of its name."""
-        waiting = (call for call, _ in self.session.all_waiting() if _answers(part, {"id": call.native_id or None, "name": call.name}))
+        waiting = (
+            call
+            for call, _ in self.session.all_waiting()
+            if _answers(part, {"id": call.native_id or None, "name": call.name})
+        )
         if (call := next(waiting, None)) is None:
             return
         failed = "error" in mapping(mapping(part["functionResponse"]).get("response"))
@@ -121,7 +135,9 @@ def _answers(answer: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
 
 
 def _repository(path: Path) -> str:
-    """Returns the commit's repository, if the checkpoint is in its original place: ``tmp/<project>/checkpoints``."""
+    """Returns the commit's repository, if the checkpoint is in its original place:
+    ``tmp/<project>/checkpoints``.
+    """
     project = path.absolute().parent.parent
     repository = project.parent.parent / "history" / project.name
     return str(repository) if repository.is_dir() else ""

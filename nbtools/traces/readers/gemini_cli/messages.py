@@ -43,7 +43,19 @@ _KINDS: dict[str, EventKind] = {
 _CONTEXT = "<session_context>"
 """The beginning of the first message, which describes the system and the workspace."""
 _STATUSES: dict[str, Status] = {"success": "ok", "error": "error", "cancelled": "cancelled"}
-_SUBJECTS = ("command", "file_path", "absolute_path", "pattern", "query", "url", "prompt", "dir_path", "path", "task", "name")
+_SUBJECTS = (
+    "command",
+    "file_path",
+    "absolute_path",
+    "pattern",
+    "query",
+    "url",
+    "prompt",
+    "dir_path",
+    "path",
+    "task",
+    "name",
+)
 _PATHS = ("file_path", "absolute_path", "dir_path", "path")
 _LONGEST_CODE = 12
 _LONGEST_COMPARED = 1 << 18
@@ -51,7 +63,9 @@ _LONGEST_COMPARED = 1 << 18
 
 
 def kind_of(record: Record) -> EventKind | None:
-    """Returns the kind of event; None for an unknown type.  Results and the context of the session are recorded as the user's."""
+    """Returns the kind of event; None for an unknown type.
+    Results and the context of the session are recorded as the user's.
+    """
     kind = _KINDS.get(record.type)
     if kind != "user":
         return kind
@@ -103,7 +117,9 @@ def _response(part: Mapping[str, Any]) -> str:
     return ""
 
 
-def add_events(session: SessionBuilder, record: Record, kind: EventKind | None, at: float | None, ref: Ref) -> None:
+def add_events(
+    session: SessionBuilder, record: Record, kind: EventKind | None, at: float | None, ref: Ref
+) -> None:
     """Adds its thoughts and its message, which may be empty where it has calls."""
     model, type_, key = record.model, record.type, record.id
     for thought in record.thoughts:
@@ -120,7 +136,9 @@ def add_events(session: SessionBuilder, record: Record, kind: EventKind | None, 
 
 
 def op_of(name: str) -> Op:
-    return _OPS.get(name) or ("mcp" if name.startswith("mcp_") or "__" in name else "agent" if name.endswith("_agent") else "other")
+    return _OPS.get(name) or (
+        "mcp" if name.startswith("mcp_") or "__" in name else "agent" if name.endswith("_agent") else "other"
+    )
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
@@ -167,7 +185,9 @@ def add_call(session: SessionBuilder, recorded: Recorded, id_: str, at: float | 
         counted=session.live and (not native or id_ == native),
         result_ref=ref,
     )
-    session.complete(call, changes=[change_of(call, arguments, _display(recorded), answer)] if name in EDITS else ())
+    session.complete(
+        call, changes=[change_of(call, arguments, _display(recorded), answer)] if name in EDITS else ()
+    )
 
 
 def _display(recorded: Recorded) -> Mapping[str, Any]:
@@ -185,10 +205,16 @@ def exit_code_of(answer: str) -> int | None:
     return integer_of(named[: len(named) - len(named.lstrip("-0123456789"))])
 
 
-def change_of(call: Call, arguments: Mapping[str, Any], display: Mapping[str, Any], answer: str) -> FileChange:
+def change_of(
+    call: Call, arguments: Mapping[str, Any], display: Mapping[str, Any], answer: str
+) -> FileChange:
     """Returns what an edit changed: by what was displayed, else by its arguments."""
     added, removed, basis = _lines(call.name, arguments, display)
-    new = display.get("isNewFile") is True or "created and wrote to new file" in answer[:200] or answer.startswith("Created new file")
+    new = (
+        display.get("isNewFile") is True
+        or "created and wrote to new file" in answer[:200]
+        or answer.startswith("Created new file")
+    )
     return FileChange(
         session=call.session,
         call=call.id,
@@ -201,7 +227,9 @@ def change_of(call: Call, arguments: Mapping[str, Any], display: Mapping[str, An
     )
 
 
-def _lines(name: str, arguments: Mapping[str, Any], display: Mapping[str, Any]) -> tuple[int | None, int | None, Any]:
+def _lines(
+    name: str, arguments: Mapping[str, Any], display: Mapping[str, Any]
+) -> tuple[int | None, int | None, Any]:
     """Returns the lines added and removed, and what they were counted from."""
     stat = mapping(display.get("diffStat"))
     for author in ("model", "ai"):

@@ -1,6 +1,7 @@
 """Decodes the messages of Gemini CLI: the fields that rows need, and what was displayed undecoded.
 
-Texts are ``str`` in every record; one in which a field has another type is decoded without types, and those fields are empty.
+Texts are ``str`` in every record; one in which a field has another type is decoded without types,
+and those fields are empty.
 """
 
 from __future__ import annotations
@@ -69,9 +70,14 @@ def decode_record(data: bytes) -> Record:
 
 def _record_of(fields: Mapping[str, Any]) -> Record:
     tokens, id_ = fields.get("tokens"), fields.get("id")
-    counts = {name: integer_of(tokens.get(name)) or 0 for name in TokenCounts.__struct_fields__} if isinstance(tokens, dict) else None
+    counts = (
+        {name: integer_of(tokens.get(name)) or 0 for name in TokenCounts.__struct_fields__}
+        if isinstance(tokens, dict)
+        else None
+    )
     thoughts = (
-        (string(one.get("subject")), string(one.get("description")), one.get("timestamp")) for one in mappings(fields.get("thoughts"))
+        (string(one.get("subject")), string(one.get("description")), one.get("timestamp"))
+        for one in mappings(fields.get("thoughts"))
     )
     return Record(
         id=string(id_),

@@ -23,9 +23,14 @@ from nbtools.traces.model import Detail
 from nbtools.traces.readers.gemini_cli.messages import EDITS, exit_code_of, response_of
 
 _OUTPUT = re.compile(
-    r"(?:^|\n)(?:Output|Stdout): (?P<out>.*?)(?=\n(?:Error|Stderr|Exit Code|Signal|Background PIDs|Process Group PGID): |\Z)", re.DOTALL
+    r"(?:^|\n)(?:Output|Stdout): (?P<out>.*?)(?=\n(?:Error|Stderr|Exit Code|Signal|Background PIDs|Process"
+    r" Group PGID): |\Z)",
+    re.DOTALL,
 )
-_ERROR = re.compile(r"\n(?:Error|Stderr): (?P<err>.*?)(?=\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): |\Z)", re.DOTALL)
+_ERROR = re.compile(
+    r"\n(?:Error|Stderr): (?P<err>.*?)(?=\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): |\Z)",
+    re.DOTALL,
+)
 _LINE_RANGE = re.compile(r"Showing lines (\d+)-(\d+) of (\d+) total lines")
 _CONTENT = re.compile(r"^--- FILE CONTENT \(truncated\) ---\n", re.MULTILINE)
 _ENTRY = re.compile(r"(?P<name>.+?)(?: \((?P<size>\d+) bytes\))?")
@@ -39,7 +44,11 @@ def detail_of(recorded: Mapping[str, Any]) -> Detail:
     arguments = mapping(recorded.get("args"))
     answer = response_of(recorded)
     name = string(recorded.get("name"))
-    changes = tuple(_changes(name, arguments, mapping(recorded.get("resultDisplay")), answer)) if name in EDITS else ()
+    changes = (
+        tuple(_changes(name, arguments, mapping(recorded.get("resultDisplay")), answer))
+        if name in EDITS
+        else ()
+    )
     shell = name == "run_shell_command"
     out, err = _streams(answer) if shell else ("", "")
     return Detail(
@@ -47,17 +56,36 @@ def detail_of(recorded: Mapping[str, Any]) -> Detail:
         result=answer,
         display=_display(recorded, name, arguments, answer, changes),
         command=string(arguments.get("command")) if shell else "",
-        cwd=next((string(arguments[key]) for key in ("dir_path", "directory", "cwd") if string(arguments.get(key))), "") if shell else "",
+        cwd=(
+            next(
+                (
+                    string(arguments[key])
+                    for key in ("dir_path", "directory", "cwd")
+                    if string(arguments.get(key))
+                ),
+                "",
+            )
+            if shell
+            else ""
+        ),
         stdout=out,
         stderr=err,
         changes=changes,
         media=tuple(_media(recorded, arguments)),
-        extra={key: recorded[key] for key in ("displayName", "description", "agentId", "renderOutputAsMarkdown") if key in recorded},
+        extra={
+            key: recorded[key]
+            for key in ("displayName", "description", "agentId", "renderOutputAsMarkdown")
+            if key in recorded
+        },
     )
 
 
 def _display(
-    recorded: Mapping[str, Any], name: str, arguments: Mapping[str, Any], answer: str, changes: tuple[FileDiff, ...]
+    recorded: Mapping[str, Any],
+    name: str,
+    arguments: Mapping[str, Any],
+    answer: str,
+    changes: tuple[FileDiff, ...],
 ) -> ToolResultDisplay:
     text = displayed_text(recorded.get("resultDisplay"))
     status = string(recorded.get("status"))
@@ -68,8 +96,12 @@ def _display(
     if changes:
         return diff_display(changes, answer)
     if name in {"write_todos", "todo_write"}:
-        return todo_list(mappings(mapping(recorded.get("resultDisplay")).get("todos")) or mappings(arguments.get("todos")))
-    return _read_or_search(name, arguments, answer) or next(_media(recorded, arguments), None) or text or answer
+        return todo_list(
+            mappings(mapping(recorded.get("resultDisplay")).get("todos")) or mappings(arguments.get("todos"))
+        )
+    return (
+        _read_or_search(name, arguments, answer) or next(_media(recorded, arguments), None) or text or answer
+    )
 
 
 def _read_or_search(name: str, arguments: Mapping[str, Any], answer: str) -> ToolResultDisplay | None:
@@ -88,7 +120,9 @@ def displayed_text(display: Any) -> str:
     if isinstance(display, str):
         return display
     lines = items(display)
-    return "\n".join("".join(string(piece.get("text")) for piece in mappings(line)).rstrip() for line in lines)
+    return "\n".join(
+        "".join(string(piece.get("text")) for piece in mappings(line)).rstrip() for line in lines
+    )
 
 
 def _streams(answer: str) -> tuple[str, str]:
@@ -97,8 +131,14 @@ def _streams(answer: str) -> tuple[str, str]:
     return ("" if texts[0] in _NOTHING else texts[0], "" if texts[1] in _NOTHING else texts[1])
 
 
-def _changes(name: str, arguments: Mapping[str, Any], display: Mapping[str, Any], answer: str) -> Iterator[FileDiff]:
-    path = string(arguments.get("file_path")) or string(display.get("filePath")) or string(display.get("fileName"))
+def _changes(
+    name: str, arguments: Mapping[str, Any], display: Mapping[str, Any], answer: str
+) -> Iterator[FileDiff]:
+    path = (
+        string(arguments.get("file_path"))
+        or string(display.get("filePath"))
+        or string(display.get("fileName"))
+    )
     new = display.get("newContent")
     if isinstance(new, str):
         old = None if display.get("isNewFile") is True else string(display.get("originalContent"))
@@ -117,11 +157,15 @@ def _stat(display: Mapping[str, Any]) -> DiffStat:
     recorded = mapping(display.get("diffStat"))
     if integer_of(recorded.get("model_added_lines")) is None:
         return DiffStat(*count_patch_lines(display["fileDiff"]))
-    return DiffStat(**{name: (integer_of(recorded.get(name)) or 0) for name in DiffStat.__dataclass_fields__})
+    return DiffStat(**{name: integer_of(recorded.get(name)) or 0 for name in DiffStat.__dataclass_fields__})
 
 
 def _read(arguments: Mapping[str, Any], answer: str) -> ToolResultDisplay:
-    path = string(arguments.get("file_path")) or string(arguments.get("absolute_path")) or string(arguments.get("path"))
+    path = (
+        string(arguments.get("file_path"))
+        or string(arguments.get("absolute_path"))
+        or string(arguments.get("path"))
+    )
     head = _CONTENT.search(answer, 0, 2000)
     lines = _LINE_RANGE.search(answer, 0, 2000) if head else None
     if head and lines:

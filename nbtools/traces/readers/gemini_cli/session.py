@@ -1,10 +1,12 @@
-"""Reader of Gemini CLI's sessions: ``chats/session-*.json``, a document, or ``.jsonl``, a log of changes to one.
+"""Reader of Gemini CLI's sessions: ``chats/session-*.json``, a document, or ``.jsonl``,
+a log of changes to one.
 
-Sub-agents are in a folder beside it.  Call and result are one object.  The ``input`` tokens include cached ones.  Diffs are in
-``resultDisplay``, unless they were removed.
+Sub-agents are in a folder beside it.  Call and result are one object.  The ``input`` tokens include cached
+ones.  Diffs are in ``resultDisplay``, unless they were removed.
 
-In a log of changes, a message's line replaces the one with its id; ``{"$set": {…}}`` sets fields of the session, also all ``messages``
-at once (after compression); ``{"$rewindTo": id}`` drops that message and all later ones.  Dropped messages are kept, marked as such.
+In a log of changes, a message's line replaces the one with its id; ``{"$set": {…}}`` sets fields of the
+session, also all ``messages`` at once (after compression); ``{"$rewindTo": id}`` drops that message and all
+later ones.  Dropped messages are kept, marked as such.
 """
 
 from __future__ import annotations
@@ -106,13 +108,17 @@ class MessageLog:
         if document.value is None:
             return
         self._text = document.text
-        self.session = {name: decode_json(bytes(value)) for name, value in document.value.items() if name != "messages"}
+        self.session = {
+            name: decode_json(bytes(value)) for name, value in document.value.items() if name != "messages"
+        }
         whole = Ref(0, len(text), 0, file)
         messages = document.value.get("messages", _NONE)
         if bytes(memoryview(messages)[:1]) != b"[":
             yield Problem(whole, "it has no list of messages")
             return
-        for part in decode_items(document, msgspec.json.decode(messages, type=list[msgspec.Raw]), whole, _MESSAGE.decode):
+        for part in decode_items(
+            document, msgspec.json.decode(messages, type=list[msgspec.Raw]), whole, _MESSAGE.decode
+        ):
             if isinstance(part, Problem):
                 yield part
             else:
@@ -136,7 +142,10 @@ class MessageLog:
             return
         before, self._live, self._at = self._live, [], {}
         for part in decode_items(
-            JsonDocument(None, text, len(text)), msgspec.json.decode(messages, type=list[msgspec.Raw]), ref, _MESSAGE.decode
+            JsonDocument(None, text, len(text)),
+            msgspec.json.decode(messages, type=list[msgspec.Raw]),
+            ref,
+            _MESSAGE.decode,
         ):
             if isinstance(part, Problem):
                 yield part
@@ -207,15 +216,25 @@ class GeminiCli(Format):
         first = head.first
         if not isinstance(first, dict):
             return head.has("sessionId", "projectHash") and not head.has("parentUuid")
-        message = string(first.get("type")) in _TYPES and {"id", "timestamp", "content"} <= first.keys() and "message" not in first
-        return {"sessionId", "projectHash"} <= first.keys() or "$set" in first or "$rewindTo" in first or message
+        message = (
+            string(first.get("type")) in _TYPES
+            and {"id", "timestamp", "content"} <= first.keys()
+            and "message" not in first
+        )
+        return (
+            {"sessionId", "projectHash"} <= first.keys() or "$set" in first or "$rewindTo" in first or message
+        )
 
     def files(self, path: Path) -> Sequence[Path]:
         """Returns sub-agents' sessions, from a folder that is named after the session's id."""
         with path.open("rb") as opened:
             found = _ID.search(opened.read(_START))
         folder = path.parent / found[1].decode("utf-8", "replace") if found else path
-        return sorted(child for child in folder.iterdir() if child.suffix in {".json", ".jsonl"}) if found and folder.is_dir() else []
+        return (
+            sorted(child for child in folder.iterdir() if child.suffix in {".json", ".jsonl"})
+            if found and folder.is_dir()
+            else []
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
@@ -224,7 +243,9 @@ class GeminiCli(Format):
         for file, path in enumerate(source.files):
             changes = MessageLog()
             yield from changes.read(source, file)
-            reading = _SessionReader(log, changes.session, path, children, _project(source.path, changes.session))
+            reading = _SessionReader(
+                log, changes.session, path, children, _project(source.path, changes.session)
+            )
             main = main or reading.session.id
             for number, (message, record) in enumerate(changes.messages(source, file)):
                 reading.message(record, message.ref, number, live=message.live)
@@ -245,21 +266,30 @@ class GeminiCli(Format):
 
 
 def _project(path: Path, about: Mapping[str, Any]) -> str:
-    """Returns the project's folder, whose hash a session records: one that Gemini CLI's table names (``~/.gemini/projects.json``)."""
+    """Returns the project's folder, whose hash a session records:
+    one that Gemini CLI's table names (``~/.gemini/projects.json``).
+    """
     hash_, parents = string(about.get("projectHash")), [*path.absolute().parents][:_TABLE_DEPTH]
     for folder in parents if hash_ else ():
         try:
             table = mapping(decode_json(read_regular(folder / "projects.json")))
         except (OSError, TraceError, *DECODE_ERRORS):
             continue
-        return next((name for name in mapping(table.get("projects")) if sha256(name.encode()).hexdigest() == hash_), "")
+        return next(
+            (name for name in mapping(table.get("projects")) if sha256(name.encode()).hexdigest() == hash_),
+            "",
+        )
     return ""
 
 
 class _SessionReader:
-    """Adds a file's messages.  ``children`` maps sub-agents' ids to the calls that started them; ``project`` is the working directory."""
+    """Adds a file's messages.  ``children`` maps sub-agents' ids to the calls that started them;
+    ``project`` is the working directory.
+    """
 
-    def __init__(self, log: LogBuilder, about: Mapping[str, Any], path: Path, children: dict[str, str], project: str) -> None:
+    def __init__(
+        self, log: LogBuilder, about: Mapping[str, Any], path: Path, children: dict[str, str], project: str
+    ) -> None:
         self.about, self.path, self.children, self.project = about, path, children, project
         self.session = SessionBuilder(log, string(about.get("sessionId")) or path.stem)
         self.agent = "gemini-cli"
@@ -275,7 +305,9 @@ class _SessionReader:
         first = session.log.seq + 1
         tokens = self._count(record, kind, at) if live else None
         if kind == "tool_result" and self._answers_of(record) <= self.ids:
-            session.event("progress", "", ref, at, type="functionResponse", key=record.id)  # the calls have the results
+            session.event(
+                "progress", "", ref, at, type="functionResponse", key=record.id
+            )  # the calls have the results
             return
         add_events(session, record, kind, at, ref)
         for position, recorded in enumerate(calls):
@@ -296,7 +328,9 @@ class _SessionReader:
         return {string(mapping(part.get("functionResponse")).get("id")) for part in mappings(record.content)}
 
     def _count(self, record: Record, kind: EventKind | None, at: float | None) -> TokenCounts | None:
-        """Updates the session's totals by a live message, and returns its tokens, which count once for each id."""
+        """Updates the session's totals by a live message, and returns its tokens,
+        which count once for each id.
+        """
         session, tokens = self.session, record.tokens
         session.records += 1
         session.turn += kind == "user"
@@ -323,7 +357,11 @@ class _SessionReader:
             parent_call=started_by if parent else "",
             title=string(self.about.get("summary")),
             cwd=next(map(string, items(self.about.get("directories"))), "") or self.project,
-            native_tokens={name: sum(getattr(one, name) for one in self.spent) for name in _TOKENS} if self.spent else {},
+            native_tokens=(
+                {name: sum(getattr(one, name) for one in self.spent) for name in _TOKENS}
+                if self.spent
+                else {}
+            ),
             counts={"cancelled": self.cancelled},
             ref=ref,
         )

@@ -1,4 +1,5 @@
-"""Reader of Gemini CLI's telemetry file: OpenTelemetry records, each a JSON object over many lines, without separators.
+"""Reader of Gemini CLI's telemetry file:
+OpenTelemetry records, each a JSON object over many lines, without separators.
 
 It has the calls' ends, durations and decisions, which sessions lack, but no results.
 """
@@ -9,7 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.json_access import arguments, epoch_seconds, float_of, integer_of, mapping, string, text_of
+from nbtools.traces.json_access import (
+    arguments,
+    epoch_seconds,
+    float_of,
+    integer_of,
+    mapping,
+    string,
+    text_of,
+)
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.gemini_cli.messages import op_of, paths_of, subject_of, tokens_of_native
@@ -40,7 +49,9 @@ class GeminiTelemetry(Format):
     name = "gemini-telemetry"
 
     def recognises(self, head: Head) -> bool:
-        return b"gemini_cli." in head.start and (head.has("hrTime") or head.has("event.name") or head.has("scopeMetrics"))
+        return b"gemini_cli." in head.start and (
+            head.has("hrTime") or head.has("event.name") or head.has("scopeMetrics")
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
@@ -63,7 +74,13 @@ class GeminiTelemetry(Format):
         attributes = mapping(mapping(source.record(call.ref)).get("attributes"))
         call_arguments = arguments(attributes.get("function_args"))
         error = text_of(attributes.get("error")) or text_of(attributes.get("error.message"))
-        return Detail(args=call_arguments, result=error, display=error, command=string(call_arguments.get("command")), extra=attributes)
+        return Detail(
+            args=call_arguments,
+            result=error,
+            display=error,
+            command=string(call_arguments.get("command")),
+            extra=attributes,
+        )
 
 
 class _SessionReader:
@@ -72,20 +89,38 @@ class _SessionReader:
         self.native: dict[str, int] = {}
 
     def record(self, record: Mapping[str, Any], attributes: Mapping[str, Any], ref: Ref) -> None:
-        session, name, model = self.session, string(attributes.get("event.name")), string(attributes.get("model"))
+        session, name, model = (
+            self.session,
+            string(attributes.get("event.name")),
+            string(attributes.get("model")),
+        )
         session.records += 1
         at, answers = _time(record, attributes), name == "gemini_cli.api_response"
         session.see(at, model if answers else "")
         if answers:
             used = {kind: integer_of(attributes.get(recorded)) or 0 for recorded, kind in _TOKENS.items()}
             self.native = {kind: self.native.get(kind, 0) + count for kind, count in used.items()}
-            session.request(tokens_of_native(used), ref, id=string(attributes.get("response_id")), model=model, at=at)
+            session.request(
+                tokens_of_native(used), ref, id=string(attributes.get("response_id")), model=model, at=at
+            )
         if name == _CALL:
             self._call(attributes, at, ref)
             return
-        text = string(attributes.get("prompt")) or text_of(attributes.get("error")) or text_of(record.get("body"))
+        text = (
+            string(attributes.get("prompt"))
+            or text_of(attributes.get("error"))
+            or text_of(record.get("body"))
+        )
         type_ = name or string(record.get("name"))
-        session.message(_KINDS.get(name, "system"), text, ref, at, model=model, type=type_, key=string(attributes.get("prompt_id")))
+        session.message(
+            _KINDS.get(name, "system"),
+            text,
+            ref,
+            at,
+            model=model,
+            type=type_,
+            key=string(attributes.get("prompt_id")),
+        )
 
     def _call(self, attributes: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         call_arguments = arguments(attributes.get("function_args"))
@@ -106,7 +141,15 @@ class _SessionReader:
                 at=at - duration if at is not None and duration is not None else None,
                 ended=at,
                 duration=duration,
-                status="denied" if rejected else "ok" if success is True else "error" if success is False else "unknown",
+                status=(
+                    "denied"
+                    if rejected
+                    else "ok"
+                    if success is True
+                    else "error"
+                    if success is False
+                    else "unknown"
+                ),
                 status_source="flag" if rejected or isinstance(success, bool) else "none",
                 answered=isinstance(success, bool),
                 permission=string(attributes.get("decision")),
@@ -125,7 +168,9 @@ def _time(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> float | N
 
 
 def _objects(source: Source) -> Iterator[tuple[Ref, Any] | Problem]:
-    """Yields each object: from a line that begins with its brace to one that begins with the closing brace, or one line."""
+    """Yields each object: from a line that begins with its brace to one that begins with the closing brace,
+    or one line.
+    """
     lines: list[bytes] = []
     start, first = 0, 0
     for item in source.lines(bytes):

@@ -1,4 +1,6 @@
-"""Adds the rows of an Inspect AI sample from its events, and resolves references to texts that are stored elsewhere in the log."""
+"""Adds the rows of an Inspect AI sample from its events,
+and resolves references to texts that are stored elsewhere in the log.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,17 @@ from msgspec.structs import replace
 from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import TextPart, Usage, parts_of_message
-from nbtools.traces.json_access import epoch_seconds, float_of, id_text, integer_of, items, mapping, mappings, string, text_of
+from nbtools.traces.json_access import (
+    epoch_seconds,
+    float_of,
+    id_text,
+    integer_of,
+    items,
+    mapping,
+    mappings,
+    string,
+    text_of,
+)
 from nbtools.traces.json_document import locate_items, raw_items
 from nbtools.traces.model import NOWHERE, EventKind, Op, Problem, Ref
 from nbtools.traces.readers.inspect.scores import sample_result
@@ -21,7 +33,13 @@ from nbtools.traces.session_builder import SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS, decode_json
 
 _NULL = msgspec.Raw(b"null")
-_KINDS: dict[str, EventKind] = {"error": "error", "compaction": "compaction", "input": "user", "logger": "progress", "info": "progress"}
+_KINDS: dict[str, EventKind] = {
+    "error": "error",
+    "compaction": "compaction",
+    "input": "user",
+    "logger": "progress",
+    "info": "progress",
+}
 _SANDBOX_OPS: dict[str, Op] = {"exec": "shell", "read_file": "read", "write_file": "write"}
 _TEXTS = ("name", "message", "data", "explanation", "input", "error", "score", "type", "action")
 
@@ -79,7 +97,9 @@ class SampleRecord(msgspec.Struct):
 
 @dataclass
 class Run:
-    """A run as the header describes it. ``tokens`` are those of the run; the first sample that ends takes them, as they count once."""
+    """A run as the header describes it. ``tokens`` are those of the run;
+    the first sample that ends takes them, as they count once.
+    """
 
     eval: Mapping[str, Any]
     status: str
@@ -102,7 +122,9 @@ class Attachments:
             self._raw = {}
 
     def resolve(self, value: Any, depth: int = 0) -> Any:
-        """Returns the value with all references replaced by their texts; a reference to a missing attachment stays."""
+        """Returns the value with all references replaced by their texts;
+        a reference to a missing attachment stays.
+        """
         if isinstance(value, str):
             return _REFERENCE.sub(self._text, value) if "attachment://" in value else value
         if depth < _MAX_NESTING and isinstance(value, list):
@@ -139,7 +161,9 @@ class Sample:
         """Messages to the model that have no event, with whether they were there before its first answer."""
 
     def event(self, text: bytes, ref: Ref, inside: str = "") -> None:
-        """Adds an event. ``text`` is what stands at ``ref``; ``inside`` is the call in whose event this one is nested."""
+        """Adds an event. ``text`` is what stands at ``ref``;
+        ``inside`` is the call in whose event this one is nested.
+        """
         event = _decode_event(text)
         if event is None:
             self.session.add(Problem(ref, "This record is not an event."))
@@ -163,7 +187,9 @@ class Sample:
                 self.event(data, here, self.latest if kind == "tool" else inside)
 
     def note_messages(self, messages: Iterable[tuple[Ref, Any] | Problem]) -> None:
-        """Notes the messages to the model. Those that a solver inserts, such as its system message, have no event of their own."""
+        """Notes the messages to the model.
+        Those that a solver inserts, such as its system message, have no event of their own.
+        """
         at_first = True
         for item in messages:
             if not isinstance(item, Problem):
@@ -175,10 +201,20 @@ class Sample:
     def _add_inserted(self, *, at_first: bool) -> None:
         waiting, self.inserted = self.inserted, [one for one in self.inserted if at_first and not one[2]]
         for ref, message, was_first in waiting:
-            for part in parts_of_message(self.attachments.resolve(message)) if was_first or not at_first else ():
+            for part in (
+                parts_of_message(self.attachments.resolve(message)) if was_first or not at_first else ()
+            ):
                 if isinstance(part, TextPart) and part.text not in self.said:
                     self.said.add(part.text)
-                    self.session.event("system", part.text, ref, None, part.role, type="message", key=id_text(mapping(message).get("id")))
+                    self.session.event(
+                        "system",
+                        part.text,
+                        ref,
+                        None,
+                        part.role,
+                        type="message",
+                        key=id_text(mapping(message).get("id")),
+                    )
 
     def message(self, message: Any, ref: Ref) -> None:
         """Adds a message of a sample that was recorded without events."""
@@ -248,7 +284,9 @@ class Sample:
             key = id_text(mapping(choice.get("message")).get("id"))
             for part in parts_of_message(self.attachments.resolve(choice.get("message")), "assistant"):
                 if isinstance(part, TextPart):
-                    self.session.message(part.kind, part.text, ref, at, "assistant", model, "model", key, parent)
+                    self.session.message(
+                        part.kind, part.text, ref, at, "assistant", model, "model", key, parent
+                    )
         if event.error:
             self.session.event("error", text_of(event.error), ref, at, "", model, "model", "", parent)
         used = mapping(mapping(event.output).get("usage"))
@@ -271,7 +309,9 @@ class Sample:
             self.parents[span] = string(event.parent_id)
             self.tools |= {span} if event.type == "tool" else set()
         elif kind == "approval":
-            self.decisions[id_text(mapping(event.call).get("id"))] = f"{string(event.decision)} ({string(event.approver)})"
+            self.decisions[id_text(mapping(event.call).get("id"))] = (
+                f"{string(event.decision)} ({string(event.approver)})"
+            )
         value = next((value for name in _TEXTS if (value := _decoded_value(getattr(event, name)))), "")
         text = text_of(self.attachments.resolve(value))
         parent = string(event.parent_id) or string(event.span_id)
@@ -290,7 +330,11 @@ class Sample:
     def end(self, ref: Ref, records: int) -> None:
         self._add_inserted(at_first=False)
         usage, run = _usage(mapping(self.sample.model_usage)), self.run.eval
-        revision, packages, title = mapping(run.get("revision")), mapping(run.get("packages")), self.sample.input
+        revision, packages, title = (
+            mapping(run.get("revision")),
+            mapping(run.get("packages")),
+            self.sample.input,
+        )
         of_run = {} if self.run.tokens is None else {"tokens": self.run.tokens}
         self.run.tokens = None
         if self.run.samples_missing:
@@ -298,7 +342,9 @@ class Sample:
         self.session.end(
             agent="inspect_ai",
             agent_version=string(packages.get("inspect_ai")),
-            title=(title if isinstance(title, str) else text_of(items(title)[-1:])).strip().partition("\n")[0][:200],
+            title=(title if isinstance(title, str) else text_of(items(title)[-1:]))
+            .strip()
+            .partition("\n")[0][:200],
             repository=string(revision.get("origin")),
             commit=string(revision.get("commit")),
             models=tuple(dict.fromkeys(filter(None, (string(run.get("model")), *self.session.models)))),
@@ -340,7 +386,9 @@ def _decode_event(text: bytes) -> _Event | None:
 def args_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns the arguments of a tool's event or a sandbox event."""
     if event.get("event") == "sandbox":
-        return _sandbox_args(event.get("cmd"), event.get("file")) | ({"input": event["input"]} if event.get("input") else {})
+        return _sandbox_args(event.get("cmd"), event.get("file")) | (
+            {"input": event["input"]} if event.get("input") else {}
+        )
     return mapping(event.get("arguments"))
 
 

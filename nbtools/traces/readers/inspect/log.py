@@ -4,8 +4,9 @@ A log is an ``.eval`` file (a zip archive with a file per sample) or a ``.json``
 
 The header counts the tokens and the samples of the whole run, also of samples that are not in the log.
 
-Texts of more than 100 characters are stored once among the sample's attachments; events refer to them. Spans nest events: a call made in a
-tool's span belongs to that tool's call. In older logs such events are inside the event itself.
+Texts of more than 100 characters are stored once among the sample's attachments; events refer to them. Spans
+nest events: a call made in a tool's span belongs to that tool's call. In older logs such events are inside
+the event itself.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, items
 from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.readers.inspect.events import Attachments, Run, Sample, SampleRecord, args_of, native_tokens, result_of
+from nbtools.traces.readers.inspect.events import (
+    Attachments,
+    Run,
+    Sample,
+    SampleRecord,
+    args_of,
+    native_tokens,
+    result_of,
+)
 from nbtools.traces.readers.messages import message_detail
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
@@ -36,7 +45,17 @@ _HEADERS = ("header.json", "_journal/start.json")
 """Names of the header: the second is written at the start of a run, the first at its end."""
 _MAX_HEADER = 128 << 20
 """Bytes of a header, which is also read to list the log."""
-_EXTRA = ("view", "agent", "model_call_id", "message_id", "truncated", "working_time", "span_id", "metadata", "error")
+_EXTRA = (
+    "view",
+    "agent",
+    "model_call_id",
+    "message_id",
+    "truncated",
+    "working_time",
+    "span_id",
+    "metadata",
+    "error",
+)
 
 
 class _Log(msgspec.Struct):
@@ -74,8 +93,17 @@ def run_of_archive(path: Path) -> RunFacts:
     fields = mapping(header.eval)
     if not fields and problems:
         raise TraceError(problems[0].why)
-    texts = (string(fields.get("task")), string(mapping(fields.get("dataset")).get("name")), string(header.status))
-    return RunFacts(texts[0], string(fields.get("model")), epoch_seconds(fields.get("created")), " ".join(filter(None, texts)))
+    texts = (
+        string(fields.get("task")),
+        string(mapping(fields.get("dataset")).get("name")),
+        string(header.status),
+    )
+    return RunFacts(
+        texts[0],
+        string(fields.get("model")),
+        epoch_seconds(fields.get("created")),
+        " ".join(filter(None, texts)),
+    )
 
 
 class InspectAI(Format):
@@ -116,14 +144,20 @@ class InspectAI(Format):
         extra = {key: event[key] for key in _EXTRA if event.get(key) is not None} | (
             {"error": event["error"]} if event.get("error") else {}
         )
-        return detail_of(call, args_of(event), result, media, extra, len(result) if event.get("truncated") else 0)
+        return detail_of(
+            call, args_of(event), result, media, extra, len(result) if event.get("truncated") else 0
+        )
 
 
 def _header(source: Source, names: Sequence[str]) -> tuple[_Log, tuple[Problem, ...]]:
     name = next((name for name in _HEADERS if name in names), "")
     if not name:
         return _Log(), (
-            Problem(Ref(0, 0), "The archive has neither header.json nor _journal/start.json, so its task and model are not known."),
+            Problem(
+                Ref(0, 0),
+                "The archive has neither header.json nor _journal/start.json, so its task and model are not"
+                " known.",
+            ),
         )
     try:
         log = open_document(source.read_file(member=name, most=_MAX_HEADER), _Log)
@@ -151,11 +185,18 @@ def _run(header: _Log, samples: int) -> Run:
     if planned is None:
         planned = len(items(dataset.get("sample_ids"))) * (integer_of(config.get("epochs")) or 1)
     usage = mapping(mapping(header.stats).get("model_usage"))
-    return Run(fields, string(header.status), samples_missing=samples < planned, tokens=native_tokens(usage) if usage else None)
+    return Run(
+        fields,
+        string(header.status),
+        samples_missing=samples < planned,
+        tokens=native_tokens(usage) if usage else None,
+    )
 
 
 def _sample(text: bytes, ref: Ref, run: Run, log: LogBuilder) -> Iterator[Row]:
-    """Yields the rows of a sample. ``text`` is what stands at ``ref``; it is longer where a truncated sample was closed."""
+    """Yields the rows of a sample. ``text`` is what stands at ``ref``;
+    it is longer where a truncated sample was closed.
+    """
     document = open_document(text, SampleRecord, ref.file)
     document = document._replace(end=min(document.end, ref.length))
     yield from (Problem(ref, problem.why, problem.recovered) for problem in document.problems)
@@ -196,7 +237,14 @@ def _attachments(source: Source, ref: Ref) -> Attachments:
     if not ref.member:
         log = open_document(text, _Log).value
         samples = raw_items(log.samples) if log else []
-        text = next((data for begins, data in locate_items(text, samples) if begins <= ref.offset < begins + len(data)), b"{}")
+        text = next(
+            (
+                data
+                for begins, data in locate_items(text, samples)
+                if begins <= ref.offset < begins + len(data)
+            ),
+            b"{}",
+        )
     place, last = (ref.file, ref.member), _LAST.get(source)
     if last is None or last[0] != place or last[1] != text:
         found = open_document(text, _Attached).value

@@ -13,7 +13,9 @@ from nbtools.traces.model import PREVIEW, SampleResult, Tokens
 _MAX_SCORES = 100
 _MAX_VALUE = 2_000
 _MAX_PARTS = 100
-"""Maximum number of bytes, and of lists and objects, of a value; the beginning of the JSON of a larger one is kept."""
+"""Maximum number of bytes, and of lists and objects, of a value;
+the beginning of the JSON of a larger one is kept.
+"""
 
 
 class _Record(Protocol):
@@ -27,9 +29,15 @@ class _Record(Protocol):
     working_time: Any
 
 
-def sample_result(session: str, record: _Record, tokens: Tokens, resolve: Callable[[Any], Any]) -> SampleResult:
+def sample_result(
+    session: str, record: _Record, tokens: Tokens, resolve: Callable[[Any], Any]
+) -> SampleResult:
     """``resolve`` replaces references to texts that are stored elsewhere in the log."""
-    counted = [count for count in (tokens.input, tokens.cache_read, tokens.cache_write, tokens.output) if count is not None]
+    counted = [
+        count
+        for count in (tokens.input, tokens.cache_read, tokens.cache_write, tokens.output)
+        if count is not None
+    ]
     error = string(resolve(mapping(record.error).get("message")))
     return SampleResult(
         session=session,

@@ -1,9 +1,11 @@
 """Reads logs of OpenHands 0 and 1.
 
-A log has events as a JSON list or as lines, is an evaluation's ``output.jsonl`` with a run per line, or is a folder with a file per event.
+A log has events as a JSON list or as lines, is an evaluation's ``output.jsonl`` with a run per line,
+or is a folder with a file per event.
 
-Calls and results are joined by ``cause``, because ``tool_call_id`` is not unique: some models give every call the same. Older evaluations
-have ``[action, observation]`` pairs. Version 1 writes ``events/event-00000-<id>.json``; version 0 used ``events/0.json`` likewise.
+Calls and results are joined by ``cause``, because ``tool_call_id`` is not unique: some models give every call
+the same. Older evaluations have ``[action, observation]`` pairs. Version 1 writes
+``events/event-00000-<id>.json``; version 0 used ``events/0.json`` likewise.
 """
 
 from __future__ import annotations
@@ -19,8 +21,23 @@ from msgspec.structs import replace
 from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import tokens_of
-from nbtools.traces.json_access import epoch_seconds, float_of, id_text, integer_of, items, mapping, mappings, string
-from nbtools.traces.json_document import JsonDocument, decode_array, decode_items, is_json_lines, open_document
+from nbtools.traces.json_access import (
+    epoch_seconds,
+    float_of,
+    id_text,
+    integer_of,
+    items,
+    mapping,
+    mappings,
+    string,
+)
+from nbtools.traces.json_document import (
+    JsonDocument,
+    decode_array,
+    decode_items,
+    is_json_lines,
+    open_document,
+)
 from nbtools.traces.model import NOWHERE, Call, Detail, EventKind, FileChange, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.openhands.events import (
@@ -59,7 +76,20 @@ class _Line(msgspec.Struct):
     metrics: Any = None
 
 
-_SUBJECTS = ("command", "path", "code", "pattern", "url", "browser_actions", "query", "task", "final_thought", "message", "thought", "name")
+_SUBJECTS = (
+    "command",
+    "path",
+    "code",
+    "pattern",
+    "url",
+    "browser_actions",
+    "query",
+    "task",
+    "final_thought",
+    "message",
+    "thought",
+    "name",
+)
 _WORKSPACE_KEYS = ("working_dir", "repo_name", "repo_branch")
 _THOUGHTS: tuple[EventKind, EventKind] = ("thinking", "assistant_text")
 
@@ -75,9 +105,15 @@ class OpenHands(Format):
             return any(_is_event(one) for one in first[:5])
         if isinstance(first, dict):
             run = "instance_id" in first or "metrics" in first or "test_result" in first
-            return _is_event(first) or (isinstance(first.get("history"), list) and run and "trajectory" not in first)
+            return _is_event(first) or (
+                isinstance(first.get("history"), list) and run and "trajectory" not in first
+            )
         start = head.start.lstrip()
-        if _BEGINNING.match(start) and head.has("source", "timestamp") and (head.has("llm_message") or head.has("system_prompt")):
+        if (
+            _BEGINNING.match(start)
+            and head.has("source", "timestamp")
+            and (head.has("llm_message") or head.has("system_prompt"))
+        ):
             return True
         if start.startswith(b"["):
             return head.has("source", "timestamp", "action", "args")
@@ -109,7 +145,11 @@ class OpenHands(Format):
 
 
 def _folder(source: Source, log: LogBuilder) -> Iterator[Row]:
-    numbered = [(int(found[1]), number) for number, path in enumerate(source.files) if (found := _FILE.fullmatch(path.name))]
+    numbered = [
+        (int(found[1]), number)
+        for number, path in enumerate(source.files)
+        if (found := _FILE.fullmatch(path.name))
+    ]
     folder = source.files[numbered[0][1]].parent
     run = _Run(log.session((folder.parent if folder.name == "events" else folder).name))
     yield from log.read((_event_file(source, file) for _, file in sorted(numbered)), run.record)
@@ -117,9 +157,13 @@ def _folder(source: Source, log: LogBuilder) -> Iterator[Row]:
 
 
 def _final_state(folder: Path) -> Mapping[str, Any]:
-    """Returns the state that version 1 keeps beside its folder of events, as an update of the state would have it."""
+    """Returns the state that version 1 keeps beside its folder of events,
+    as an update of the state would have it.
+    """
     try:
-        state = decode_json(read_regular(folder.parent / "base_state.json")) if folder.name == "events" else None
+        state = (
+            decode_json(read_regular(folder.parent / "base_state.json")) if folder.name == "events" else None
+        )
     except (OSError, TraceError, *DECODE_ERRORS):
         state = None
     return {"kind": "ConversationStateUpdateEvent", "value": state}
@@ -154,7 +198,9 @@ def _lines(source: Source, log: LogBuilder) -> Iterator[Row]:
 
 
 def _document(source: Source, log: LogBuilder) -> Iterator[Row]:
-    """Yields the rows of a list of events, of a single run, or of a single event, formatted over many lines."""
+    """Yields the rows of a list of events, of a single run, or of a single event,
+    formatted over many lines.
+    """
     text = source.read_file()
     ref = Ref(0, len(text))
     is_list = _is_list(source)
@@ -187,8 +233,8 @@ def _recorded_run(source: Source, log: LogBuilder, ref: Ref, document: JsonDocum
 class _Run:
     """Adds the events of a run.
 
-    Calls wait for their results until the end, as a result may be followed by another; an observation names the event that caused it,
-    by an id that is unique in the run.
+    Calls wait for their results until the end, as a result may be followed by another; an observation names
+    the event that caused it, by an id that is unique in the run.
     """
 
     def __init__(self, session: SessionBuilder) -> None:
@@ -233,7 +279,9 @@ class _Run:
 
     def _note(self, event: Mapping[str, Any], at: float | None) -> Mapping[str, Any]:
         """Notes what an event says about the run, and returns the running totals in it."""
-        self.session.see(at, string(mapping(mapping(event.get("tool_call_metadata")).get("model_response")).get("model")))
+        self.session.see(
+            at, string(mapping(mapping(event.get("tool_call_metadata")).get("model_response")).get("model"))
+        )
         totals = mapping(event.get("llm_metrics")) or _metrics_of_state(event)
         self.metrics = totals or self.metrics
         self.version = "1" if "kind" in event else self.version
@@ -242,7 +290,9 @@ class _Run:
             self.workspace |= {key: extras[key] for key in _WORKSPACE_KEYS if string(extras.get(key))}
         return totals
 
-    def _message(self, kind: EventKind, text: str, event: Mapping[str, Any], at: float | None, ref: Ref) -> None:
+    def _message(
+        self, kind: EventKind, text: str, event: Mapping[str, Any], at: float | None, ref: Ref
+    ) -> None:
         response = mapping(mapping(event.get("tool_call_metadata")).get("model_response"))
         key = string(event.get("llm_response_id")) or string(response.get("id"))
         self.session.message(kind, text, ref, at, string(event.get("source")), type=type_of(event), key=key)
@@ -272,7 +322,14 @@ class _Run:
     def _call_of_acp(self, event: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         """Adds a call of another agent. A later record of it has its result."""
         native = native_id(event)
-        known = next((id_ for id_, (call, request) in self.calls.items() if call.native_id == native and is_call_of_acp(request)), None)
+        known = next(
+            (
+                id_
+                for id_, (call, request) in self.calls.items()
+                if call.native_id == native and is_call_of_acp(request)
+            ),
+            None,
+        )
         if known is None:
             self._call(event, at, ref)
             known = next(reversed(self.calls))
@@ -290,7 +347,14 @@ class _Run:
         native = native_id(event)
         if cause or "kind" not in event or not native:
             return None
-        return next((id_ for id_, (call, _) in reversed(self.calls.items()) if call.native_id == native and not call.answered), None)
+        return next(
+            (
+                id_
+                for id_, (call, _) in reversed(self.calls.items())
+                if call.native_id == native and not call.answered
+            ),
+            None,
+        )
 
     def _answer(self, id_: str, event: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         call, request = self.calls[id_]
@@ -330,14 +394,20 @@ class _Run:
             repository=self.workspace.get("repo_name", ""),
             branch=self.workspace.get("repo_branch", ""),
             tokens=tokens_of(token_counts(totals.get("accumulated_token_usage"))),
-            native_tokens={name: integer_of(usage[key]) or 0 for key, name in TOKEN_NAMES.items() if key in usage and name != "reasoning"},
+            native_tokens={
+                name: integer_of(usage[key]) or 0
+                for key, name in TOKEN_NAMES.items()
+                if key in usage and name != "reasoning"
+            },
             cost=float_of(totals.get("accumulated_cost")),
             ref=ref,
         )
 
 
 def _metrics_of_state(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the totals in an update of version 1's state, summed over the uses of models; empty for other events."""
+    """Returns the totals in an update of version 1's state, summed over the uses of models;
+    empty for other events.
+    """
     value = mapping(event.get("value")) if event.get("kind") == "ConversationStateUpdateEvent" else {}
     stats = value if event.get("key") == "stats" else mapping(value.get("stats"))
     uses = [mapping(one) for one in mapping(stats.get("usage_to_metrics")).values()]
@@ -345,7 +415,10 @@ def _metrics_of_state(event: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
     usages = [mapping(one.get("accumulated_token_usage")) for one in uses]
     listed = [one for use in uses for one in mappings(use.get("token_usages"))]
-    counts = {key: [count for one in usages if (count := integer_of(one.get(key))) is not None] for key in TOKEN_NAMES}
+    counts = {
+        key: [count for one in usages if (count := integer_of(one.get(key))) is not None]
+        for key in TOKEN_NAMES
+    }
     costs = [cost for one in uses if (cost := float_of(one.get("accumulated_cost"))) is not None]
     return {
         "accumulated_token_usage": {key: sum(found) for key, found in counts.items() if found},
@@ -366,13 +439,18 @@ def _edits(request: Mapping[str, Any], call: Call) -> bool:
         return False
     if "kind" in request:
         return call.op in {"edit", "write"}
-    return string(request.get("action")) in {"edit", "write"} and mapping(request.get("args")).get("command") != "view"
+    return (
+        string(request.get("action")) in {"edit", "write"}
+        and mapping(request.get("args")).get("command") != "view"
+    )
 
 
 def _change(call: Call, arguments: Mapping[str, Any], extras: Mapping[str, Any]) -> FileChange:
     diff = next(changes_of(arguments, extras), None)
     recorded = isinstance(extras.get("new_content"), str) and diff is not None
-    new = extras.get("prev_exist") is False or (arguments.get("command") == "create" and extras.get("prev_exist") is not True)
+    new = extras.get("prev_exist") is False or (
+        arguments.get("command") == "create" and extras.get("prev_exist") is not True
+    )
     patch = bool(string(extras.get("diff"))) and not recorded
     return FileChange(
         session=call.session,
@@ -381,7 +459,15 @@ def _change(call: Call, arguments: Mapping[str, Any], extras: Mapping[str, Any])
         kind="add" if new else "modify",
         added=diff.diff_stat.model_added_lines if diff else None,
         removed=diff.diff_stat.model_removed_lines if diff else None,
-        basis="none" if diff is None else "recorded_texts" if recorded else "recorded_patch" if patch else "arguments",
+        basis=(
+            "none"
+            if diff is None
+            else "recorded_texts"
+            if recorded
+            else "recorded_patch"
+            if patch
+            else "arguments"
+        ),
     )
 
 
@@ -415,9 +501,15 @@ def _holds_an_event(path: Path) -> bool:
 
 
 def _event_files(folder: Path) -> list[Path]:
-    """Returns the event files in the folder, or in its subfolder ``events``, in the order of their numbers."""
+    """Returns the event files in the folder, or in its subfolder ``events``,
+    in the order of their numbers.
+    """
     for candidate in (folder, folder / "events"):
-        numbered = [(int(found[1]), path) for path in candidate.glob("*.json") if (found := _FILE.fullmatch(path.name))]
+        numbered = [
+            (int(found[1]), path)
+            for path in candidate.glob("*.json")
+            if (found := _FILE.fullmatch(path.name))
+        ]
         if numbered and _holds_an_event(min(numbered)[1]):
             return [path for _, path in sorted(numbered)]
     return []

@@ -1,6 +1,7 @@
 """Accessors for OpenHands events that work for both versions, and the detail of a call.
 
-Version 0 has ``action`` or ``observation`` with ``args``, ``content`` and ``extras``; version 1 names its ``kind``.
+Version 0 has ``action`` or ``observation`` with ``args``, ``content`` and ``extras``;
+version 1 names its ``kind``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from nbtools.traces.display_builders import (
     todo_list,
 )
 from nbtools.traces.display_builders import detail_of as detail_from_texts
-from nbtools.traces.json_access import arguments, id_text, integer_of, items, mapping, mappings, string, text_of
+from nbtools.traces.json_access import (
+    arguments,
+    id_text,
+    integer_of,
+    items,
+    mapping,
+    mappings,
+    string,
+    text_of,
+)
 from nbtools.traces.model import Call, Detail, EventKind, Op, Status, StatusSource
 
 _OPS: dict[str, Op] = {
@@ -63,7 +73,9 @@ def is_call(event: Mapping[str, Any]) -> bool:
     if "kind" in event:
         return string(event["kind"]) in {"ActionEvent", "ACPToolCallEvent"}
     action = event.get("action")
-    return action is not None and (bool(event.get("tool_call_metadata")) or string(action) not in _NON_CALL_ACTIONS)
+    return action is not None and (
+        bool(event.get("tool_call_metadata")) or string(action) not in _NON_CALL_ACTIONS
+    )
 
 
 def is_counted(event: Mapping[str, Any]) -> bool:
@@ -72,7 +84,9 @@ def is_counted(event: Mapping[str, Any]) -> bool:
 
 
 def is_call_of_acp(event: Mapping[str, Any]) -> bool:
-    """Returns whether it is a call by another agent, which OpenHands runs over the Agent Client Protocol; one record has its result."""
+    """Returns whether it is a call by another agent, which OpenHands runs over the Agent Client Protocol;
+    one record has its result.
+    """
     return event.get("kind") == "ACPToolCallEvent"
 
 
@@ -107,7 +121,9 @@ def arguments_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
     if is_call_of_acp(event):
         return arguments(event.get("raw_input"))
     action = mapping(event.get("action"))
-    return {key: value for key, value in action.items() if key != "kind"} or arguments(mapping(event.get("tool_call")).get("arguments"))
+    return {key: value for key, value in action.items() if key != "kind"} or arguments(
+        mapping(event.get("tool_call")).get("arguments")
+    )
 
 
 def op_of(event: Mapping[str, Any]) -> Op:
@@ -123,9 +139,16 @@ def result_of(event: Mapping[str, Any]) -> str:
     if "kind" not in event:
         return text_of(event.get("content"))
     if is_call_of_acp(event):
-        return text_of(event.get("raw_output")) or text_of([mapping(one.get("content")) for one in mappings(event.get("content"))])
+        return text_of(event.get("raw_output")) or text_of(
+            [mapping(one.get("content")) for one in mappings(event.get("content"))]
+        )
     observation = mapping(event.get("observation"))
-    for text in (event.get("error"), event.get("rejection_reason"), observation.get("content"), observation.get("output")):
+    for text in (
+        event.get("error"),
+        event.get("rejection_reason"),
+        observation.get("content"),
+        observation.get("output"),
+    ):
         if text:
             return text_of(text)
     return text_of(observation.get("error"))
@@ -151,13 +174,19 @@ def outcome_of(event: Mapping[str, Any]) -> Outcome:
     if kind in {"UserRejectObservation", "user_rejected"}:
         return Outcome("denied", "flag")
     if is_call_of_acp(event):
-        return Outcome("error" if event.get("is_error") is True or event.get("status") == "failed" else "ok", "flag")
+        return Outcome(
+            "error" if event.get("is_error") is True or event.get("status") == "failed" else "ok", "flag"
+        )
     if kind in {"AgentErrorEvent", "error"} or extras.get("error") is True or extras.get("is_error") is True:
         return Outcome("error", "flag", code)
     if result_of(event).startswith("ERROR:"):
         return Outcome("error", "text", code)
     if code is not None:
-        return Outcome("unknown", "none", code) if code == -1 else Outcome("error" if code else "ok", "exit_code", code)
+        return (
+            Outcome("unknown", "none", code)
+            if code == -1
+            else Outcome("error" if code else "ok", "exit_code", code)
+        )
     return Outcome("ok", "flag")
 
 
@@ -166,7 +195,9 @@ def kind_of(event: Mapping[str, Any]) -> EventKind:
     source = event.get("source")
     if event.get("kind") == "MessageEvent" or event.get("action") == "message":
         return "user" if source == "user" else "assistant_text"
-    return _KINDS.get(string(event.get("kind")) or string(event.get("action")) or string(event.get("observation")), "system")
+    return _KINDS.get(
+        string(event.get("kind")) or string(event.get("action")) or string(event.get("observation")), "system"
+    )
 
 
 def type_of(event: Mapping[str, Any]) -> str:
@@ -185,7 +216,9 @@ def text_of_event(event: Mapping[str, Any]) -> str:
 def thought_of(event: Mapping[str, Any]) -> tuple[str, str]:
     """Returns the model's reasoning and its message before a call."""
     if "kind" in event:
-        return string(event.get("reasoning_content")), "\n".join(text_of(part) for part in items(event.get("thought")))
+        return string(event.get("reasoning_content")), "\n".join(
+            text_of(part) for part in items(event.get("thought"))
+        )
     args = mapping(event.get("args"))
     return "", "" if event.get("action") == "think" else string(args.get("thought"))
 
@@ -205,12 +238,20 @@ def detail_of(call: Call, request: Mapping[str, Any], answer: Mapping[str, Any])
         result=result,
         display=_display(call, arguments, answer, changes, pictures),
         command=string(arguments.get("command")) if shell else "",
-        cwd=(string(arguments.get("cwd")) or string(mapping(extras.get("metadata")).get("working_dir"))) if shell else "",
+        cwd=(
+            (string(arguments.get("cwd")) or string(mapping(extras.get("metadata")).get("working_dir")))
+            if shell
+            else ""
+        ),
         stdout=result if shell else "",
         changes=changes,
         media=pictures,
         full=string(extras.get("full_output_save_dir")),
-        extra={"function": name_of_call(request), "tool_call_id": native_id(request), "security_risk": request.get("security_risk")},
+        extra={
+            "function": name_of_call(request),
+            "tool_call_id": native_id(request),
+            "security_risk": request.get("security_risk"),
+        },
     )
 
 
@@ -235,12 +276,18 @@ def changes_of(arguments: Mapping[str, Any], extras: Mapping[str, Any]) -> Itera
 
 
 def _display(
-    call: Call, arguments: Mapping[str, Any], answer: Mapping[str, Any], changes: tuple[FileDiff, ...], pictures: tuple[Media, ...]
+    call: Call,
+    arguments: Mapping[str, Any],
+    answer: Mapping[str, Any],
+    changes: tuple[FileDiff, ...],
+    pictures: tuple[Media, ...],
 ) -> ToolResultDisplay:
     result, extras = result_of(answer), extras_of(answer)
     if call.op == "shell" and answer:
         outcome = outcome_of(answer)
-        status = "still running" if outcome.exit_code == -1 else "denied" if outcome.status == "denied" else ""
+        status = (
+            "still running" if outcome.exit_code == -1 else "denied" if outcome.status == "denied" else ""
+        )
         return command_output(result, None if outcome.exit_code == -1 else outcome.exit_code, status=status)
     if call.status != "ok":
         return result
@@ -249,11 +296,15 @@ def _display(
     return _list_display(call, arguments, extras) or _file_display(call, arguments, result) or result
 
 
-def _list_display(call: Call, arguments: Mapping[str, Any], extras: Mapping[str, Any]) -> ToolResultDisplay | None:
+def _list_display(
+    call: Call, arguments: Mapping[str, Any], extras: Mapping[str, Any]
+) -> ToolResultDisplay | None:
     if call.op == "plan":
         tasks = mappings(extras.get("task_list")) or mappings(arguments.get("task_list"))
         return todo_list(_task(task) for task in tasks) if tasks else None
-    found = [path for path in (*items(extras.get("files")), *items(extras.get("matches"))) if isinstance(path, str)]
+    found = [
+        path for path in (*items(extras.get("files")), *items(extras.get("matches"))) if isinstance(path, str)
+    ]
     return listing(Entry(path) for path in found) if call.op in {"list", "search"} and found else None
 
 

@@ -2,8 +2,8 @@
 
 A log is one document, or a line per export, as the collector's file exporter writes them.
 
-Spans are written when they end, so a file is not in order. Therefore spans are first listed without their large fields, and then read in
-the order of their start times.
+Spans are written when they end, so a file is not in order. Therefore spans are first listed without their
+large fields, and then read in the order of their start times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,18 @@ from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextP
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, float_of, integer_of, mapping, string, text_of
 from nbtools.traces.json_document import is_json_lines, open_document
-from nbtools.traces.model import NOWHERE, Call, Detail, EventKind, Origin, Problem, Ref, Row, Status, StatusSource
+from nbtools.traces.model import (
+    NOWHERE,
+    Call,
+    Detail,
+    EventKind,
+    Origin,
+    Problem,
+    Ref,
+    Row,
+    Status,
+    StatusSource,
+)
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.otlp.conventions import (
     arguments_of,
@@ -38,10 +49,23 @@ from nbtools.traces.source import Source
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")
 _TOKENS = {
     "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
-    "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
-    "cache_read_tokens": ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
-    "cache_write_tokens": ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"),
-    "reasoning_tokens": ("gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning"),
+    "output_tokens": (
+        "gen_ai.usage.output_tokens",
+        "gen_ai.usage.completion_tokens",
+        "llm.token_count.completion",
+    ),
+    "cache_read_tokens": (
+        "gen_ai.usage.cache_read.input_tokens",
+        "llm.token_count.prompt_details.cache_read",
+    ),
+    "cache_write_tokens": (
+        "gen_ai.usage.cache_creation.input_tokens",
+        "llm.token_count.prompt_details.cache_write",
+    ),
+    "reasoning_tokens": (
+        "gen_ai.usage.reasoning.output_tokens",
+        "llm.token_count.completion_details.reasoning",
+    ),
 }
 _FAILED = {"2", "STATUS_CODE_ERROR"}
 
@@ -51,7 +75,11 @@ class Otlp(Format):
 
     def recognises(self, head: Head) -> bool:
         start = head.start.lstrip()[:1] == b"{"
-        return start and (head.has("resourceSpans") or head.has("resourceLogs")) and (head.has("spanId") or head.has("logRecords"))
+        return (
+            start
+            and (head.has("resourceSpans") or head.has("resourceLogs"))
+            and (head.has("spanId") or head.has("logRecords"))
+        )
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         traces: dict[str, list[Span]] = {}
@@ -71,12 +99,21 @@ class Otlp(Format):
         _, _, number = call.id.partition("/")
         answer = _result_in_message(source, call) if call.result_ref != call.ref or number else None
         if number:
-            request = next((piece for index, (_, _, piece) in enumerate(parts_in_span(span, attributes)) if str(index) == number), None)
+            request = next(
+                (
+                    piece
+                    for index, (_, _, piece) in enumerate(parts_in_span(span, attributes))
+                    if str(index) == number
+                ),
+                None,
+            )
             content, args = answer, arguments(request.args) if isinstance(request, CallPart) else {}
         else:
             content = result_of(span, attributes) if answer is None else answer
             args = arguments(arguments_of(attributes))
-        return detail_of(call, args, text_of(content), tuple(media_of(content)), extra={} if number else attributes)
+        return detail_of(
+            call, args, text_of(content), tuple(media_of(content)), extra={} if number else attributes
+        )
 
 
 def _result_in_message(source: Source, call: Call) -> object:
@@ -85,7 +122,14 @@ def _result_in_message(source: Source, call: Call) -> object:
         return None
     span = mapping(source.record(call.result_ref))
     message_parts = (piece for _, _, piece in parts_in_span(span, attributes_of(span.get("attributes"))))
-    return next((piece.content for piece in message_parts if isinstance(piece, ResultPart) and piece.id == call.native_id), None)
+    return next(
+        (
+            piece.content
+            for piece in message_parts
+            if isinstance(piece, ResultPart) and piece.id == call.native_id
+        ),
+        None,
+    )
 
 
 def _spans(source: Source) -> Iterator[Span | Problem]:
@@ -136,10 +180,14 @@ class _TraceReader:
         elif span.meaning == "model" or (span.meaning == "agent" and not self.has_models):
             self._messages(span, recorded, attributes)
         if span.meaning in {"agent", "other"}:
-            error = exception_of(recorded) if str(mapping(recorded.get("status")).get("code")) in _FAILED else ""
+            error = (
+                exception_of(recorded) if str(mapping(recorded.get("status")).get("code")) in _FAILED else ""
+            )
             kind: EventKind = "error" if error else "system"
             text = f"{span.name}: {error}" if error else span.name
-            self.session.event(kind, text, span.ref, span.start, type=span.meaning, key=span.id, parent=span.parent)
+            self.session.event(
+                kind, text, span.ref, span.start, type=span.meaning, key=span.id, parent=span.parent
+            )
         if span.meaning == "model":
             self._request(span, attributes, first)
 
@@ -156,12 +204,18 @@ class _TraceReader:
         self.session.see(span.start)
         self.session.see(span.end)
         self.agent = self.agent or string(attributes.get("gen_ai.agent.name"))
-        self.conversation = self.conversation or first_text(attributes, ("gen_ai.conversation.id", "session.id"))
+        self.conversation = self.conversation or first_text(
+            attributes, ("gen_ai.conversation.id", "session.id")
+        )
         if span.meaning == "model":
             self.session.see(None, first_text(attributes, _MODELS))
 
     def _tool(self, span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
-        session, args, result = self.session, arguments(arguments_of(attributes)), result_of(recorded, attributes)
+        session, args, result = (
+            self.session,
+            arguments(arguments_of(attributes)),
+            result_of(recorded, attributes),
+        )
         status, source = _status(span, recorded, attributes)
         parent = self._enclosing_call(span)
         call = session.call(
@@ -195,10 +249,19 @@ class _TraceReader:
                 continue
             self.seen_parts.add(key)
             if isinstance(piece, TextPart) or not self.has_tools:
-                session.part(piece, f"{span.id}/{index}", span.ref, span.end if is_response else span.start, model)
-            elif isinstance(piece, ResultPart) and piece.id and (call := session.waiting(piece.id)) is not None:
+                session.part(
+                    piece, f"{span.id}/{index}", span.ref, span.end if is_response else span.start, model
+                )
+            elif (
+                isinstance(piece, ResultPart) and piece.id and (call := session.waiting(piece.id)) is not None
+            ):
                 args = session.take(call)
-                session.complete(replace(call, answered=True, result_size=len(text_of(piece.content)), result_ref=span.ref), args)
+                session.complete(
+                    replace(
+                        call, answered=True, result_size=len(text_of(piece.content)), result_ref=span.ref
+                    ),
+                    args,
+                )
         if error := exception_of(recorded):
             session.event("error", error, span.ref, span.end, "", model, span.name, span.id, span.parent)
 
@@ -231,16 +294,23 @@ class _TraceReader:
 
 
 def _usage_in(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: next((attributes[key] for key in keys if key in attributes), None) for name, keys in _TOKENS.items()}
+    return {
+        name: next((attributes[key] for key in keys if key in attributes), None)
+        for name, keys in _TOKENS.items()
+    }
 
 
 def _sort_key(span: Span) -> tuple[float, float]:
-    """Sort key of a span. An enclosing span may start at the same time but ends later and is written later: such spans sort first."""
+    """Sort key of a span. An enclosing span may start at the same time but ends later and is written later:
+    such spans sort first.
+    """
     return math.inf if span.start is None else span.start, -math.inf if span.end is None else -span.end
 
 
 def _part_key(message_number: int, piece: MessagePart) -> tuple[object, ...]:
-    """Returns the identity of a message part: calls and results by id, text by its place in the conversation."""
+    """Returns the identity of a message part:
+    calls and results by id, text by its place in the conversation.
+    """
     if isinstance(piece, TextPart):
         return (message_number, piece.role, piece.kind, piece.text)
     if isinstance(piece, CallPart):
@@ -248,8 +318,12 @@ def _part_key(message_number: int, piece: MessagePart) -> tuple[object, ...]:
     return ("answered", piece.id) if piece.id else (message_number, text_of(piece.content))
 
 
-def _status(span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> tuple[Status, StatusSource]:
-    """Returns status and source. By convention a failed span records it; a span without an end has not finished."""
+def _status(
+    span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> tuple[Status, StatusSource]:
+    """Returns status and source. By convention a failed span records it;
+    a span without an end has not finished.
+    """
     success = attributes.get("success")
     failed = str(mapping(recorded.get("status")).get("code")) in _FAILED
     if failed or attributes.get("error.type") or success in (False, "false"):

@@ -21,8 +21,22 @@ _OPERATIONS: dict[str, Meaning] = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "completion"), "model"),
     **dict.fromkeys(("invoke_agent", "create_agent", "invoke_workflow"), "agent"),
 }
-_KINDS: dict[str, Meaning] = {"tool": "tool", "llm": "model", "agent": "agent", "chain": "agent", "workflow": "agent", "task": "agent"}
-_TOOLS = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_name", "function_name", "traceloop.entity.name")
+_KINDS: dict[str, Meaning] = {
+    "tool": "tool",
+    "llm": "model",
+    "agent": "agent",
+    "chain": "agent",
+    "workflow": "agent",
+    "task": "agent",
+}
+_TOOLS = (
+    "gen_ai.tool.name",
+    "tool.name",
+    "ai.toolCall.name",
+    "tool_name",
+    "function_name",
+    "traceloop.entity.name",
+)
 _ARGUMENTS = (
     "gen_ai.tool.call.arguments",
     "gen_ai.tool.arguments",
@@ -65,10 +79,18 @@ def meaning_of(attributes: Mapping[str, Any], name: str) -> Meaning:
         return _OPERATIONS[operation]
     if kind.lower() in _KINDS:
         return _KINDS[kind.lower()]
-    is_tool_call = attributes.get("mcp.method.name") == "tools/call" or "ai.toolCall.name" in attributes or "gen_ai.tool.name" in attributes
+    is_tool_call = (
+        attributes.get("mcp.method.name") == "tools/call"
+        or "ai.toolCall.name" in attributes
+        or "gen_ai.tool.name" in attributes
+    )
     if is_tool_call or name.startswith("execute_tool "):
         return "tool"
-    return "model" if not operation and ("gen_ai.request.model" in attributes or "llm.model_name" in attributes) else "other"
+    return (
+        "model"
+        if not operation and ("gen_ai.request.model" in attributes or "llm.model_name" in attributes)
+        else "other"
+    )
 
 
 def tool_of(attributes: Mapping[str, Any], name: str) -> str:
@@ -85,19 +107,27 @@ def arguments_of(attributes: Mapping[str, Any]) -> Any:
 
 
 def result_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
-    """Returns a tool's result, or the message of the exception that ended it; None where neither is recorded."""
+    """Returns a tool's result, or the message of the exception that ended it;
+    None where neither is recorded.
+    """
     found = next((parse_json(attributes[key]) for key in _RESULTS if attributes.get(key) is not None), None)
     return exception_of(span) or None if found is None else found
 
 
 def exception_of(span: Mapping[str, Any]) -> str:
     """Returns the error message of a span: from an exception event, or from its status."""
-    raised = (attributes_of(event.get("attributes")) for event in mappings(span.get("events")) if event.get("name") == "exception")
+    raised = (
+        attributes_of(event.get("attributes"))
+        for event in mappings(span.get("events"))
+        if event.get("name") == "exception"
+    )
     texts = [string(one.get("exception.message")) or string(one.get("exception.type")) for one in raised]
     return next(filter(None, texts), "") or string(mapping(span.get("status")).get("message"))
 
 
-def parts_in_span(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[tuple[int, bool, MessagePart]]:
+def parts_in_span(
+    span: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> Iterator[tuple[int, bool, MessagePart]]:
     """Yields the message parts of a span with their positions.
 
     Each comes with the number of its message in the conversation and whether it is the model's response.
@@ -119,21 +149,37 @@ _Message: TypeAlias = tuple[Any, str, bool]
 def _messages_in(attributes: Mapping[str, Any]) -> Iterator[_Message]:
     """Yields the messages in attributes with their role: first the model's input, then its response."""
     if instructions := parse_json(attributes.get("gen_ai.system_instructions")):
-        yield {"role": "system", "parts": instructions} if isinstance(instructions, list) else instructions, "system", False
+        yield (
+            {"role": "system", "parts": instructions} if isinstance(instructions, list) else instructions,
+            "system",
+            False,
+        )
     is_flat = any(key.startswith(_FLAT) for key in attributes)
     for keys, flat, role in _MESSAGES:
         for key in keys:
             if key in attributes:
                 yield from ((one, role, role == "assistant") for one in _as_list(attributes[key]))
         for prefix in flat if is_flat else ():
-            yield from ((_openai_message(one), role, role == "assistant") for one in unflatten(attributes, prefix))
+            yield from (
+                (_openai_message(one), role, role == "assistant") for one in unflatten(attributes, prefix)
+            )
 
 
 _MESSAGES = (
-    (("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages"), ("llm.input_messages", "gen_ai.prompt"), "user"),
-    (("gen_ai.output.messages", "gen_ai.completion", "ai.response.text"), ("llm.output_messages", "gen_ai.completion"), "assistant"),
+    (
+        ("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages"),
+        ("llm.input_messages", "gen_ai.prompt"),
+        "user",
+    ),
+    (
+        ("gen_ai.output.messages", "gen_ai.completion", "ai.response.text"),
+        ("llm.output_messages", "gen_ai.completion"),
+        "assistant",
+    ),
 )
-"""The attributes with messages, the prefixes of messages whose fields are attributes of their own, and the role."""
+"""The attributes with messages, the prefixes of messages whose fields are attributes of their own,
+and the role.
+"""
 _FLAT = tuple(f"{prefix}." for _, flat, _ in _MESSAGES for prefix in flat)
 
 
@@ -160,7 +206,8 @@ _ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool": 
 def _event(event: Mapping[str, Any]) -> list[_Message]:
     """Returns the messages of an event.
 
-    Before messages were attributes, each was an event of its own: as attributes, as JSON in one attribute, or as a log record's body.
+    Before messages were attributes, each was an event of its own:
+    as attributes, as JSON in one attribute, or as a log record's body.
     """
     attributes = attributes_of(event.get("attributes"))
     name = string(event.get("name")) or string(event.get("eventName")) or string(attributes.get("event.name"))
@@ -170,11 +217,17 @@ def _event(event: Mapping[str, Any]) -> list[_Message]:
         return []
     content = parse_json(attributes.get("gen_ai.event.content"))
     body = value_of(event.get("body"))
-    message = mapping(content) or mapping(body) or {key: parse_json(value) for key, value in attributes.items()}
+    message = (
+        mapping(content) or mapping(body) or {key: parse_json(value) for key, value in attributes.items()}
+    )
     role = _ROLES.get(name.removeprefix("gen_ai.").removesuffix(".message"), "assistant")
     choice = name.endswith(".choice")
     message = mapping(parse_json(message.get("message"))) or message if choice else message
-    with_role = {"role": role, **message} if isinstance(message.get("role"), str) or role != "tool" else {**message, "role": role}
+    with_role = (
+        {"role": role, **message}
+        if isinstance(message.get("role"), str) or role != "tool"
+        else {**message, "role": role}
+    )
     if role == "tool":
         with_role["tool_call_id"] = message.get("tool_call_id") or message.get("id")
     return [(with_role, role, choice)]
@@ -230,7 +283,9 @@ _decode_any = msgspec.json.Decoder().decode
 
 
 def decode_span(data: bytes) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """Returns the fields of a span that rows need, and its attributes. Both are empty where it is not JSON."""
+    """Returns the fields of a span that rows need, and its attributes.
+    Both are empty where it is not JSON.
+    """
     try:
         span = _decode_recorded(data)
         attributes: dict[str, Any] = {}
@@ -262,7 +317,9 @@ def attributes_of(attributes: Any, depth: int = 0) -> dict[str, Any]:
 
 
 def unflatten(attributes: Mapping[str, Any], prefix: str) -> list[Any]:
-    """Returns the list whose items are under ``prefix.0.…``, ``prefix.1.…``, as OpenInference and OpenLLMetry write nested values."""
+    """Returns the list whose items are under ``prefix.0.…``, ``prefix.1.…``,
+    as OpenInference and OpenLLMetry write nested values.
+    """
     tree: dict[str, Any] = {}
     start = f"{prefix}."
     for key, value in attributes.items():

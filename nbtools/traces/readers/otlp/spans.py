@@ -13,12 +13,25 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import id_text, integer_of, mapping, string
 from nbtools.traces.json_document import JsonDocument, decode_line, locate_items, raw_items
 from nbtools.traces.model import Problem, Ref
-from nbtools.traces.readers.otlp.conventions import IDENTIFYING_ATTRIBUTES, Meaning, attributes_of, meaning_of, tool_of, value_of
+from nbtools.traces.readers.otlp.conventions import (
+    IDENTIFYING_ATTRIBUTES,
+    Meaning,
+    attributes_of,
+    meaning_of,
+    tool_of,
+    value_of,
+)
 from nbtools.traces.source import DECODE_ERRORS, decode_json, repair_json
 
 _NULL = msgspec.Raw(b"null")
 _IDENTIFYING = frozenset({*IDENTIFYING_ATTRIBUTES, "session.id", "conversation.id", "event.name"})
-_RESOURCE = ("service.name", "service.version", "vcs.repository.url.full", "vcs.ref.head.revision", "vcs.ref.head.name")
+_RESOURCE = (
+    "service.name",
+    "service.version",
+    "vcs.repository.url.full",
+    "vcs.ref.head.revision",
+    "vcs.ref.head.name",
+)
 
 
 class _Root(msgspec.Struct):
@@ -99,9 +112,13 @@ def spans_in(document: JsonDocument[Any], within: Ref) -> Iterator[Span | Proble
     """Yields the spans and log records of a document in order."""
     text = _valid_utf8(document.text)
     for raws in _records(text, document) if document.value is not None else ():
-        for (at, data), (_, resource, log) in zip(locate_items(text, [raw for raw, *_ in raws]), raws, strict=True):
+        for (at, data), (_, resource, log) in zip(
+            locate_items(text, [raw for raw, *_ in raws]), raws, strict=True
+        ):
             if at + len(data) <= document.end:
-                yield _span(data, Ref(within.offset + at, len(data), within.line, within.file), resource, log=log)
+                yield _span(
+                    data, Ref(within.offset + at, len(data), within.line, within.file), resource, log=log
+                )
 
 
 _Records: TypeAlias = list[tuple[msgspec.Raw, dict[str, Any], bool]]
@@ -119,7 +136,9 @@ def line_of_spans(line: bytes) -> JsonDocument[Any]:
 def _records(text: bytes, document: JsonDocument[Any]) -> Iterator[_Records]:
     """Yields the spans and the log records, each in order."""
     try:
-        spans = document.value if isinstance(document.value, _Spans) and text is document.text else _SPANS(text)
+        spans = (
+            document.value if isinstance(document.value, _Spans) and text is document.text else _SPANS(text)
+        )
     except DECODE_ERRORS:
         yield from _records_of_any_shape(text)
         return
@@ -164,9 +183,17 @@ def _span(data: bytes, ref: Ref, resource: dict[str, Any], *, log: bool) -> Span
     span, recorded = _decode_record(data)
     if span is None:
         return Problem(ref, "This record is not a span.")
-    attributes = {one.key: value_of(_decode_raw(one.value)) for one in recorded if isinstance(one.key, str) and one.key in _IDENTIFYING}
+    attributes = {
+        one.key: value_of(_decode_raw(one.value))
+        for one in recorded
+        if isinstance(one.key, str) and one.key in _IDENTIFYING
+    }
     name = string(span.name) or string(span.eventName) or string(attributes.get("event.name"))
-    trace = id_text(span.traceId) or string(attributes.get("session.id")) or string(attributes.get("conversation.id"))
+    trace = (
+        id_text(span.traceId)
+        or string(attributes.get("session.id"))
+        or string(attributes.get("conversation.id"))
+    )
     meaning = _log_meaning(attributes, name) if log else meaning_of(attributes, name)
     return Span(
         trace=trace,
@@ -184,8 +211,12 @@ def _span(data: bytes, ref: Ref, resource: dict[str, Any], *, log: bool) -> Span
 
 
 def _log_meaning(attributes: dict[str, Any], name: str) -> Meaning:
-    """Returns the meaning of a log record. Coding agents log a record for each finished call, and messages as records, too."""
-    if name.endswith(("tool_result", "tool_call")) and ("tool_name" in attributes or "function_name" in attributes):
+    """Returns the meaning of a log record.
+    Coding agents log a record for each finished call, and messages as records, too.
+    """
+    if name.endswith(("tool_result", "tool_call")) and (
+        "tool_name" in attributes or "function_name" in attributes
+    ):
         return "tool"
     return "model" if name.startswith("gen_ai.") else "other"
 

@@ -47,7 +47,20 @@ PIECES = (
         "&",
         ";",
     ),
-    *("![x](http://evil.example/p.png)", "![x][1]", "[1]: http://evil.example/p.png", "[1]:\n", "![", "](", ")", "!", "[", "]", "(", ":"),
+    *(
+        "![x](http://evil.example/p.png)",
+        "![x][1]",
+        "[1]: http://evil.example/p.png",
+        "[1]:\n",
+        "![",
+        "](",
+        ")",
+        "!",
+        "[",
+        "]",
+        "(",
+        ":",
+    ),
     *(
         "<img src=http://evil.example/p.png>",
         "<script>harm()</script>",
@@ -68,7 +81,25 @@ PIECES = (
         "[a][1]",
         "[a](data:text/html,x)",
     ),
-    *("$", "&", ";", "a", "b", "word ", "python", "mermaid", "{", "}", "*", "**", "_", "[^1]", "&#33;", "&lt;", "http://a.example/"),
+    *(
+        "$",
+        "&",
+        ";",
+        "a",
+        "b",
+        "word ",
+        "python",
+        "mermaid",
+        "{",
+        "}",
+        "*",
+        "**",
+        "_",
+        "[^1]",
+        "&#33;",
+        "&lt;",
+        "http://a.example/",
+    ),
 )
 ALLOWED = r"a|blockquote|br|code|del|em|h[1-6]|hr|input|li|ol|p|pre|s|strong|sup|section|table|tbody|t[dhr]|thead|ul"
 ATTRIBUTES = {
@@ -101,7 +132,9 @@ class Found(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = ATTRIBUTES.get(tag, {})
-        understood = all(re.fullmatch(known.get(name, "(?!)"), value or "", re.DOTALL) for name, value in attrs)
+        understood = all(
+            re.fullmatch(known.get(name, "(?!)"), value or "", re.DOTALL) for name, value in attrs
+        )
         if not re.fullmatch(ALLOWED, tag) or not understood:
             self.unknown.append(self.get_starttag_text() or tag)
 
@@ -118,7 +151,14 @@ class Found(HTMLParser):
 def marked(texts: list[str]) -> list[str]:
     """Renders texts with the parser of JupyterLab."""
     command = [Path(front_end.node_folder()) / "node", "--input-type=module", "-e", MARKED]
-    ran = subprocess.run(command, input=json.dumps(texts), cwd=ROOT / "labextension", capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        command,
+        input=json.dumps(texts),
+        cwd=ROOT / "labextension",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return [str(one) for one in json.loads(ran.stdout)]
 
 
@@ -136,7 +176,11 @@ def test_the_notebook_of_a_hostile_log_loads_nothing(lesson: bool, tmp_path: Pat
     folder = "/tmp`![x](http://evil.example/p.png)<img src=http://evil.example/p.png>\n\n![y](http://evil.example/p.png)"
     trace = load(write_log(tmp_path / "session.jsonl", folder, hostile_records()))
     notebook = nbformat.read(trace.to_notebook(tmp_path / "out.ipynb", lesson=lesson), as_version=4)
-    sources = [re.sub(r"</?(details|summary)>", "", cell.source) for cell in notebook.cells if cell.cell_type == "markdown"]
+    sources = [
+        re.sub(r"</?(details|summary)>", "", cell.source)
+        for cell in notebook.cells
+        if cell.cell_type == "markdown"
+    ]
     assert len(sources) > 20
     for parser, text, markup in rendered(sources):
         assert not Found(markup).unknown, (parser, text, markup)
@@ -145,8 +189,13 @@ def test_the_notebook_of_a_hostile_log_loads_nothing(lesson: bool, tmp_path: Pat
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_parser_finds_an_image_a_tag_or_a_strange_link(seed: int, all_rounds: bool) -> None:
     chance = random.Random(seed)
-    texts = ["".join(chance.choices(PIECES, k=chance.randint(1, 30))) for _ in range(TEXTS if all_rounds else SHARE)]
-    for parser, text, markup in rendered([*map(sanitize_markdown, texts), *map(plain, texts), *(inline_code(plain(one)) for one in texts)]):
+    texts = [
+        "".join(chance.choices(PIECES, k=chance.randint(1, 30)))
+        for _ in range(TEXTS if all_rounds else SHARE)
+    ]
+    for parser, text, markup in rendered(
+        [*map(sanitize_markdown, texts), *map(plain, texts), *(inline_code(plain(one)) for one in texts)]
+    ):
         assert not Found(markup).unknown, (parser, text, markup)
 
 
@@ -170,7 +219,12 @@ def test_markdown_that_parsers_read_differently_is_safe_in_all_of_them(text: str
 
 
 def test_the_check_finds_what_it_looks_for() -> None:
-    for text in ("![x](http://evil.example/p.png)", "<img src=x>", "<!-- -->", "<a href='javascript:harm()'>x</a>"):
+    for text in (
+        "![x](http://evil.example/p.png)",
+        "<img src=x>",
+        "<!-- -->",
+        "<a href='javascript:harm()'>x</a>",
+    ):
         for parser, _, markup in rendered([text]):
             assert Found(markup).unknown, parser
 
@@ -219,7 +273,16 @@ graph
 
 @pytest.mark.parametrize(
     "text",
-    ["`" * 60_000, "` `` " * 12_000, f"# {' ' * 60_000}x", "](" * 30_000, "](a" * 20_000, "![" * 30_000, "> " * 30_000, "- " * 30_000],
+    [
+        "`" * 60_000,
+        "` `` " * 12_000,
+        f"# {' ' * 60_000}x",
+        "](" * 30_000,
+        "](a" * 20_000,
+        "![" * 30_000,
+        "> " * 30_000,
+        "- " * 30_000,
+    ],
 )
 def test_long_lines_take_linear_time(text: str) -> None:
     """A quadratic search would take minutes and meet the test's time limit."""

@@ -55,7 +55,14 @@ class Elements(HTMLParser):
 
 
 def line(number: int, **fields: object) -> Line:
-    values = {"icon": "terminal", "name": "Bash", "subject": f"make {number}", "right": "", "tone": "done", "depth": 0}
+    values = {
+        "icon": "terminal",
+        "name": "Bash",
+        "subject": f"make {number}",
+        "right": "",
+        "tone": "done",
+        "depth": 0,
+    }
     return Line(**{"number": str(number), **values, **fields})  # type: ignore[arg-type]
 
 
@@ -82,7 +89,9 @@ def test_the_first_lines_are_shown_and_the_rest_is_counted() -> None:
 
 
 def test_the_first_screen_is_unfolded_and_the_others_come_with_a_click() -> None:
-    before, _, folded = trace_html(Summary("t", ()), [line(number) for number in range(UNFOLDED_LINES + 3)]).partition("<details>")
+    before, _, folded = trace_html(
+        Summary("t", ()), [line(number) for number in range(UNFOLDED_LINES + 3)]
+    ).partition("<details>")
     assert before.count("nbt-line") == UNFOLDED_LINES
     assert folded.count("nbt-line") == 3
     assert "⋯ show 3 more steps" in folded
@@ -97,10 +106,15 @@ def test_the_content_of_a_log_is_text_and_not_markup() -> None:
 
 
 def test_state_is_never_colour_alone() -> None:
-    shown = trace_html(Summary("t", (Fact("64 k out", "placeholders"),)), [line(1, right="failed", tone="failed", added=2, removed=1)])
+    shown = trace_html(
+        Summary("t", (Fact("64 k out", "placeholders"),)),
+        [line(1, right="failed", tone="failed", added=2, removed=1)],
+    )
     text = Elements(shown).text
     assert all(word in text for word in ("failed", "+2", "−1", "64 k out (?)"))
-    spoken = trace_html(Summary("t", ()), [line(1, icon="person", name="", tone="person"), line(2, live=False)])
+    spoken = trace_html(
+        Summary("t", ()), [line(1, icon="person", name="", tone="person"), line(2, live=False)]
+    )
     assert 'aria-label="You"' in spoken
     assert "rewound" in Elements(spoken).text
 
@@ -117,7 +131,11 @@ def test_each_step_has_a_place_to_link_to() -> None:
 
 def test_a_long_path_keeps_its_end_and_a_sentence_its_beginning() -> None:
     path, said = "/home/somebody" + "/folder" * 20 + "/name.py", "a / word " * 20
-    text = Elements(trace_html(Summary("t", ()), [line(1, subject=path), line(2, subject=said), line(3, subject="/etc/hosts")])).text
+    text = Elements(
+        trace_html(
+            Summary("t", ()), [line(1, subject=path), line(2, subject=said), line(3, subject="/etc/hosts")]
+        )
+    ).text
     assert "…/folder" in text
     assert "folder/name.py" in text
     assert path not in text

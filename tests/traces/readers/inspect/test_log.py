@@ -23,8 +23,19 @@ from tests.examples import examples
 from tests.traces.readers.damage import damaged, read_whole, spoilt
 
 Record = dict[str, Any]
-RUN = {"run_id": "r", "task_id": "i", "created": "2026-01-01T00:00:00Z", "task": "work", "model": "m", "packages": {"inspect_ai": "0.3"}}
-HEADER: Record = {"version": 2, "status": "success", "eval": RUN | {"revision": {"commit": "abc", "origin": "git@x"}}}
+RUN = {
+    "run_id": "r",
+    "task_id": "i",
+    "created": "2026-01-01T00:00:00Z",
+    "task": "work",
+    "model": "m",
+    "packages": {"inspect_ai": "0.3"},
+}
+HEADER: Record = {
+    "version": 2,
+    "status": "success",
+    "eval": RUN | {"revision": {"commit": "abc", "origin": "git@x"}},
+}
 LONG = "a long text " * 20
 
 
@@ -33,12 +44,27 @@ def event(kind: str, second: int, **fields: Any) -> Record:
 
 
 def tool(id_: str, second: int, function: str, span: str = "", **fields: Any) -> Record:
-    base = {"id": id_, "function": function, "arguments": {}, "result": "ok", "type": "function", "span_id": span}
+    base = {
+        "id": id_,
+        "function": function,
+        "arguments": {},
+        "result": "ok",
+        "type": "function",
+        "span_id": span,
+    }
     return event("tool", second, **{**base, **fields})
 
 
 def span(id_: str, second: int, kind: str, parent: str = "") -> Record:
-    return event("span_begin", second, id=id_, span_id=id_, type=kind, name=kind, **({"parent_id": parent} if parent else {}))
+    return event(
+        "span_begin",
+        second,
+        id=id_,
+        span_id=id_,
+        type=kind,
+        name=kind,
+        **({"parent_id": parent} if parent else {}),
+    )
 
 
 def sample(*events: Record, id_: Any = 1, epoch: int = 1, **fields: Any) -> Record:
@@ -77,19 +103,37 @@ def test_each_sample_is_a_session(load: Any) -> None:
     assert [session.id for session in trace.sessions] == ["x_epoch_1", "x_epoch_2"]
     assert [(one.session, one.id) for one in trace.calls] == [("x_epoch_1", "a"), ("x_epoch_2", "a")]
     first = trace.sessions[0]
-    assert (first.commit, first.repository, first.agent_version, first.models, first.title) == ("abc", "git@x", "0.3", ("m",), "do it")
+    assert (first.commit, first.repository, first.agent_version, first.models, first.title) == (
+        "abc",
+        "git@x",
+        "0.3",
+        ("m",),
+        "do it",
+    )
     facts = trace.facts()
-    assert (facts["records"], facts["tokens"], facts["task"], facts["status"]) == (2, {"input": 10, "output": 4}, "work", "success")
+    assert (facts["records"], facts["tokens"], facts["task"], facts["status"]) == (
+        2,
+        {"input": 10, "output": 4},
+        "work",
+        "success",
+    )
 
 
 def usage(input_: int, output: int) -> Record:
-    return {"m": {"input_tokens": input_, "output_tokens": output}, "grader": {"input_tokens": 1, "output_tokens": 1}}
+    return {
+        "m": {"input_tokens": input_, "output_tokens": output},
+        "grader": {"input_tokens": 1, "output_tokens": 1},
+    }
 
 
 @pytest.mark.parametrize("write", [archive, document])
-def test_the_tokens_of_a_log_are_those_of_its_header(tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tokens_of_a_log_are_those_of_its_header(
+    tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(HEADER, "stats", {"model_usage": usage(70, 30)})
-    trace = traces.load(write(tmp_path / "log", *(sample(tool("a", 1, "bash"), id_=number) for number in range(3))))
+    trace = traces.load(
+        write(tmp_path / "log", *(sample(tool("a", 1, "bash"), id_=number) for number in range(3)))
+    )
     assert trace.facts()["tokens"] == {"input": 71, "output": 31}
     assert [session.native_tokens for session in trace.sessions] == [{"input": 5, "output": 2}] * 3
 
@@ -105,10 +149,14 @@ def test_the_tokens_of_a_log_are_those_of_its_header(tmp_path: Path, write: Any,
         ({}, False),
     ],
 )
-def test_missing_samples_are_flagged(tmp_path: Path, write: Any, fields: Record, truncated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_samples_are_flagged(
+    tmp_path: Path, write: Any, fields: Record, truncated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in fields.items():
         monkeypatch.setitem(HEADER, name, value)
-    trace = traces.load(write(tmp_path / "log", *(sample(tool("a", 1, "bash"), id_=number) for number in range(2))))
+    trace = traces.load(
+        write(tmp_path / "log", *(sample(tool("a", 1, "bash"), id_=number) for number in range(2)))
+    )
     assert [session.flags for session in trace.sessions] == [("truncated",) if truncated else ()] * 2
 
 
@@ -118,7 +166,9 @@ def test_long_texts_are_taken_from_the_attachments(load: Any) -> None:
     asked = event("sample_init", 0, sample={"input": mark})
     ran = tool("a", 1, "bash", arguments={"command": mark}, result=mark)
     lost = tool("b", 2, "bash", result="attachment://" + "f" * 32)
-    other = sample(tool("c", 1, "bash", result=mark), id_=2, attachments={"0123456789abcdef0123456789abcdef": "another"})
+    other = sample(
+        tool("c", 1, "bash", result=mark), id_=2, attachments={"0123456789abcdef0123456789abcdef": "another"}
+    )
     trace = load(sample(asked, ran, lost, attachments=attachments), other)
     assert (trace.events[0].kind, trace.events[0].size) == ("user", len(LONG))
     call, unknown, elsewhere = trace.calls
@@ -157,30 +207,58 @@ def test_a_call_in_the_span_of_a_tool_belongs_to_that_tools_call(load: Any) -> N
 
 
 def test_spans_that_lead_back_to_themselves_are_no_parents(load: Any) -> None:
-    (call,) = load(sample(span("a", 0, "agent", "b"), span("b", 0, "agent", "a"), tool("x", 1, "bash", "a"))).calls
+    (call,) = load(
+        sample(span("a", 0, "agent", "b"), span("b", 0, "agent", "a"), tool("x", 1, "bash", "a"))
+    ).calls
     assert call.parent == ""
 
 
 def test_events_that_older_logs_write_inside_an_event_are_nested(load: Any) -> None:
     deepest = tool("c", 3, "bash", arguments={"command": "pwd"}, result="/")
     inner = tool("b", 2, "python", arguments={"code": "1"}, result="2", events=[deepest])
-    trace = load(sample(tool("a", 1, "delegate", events=[inner]), event("subtask", 4, name="s", events=[tool("d", 5, "bash")])))
-    assert [(one.id, one.level, one.parent) for one in trace.calls][:3] == [("a", "model", ""), ("b", "nested", "a"), ("c", "nested", "b")]
-    assert [(one.detail.args, one.detail.result) for one in trace.calls][1:3] == [({"code": "1"}, "2"), ({"command": "pwd"}, "/")]
+    trace = load(
+        sample(
+            tool("a", 1, "delegate", events=[inner]),
+            event("subtask", 4, name="s", events=[tool("d", 5, "bash")]),
+        )
+    )
+    assert [(one.id, one.level, one.parent) for one in trace.calls][:3] == [
+        ("a", "model", ""),
+        ("b", "nested", "a"),
+        ("c", "nested", "b"),
+    ]
+    assert [(one.detail.args, one.detail.result) for one in trace.calls][1:3] == [
+        ({"code": "1"}, "2"),
+        ({"command": "pwd"}, "/"),
+    ]
 
 
 def test_an_error_is_shown_with_its_message(load: Any) -> None:
     ended = event("approval", 1, call={"id": "a"}, decision="reject", approver="human")
-    failed = tool("a", 1, "bash", result="", error={"type": "approval", "message": "not allowed"}, working_time=0.5)
+    failed = tool(
+        "a", 1, "bash", result="", error={"type": "approval", "message": "not allowed"}, working_time=0.5
+    )
     pending = tool("b", 2, "bash", result=None)
     one, other = load(sample(ended, failed, pending)).calls
-    assert (one.status, one.status_source, one.permission, one.duration) == ("error", "flag", "reject (human)", 0.5)
+    assert (one.status, one.status_source, one.permission, one.duration) == (
+        "error",
+        "flag",
+        "reject (human)",
+        0.5,
+    )
     assert one.detail.result == "not allowed"
     assert (other.status, other.answered) == ("unanswered", False)
 
 
 def test_results_are_shown_as_our_tools_would(load: Any) -> None:
-    read = tool("a", 1, "text_editor", arguments={"command": "view", "path": "a.py"}, result="1\tx\n2\ty", truncated=[9000, 7])
+    read = tool(
+        "a",
+        1,
+        "text_editor",
+        arguments={"command": "view", "path": "a.py"},
+        result="1\tx\n2\ty",
+        truncated=[9000, 7],
+    )
     picture = tool("b", 2, "computer", result=[{"type": "image", "image": "data:image/png;base64,iVBORw=="}])
     one, other = load(sample(read, picture)).calls
     assert one.detail.display == FileText("a.py", 1, ("x", "y"), 2)
@@ -195,8 +273,21 @@ def test_texts_and_thoughts_of_the_model_are_read(load: Any) -> None:
         "content": [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "yes"}],
         "tool_calls": [{"id": "a", "function": "bash", "arguments": {}}],
     }
-    trace = load(sample(event("model", 1, model="m", output={"choices": [{"message": message}]}, input=[{"role": "user", "content": "x"}])))
-    assert [(one.kind, one.text, one.model) for one in trace.events] == [("thinking", "hm", "m"), ("assistant_text", "yes", "m")]
+    trace = load(
+        sample(
+            event(
+                "model",
+                1,
+                model="m",
+                output={"choices": [{"message": message}]},
+                input=[{"role": "user", "content": "x"}],
+            )
+        )
+    )
+    assert [(one.kind, one.text, one.model) for one in trace.events] == [
+        ("thinking", "hm", "m"),
+        ("assistant_text", "yes", "m"),
+    ]
     assert not trace.calls
 
 
@@ -229,7 +320,9 @@ def test_an_archive_that_unpacks_to_more_than_any_memory_is_not_unpacked(tmp_pat
 
 
 @pytest.mark.parametrize(("size", "why"), [(2 << 30, "when it is unpacked"), (100, "CRC")])
-def test_a_member_is_unpacked_up_to_the_size_that_the_archive_states(tmp_path: Path, size: int, why: str) -> None:
+def test_a_member_is_unpacked_up_to_the_size_that_the_archive_states(
+    tmp_path: Path, size: int, why: str
+) -> None:
     trace = traces.load(zstd_archive(tmp_path / "log", "samples/1_epoch_1.json", b" " * (1 << 20), size))
     assert why in trace.problems[-1].why
 
@@ -240,7 +333,9 @@ def zstd_archive(path: Path, name: str, text: bytes, size: int | None = None) ->
     fields = (0, 93, 0, 33, zlib.crc32(text), len(packed), len(text) if size is None else size, len(name), 0)
     local = b"PK\x03\x04" + struct.pack("<HHHHHIIIHH", 63, *fields) + name.encode() + packed
     central = b"PK\x01\x02" + struct.pack("<HHHHHHIIIHHHHHII", 63, 63, *fields, 0, 0, 0, 0, 0) + name.encode()
-    path.write_bytes(local + central + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local), 0))
+    path.write_bytes(
+        local + central + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local), 0)
+    )
     return path
 
 
@@ -250,7 +345,9 @@ def test_samples_compressed_with_zstd_are_read(tmp_path: Path) -> None:
     assert call.detail.command == "ls"
 
 
-def test_without_a_library_for_zstd_the_problem_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_library_for_zstd_the_problem_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = zstd_archive(tmp_path / "log", "samples/1_epoch_1.json", json.dumps(sample()).encode())
     for library in ("compression.zstd", "pyarrow", "zstandard", "backports.zstd"):
         monkeypatch.setitem(sys.modules, library, None)
@@ -259,7 +356,11 @@ def test_without_a_library_for_zstd_the_problem_says_what_to_install(tmp_path: P
 
 
 WHOLE = sample(
-    event("sample_init", 0, sample={"input": [{"role": "user", "content": "attachment://0123456789abcdef0123456789abcdef"}]}),
+    event(
+        "sample_init",
+        0,
+        sample={"input": [{"role": "user", "content": "attachment://0123456789abcdef0123456789abcdef"}]},
+    ),
     span("t", 1, "tool"),
     tool(
         "a",
@@ -290,7 +391,9 @@ def test_a_damaged_log_is_read(tmp_path_factory: pytest.TempPathFactory, data: s
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.data())
-def test_a_damaged_archive_is_read_or_is_none(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_a_damaged_archive_is_read_or_is_none(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     path = archive(tmp_path_factory.getbasetemp() / "damaged-archive", WHOLE)
     path.write_bytes(data.draw(spoilt(path.read_bytes())))
     try:
@@ -301,7 +404,9 @@ def test_a_damaged_archive_is_read_or_is_none(tmp_path_factory: pytest.TempPathF
     assert facts_of(trace, trace)["malformed"] == len(trace.problems)
 
 
-def test_the_directory_of_an_archive_is_parsed_once_for_all_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_directory_of_an_archive_is_parsed_once_for_all_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = archive(tmp_path / "log.eval", *(sample(tool("c", 1, "bash"), id_=number) for number in range(40)))
     parsed = 0
     open_archive = zipfile.ZipFile.__init__
@@ -355,7 +460,12 @@ def test_a_sample_with_messages_and_without_events_has_their_steps(tmp_path: Pat
         ("assistant_text", "One file."),
     ]
     [call] = trace.calls
-    assert (call.name, call.answered, call.detail.args, call.detail.result) == ("bash", True, {"cmd": "ls"}, "a.py")
+    assert (call.name, call.answered, call.detail.args, call.detail.result) == (
+        "bash",
+        True,
+        {"cmd": "ls"},
+        "a.py",
+    )
 
 
 def test_events_in_a_transcript_are_read(tmp_path: Path) -> None:

@@ -44,30 +44,54 @@ def test_samples_of_published_logs(path: Path) -> None:
 
 def test_errors_limits_and_times(load: Any) -> None:
     trace = load(
-        sample(id_="a", error={"message": "boom", "traceback": "…"}, limit={"type": "token", "limit": 5}, total_time=2.5, working_time=1),
+        sample(
+            id_="a",
+            error={"message": "boom", "traceback": "…"},
+            limit={"type": "token", "limit": 5},
+            total_time=2.5,
+            working_time=1,
+        ),
         sample(id_="b", scores={"f1": {"value": 0.5}, "parts": {"value": {"x": 1}}, "no": {"answer": "7"}}),
         sample(id_="b", epoch=2, score={"value": "I"}, model_usage=None),
         sample(id_="c", scores={}),
     )
     assert list(trace.samples) == [
         SampleResult(
-            session="a_epoch_1", id="a", epoch=1, error="boom", limit_reached="token", total_tokens=7, duration=2.5, working_time=1.0
+            session="a_epoch_1",
+            id="a",
+            epoch=1,
+            error="boom",
+            limit_reached="token",
+            total_tokens=7,
+            duration=2.5,
+            working_time=1.0,
         ),
-        SampleResult(session="b_epoch_1", id="b", epoch=1, scores={"f1": 0.5, "parts": {"x": 1}}, total_tokens=7),
+        SampleResult(
+            session="b_epoch_1", id="b", epoch=1, scores={"f1": 0.5, "parts": {"x": 1}}, total_tokens=7
+        ),
         SampleResult(session="b_epoch_2", id="b", epoch=2, scores={"score": "I"}),
         SampleResult(session="c_epoch_1", id="c", epoch=1, total_tokens=7),
     ]
-    assert [outcome_of(session, ()) for session in trace.sessions] == ["error", "f1: 0.5, parts: {'x': 1}", "score: I", ""]
+    assert [outcome_of(session, ()) for session in trace.sessions] == [
+        "error",
+        "f1: 0.5, parts: {'x': 1}",
+        "score: I",
+        "",
+    ]
 
 
 def test_sql_of_traces_and_corpora(tmp_path: Path) -> None:
     path = archive(
-        tmp_path / "log.eval", sample(id_="a", scores={"match": {"value": "C"}}), sample(id_="b", scores={"match": {"value": "I"}})
+        tmp_path / "log.eval",
+        sample(id_="a", scores={"match": {"value": "C"}}),
+        sample(id_="b", scores={"match": {"value": "I"}}),
     )
     corpus = Corpus(tmp_path / "corpus")
     corpus.ingest(path, progress=False)
     for database in (traces.load(path), corpus):
-        assert database.sql("select s.id, p.scores->>'match' from sessions s join samples p on p.session = s.id order by 1").fetchall() == [
+        assert database.sql(
+            "select s.id, p.scores->>'match' from sessions s join samples p on p.session = s.id order by 1"
+        ).fetchall() == [
             ("a_epoch_1", "C"),
             ("b_epoch_1", "I"),
         ]
@@ -76,12 +100,19 @@ def test_sql_of_traces_and_corpora(tmp_path: Path) -> None:
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["value", "message", "type", "x"]), inner),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.sampled_from(["value", "message", "type", "x"]), inner)
+    ),
     max_leaves=8,
 )
 
 
-@given(record=st.dictionaries(st.sampled_from(["scores", "score", "error", "limit", "total_time", "working_time", "epoch", "id"]), VALUES))
+@given(
+    record=st.dictionaries(
+        st.sampled_from(["scores", "score", "error", "limit", "total_time", "working_time", "epoch", "id"]),
+        VALUES,
+    )
+)
 def test_hostile_results(record: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = document(tmp_path_factory.mktemp("inspect") / "log", {**sample(tool("a", 1, "bash")), **record})
     trace = traces.load(path)
@@ -94,16 +125,24 @@ def test_deep_and_long_values(load: Any, tmp_path: Path) -> None:
     deep: Any = "x"
     for _ in range(500):
         deep = [deep]
-    trace = load(sample(tool("a", 1, "bash"), scores={"deep": {"value": deep}, "long": {"value": "x" * 10_000}}))
+    trace = load(
+        sample(tool("a", 1, "bash"), scores={"deep": {"value": deep}, "long": {"value": "x" * 10_000}})
+    )
     (found,) = trace.samples
     assert {name: len(value) for name, value in (found.scores or {}).items()} == {"deep": 300, "long": 300}
 
 
 def test_the_explorer_lists_the_samples(load: Any) -> None:
-    trace = load(sample(tool("a", 1, "bash"), id_="a", scores={"match": {"value": "C"}}), sample(tool("b", 1, "bash"), id_="<b>"))
+    trace = load(
+        sample(tool("a", 1, "bash"), id_="a", scores={"match": {"value": "C"}}),
+        sample(tool("b", 1, "bash"), id_="<b>"),
+    )
     explorer = Explorer(trace)
     (table,) = explorer.answer(SamplesTask()).tables
-    assert [row.cells for row in table.rows] == [("a", "1", "correct", "match: C", "", "", "7", ""), ("<b>", "1", "", "", "", "", "7", "")]
+    assert [row.cells for row in table.rows] == [
+        ("a", "1", "correct", "match: C", "", "", "7", ""),
+        ("<b>", "1", "", "", "", "", "7", ""),
+    ]
     rows = [explorer.lines.rows[row.line] for row in table.rows]
     assert [getattr(row, "session", getattr(row, "id", "")) for row in rows] == ["a_epoch_1", "<b>_epoch_1"]
     assert explorer.view().samples == 2
