@@ -80,9 +80,8 @@ def wav() -> str:
 
 def row(old: int | None, new: int | None, text: str, *, was: str = "") -> Row:
     before = None if old is None else Line(number=old, spans=((was or text, "k s"[: 2 * bool(was)].strip()),))
-    after = (
-        None if new is None else Line(number=new, spans=((text[:4], "d"), (text[4:], "mark" if was else "")))
-    )
+    mark = "mark" if was else ""
+    after = None if new is None else Line(number=new, spans=((text[:4], "d"), (text[4:], mark)))
     return Row(old=before, new=after, changed=bool(was) or old is None or new is None)
 
 

@@ -650,7 +650,9 @@ class Searcher:
         for shell, outcome in others:
             less, more = usual.calls - outcome.calls, outcome.calls - usual.calls
             if less or more:
-                kind = "fewer programs" if not more else "more programs" if not less else "others"
+                kind = {(True, False): "fewer programs", (False, True): "more programs"}.get(
+                    (bool(less), bool(more)), "others"
+                )
                 starts = f"without {sorted(less.elements())}, with {sorted(more.elements())}"
                 tally.differ(f"{shell} starts {kind} than {name}", [f"    {place}: {line!r} {starts}"])
 

@@ -36,7 +36,8 @@ def tree(root: Path) -> dict[str, tuple[object, int]]:
     """Every path with what it holds (or where it leads) and its mode."""
     found: dict[str, tuple[object, int]] = {}
     for path in sorted(root.rglob("*")):
-        what = str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        content = path.read_bytes() if path.is_file() else None
+        what = str(path.readlink()) if path.is_symlink() else content
         found[str(path.relative_to(root))] = what, stat.S_IMODE(path.lstat().st_mode)
     return found
 

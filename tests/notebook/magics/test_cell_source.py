@@ -47,7 +47,8 @@ def call_of(grammar: Grammar, source: str) -> Any:
         name, _, rest = line.partition(" ")
         assert (magic, name) == ("tool", grammar.tool)
         whole = grammar.body is not None and grammar.body.whole
-        return parse(grammar, rest, (cell[0] if whole else cell[0].removesuffix("\n")) if cell else None)
+        text = cell[0] if cell else None
+        return parse(grammar, rest, text if text is None or whole else text.removesuffix("\n"))
     found: dict[str, Any] = {}
     for keyword in call.keywords:
         found |= (

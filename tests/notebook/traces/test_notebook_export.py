@@ -37,7 +37,8 @@ def arguments_of(source: str) -> tuple[str, Any]:
     name, _, line = first.lstrip("%").removeprefix("tool ").partition(" ")
     grammar = grammar_of(_TOOLS[name]())
     whole = grammar.body is not None and grammar.body.whole
-    text = (body if body.endswith("\n") else f"{body}\n") if newline else None
+    ended = body if body.endswith("\n") else f"{body}\n"
+    text = ended if newline else None
     return name, parse(grammar, line, text if text is None or whole else text.removesuffix("\n"))
 
 

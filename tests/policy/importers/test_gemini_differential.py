@@ -320,7 +320,8 @@ class Engine:
     def check(self, call: Call, *, inner: bool = False) -> tuple[str, bool]:
         """Returns the decision, and whether a rule made it, for the call or for one of its commands."""
         rule = next((one for one in self.rules if self._matches(one, call)), None)
-        decision = rule["decision"] if rule else "allow" if self.mode == "yolo" else "ask_user"
+        without_rule = "allow" if self.mode == "yolo" else "ask_user"
+        decision = rule["decision"] if rule else without_rule
         if (
             rule
             and not inner

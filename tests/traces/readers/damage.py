@@ -41,9 +41,11 @@ _JUNK: list[Any] = [
 
 
 def _places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    keys: Any = (
-        value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    )
+    keys: Any = ()
+    if isinstance(value, dict):
+        keys = value.keys()
+    elif isinstance(value, list):
+        keys = range(len(value))
     for key in keys:
         yield (*here, key)
         yield from _places(value[key], (*here, key))
