@@ -12,18 +12,17 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from mcp.server.stdio import stdio_server
 
 from nbtools.core.errors import NbtoolsError, SessionError
 from nbtools.dialects import Dialect
 from nbtools.dialects import dialect as dialect_named
-from nbtools.mcp.server.routing import ToolRouter
-from nbtools.mcp.server.tool_provider import ToolProvider
+from nbtools.mcp.server.routing import NO_NOTEBOOK_NOTE, ToolRouter, open_standalone_session
+from nbtools.mcp.server.server import ToolServer
+from nbtools.mcp.server.tool_provider import SessionToolProvider, ToolProvider
+from nbtools.session import Session
 from nbtools.storage.state_folder import project_folder
-
-if TYPE_CHECKING:
-    from nbtools.mcp.server.server import ToolServer
-    from nbtools.session import Session
 
 TOKEN_VARIABLE = "NBTOOLS_MCP_TOKEN"  # noqa: S105 - the variable's name
 _SHORTEST_TOKEN = 16
@@ -82,7 +81,7 @@ def _token(value: str) -> str:
 async def _serve(root: Path, dialect: Dialect, port: int | None, token: str) -> None:
     signalled = False
     async with open_tool_provider(root, dialect) as offer:
-        server = _server_of(offer, root)
+        server = ToolServer(offer, str(root))
         if port is None:
             signalled = await _over_stdio(server)
         else:
@@ -97,12 +96,6 @@ async def open_tool_provider(root: Path, dialect: Dialect) -> AsyncIterator[Tool
     opened: list[Session] = []
 
     def open_standalone() -> ToolProvider:
-        from nbtools.mcp.server.routing import (  # noqa: PLC0415 - takes 100 ms and is not needed while a notebook serves
-            NO_NOTEBOOK_NOTE,
-            open_standalone_session,
-        )
-        from nbtools.mcp.server.tool_provider import SessionToolProvider  # noqa: PLC0415
-
         opened.append(open_standalone_session(root))
         return SessionToolProvider(opened[0], dialect, NO_NOTEBOOK_NOTE)
 
@@ -116,19 +109,10 @@ async def open_tool_provider(root: Path, dialect: Dialect) -> AsyncIterator[Tool
             await session.close()
 
 
-def _server_of(offer: ToolProvider, root: Path) -> ToolServer:
-    from nbtools.mcp.server.server import (  # noqa: PLC0415 - the SDK is an extra and takes most of the start-up time
-        ToolServer,
-    )
-
-    return ToolServer(offer, str(root))
-
-
 async def _over_stdio(server: ToolServer) -> bool:
     """Serves until the client closes stdin, or a signal arrives:
     then returns True, and a thread is still reading stdin.
     """
-    from mcp.server.stdio import stdio_server  # noqa: PLC0415 - as above
 
     async def serve() -> None:
         async with stdio_server() as (read_stream, write_stream):
@@ -146,7 +130,7 @@ async def _over_stdio(server: ToolServer) -> bool:
 
 
 async def _over_http(server: ToolServer, root: Path, port: int, token: str) -> None:
-    from nbtools.mcp.server.http import (  # noqa: PLC0415 - as above
+    from nbtools.mcp.server.http import (  # noqa: PLC0415 - uvicorn is not needed over stdio
         bind_loopback,
         client_configuration,
         serve_http,

@@ -1,37 +1,41 @@
-"""Client of a notebook endpoint: calls a notebook's tools over its Unix socket."""
+"""Client of a notebook endpoint: an MCP session that calls a notebook's tools over its Unix socket."""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable
 from contextlib import suppress
 
+from mcp import ClientSession
+from mcp.client.session import IncomingMessage
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    ListToolsRequest,
+    ListToolsResult,
+    ToolListChangedNotification,
+)
+from mcp_types import CONNECTION_CLOSED
+
+from nbtools import __version__
 from nbtools.core.errors import SessionError
 from nbtools.core.schema.json_schema import Json
-from nbtools.mcp.server.endpoint_messages import (
-    VERSION,
-    CallProgress,
-    CallRequest,
-    CallResult,
-    CancelRequest,
-    ClientMessage,
-    ConnectAccepted,
-    ConnectRefused,
-    ConnectRequest,
-    ListToolsRequest,
-    NotebookMessage,
-    ToolList,
-    encode_frame,
-    notebook_message_decoder,
-    read_frame,
-)
 from nbtools.mcp.server.endpoint_registry import EndpointEntry
-from nbtools.mcp.server.notebook_endpoint import is_same_user
+from nbtools.mcp.server.socket_transport import (
+    CLIENT_KEY,
+    DIALECT_EXTENSION,
+    LONGEST_LINE,
+    close_connection,
+    is_same_user,
+    socket_streams,
+)
 from nbtools.mcp.server.tool_provider import ClientCall, ProgressCallback, failure_result
 
 _CONNECT_SECONDS = 10.0
-"""Seconds in which a notebook must accept the connection; one whose kernel is busy is skipped."""
+"""Seconds in which a notebook must accept the connection; one whose kernel is stopped is skipped."""
 
 
 class EndpointClient:
@@ -39,35 +43,29 @@ class EndpointClient:
     running calls then fail with an explanation.
     """
 
-    def __init__(
-        self, beacon: EndpointEntry, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        self.entry = beacon
-        self._reader = reader
-        self._writer = writer
-        self._ids = itertools.count(1)
-        self._replies: dict[int, tuple[asyncio.Future[Json], ProgressCallback]] = {}
+    def __init__(self, entry: EndpointEntry) -> None:
+        self.entry = entry
         self._watchers: list[Callable[[], None]] = []
         self._tools: list[Json] = []
-        self._tools_requests: list[asyncio.Future[None]] = []
-        self._listener: asyncio.Task[None] | None = None
+        self._session: ClientSession | None = None
+        self._connection: asyncio.Task[None] | None = None
 
     @classmethod
-    async def connect(cls, beacon: EndpointEntry, dialect: str) -> EndpointClient:
+    async def connect(cls, entry: EndpointEntry, dialect: str) -> EndpointClient:
         """Connects to an endpoint.  Raises ``OSError`` if nothing listens there,
         ``SessionError`` if the notebook refuses.
         """
-        reader, writer = await asyncio.open_unix_connection(beacon.socket)
-        offer = cls(beacon, reader, writer)
+        client = cls(entry)
+        accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # The SDK's session must be entered and left in the same task, and the caller's may end before.
+        client._connection = asyncio.ensure_future(client._hold_connection(dialect, accepted))
         try:
-            _check_same_user(writer)
             async with asyncio.timeout(_CONNECT_SECONDS):
-                await offer._handshake(dialect)
+                await accepted
         except BaseException:
-            writer.close()
+            await client.close()
             raise
-        offer._listener = asyncio.ensure_future(offer._listen())
-        return offer
+        return client
 
     @property
     def about(self) -> str:
@@ -78,33 +76,37 @@ class EndpointClient:
 
     @property
     def is_gone(self) -> bool:
-        return self._listener is None or self._listener.done()
+        return self._session is None
 
     async def tools(self) -> list[Json]:
         """Returns the current declarations,
         or the last known ones if the notebook disconnects while it is queried.
         """
-        if not self.is_gone:
-            updated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._tools_requests.append(updated)
-            self._send(ListToolsRequest())
-            await updated
+        if self._session is not None:
+            with suppress(MCPError):
+                listed = await self._session.send_request(ListToolsRequest(), ListToolsResult)
+                self._tools = [
+                    tool.model_dump(mode="json", by_alias=True, exclude_unset=True) for tool in listed.tools
+                ]
         return self._tools
 
     async def call(self, request: ClientCall, on_progress: ProgressCallback) -> Json:
-        number = next(self._ids)
-        reply: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        if self.is_gone:
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+            on_progress(message or "running")
+
+        if self._session is None:
             return self._lost_result()
-        self._replies[number] = (reply, on_progress)
-        self._send(CallRequest(number, request.name, dict(request.arguments), request.client))
+        params = CallToolRequestParams(
+            name=request.name, arguments=dict(request.arguments), _meta={CLIENT_KEY: request.client}
+        )
         try:
-            return await reply
-        except asyncio.CancelledError:
-            self._send(CancelRequest(number))
-            raise
-        finally:
-            self._replies.pop(number, None)
+            # Not ``call_tool``, which validates the result against the tool's schema: our own client does.
+            result = await self._session.send_request(
+                CallToolRequest(params=params), CallToolResult, progress_callback=progressed
+            )
+        except MCPError as error:
+            return self._lost_result() if error.code == CONNECTION_CLOSED else failure_result(error.message)
+        return result.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Calls ``watcher`` also when the notebook disconnects."""
@@ -112,70 +114,61 @@ class EndpointClient:
         return lambda: self._watchers.remove(watcher)
 
     async def close(self) -> None:
-        if self._listener is not None:
-            self._listener.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._listener
-        with suppress(OSError):
-            await self._writer.wait_closed()
+        if self._connection is not None:
+            self._connection.cancel()
+            await asyncio.gather(self._connection, return_exceptions=True)
 
-    async def _handshake(self, dialect: str) -> None:
-        self._send(ConnectRequest(VERSION, dialect))
+    async def _hold_connection(self, dialect: str, accepted: asyncio.Future[None]) -> None:
+        """Keeps the session open until the notebook disconnects; ``accepted`` gets the outcome of the
+        handshake.
+        """
         try:
-            first = notebook_message_decoder.decode(await read_frame(self._reader))
-        except (EOFError, ValueError, RecursionError) as error:
-            raise ConnectionError(f"{self.entry.notebook} did not answer") from error
-        if isinstance(first, ConnectRefused):
-            raise SessionError(f"{self.entry.notebook}: {first.why}")
-        if not isinstance(first, ConnectAccepted):
-            raise ConnectionError(f"{self.entry.notebook} sent an unexpected reply")
-
-    async def _listen(self) -> None:
-        try:
-            while True:
-                self._handle(notebook_message_decoder.decode(await read_frame(self._reader)))
-        except (
-            EOFError,
-            OSError,
-            ValueError,
-            RecursionError,
-        ):  # disconnected, or sent something that is not our protocol: treated alike
-            pass
+            await self._converse(dialect, accepted)
+        except Exception as error:  # noqa: BLE001 - the caller of ``connect`` gets it
+            if not accepted.done():
+                accepted.set_exception(error)
         finally:
-            self._writer.close()
-            self._resolve_tools_requests()
-            for reply, _ in self._replies.values():
-                if not reply.done():
-                    reply.set_result(self._lost_result())
-            asyncio.get_running_loop().call_soon(self._notify)  # once this task is done
+            self._session = None
+            self._notify()
 
-    def _handle(self, message: NotebookMessage) -> None:
-        match message:
-            case ToolList():
-                self._tools = message.tools
-                if message.others:
-                    self._notify()
-                else:
-                    self._resolve_tools_requests()
-            case CallProgress() if message.id in self._replies:
-                self._replies[message.id][1](message.text)
-            case CallResult() if message.id in self._replies and not self._replies[message.id][0].done():
-                self._replies[message.id][0].set_result(message.result)
-            case _:
-                pass
+    async def _converse(self, dialect: str, accepted: asyncio.Future[None]) -> None:
+        reader, writer = await asyncio.open_unix_connection(self.entry.socket, limit=LONGEST_LINE)
+        ended = asyncio.Event()
+        try:
+            if not is_same_user(writer):  # its answers cannot be trusted
+                raise PermissionError("another user's process listens on its socket")
+            async with (
+                socket_streams(reader, writer, on_end=ended.set) as streams,
+                ClientSession(
+                    *streams,
+                    message_handler=self._on_message,
+                    client_info=Implementation(name="nbtools mcp", version=__version__),
+                    extensions={DIALECT_EXTENSION: {"name": dialect}},
+                ) as session,
+            ):
+                try:
+                    await session.initialize()
+                except MCPError as error:
+                    # Set, not raised: the SDK's task groups would wrap it in groups of exceptions.
+                    accepted.set_exception(
+                        ConnectionError(f"{self.entry.notebook} did not answer")
+                        if error.code == CONNECTION_CLOSED
+                        else SessionError(f"{self.entry.notebook}: {error.message}")
+                    )
+                    return
+                self._session = session
+                accepted.set_result(None)
+                await ended.wait()
+        finally:
+            await close_connection(writer)
 
-    def _resolve_tools_requests(self) -> None:
-        requests, self._tools_requests = self._tools_requests, []
-        for request in requests:
-            if not request.done():
-                request.set_result(None)
+    async def _on_message(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._notify()
 
     def _notify(self) -> None:
         for watcher in tuple(self._watchers):
             watcher()
-
-    def _send(self, message: ClientMessage) -> None:
-        self._writer.write(encode_frame(message))
 
     def _lost_result(self) -> Json:
         return failure_result(
@@ -183,9 +176,3 @@ class EndpointClient:
             " effect, so check before you repeat it. Until a notebook serves again (%tools serve), calls"
             " that need approval are denied."
         )
-
-
-def _check_same_user(writer: asyncio.StreamWriter) -> None:
-    """Raises ``OSError`` if the socket belongs to another user's process, whose answers cannot be trusted."""
-    if not is_same_user(writer.get_extra_info("socket")):
-        raise PermissionError("another user's process listens on its socket")

@@ -36,7 +36,7 @@ def entries_folder(root: Path) -> Path:
 
 
 def new_entry(root: Path, notebook: str) -> EndpointEntry:
-    """Chooses a socket path for this process; ``publish`` the entry once something listens there.
+    """Chooses a socket path for this process; publish the entry once something listens there.
     Raises ``OSError``.
     """
     state_folder()
@@ -49,24 +49,24 @@ def new_entry(root: Path, notebook: str) -> EndpointEntry:
     return EndpointEntry(notebook, str(path), os.getpid(), time.time_ns())
 
 
-def publish_entry(root: Path, beacon: EndpointEntry) -> None:
+def publish_entry(root: Path, entry: EndpointEntry) -> None:
     """Writes the entry and restricts the socket to this user.  Raises ``OSError``."""
-    Path(beacon.socket).chmod(0o600)
-    path = _file(root, beacon)
+    Path(entry.socket).chmod(0o600)
+    path = _file(root, entry)
     temporary = path.with_suffix(".part")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(beacon))
+        file.write(msgspec.json.encode(entry))
     temporary.replace(path)
 
 
-def remove_entry(root: Path, beacon: EndpointEntry) -> None:
+def remove_entry(root: Path, entry: EndpointEntry) -> None:
     """Removes the entry and its socket; either may already be gone."""
-    sock = Path(beacon.socket)
-    for path in (_file(root, beacon), sock):
+    sock = Path(entry.socket)
+    for path in (_file(root, entry), sock):
         with suppress(OSError):
             path.unlink(missing_ok=True)
-    if sock.parent.parent == Path("/tmp") and sock.parent.name.startswith("nbtools-"):  # noqa: S108 - made by announce
+    if sock.parent.parent == Path("/tmp") and sock.parent.name.startswith("nbtools-"):  # noqa: S108 - made by new_entry
         shutil.rmtree(sock.parent, ignore_errors=True)
 
 
@@ -81,11 +81,11 @@ def endpoint_entries(root: Path) -> list[EndpointEntry]:
     except OSError:
         return []
     found = filter(None, map(_read, files))
-    return sorted(found, key=lambda beacon: beacon.since, reverse=True)
+    return sorted(found, key=lambda entry: entry.since, reverse=True)
 
 
-def _file(root: Path, beacon: EndpointEntry) -> Path:
-    return entries_folder(root) / f"{beacon.pid}.json"
+def _file(root: Path, entry: EndpointEntry) -> Path:
+    return entries_folder(root) / f"{entry.pid}.json"
 
 
 def _read(path: Path) -> EndpointEntry | None:

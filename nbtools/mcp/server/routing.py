@@ -97,24 +97,24 @@ class ToolRouter:
     async def _search(self) -> None:
         async with self._lock:
             found = endpoint_entries(self._root)
-            self._leave_if_stopped({beacon.pid for beacon in found})
-            for beacon in found:
-                if self._notebook is not None and beacon.since <= self._notebook.entry.since:
+            self._leave_if_stopped({entry.pid for entry in found})
+            for entry in found:
+                if self._notebook is not None and entry.since <= self._notebook.entry.since:
                     return
-                if self._retry_at.get(beacon, 0) <= time.monotonic() and await self._try_connect(beacon):
+                if self._retry_at.get(entry, 0) <= time.monotonic() and await self._try_connect(entry):
                     return
 
-    async def _try_connect(self, beacon: EndpointEntry) -> bool:
+    async def _try_connect(self, entry: EndpointEntry) -> bool:
         try:
-            offer = await EndpointClient.connect(beacon, self._dialect.name)
+            offer = await EndpointClient.connect(entry, self._dialect.name)
         except (ConnectionRefusedError, FileNotFoundError):  # it ended without removing its entry
-            remove_entry(self._root, beacon)
+            remove_entry(self._root, entry)
             return False
         except (OSError, SessionError) as error:
-            self._retry_at[beacon] = (
+            self._retry_at[entry] = (
                 math.inf if isinstance(error, SessionError) else time.monotonic() + _RETRY_SECONDS
             )
-            _log(f"Cannot connect to the notebook {beacon.notebook}: {error or 'it does not answer'}")
+            _log(f"Cannot connect to the notebook {entry.notebook}: {error or 'it does not answer'}")
             return False
         self._use(offer)
         return True

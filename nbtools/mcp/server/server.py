@@ -22,7 +22,8 @@ from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, Pa
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from nbtools import __version__
-from nbtools.mcp.server.tool_provider import ClientCall, ToolProvider
+from nbtools.mcp.server.socket_transport import CLIENT_KEY
+from nbtools.mcp.server.tool_provider import ClientCall, ToolProvider, failure_result
 
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
@@ -82,6 +83,11 @@ class ProgressReporter:
             await self._report(self._step, None, self._last)
 
 
+MOST_CALLS = 64
+"""Calls that may run at once: each may be a card that waits for the person."""
+_TOO_MANY_CALLS = (
+    f"{MOST_CALLS} calls are running already, so this one was not started. Wait for their results."
+)
 _MOST_CLIENTS = 256
 """Clients with a handshake that are notified of changed tools; beyond it, the earliest is forgotten."""
 
@@ -95,6 +101,7 @@ class ToolServer(Server[Any]):
         self._bus = InMemorySubscriptionBus()
         self._subscribers: dict[int, ServerSession] = {}
         self._notifications: set[asyncio.Task[None]] = set()
+        self._running = 0
         super().__init__(
             "nbtools",
             version=__version__,
@@ -102,7 +109,7 @@ class ToolServer(Server[Any]):
             on_call_tool=self._call_tool,
             on_subscriptions_listen=ListenHandler(self._bus),
         )
-        offer.watch(self._changed)
+        self.stop_watching = offer.watch(self._changed)
 
     @property
     def instructions(self) -> str:
@@ -131,9 +138,15 @@ class ToolServer(Server[Any]):
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        request = ClientCall(params.name, params.arguments or {}, _client_name(context.session))
-        async with ProgressReporter(context.session.report_progress) as progress:
-            result = await self._offer.call(request, progress.report)
+        if self._running >= MOST_CALLS:
+            return CallToolResult.model_validate(failure_result(_TOO_MANY_CALLS))
+        request = ClientCall(params.name, params.arguments or {}, _client_name(context))
+        self._running += 1
+        try:
+            async with ProgressReporter(context.session.report_progress) as progress:
+                result = await self._offer.call(request, progress.report)
+        finally:
+            self._running -= 1
         return CallToolResult.model_validate(result)
 
     def _subscribe(self, context: ServerRequestContext[Any]) -> None:
@@ -160,7 +173,11 @@ class ToolServer(Server[Any]):
                 self._subscribers.pop(key, None)
 
 
-def _client_name(session: ServerSession) -> str:
-    """Returns the name that the client reports, which is optional and not verified."""
-    params = session.client_params
+def _client_name(context: ServerRequestContext[Any]) -> str:
+    """Returns the name that the client reports, which is optional and not verified;
+    ``nbtools mcp`` reports that of its own client with each call.
+    """
+    if name := (context.meta or {}).get(CLIENT_KEY):
+        return str(name)
+    params = context.session.client_params
     return params.client_info.name if params is not None and params.client_info.name else "an MCP client"

@@ -19,6 +19,7 @@ from nbtools.core.call import (
 from nbtools.core.errors import ErrorCode
 from nbtools.core.message import counted, did_you_mean
 from nbtools.dialects import dialect_names
+from nbtools.mcp.client.errors import error_text
 from nbtools.notebook.display_target import AnswerMethod
 from nbtools.notebook.magics.command_line import words
 from nbtools.notebook.magics.policy_file_commands import LayerCommands
@@ -55,9 +56,12 @@ class ServeCommands:
     def _serve(self, rest: list[str]) -> Sheet | None:
         if rest:
             return self._stop(one_of(rest, "serve", "off"))
-        from nbtools.notebook.mcp.serving import (  # noqa: PLC0415 - loaded with the first %tools serve
-            ClientServing,
-        )
+        try:
+            from nbtools.notebook.mcp.serving import (  # noqa: PLC0415 - loads the MCP SDK, an extra
+                ClientServing,
+            )
+        except ImportError as error:
+            raise refused(f"{error_text(error)}.") from None
 
         if self._runtime.served is None:
             self._runtime.served = ClientServing(self._runtime)

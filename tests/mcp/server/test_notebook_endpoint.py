@@ -28,8 +28,9 @@ from nbtools.mcp.server.endpoint_registry import (
     publish_entry,
     remove_entry,
 )
-from nbtools.mcp.server.notebook_endpoint import MOST_CALLS, NotebookEndpoint
+from nbtools.mcp.server.notebook_endpoint import NotebookEndpoint
 from nbtools.mcp.server.routing import ToolRouter
+from nbtools.mcp.server.server import MOST_CALLS
 from nbtools.mcp.server.tool_provider import ClientCall, SessionToolProvider, ToolProvider, mcp_result
 
 CONNECT = """
@@ -38,11 +39,16 @@ os.setgroups([]); os.setgid(65534); os.setuid(65534)
 with socket.socket(socket.AF_UNIX) as sock:
     try:
         sock.connect(sys.argv[1])
-        sock.sendall((40).to_bytes(4, "big") + b'{"type":"hello","version":1,"dialect":""}'[:40])
+        sock.sendall(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\\n')
         print("answered" if sock.recv(4) else "hung up")
     except OSError as error:
         print("refused" if isinstance(error, PermissionError) else "hung up")
 """
+
+HANDSHAKE = (
+    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+    b'"clientInfo":{"name":"x","version":"1"}}}\n'
+)
 
 
 @pytest.fixture
@@ -53,7 +59,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "w"
 
 
-def lantern_on(root: Path, session: Session, notebook: str = "cart.ipynb") -> NotebookEndpoint:
+def endpoint_on(root: Path, session: Session, notebook: str = "cart.ipynb") -> NotebookEndpoint:
     return NotebookEndpoint(
         root, notebook, lambda _: SessionToolProvider(session, session.dialect, "here"), lambda _: None
     )
@@ -61,22 +67,22 @@ def lantern_on(root: Path, session: Session, notebook: str = "cart.ipynb") -> No
 
 async def test_socket_and_folder_are_for_this_user_only(root: Path) -> None:
     async with Session(root) as session:
-        lantern = lantern_on(root, session)
-        await lantern.start()
-        (beacon,) = endpoint_entries(root)
+        endpoint = endpoint_on(root, session)
+        await endpoint.start()
+        (entry,) = endpoint_entries(root)
         assert stat.S_IMODE(entries_folder(root).stat().st_mode) == 0o700
-        assert stat.S_IMODE(Path(beacon.socket).stat().st_mode) == 0o600
-        assert stat.S_IMODE(Path(beacon.socket).parent.stat().st_mode) == 0o700
-        await lantern.stop()
+        assert stat.S_IMODE(Path(entry.socket).stat().st_mode) == 0o600
+        assert stat.S_IMODE(Path(entry.socket).parent.stat().st_mode) == 0o700
+        await endpoint.stop()
         assert endpoint_entries(root) == []
-        assert not Path(beacon.socket).exists()
+        assert not Path(entry.socket).exists()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 async def test_another_user_is_turned_away_even_where_the_folders_are_open(root: Path) -> None:
     async with Session(root) as session:
-        lantern = lantern_on(root, session)
-        await lantern.start()
+        endpoint = endpoint_on(root, session)
+        await endpoint.start()
         path = Path(endpoint_entries(root)[0].socket)
         assert await asyncio.to_thread(as_nobody, path) == "refused"
         opened = [
@@ -88,7 +94,7 @@ async def test_another_user_is_turned_away_even_where_the_folders_are_open(root:
         assert await asyncio.to_thread(as_nobody, path) == "hung up"
         for folder in opened:
             folder.chmod(0o700)
-        await lantern.stop()
+        await endpoint.stop()
 
 
 def as_nobody(path: Path) -> str:
@@ -103,22 +109,22 @@ async def test_a_path_too_long_for_a_socket_is_no_hindrance(
     deep = tmp_path / ("d" * 100)
     monkeypatch.setenv("NBTOOLS_STATE", str(deep))
     async with Session(tmp_path) as session:
-        lantern = lantern_on(tmp_path, session)
-        await lantern.start()
-        (beacon,) = endpoint_entries(tmp_path)
-        assert not beacon.socket.startswith(str(deep))
-        offer = await EndpointClient.connect(beacon, "nbtools")
+        endpoint = endpoint_on(tmp_path, session)
+        await endpoint.start()
+        (entry,) = endpoint_entries(tmp_path)
+        assert not entry.socket.startswith(str(deep))
+        offer = await EndpointClient.connect(entry, "nbtools")
         assert any(tool["name"] == "read" for tool in await offer.tools())
         await offer.close()
-        await lantern.stop()
-        assert not Path(beacon.socket).parent.exists()
+        await endpoint.stop()
+        assert not Path(entry.socket).parent.exists()
 
 
 async def test_leftovers_of_a_killed_kernel_are_removed(root: Path) -> None:
-    beacon = new_entry(root, "dead.ipynb")
+    entry = new_entry(root, "dead.ipynb")
     with socket.socket(socket.AF_UNIX) as left:
-        left.bind(beacon.socket)
-    publish_entry(root, beacon)
+        left.bind(entry.socket)
+    publish_entry(root, entry)
     async with Session(root) as session:
         chosen = ToolRouter(root, NBTOOLS, lambda: SessionToolProvider(session, NBTOOLS, "alone"))
         await chosen.start()
@@ -129,7 +135,7 @@ async def test_leftovers_of_a_killed_kernel_are_removed(root: Path) -> None:
 
 async def test_the_notebook_that_served_last_is_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with Session(root) as session, Session(root) as other:
-        first = lantern_on(root, session, "first.ipynb")
+        first = endpoint_on(root, session, "first.ipynb")
         await first.start()
         chosen = ToolRouter(root, NBTOOLS, lambda: SessionToolProvider(session, NBTOOLS, "alone"))
         told: list[str] = []
@@ -137,7 +143,7 @@ async def test_the_notebook_that_served_last_is_taken(root: Path, monkeypatch: p
         await chosen.start()
         assert "first.ipynb" in chosen.about
         monkeypatch.setattr(os, "getpid", lambda: 1)  # the other notebook's kernel
-        second = lantern_on(root, other, "second.ipynb")
+        second = endpoint_on(root, other, "second.ipynb")
         await second.start()
         await chosen.tools()
         assert "second.ipynb" in chosen.about
@@ -152,34 +158,35 @@ async def test_the_notebook_that_served_last_is_taken(root: Path, monkeypatch: p
         await second.stop()
 
 
-async def test_frames_that_are_none_end_the_connection_and_nothing_else(root: Path) -> None:
+async def test_lines_that_are_no_messages_end_the_connection_and_nothing_else(root: Path) -> None:
     async with Session(root) as session:
-        lantern = lantern_on(root, session)
-        await lantern.start()
-        (beacon,) = endpoint_entries(root)
-        for rubbish in (b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\2{}", b"\xff\xff\xff\xff", b"\0\0\0\x05"):
-            reader, writer = await asyncio.open_unix_connection(beacon.socket)
+        endpoint = endpoint_on(root, session)
+        await endpoint.start()
+        (entry,) = endpoint_entries(root)
+        no_handshake = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+        for rubbish in (b"GET / HTTP/1.1\r\n\r\n", b"{}\n", b"\xff\xff\xff\xff", b'{"jsonrpc', no_handshake):
+            reader, writer = await asyncio.open_unix_connection(entry.socket)
             writer.write(rubbish)
             writer.write_eof()
             assert await reader.read() == b""
             writer.close()
             await writer.wait_closed()
-        offer = await EndpointClient.connect(beacon, "nbtools")
+        offer = await EndpointClient.connect(entry, "nbtools")
         told = await offer.call(ClientCall("ls", {"path": "."}, "somebody"), lambda _: None)
         assert told["isError"] is False
         await offer.close()
-        await lantern.stop()
+        await endpoint.stop()
 
 
 async def test_a_notebook_of_another_version_says_so(root: Path) -> None:
     def none(name: str) -> ToolProvider:
         raise SessionError(f"There is no dialect {name!r}")
 
-    lantern = NotebookEndpoint(root, "cart.ipynb", none, lambda _: None)
-    await lantern.start()
+    endpoint = NotebookEndpoint(root, "cart.ipynb", none, lambda _: None)
+    await endpoint.start()
     with pytest.raises(SessionError, match=r"cart\.ipynb: There is no dialect 'nbtools'"):
         await EndpointClient.connect(endpoint_entries(root)[0], "nbtools")
-    await lantern.stop()
+    await endpoint.stop()
 
 
 async def test_only_data_that_is_json_already_is_structured(root: Path) -> None:
@@ -196,10 +203,10 @@ async def test_only_data_that_is_json_already_is_structured(root: Path) -> None:
         assert ("structuredContent" in told) is kept, data
 
 
-def test_files_that_are_no_beacons_are_passed_over(root: Path) -> None:
-    beacon = new_entry(root, "cart.ipynb")
-    Path(beacon.socket).touch()
-    publish_entry(root, beacon)
+def test_files_that_are_no_entries_are_skipped(root: Path) -> None:
+    entry = new_entry(root, "cart.ipynb")
+    Path(entry.socket).touch()
+    publish_entry(root, entry)
     (entries_folder(root) / "9.json").write_text("{")
     (entries_folder(root) / "8.json").write_text(json.dumps({"notebook": 1}))
     assert [one.notebook for one in endpoint_entries(root)] == ["cart.ipynb"]
@@ -216,8 +223,8 @@ async def test_more_calls_at_once_than_a_person_could_answer_are_refused(root: P
             raise AssertionError
 
     async with Session(root, confirmer=Never()) as session:
-        lantern = lantern_on(root, session)
-        await lantern.start()
+        endpoint = endpoint_on(root, session)
+        await endpoint.start()
         offer = await EndpointClient.connect(endpoint_entries(root)[0], "nbtools")
         wanted = ClientCall("shell", {"command": "make"}, "many")
         calls = [asyncio.ensure_future(offer.call(wanted, lambda _: None)) for _ in range(MOST_CALLS + 10)]
@@ -228,23 +235,27 @@ async def test_more_calls_at_once_than_a_person_could_answer_are_refused(root: P
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
         await offer.close()
-        await lantern.stop()
+        await endpoint.stop()
 
 
 async def test_words_that_are_nested_without_end_end_the_connection_only(
     root: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Session(root) as session:
-        lantern = lantern_on(root, session)
-        await lantern.start()
-        reader, writer = await asyncio.open_unix_connection(endpoint_entries(root)[0].socket)
-        deep = b'{"type":"call","id":1,"name":"x","client":"x","arguments":{"a":' + b"[" * 100_000
-        writer.write(len(deep).to_bytes(4, "big") + deep)
-        assert await reader.read() == b""
-        writer.close()
-        await writer.wait_closed()
+        endpoint = endpoint_on(root, session)
+        await endpoint.start()
+        call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":'
+        for first in (b"", HANDSHAKE):
+            reader, writer = await asyncio.open_unix_connection(endpoint_entries(root)[0].socket)
+            writer.write(first)
+            if first:
+                assert b"protocolVersion" in await reader.readline()
+            writer.write(call + b"[" * 100_000 + b"\n")
+            assert await reader.read() == b""
+            writer.close()
+            await writer.wait_closed()
         assert not caplog.records
-        await lantern.stop()
+        await endpoint.stop()
 
 
 def test_only_a_folder_that_was_made_for_a_socket_is_taken_away(root: Path, tmp_path: Path) -> None:
@@ -253,3 +264,38 @@ def test_only_a_folder_that_was_made_for_a_socket_is_taken_away(root: Path, tmp_
     (kept / "note.txt").write_text("mine")
     remove_entry(root, EndpointEntry("x.ipynb", str(kept / "serve.sock"), 1, 1))
     assert (kept / "note.txt").exists()
+
+
+async def test_a_line_longer_than_the_limit_ends_the_connection(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nbtools.mcp.server.notebook_endpoint.LONGEST_LINE", 1000)
+    async with Session(root) as session:
+        endpoint = endpoint_on(root, session)
+        await endpoint.start()
+        reader, writer = await asyncio.open_unix_connection(endpoint_entries(root)[0].socket)
+        writer.write(HANDSHAKE)
+        assert b"protocolVersion" in await reader.readline()
+        writer.write(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * 2000 + b'"}}\n')
+        assert await reader.read() == b""
+        writer.close()
+        await writer.wait_closed()
+        await endpoint.stop()
+
+
+async def test_any_mcp_client_can_speak_to_the_socket(root: Path) -> None:
+    from mcp import ClientSession
+
+    from nbtools.mcp.server.socket_transport import socket_streams
+
+    async with Session(root) as session:
+        endpoint = endpoint_on(root, session)
+        await endpoint.start()
+        reader, writer = await asyncio.open_unix_connection(endpoint_entries(root)[0].socket)
+        async with socket_streams(reader, writer) as streams, ClientSession(*streams) as client:
+            await client.initialize()
+            assert "read" in {tool.name for tool in (await client.list_tools()).tools}
+            assert not (await client.call_tool("ls", {"path": "."})).is_error
+        writer.close()
+        await writer.wait_closed()
+        await endpoint.stop()
