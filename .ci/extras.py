@@ -24,7 +24,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "labextension" / "scripts")]
 from environment import uv_environment  # noqa: E402 - beside the scripts of the front end
 
 from tests.extras.smoke import CHECKS  # noqa: E402
-from tests.traces.corpus.conftest import serve  # noqa: E402
 
 UV = str(Path(sys.executable).with_name("uv"))
 
@@ -37,7 +36,7 @@ def uv(*arguments: str) -> None:
     )
 
 
-def check(extra: str, wheel: Path, folder: Path, store: str) -> tuple[str, str, float]:
+def check(extra: str, wheel: Path, folder: Path) -> tuple[str, str, float]:
     """Installs and tests one extra; returns its name,
     what failed (or nothing) and the seconds that it took.
     """
@@ -65,11 +64,6 @@ def check(extra: str, wheel: Path, folder: Path, store: str) -> tuple[str, str, 
             "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": home,
             "LANG": "C.UTF-8",
-            "AWS_ENDPOINT_URL": store,
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_EC2_METADATA_DISABLED": "true",
             "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
         }
         (Path(home) / "work").mkdir()
@@ -95,13 +89,10 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     extras = sys.argv[2:] or [*CHECKS]
     failed = []
-    with tempfile.TemporaryDirectory() as built, serve() as server, ThreadPoolExecutor(2) as pool:
-        server.create_bucket("smoke")
+    with tempfile.TemporaryDirectory() as built, ThreadPoolExecutor(2) as pool:
         uv("build", "--wheel", "--out-dir", built)
         [wheel] = Path(built).glob("*.whl")
-        for extra, failure, seconds in pool.map(
-            lambda extra: check(extra, wheel, folder, server.endpoint), extras
-        ):
+        for extra, failure, seconds in pool.map(lambda extra: check(extra, wheel, folder), extras):
             print(f"{extra}: {'failed' if failure else 'works'} ({seconds:.0f} s)", flush=True)
             if failure:
                 print(failure, flush=True)

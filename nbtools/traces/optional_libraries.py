@@ -16,7 +16,6 @@ _INSTALL = {
     "pyarrow": 'pip install "nbtools-agent[traces]"',
     "pyarrow.compute": 'pip install "nbtools-agent[traces]"',
     "pyarrow.dataset": 'pip install "nbtools-agent[traces]"',
-    "pyarrow.fs": 'pip install "nbtools-agent[object-stores]"',
     "pyarrow.parquet": 'pip install "nbtools-agent[traces]"',
     "pandas": "pip install pandas",
     "polars": "pip install polars",

@@ -163,15 +163,6 @@ def tutorials() -> None:
     cluster()
 
 
-def object_stores() -> None:
-    """A corpus is kept in the bucket of the server that the environment names."""
-    from nbtools.traces import Corpus
-
-    corpus = Corpus("s3://smoke/corpus")
-    expect(len(corpus.ingest([SAMPLES / LOG]).read), 1)
-    expect(corpus.sql("select count(*) from sessions").fetchall(), [(1,)])
-
-
 def mcp() -> None:
     """A tool of a server over stdio is called; logins are kept; the own server starts."""
     from nbtools.mcp.auth.token_store import LoginStore
@@ -284,7 +275,6 @@ CHECKS = {
     "prices": prices,
     "cluster": cluster,
     "tutorials": tutorials,
-    "object-stores": object_stores,
     "mcp": mcp,
     "agents": agents,
     "documents": documents,

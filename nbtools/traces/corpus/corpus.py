@@ -1,4 +1,4 @@
-"""A corpus of thousands of sessions in a folder or on an object store.
+"""A corpus of thousands of sessions in a folder.
 
 It consists of parts (Parquet files for queries and a search index) and a manifest of the logs they were made
 from.
@@ -6,7 +6,8 @@ from.
 
 from __future__ import annotations
 
-import platform
+import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -16,11 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.ingest import Ingest, Ingested
 from nbtools.traces.corpus.manifest import Manifest, Part, other_version
-from nbtools.traces.corpus.object_storage import ObjectStorage, is_url
 from nbtools.traces.corpus.progress import Progress, progress_display
 from nbtools.traces.corpus.repeats import add_views
 from nbtools.traces.corpus.search_index import Found, SearchIndex
-from nbtools.traces.corpus.storage import PARTS, FolderStorage, Storage, sql_literal
+from nbtools.traces.corpus.storage import PARTS, Storage, explain_damage, sql_literal
 from nbtools.traces.html import render
 from nbtools.traces.model import Problem
 from nbtools.traces.optional_libraries import import_library
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _OLD_MANIFEST = "corpus.sqlite"
+_URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+"""The beginning of an address such as ``s3://``, of which ``Path`` removes the second slash."""
 
 
 def open_corpus_database(manifest: Manifest, storage: Storage) -> Database:
@@ -46,9 +48,7 @@ def open_corpus_database(manifest: Manifest, storage: Storage) -> Database:
         db.add_table(
             f"no_{name}", schema(kind).empty_table() if name != "problems" else _unreadable_logs(manifest)
         )
-        db.execute(
-            f"create temp view all_{name} as from no_{name}{''.join(_unions(db, storage, name, parts))}"
-        )
+        db.execute(f"create temp view all_{name} as from no_{name}{''.join(_unions(storage, name, parts))}")
     add_views(db)
     return db
 
@@ -62,7 +62,7 @@ def _unreadable_logs(manifest: Manifest) -> Any:
     return import_library("pyarrow").Table.from_pylist(rows, schema(Problem))
 
 
-def _unions(db: Database, storage: Storage, table: str, parts: Iterable[Part]) -> Iterator[str]:
+def _unions(storage: Storage, table: str, parts: Iterable[Part]) -> Iterator[str]:
     """Yields the SQL that combines the parts:
     complete parts together, and each part with outdated logs by itself, without their rows.
     """
@@ -70,42 +70,33 @@ def _unions(db: Database, storage: Storage, table: str, parts: Iterable[Part]) -
     with_table = [part for part in parts if file in part.files]
     whole = [part for part in with_table if not part.dead]
     for group in ([whole] if whole else []) + [[part] for part in with_table if part.dead]:
-        rows = storage.relation(db, [f"{PARTS}/{part.name}/{file}" for part in group], CORPUS_TABLES[table])
+        rows = storage.relation([f"{PARTS}/{part.name}/{file}" for part in group])
         dead = ", ".join(sql_literal(path) for part in group for path in part.dead)
         condition = f" where source not in ({dead})" if dead else ""
         yield f" union all by name select * from {rows}{condition}"  # noqa: S608 - quoted
 
 
 class Corpus:
-    """The corpus in a folder, which is created where it does not exist, or below a prefix of an object store:
-    ``s3://bucket/prefix``.
+    """The corpus in a folder, which is created where it does not exist.
 
     Several processes may read it and ingest into it at once.
-    A corpus that cannot be written to can be queried.
+    A corpus that cannot be written to can be queried. ``machine`` has no effect and is deprecated.
 
-    ``machine`` is the name under which the logs of this machine are recorded on an object store (by default
-    its network name): an ingest removes only logs of its own machine. Credentials for object stores come from
-    the environment, profile files or the machine's role.
-
-    Raises ``TraceError`` where the folder or bucket cannot be used, or contains a corpus of another version.
+    Raises ``TraceError`` where the folder cannot be used, or contains a corpus of another version.
     """
 
     def __init__(self, folder: str | Path, *, machine: str | None = None) -> None:
-        self._storage: FolderStorage | ObjectStorage
-        if is_url(folder):
-            self._storage = ObjectStorage.of(str(folder))
-            self._machine = platform.node() if machine is None else machine
-        elif isinstance(folder, Path) and is_url(str(folder).replace(":/", "://", 1)):
+        if _URL.match(str(folder)):
             raise TraceError(
-                "A path cannot be the address of an object store. Write"
-                f" Corpus({str(folder).replace(':/', '://', 1)!r})."
+                "A corpus is a folder, not an address. Copy one from an object store into a folder, for"
+                " example with aws s3 sync s3://BUCKET/PREFIX FOLDER, or with rclone sync, and open that."
             )
-        else:
-            self.folder = Path(folder).expanduser().absolute()
-            self._storage = FolderStorage(self.folder)
-            self._machine = ""
-            if (self.folder / _OLD_MANIFEST).exists():
-                raise other_version(str(self.folder), 0)
+        if machine is not None:
+            warnings.warn("Corpus(…, machine=…) has no effect.", DeprecationWarning, stacklevel=2)
+        self.folder = Path(folder).expanduser().absolute()
+        if (self.folder / _OLD_MANIFEST).exists():
+            raise other_version(str(self.folder), 0)
+        self._storage = Storage(self.folder)
         self._storage.create()
         self._manifest = Manifest(self._storage)
         self._manifest.refresh()
@@ -140,7 +131,7 @@ class Corpus:
         """
         import_library("pyarrow.parquet")
         with progress_display(progress) as report:
-            made = Ingest(self._storage, self._manifest, self._machine).run(paths, client, report, keep=keep)
+            made = Ingest(self._storage, self._manifest).run(paths, client, report, keep=keep)
         self._while_current(lambda: self._labels.copy_new(self._current_database))
         return made
 
@@ -160,7 +151,7 @@ class Corpus:
         try:
             return self._while_current(read)
         except TraceError as error:
-            raise TraceError(self._storage.explain(str(error))) from error
+            raise TraceError(explain_damage(str(error))) from error
 
     def search(self, text: str, limit: int = 50) -> tuple[Found, ...]:
         """Returns events and calls that contain these words, most recently read logs first.

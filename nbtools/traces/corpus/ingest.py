@@ -68,11 +68,8 @@ class Ingested:
 
 @dataclass
 class Ingest:
-    """An ingest into a corpus. ``machine`` is the name under which the logs of this machine are recorded."""
-
     storage: Storage
     manifest: Manifest
-    machine: str
     read: list[str] = field(default_factory=list)
     problems: dict[str, Problem] = field(default_factory=dict)
 
@@ -84,16 +81,15 @@ class Ingest:
             self.manifest.refresh()
             self._reading = self.manifest.next_reading()
             damaged = self._damaged_logs()
-            logs = {
-                path: entry for path, entry in self.manifest.logs().items() if entry.machine == self.machine
-            }
+            logs = self.manifest.logs()
             known = {path: entry.log for path, entry in logs.items() if path not in damaged}
             work = plan_ingest(paths, known, keep=keep)
             lost = {path for path in damaged if path in logs and not Path(path).exists()}
             gone = sorted({*work.gone, *lost})
             self._start(work, [logs[path] for path in gone])
             self._problem(lost, "The file with its rows is damaged and the log no longer exists.")
-            with closing(self._write_parts(self._readable(work), executor)) as outcomes:
+            readable = [log for log in work.logs if not log.why]
+            with closing(self._write_parts(readable, executor)) as outcomes:
                 self._report(outcomes, work, report, started)
             self._merge(executor)
             self._delete_unused()
@@ -103,7 +99,7 @@ class Ingest:
 
     def _start(self, work: Plan, gone: list[Entry]) -> None:
         """Records the logs that are gone, and those that no reader recognises."""
-        unreadable = [self._entry(log) for log in work.logs if log.why and not self._elsewhere(log.path)]
+        unreadable = [self._entry(log) for log in work.logs if log.why]
         if gone or unreadable:
             self.manifest.add(Change([*removed(gone, self._reading), *unreadable]))
         for entry in unreadable:
@@ -112,21 +108,6 @@ class Ingest:
 
     def _problem(self, paths: Iterable[str], why: str) -> None:
         self.problems |= {path: Problem(NOWHERE, why) for path in paths}
-
-    def _readable(self, work: Plan) -> list[Log]:
-        """Returns the logs to read: not those of another machine that has a log of this path."""
-        for log in work.logs:
-            if other := self._elsewhere(log.path):
-                why = (
-                    f"The corpus has a log with this path from the machine {other!r}. If it is the same log,"
-                    " ingest it with Corpus(…, "
-                )
-                self._problem([log.path], f"{why}machine={other!r}); otherwise into a corpus of its own.")
-        return [log for log in work.logs if not log.why and log.path not in self.problems]
-
-    def _elsewhere(self, path: str) -> str:
-        entry = self.manifest.entries.get(path)
-        return entry.machine if entry is not None and not entry.gone and entry.machine != self.machine else ""
 
     def _entry(self, log: Log, **other: Any) -> Entry:
         return Entry(
@@ -137,7 +118,6 @@ class Ingest:
             log.size,
             log.format,
             log.why,
-            machine=self.machine,
             **other,
         )
 
@@ -181,7 +161,6 @@ class Ingest:
                     log.size,
                     log.format,
                     outcome.failures[log.path],
-                    machine=self.machine,
                 )
                 if log.path in outcome.failures
                 else self._entry(log, rows=dict(outcome.rows[log.path]), part=outcome.name)
@@ -212,7 +191,6 @@ class Ingest:
                         e.rows,
                         outcome.name,
                         e.merges + 1,
-                        machine=e.machine,
                     )
                     for e in job.logs
                 ]

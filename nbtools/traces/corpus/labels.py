@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.corpus.storage import LABELS, FolderStorage, Storage
+from nbtools.traces.corpus.storage import LABELS, Storage
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database
 from nbtools.traces.query.tables import arrow_without_texts
@@ -98,8 +98,7 @@ class CorpusLabels:
                 ):  # replaced since it was listed; then the next listing differs
                     self._stored[name] = decode_records(self._storage.read(name))
             previous = names
-        folder = self._storage.folder if isinstance(self._storage, FolderStorage) else None
-        added = LabelFile(folder / FILE_NAME).records() if folder is not None else ()
+        added = LabelFile(self._storage.folder / FILE_NAME).records()
         return {record.id: record for records in (*self._stored.values(), added) for record in records}
 
     def _by_source(self, db: Database, records: Sequence[Record]) -> Mapping[str, list[Record]]:

@@ -46,8 +46,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     """The corpus contains this of a log since the reading that began at ``read`` (nanoseconds since 1970).
 
     ``rows`` counts the rows of each table in ``part``, which changes when parts are merged (``merges``).
-    ``gone``: the log was removed. ``machine`` is the one that has the log. An entry without a key tells of a
-    reading that failed.
+    ``gone``: the log was removed. An entry without a key tells of a reading that failed.
     """
 
     path: str
@@ -61,7 +60,6 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     part: PartName | Literal[""] = ""
     merges: int = 0
     gone: bool = False
-    machine: str = ""
 
     @property
     def log(self) -> Log:
@@ -272,4 +270,4 @@ def _part(name: str, entries: Sequence[Entry], files: PartFiles) -> Part:
 
 def removed(entries: Iterable[Entry], read: int) -> list[Entry]:
     """Returns the entries with which these logs are removed."""
-    return [Entry(entry.path, read, gone=True, machine=entry.machine) for entry in entries]
+    return [Entry(entry.path, read, gone=True) for entry in entries]

@@ -297,8 +297,8 @@ class MergeParts:
     def _rows(self, part: Part, table: str) -> Iterator[Any]:
         if f"{table}.parquet" not in part.files:
             return
-        path, file_system = self.storage.source(f"{PARTS}/{part.name}/{table}.parquet")
-        with import_library("pyarrow.parquet").ParquetFile(path, filesystem=file_system) as file:
+        path = self.storage.folder / PARTS / part.name / f"{table}.parquet"
+        with import_library("pyarrow.parquet").ParquetFile(path) as file:
             for rows in file.iter_batches(_ROWS):
                 yield _without_dead(rows, part.dead) if part.dead else rows
 
@@ -307,7 +307,7 @@ class MergeParts:
         with ExitStack() as stack, closing(IndexWriter(folder)) as writer:
             for part in job.parts:
                 if INDEX in part.files:
-                    indexes[part.name] = PartIndex(self.storage.local_file(f"{PARTS}/{part.name}/{INDEX}"))
+                    indexes[part.name] = PartIndex(self.storage.folder / PARTS / part.name / INDEX)
                     stack.callback(indexes[part.name].close)
             for entry in writing_order(job.logs):
                 writer.start_log(entry.path)

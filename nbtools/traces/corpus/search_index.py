@@ -264,12 +264,10 @@ class SearchIndex:
     def _parts(self) -> list[tuple[PartIndex, dict[str, Entry]]]:
         parts = {name: part for name, part in self.manifest.parts().items() if INDEX in part.files}
         files = {name: f"{PARTS}/{name}/{INDEX}" for name in parts}
-        if files.keys() != self._open.keys():
-            self.storage.drop_copies(files.values())
         for name in self._open.keys() - parts.keys():
             del self._open[name]  # a hit may still need it
         for name in parts.keys() - self._open.keys():
-            file = self.storage.local_file(files[name])
+            file = self.storage.folder / files[name]
             if file.stat().st_size != parts[name].files[INDEX]:
                 message = f"{files[name]} was cut"
                 raise FileNotFoundError(message)

@@ -1,4 +1,4 @@
-"""The storage of a corpus: a folder, or a prefix of an object store (``s3://bucket/prefix``).
+"""The storage of a corpus: a folder.
 
 Every file has a unique name, is written once and never changed,
 so that processes that write at the same time need no lock.
@@ -15,11 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.optional_libraries import import_library
-from nbtools.traces.query.sql import Database
 
 MANIFEST = "manifest"
 PARTS = "parts"
@@ -35,52 +34,8 @@ class Stored(NamedTuple):
     modified: float
 
 
-class Storage(Protocol):
-    """The files of a corpus, by names such as ``parts/4f…/calls.parquet``.
-    Raises ``TraceError`` where the storage cannot be used.
-    """
-
-    @property
-    def address(self) -> str:
-        """The folder or URL, for messages."""
-
-    def files(self, folder: str) -> dict[str, Stored]:
-        """Returns the files below ``folder`` by name."""
-
-    def read(self, name: str) -> bytes:
-        """Returns the contents of a file. Raises ``FileNotFoundError`` where it no longer exists."""
-
-    def write(self, name: str, data: bytes) -> None:
-        """Writes a file, completely or not at all."""
-
-    def new_part(self, name: str) -> Any:
-        """Context manager that yields a temporary local folder,
-        whose files become the part ``name`` at the end.
-        """
-
-    def delete(self, names: Iterable[str]) -> None:
-        """Deletes those of these files and folders that exist."""
-
-    def local_file(self, name: str) -> Path:
-        """Returns the path of a local file with these contents.
-        Raises ``FileNotFoundError`` where it no longer exists.
-        """
-
-    def drop_copies(self, names: Iterable[str]) -> None:
-        """Deletes the local copies of other files than these."""
-
-    def source(self, name: str) -> tuple[str, Any]:
-        """Returns path and file system of a file, as ``pyarrow`` takes them."""
-
-    def relation(self, db: Database, names: Sequence[str], kind: type) -> str:
-        """Returns SQL for the rows of these Parquet files, which have ``schema(kind)``."""
-
-    def explain(self, error: str) -> str:
-        """Returns what to do about an error message of a query."""
-
-
 @dataclass(frozen=True)
-class FolderStorage:
+class Storage:
     """A corpus in a folder of this machine."""
 
     folder: Path
@@ -134,21 +89,10 @@ class FolderStorage:
             else:
                 path.unlink(missing_ok=True)
 
-    def local_file(self, name: str) -> Path:
-        return self.folder / name
-
-    def drop_copies(self, names: Iterable[str]) -> None:
-        pass  # local_file makes none
-
-    def source(self, name: str) -> tuple[str, Any]:
-        return str(self.folder / name), None
-
-    def relation(self, db: Database, names: Sequence[str], kind: type) -> str:
+    def relation(self, names: Sequence[str]) -> str:
+        """Returns SQL for the rows of these Parquet files."""
         files = ", ".join(sql_literal(glob.escape(str(self.folder / name))) for name in names)
         return f"read_parquet([{files}], union_by_name = false)"
-
-    def explain(self, error: str) -> str:
-        return explain_damage(error)
 
 
 def explain_damage(error: str) -> str:
@@ -178,10 +122,9 @@ def _files(root: Path, folder: str) -> Iterator[tuple[str, Stored]]:
 
 def read_rows(storage: Storage, name: str, values: Mapping[str, object]) -> list[dict[str, Any]]:
     """Returns the rows of a Parquet file that have these values."""
-    path, file_system = storage.source(name)
     filters = [(column, "==", value) for column, value in values.items()]
     table = import_library("pyarrow.parquet").read_table(
-        path, filters=filters, partitioning=None, filesystem=file_system
+        storage.folder / name, filters=filters, partitioning=None
     )
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows

@@ -28,7 +28,7 @@ parts.MAX_SMALL_PARTS = 3
 manifest._MAX_FILES = 4
 corpus, *logs = sys.argv[1:]
 print("ready", flush=True)
-made = Corpus(corpus, machine="here").ingest(logs, progress=lambda progress: print(progress.path, flush=True))
+made = Corpus(corpus).ingest(logs, progress=lambda progress: print(progress.path, flush=True))
 assert not made.problems, made.problems
 """
 
@@ -41,11 +41,9 @@ def logs(tmp_path: Path) -> list[Path]:
     ]
 
 
-@pytest.fixture(params=["folder", "s3"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return (
-        str(tmp_path / "corpus") if request.param == "folder" else f"{request.getfixturevalue('s3')}/corpus"
-    )
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    return str(tmp_path / "corpus")
 
 
 def start(corpus: str, logs: list[Path]) -> subprocess.Popen[str]:
@@ -68,7 +66,7 @@ def test_two_that_ingest_at_once_make_what_one_would(place: str, logs: list[Path
     for process in processes:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
-    both, one = Corpus(place, machine="here"), Corpus(tmp_path / "one")
+    both, one = Corpus(place), Corpus(tmp_path / "one")
     one.ingest(logs)
     assert both.ingest(logs).same == LOGS
     assert answers(both) == answers(one)
@@ -92,7 +90,7 @@ def test_killed_processes_lose_nothing_that_was_stored(
                 processes[-1].wait(timeout=chance.uniform(0, 0.2))
         told += [line for process in processes for line in process.communicate()[0].splitlines()]
         stored |= {*told} - {"ready"}
-        here = Corpus(place, machine="here")
+        here = Corpus(place)
         assert stored <= here._manifest.logs().keys()
         assert len(here.sessions) == here._manifest.counts()[0]
     assert stored

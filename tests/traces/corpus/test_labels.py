@@ -20,11 +20,9 @@ from tests.traces.recorded import SAMPLES
 QUERY = "select session, reviewer, kind, value from labels order by all"
 
 
-@pytest.fixture(params=["folder", "s3"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return (
-        str(tmp_path / "corpus") if request.param == "folder" else f"{request.getfixturevalue('s3')}/corpus"
-    )
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    return str(tmp_path / "corpus")
 
 
 @pytest.fixture
@@ -48,13 +46,13 @@ def test_labels_of_two_reviewers_come_together(
         trace.verdict(None, verdict)
         trace.note(trace.calls[1], f"by {reviewer}")
         load(logs[2]).verdict(None, "defer")
-        Corpus(place, machine="here").ingest(logs[:2])
+        Corpus(place).ingest(logs[:2])
     become("ana", tmp_path, monkeypatch)
     trace = load(logs[0])
     trace.review.undo()
-    Corpus(place, machine="here").ingest(logs[:2])
+    Corpus(place).ingest(logs[:2])
     become("nobody", tmp_path, monkeypatch)
-    corpus = Corpus(place, machine="here")
+    corpus = Corpus(place)
     assert corpus.sql(QUERY).fetchall() == [
         ("a", "ana", "verdict", "pass"),
         ("a", "bo", "note", "by bo"),
@@ -78,32 +76,32 @@ def test_labels_are_copied_although_another_ingest_has_removed_the_parts(
         for log in logs:
             write(log, "this is another", *many(4), session=log.stem)
         become("bo", tmp_path, monkeypatch)
-        Corpus(place, machine="here").ingest(logs)
+        Corpus(place).ingest(logs)
         become("ana", tmp_path, monkeypatch)
         return made
 
     monkeypatch.setattr(Ingest, "run", run_then_another)
-    Corpus(place, machine="here").ingest(logs)
+    Corpus(place).ingest(logs)
     become("nobody", tmp_path, monkeypatch)
-    assert Corpus(place, machine="here").sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
+    assert Corpus(place).sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
 
 
 def test_many_files_of_labels_become_one_and_none_is_lost(
     place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(labels, "_MAX_FILES", 3)
-    corpora = [Corpus(place, machine="here") for _ in range(3)]
+    corpora = [Corpus(place) for _ in range(3)]
     corpora[0].ingest(logs)
     for number in range(8):
         become(f"reviewer{number}", tmp_path, monkeypatch)
         load(logs[0]).note(None, f"note {number}")
-        corpus = Corpus(place, machine="here")
+        corpus = Corpus(place)
         corpus.ingest(logs)
         if number % 3 == 0:
             corpora[1].ingest(logs)
     become("nobody", tmp_path, monkeypatch)
     expected = [(f"note {number}",) for number in range(8)]
-    for corpus in (*corpora, Corpus(place, machine="here")):
+    for corpus in (*corpora, Corpus(place)):
         assert corpus.sql("select value from labels order by value").fetchall() == expected
     assert len(corpus._storage.files("labels")) <= 3
 
@@ -113,7 +111,7 @@ def test_lines_that_are_not_labels_are_skipped(
 ) -> None:
     become("ana", tmp_path, monkeypatch)
     load(logs[0]).verdict(None, "pass")
-    corpus = Corpus(place, machine="here")
+    corpus = Corpus(place)
     corpus.ingest(logs)
     (name,) = corpus._storage.files("labels")
     corpus._storage.write(
@@ -121,7 +119,7 @@ def test_lines_that_are_not_labels_are_skipped(
     )
     corpus._storage.write("labels/notes.txt", b"somebody's")
     become("nobody", tmp_path, monkeypatch)
-    assert Corpus(place, machine="here").sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
+    assert Corpus(place).sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
 
 
 def single_files() -> Iterator[Path]:

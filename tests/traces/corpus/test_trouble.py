@@ -198,6 +198,34 @@ def test_a_corpus_of_another_version_says_so(corpus: Corpus, logs: Path) -> None
         Corpus(corpus.folder)
 
 
+@pytest.mark.parametrize("address", ["s3://key:secret@bucket/x", "gs://bucket", Path("s3://bucket/x")])
+def test_an_address_of_an_object_store_is_refused_with_what_to_do(
+    address: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(traces.TraceError, match=r"aws s3 sync .* rclone sync") as raised:
+        Corpus(address)
+    assert "secret" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_name_of_the_machine_has_no_effect_and_warns(tmp_path: Path) -> None:
+    with pytest.warns(DeprecationWarning, match="no effect"):
+        Corpus(tmp_path, machine="here")
+
+
+def test_files_of_somebody_else_in_the_folder_are_left_alone(corpus: Corpus, logs: Path) -> None:
+    foreign = [corpus.folder / name for name in ("notes.txt", "parts/README.md", "parts/odd/calls.parquet")]
+    for path in foreign:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"somebody's")
+    corpus.ingest(logs)
+    (logs / "a.json").unlink()
+    corpus.ingest(logs)
+    assert len(Corpus(corpus.folder).sessions) == 2
+    assert [path.read_bytes() for path in foreign] == [b"somebody's"] * len(foreign)
+
+
 def test_a_corpus_of_an_older_nbtools_says_so(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "corpus.sqlite")) as database:
         database.execute("create table logs(path text primary key)")
