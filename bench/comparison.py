@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nbtools.traces import load
 from nbtools.traces.comparison.alignment import align
 from nbtools.traces.comparison.comparison import compare
-from nbtools.traces.comparison.model import ComparedTask
+from nbtools.traces.comparison.comparison_messages import ComparedTask
 from nbtools.traces.comparison.steps import ComparableCall
 from nbtools.traces.comparison.view import ComparisonDisplay
 from nbtools.traces.model import Call

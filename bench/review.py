@@ -19,7 +19,7 @@ from report import Figure, table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nbtools import open_trace
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.reviewing.model import ReviewTask
+from nbtools.traces.explorer.reviewing.review_messages import ReviewTask
 from nbtools.traces.review.review import new_record
 from tests.browser.long_log import write_long_log
 

@@ -30,8 +30,9 @@ from nbtools.notebook.state import model as state
 from nbtools.notebook.state.comm import STATE_TARGET
 from nbtools.notebook.traces.comm import TRACE_TARGET
 from nbtools.notebook.traces.log_tabs import LOG_TARGET
-from nbtools.traces.comparison import model as comparison
-from nbtools.traces.explorer import model as trace
+from nbtools.traces.comparison import comparison_messages as comparison
+from nbtools.traces.explorer import explorer_messages as trace
+from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
 from nbtools.traces.session_list import model as sessions
 from nbtools.traces.sharing.model import SharedLog
 
@@ -192,7 +193,7 @@ COMPARISON_TASKS = (
     comparison.CompareWithTask,
 )
 COMPARISONS = (comparison.ComparisonView, comparison.ComparedPage, comparison.ComparedOutcomes)
-TRACES = (trace.TraceView, trace.TraceAnswer, trace.LogAnswer)
+TRACES = (TraceView, trace.TraceAnswer, trace.LogAnswer)
 QUESTIONS = (approval.QuestionData, approval.WidgetReply)
 FORMATS = (
     Format(
@@ -219,11 +220,11 @@ FORMATS = (
         frozenset(schemas(CALLS)),
     ),
     Format(
-        "nbtools/traces/explorer/model.py",
+        "nbtools/traces/explorer/explorer_messages.py",
         "labextension/src/explorer/model.ts",
         TRACES,
         (trace.TraceRequest, trace.LogRequest),
-        {"TRACE_MIME": trace.TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
+        {"TRACE_MIME": TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseSessionsPage, parseSessionsView, type OpenSessionsTask, type"
         " SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';\nimport {"
@@ -247,7 +248,7 @@ FORMATS = (
         "import * as parse from '../shared/parse.js';\n",
     ),
     Format(
-        "nbtools/traces/comparison/model.py",
+        "nbtools/traces/comparison/comparison_messages.py",
         "labextension/src/comparison/model.ts",
         COMPARISONS,
         COMPARISON_TASKS,

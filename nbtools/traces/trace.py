@@ -204,9 +204,7 @@ class Trace:
 
         Raises ``TraceError`` where there is no such filter, or it has a chip that this log does not have.
         """
-        from nbtools.traces.explorer.saved_filters.rows import (  # noqa: PLC0415 - loaded on first use
-            filtered_rows,
-        )
+        from nbtools.traces.explorer.explorer import filtered_rows  # noqa: PLC0415 - loaded on first use
 
         return filtered_rows(self, name)
 

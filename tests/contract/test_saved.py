@@ -18,7 +18,7 @@ import pytest
 import nbtools.traces
 from nbtools.cards.model import MIME, Card
 from nbtools.core.result import CommandOutput, FileDiff, Listing
-from nbtools.traces.explorer.model import TRACE_MIME, TraceView
+from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
 from tests.contract.test_front_end import said_by
 
 HERE = Path(__file__).parent / "saved"

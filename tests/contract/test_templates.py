@@ -25,8 +25,7 @@ from nbtools.notebook.agent.model import RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.representations import html_of
 from nbtools.notebook.html import render as render_notebook
 from nbtools.notebook.mcp.login import LoginPage
-from nbtools.traces.comparison.html import MARKS
-from nbtools.traces.comparison.model import (
+from nbtools.traces.comparison.comparison_messages import (
     ComparedCall,
     ComparedCell,
     ComparedCheck,
@@ -38,12 +37,12 @@ from nbtools.traces.comparison.model import (
     ComparedTotal,
     ComparisonView,
 )
+from nbtools.traces.comparison.html import MARKS
 from nbtools.traces.corpus.corpus import Ingested
+from nbtools.traces.explorer.explorer_view import TraceBar, TraceFact, TraceLine
 from nbtools.traces.explorer.export.static_html import trace_html
 from nbtools.traces.explorer.html import render as render_explorer
-from nbtools.traces.explorer.summary import Fact, Summary
-from nbtools.traces.explorer.timeline import Bar
-from nbtools.traces.explorer.timeline import Line as Step
+from nbtools.traces.explorer.summary import Summary
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem
 from nbtools.traces.query.result_table import query_result_html
@@ -181,12 +180,25 @@ def comparison(text: str) -> str:
 def trace(text: str) -> str:
     tones = ("person", "agent", "quiet", "done", "failed")
     steps = [
-        Step(text, text, text, text, text, tone, 1, added=1, removed=1, live=live)
+        TraceLine(
+            line=0,
+            number=text,
+            icon=text,
+            name=text,
+            subject=text,
+            right=text,
+            tone=tone,
+            depth=1,
+            added=1,
+            removed=1,
+            live=live,
+        )
         for tone in tones
         for live in (True, False)
     ] * 5
-    facts = (Fact(text, doubt=text), Fact(text, bad=True), Fact(text))
-    return trace_html(Summary(text, facts), steps, [Bar(first=0, last=2, height=0.5, tone="failed")])
+    facts = (TraceFact(text=text, doubt=text), TraceFact(text=text, bad=True), TraceFact(text=text))
+    bars = [TraceBar(first=0, last=2, height=50, tone="failed")]
+    return trace_html(Summary(text, facts), steps, [step.number for step in steps], bars)
 
 
 def steps(text: str) -> str:

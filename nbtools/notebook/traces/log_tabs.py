@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from nbtools.core.browser import received
 from nbtools.core.errors import TraceError
 from nbtools.notebook.traces.comm import register_in_kernel
-from nbtools.traces.explorer.model import LogAnswer, LogRequest
+from nbtools.traces.explorer.explorer_messages import LogAnswer, LogRequest
 
 LOG_TARGET = "nbtools_logs"
 """Name of the comm target.  The comm's first message is a ``LogRequest``; the answer is a ``LogAnswer``."""

@@ -9,8 +9,8 @@ from nbtools.notebook.traces.comm import register_in_kernel
 
 if TYPE_CHECKING:
     from nbtools.notebook.traces.widget import ExplorerWidget
-    from nbtools.traces.comparison.model import ComparisonView
-    from nbtools.traces.explorer.model import TraceView
+    from nbtools.traces.comparison.comparison_messages import ComparisonView
+    from nbtools.traces.explorer.explorer_view import TraceView
     from nbtools.traces.session_list.model import SessionsView
 
 connect = register_in_kernel

@@ -13,7 +13,8 @@ from nbtools.core.errors import ErrorCode
 from nbtools.core.result import FileDiff
 from nbtools.replay.replay import Replayed
 from nbtools.replay.steps import Skipped
-from nbtools.traces.explorer.recorded_card import icon_of, recorded_card, relative_path
+from nbtools.traces.explorer.line_style import icon_of, relative_path
+from nbtools.traces.explorer.recorded_card import recorded_card
 from nbtools.traces.model import Call
 
 _MAX_LISTED = 5

@@ -18,7 +18,7 @@ from nbtools.notebook.html import render
 from nbtools.replay.replay import Replayed
 from nbtools.replay.steps import Skipped
 from nbtools.traces.explorer.export.static_html import ICON_CHARACTERS
-from nbtools.traces.explorer.recorded_card import icon_of, outcome_of, relative_path
+from nbtools.traces.explorer.line_style import icon_of, outcome_of, relative_path
 
 if TYPE_CHECKING:
     from nbtools.notebook.traces.stepping import NumberedCall, SteppedReplay

@@ -11,8 +11,9 @@ import anywidget
 import traitlets
 
 from nbtools.notebook.subshells import answer_on_subshell
-from nbtools.traces.comparison.model import ComparisonView
-from nbtools.traces.explorer.model import OpenedLogs, TraceView
+from nbtools.traces.comparison.comparison_messages import ComparisonView
+from nbtools.traces.explorer.explorer_messages import OpenedLogs
+from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_list.model import SessionsView
 

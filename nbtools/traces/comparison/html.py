@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.style import AMBER, GREEN, GREY, RED
 from nbtools.traces.comparison.comparison import Comparison
-from nbtools.traces.comparison.model import ComparedRow, ComparisonView
+from nbtools.traces.comparison.comparison_messages import ComparedRow, ComparisonView
 from nbtools.traces.comparison.rows import Rows, columns_in_use
 from nbtools.traces.comparison.run import ChangedFile
 from nbtools.traces.explorer.cell_sources import trace_line

@@ -10,7 +10,7 @@ from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.core.message import counted
 from nbtools.traces.comparison.comparison import Comparison, Step
-from nbtools.traces.comparison.model import (
+from nbtools.traces.comparison.comparison_messages import (
     ComparedCall,
     ComparedCell,
     ComparedCheck,
@@ -26,7 +26,7 @@ from nbtools.traces.comparison.model import (
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 from nbtools.traces.comparison.run import Run, has_failed
 from nbtools.traces.comparison.steps import CHANGES
-from nbtools.traces.explorer.recorded_card import icon_of, outcome_of
+from nbtools.traces.explorer.line_style import icon_of, outcome_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import short_number
 from nbtools.traces.model import Call

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.traces.comparison.comparison_messages import ComparedRow, ComparisonView
 from nbtools.traces.comparison.html import MARKS
-from nbtools.traces.comparison.model import ComparedRow, ComparisonView
 from nbtools.traces.comparison.rows import Rows, columns_in_use
 from nbtools.traces.session_list.text import cell_width
 

@@ -12,8 +12,7 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.checks import CHECK_FORMS
 from nbtools.traces.comparison.comparison import Comparison
-from nbtools.traces.comparison.html import MARKS, comparison_html
-from nbtools.traces.comparison.model import (
+from nbtools.traces.comparison.comparison_messages import (
     COMPARISON_MIME,
     BaselineTask,
     ComparedForm,
@@ -24,11 +23,12 @@ from nbtools.traces.comparison.model import (
     OpenRunTask,
     OutcomesTask,
 )
+from nbtools.traces.comparison.html import MARKS, comparison_html
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 from nbtools.traces.comparison.rows import TOTALS, Rows, facts_of, outcome_rows, rate_text, run_row
 from nbtools.traces.comparison.text import comparison_text
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.model import OpenedLogs
+from nbtools.traces.explorer.explorer_messages import OpenedLogs
 from nbtools.traces.explorer.pages import connect_page, widget_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.registry import EXPLORERS

@@ -21,7 +21,8 @@ from nbtools.traces.corpus.storage import DAMAGED, PARTS, Storage, read_rows
 from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
 from nbtools.traces.query import text_index
-from nbtools.traces.query.search import UNSEARCHED_KINDS, matching_numbers, snippet, text_of_record
+from nbtools.traces.query.excerpts import snippet
+from nbtools.traces.query.search import UNSEARCHED_KINDS, text_of_record
 from nbtools.traces.trace import Trace, load
 
 INDEX = "index.sqlite"
@@ -153,7 +154,7 @@ class PartIndex:
         query = (
             "select path, kind, session, seq from documents join logs on logs.id = log where documents.id = ?"
         )
-        for number in matching_numbers(self.connection, question, "rowid desc"):
+        for number in text_index.matching_numbers(self.connection, question, "rowid desc"):
             path, *names = self.connection.execute(query, (number,)).fetchone()
             if path in live and (
                 not question.substring or any(map(question.matches, beginnings(self._packed(number))))

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from nbtools.cards.magic_source import magic_line, quoted
-from nbtools.traces.explorer.model import TraceAction
+from nbtools.traces.explorer.explorer_view import TraceAction
 
 
 class CellSources:

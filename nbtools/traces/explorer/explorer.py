@@ -6,44 +6,34 @@ import uuid
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.comparison.model import CompareWithTask
+from nbtools.traces.comparison.comparison_messages import CompareWithTask
 from nbtools.traces.explorer.cell_sources import CellSources
+from nbtools.traces.explorer.explorer_messages import FollowTask, TraceReply, TraceTask
+from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceFilter, TraceView
 from nbtools.traces.explorer.export.static_html import trace_html, trace_text
 from nbtools.traces.explorer.facets import Facet, Facets
 from nbtools.traces.explorer.following import Following
-from nbtools.traces.explorer.model import (
-    TRACE_MIME,
-    FollowTask,
-    OpenedLogs,
-    TraceBar,
-    TraceFact,
-    TraceFilter,
-    TraceFollow,
-    TraceView,
-)
 from nbtools.traces.explorer.nesting import LineRow
-from nbtools.traces.explorer.page_requests import PageResponder, Reply, Task
+from nbtools.traces.explorer.page_requests import PageResponder
 from nbtools.traces.explorer.pages import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.explorer.reviewing.model import ReviewTask, TraceReview
-from nbtools.traces.explorer.saved_filters import store as saved_filters
-from nbtools.traces.explorer.saved_filters.model import SavedFilters, SavedFiltersTask
+from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
+from nbtools.traces.explorer.saved_filters import FilterFile, SavedFiltersTask, answer_filters
 from nbtools.traces.explorer.summary import Summary, summary_of
-from nbtools.traces.explorer.timeline import Bar, Timeline, bars, timeline
+from nbtools.traces.explorer.timeline import Timeline, bars
 from nbtools.traces.model import Call, Event
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.reader import LogFile
-from nbtools.traces.session_list.model import SessionsPage, SessionsTask
+from nbtools.traces.session_list.model import SessionsTask
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:
     from nbtools.traces.explorer.reviewing.reviewer import Reviewer
     from nbtools.traces.explorer.reviewing.signal_search import SignalSearch
 
-AnyTask: TypeAlias = Task | FollowTask | ReviewTask | SavedFiltersTask | SessionsTask | CompareWithTask
 INITIAL_LINES = 200
 """Lines sent with the initial view."""
 _BARS = 240
@@ -69,7 +59,7 @@ class Explorer:
     @cached_property
     def lines(self) -> Timeline:
         """All lines of the list, in order."""
-        return timeline(self.trace)
+        return Timeline(self.trace)
 
     @property
     def size(self) -> int:
@@ -118,9 +108,7 @@ class Explorer:
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
-    def answer(
-        self, task: AnyTask
-    ) -> Reply | TraceFollow | TraceReview | SavedFilters | SessionsPage | OpenedLogs:
+    def answer(self, task: TraceTask) -> TraceReply:
         """Answers a request of a page.  Raises ``TraceError``."""
         match task:
             case FollowTask():
@@ -128,13 +116,14 @@ class Explorer:
             case ReviewTask():
                 return self._review(task)
             case SavedFiltersTask():
-                return saved_filters.answer(task)
+                return answer_filters(task)
             case SessionsTask() | CompareWithTask():
-                from nbtools.traces.comparison.picker import (  # noqa: PLC0415 - loaded when sessions are chosen
-                    choose,
-                )
+                # Loaded here, because few people compare, and the list of sessions opens explorers.
+                from nbtools.traces.session_list.view import SessionList, open_sessions  # noqa: PLC0415
 
-                return choose(self.trace, task)
+                if isinstance(task, CompareWithTask):
+                    return open_sessions(task.ids, self.trace)
+                return SessionList().looked_up(task)
             case _:
                 return self._answers.answer(task)
 
@@ -205,11 +194,8 @@ class Explorer:
         return TraceView(
             explorer=self.id,
             title=self.summary.title,
-            facts=tuple(
-                TraceFact(text=fact.text, doubt=fact.doubt, bad=fact.bad, title=fact.title)
-                for fact in self.summary.facts
-            ),
-            bars=tuple(map(_bar, bars(self.lines.tones, self.lines.weights, _BARS))),
+            facts=self.summary.facts,
+            bars=bars(self.lines.tones, self.lines.weights, _BARS),
             page=self._answers.page(TraceFilter(), 0, lines),
             step=self.step,
             failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
@@ -231,11 +217,12 @@ class Explorer:
         """
         EXPLORERS.add(self)
         view, drawn = self.view(), bars(self.lines.tones, self.lines.weights)
+        first, numbers = view.page.lines, self.lines.numbers
         return {
             TRACE_MIME: view.model_dump(mode="json"),
             **connect_page(view),
-            "text/html": trace_html(self.summary, self.lines, drawn),
-            "text/plain": trace_text(self.summary, self.lines),
+            "text/html": trace_html(self.summary, first, numbers, drawn),
+            "text/plain": trace_text(self.summary, first, len(numbers)),
         }
 
     def widget(self) -> Any:
@@ -287,10 +274,12 @@ class Explorer:
         return PageResponder(self.trace, self.lines, self.facets, self._cells)
 
 
-def _bar(bar: Bar) -> TraceBar:
-    return TraceBar(
-        first=bar.first, last=bar.last, height=round(100 * bar.height), tone=bar.tone, failed=bar.failed
-    )
+def filtered_rows(trace: Trace, name: str) -> list[LineRow]:
+    """Returns the rows that a saved filter lists.
+    Raises ``TraceError`` if there is no such filter, or it has a chip that this log does not have.
+    """
+    saved = FilterFile().named(name)
+    return Explorer(trace).rows_under(TraceFilter(text=saved.text, chips=saved.chips, order=saved.order))
 
 
 class LogPosition(Protocol):

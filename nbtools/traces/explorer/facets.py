@@ -12,9 +12,9 @@ from functools import cached_property
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.steps import file_key
-from nbtools.traces.explorer.model import TraceChoice, TraceFacet, TraceFilter
+from nbtools.traces.explorer.explorer_view import Tone, TraceChoice, TraceFacet, TraceFilter
+from nbtools.traces.explorer.line_style import CHANGE_OPS
 from nbtools.traces.explorer.nesting import CallKey, LineRow
-from nbtools.traces.explorer.recorded_card import CHANGE_OPS, Tone
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event
 from nbtools.traces.trace import Trace

@@ -18,7 +18,13 @@ from nbtools.core.errors import TraceError
 from nbtools.core.message import counted
 from nbtools.core.result import FileDiff
 from nbtools.traces.comparison.steps import file_key
-from nbtools.traces.explorer.model import TraceChangedFile, TraceChanges, TraceContext, TraceLink, TraceOpened
+from nbtools.traces.explorer.explorer_messages import (
+    TraceChangedFile,
+    TraceChanges,
+    TraceContext,
+    TraceLink,
+    TraceOpened,
+)
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, FileChange
 from nbtools.traces.trace import Trace

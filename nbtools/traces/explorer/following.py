@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.explorer.model import FollowTask, TraceFollow, TraceMove
+from nbtools.traces.explorer.explorer_messages import FollowTask, TraceFollow, TraceMove
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.following.continuation import ContinuationSearch, open_continuation
 from nbtools.traces.following.row_identity import is_same, row_keys

@@ -1,17 +1,18 @@
-"""Answers the requests that an explorer's page sends to the kernel."""
+"""Answers the requests of an explorer's page that are about the lines of its log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from threading import Lock
+from typing import TypeAlias
 
+from nbtools.core.background import background_thread
+from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.cell_sources import CellSources, relative_to_notebook
-from nbtools.traces.explorer.facets import Facets
-from nbtools.traces.explorer.file_changes import ChangedFiles
-from nbtools.traces.explorer.listing import LineFilter, Snippets, wire_line
-from nbtools.traces.explorer.model import (
+from nbtools.traces.explorer.explorer_messages import (
     CellTask,
     ChangesTask,
     ExportTask,
@@ -22,61 +23,42 @@ from nbtools.traces.explorer.model import (
     RawTask,
     ShareTask,
     TraceCell,
-    TraceChanges,
     TraceExport,
-    TraceFilter,
     TraceOpened,
-    TracePage,
     TracePending,
     TracePosition,
-    TraceRaw,
-    TraceShare,
+    TraceReply,
+    TraceTask,
 )
+from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage
+from nbtools.traces.explorer.facets import Facets
+from nbtools.traces.explorer.file_changes import ChangedFiles
+from nbtools.traces.explorer.listing import LineFilter
 from nbtools.traces.explorer.search import Search
-from nbtools.traces.explorer.step_detail import StepRecords
+from nbtools.traces.explorer.step_detail import DetailBuilder, StepRecords
 from nbtools.traces.explorer.timeline import Timeline
-from nbtools.traces.explorer.usage.background import UsageAnswers
-from nbtools.traces.explorer.usage.breakdown import breakdown
-from nbtools.traces.explorer.usage.model import SamplesTask, StripTask, TraceStrip, TraceUsage, UsageTask
+from nbtools.traces.explorer.usage.breakdown import breakdown, samples_table
 from nbtools.traces.explorer.usage.requests import LineRequests, tokens_text
-from nbtools.traces.explorer.usage.samples import samples_table
 from nbtools.traces.explorer.usage.strips import time_strip, tokens_strip
+from nbtools.traces.explorer.usage.usage_messages import (
+    SamplesTask,
+    StripTask,
+    TraceStrip,
+    TraceUsage,
+    UsageTask,
+)
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.sharing.request import share
 from nbtools.traces.trace import Trace
 
-if TYPE_CHECKING:
-    from nbtools.traces.explorer.step_detail import DetailBuilder
-
 MAX_LINES = 500
 """Largest number of lines in one reply."""
-Task: TypeAlias = (
-    PageTask
-    | PositionTask
-    | OpenTask
-    | RawTask
-    | CellTask
-    | ExportTask
-    | ChangesTask
-    | FileDiffTask
-    | StripTask
-    | UsageTask
-    | SamplesTask
-    | ShareTask
-)
-Reply: TypeAlias = (
-    TracePage
-    | TracePosition
-    | TraceOpened
-    | TraceRaw
-    | TraceCell
-    | TraceExport
-    | TraceChanges
-    | TraceStrip
-    | TraceUsage
-    | TracePending
-    | TraceShare
-)
+SHORT_LOG = 5_000
+"""Lines of a log up to which its overviews are computed at once, not in a thread."""
+_WAIT = 0.02
+"""Seconds that an answer waits for the thread."""
+_THREAD = background_thread("nbtools-usage")
+_Overview: TypeAlias = StripTask | UsageTask
 
 
 class PageResponder:
@@ -90,15 +72,16 @@ class PageResponder:
         self._search = Search(trace, lines)
         self._requests = LineRequests(trace, lines)
         self._listing = LineFilter(lines, facets, self._search, self._requests)
-        self._usage_answers = UsageAnswers(len(lines))
+        self._overviews: dict[_Overview, Future[TraceStrip | TraceUsage]] = {}
+        self._lock = Lock()
 
-    def answer(self, task: Task) -> Reply:  # noqa: PLR0911 - one for each task
+    def answer(self, task: TraceTask) -> TraceReply:  # noqa: C901, PLR0911 - one for each task
         """Returns the reply.  Raises ``TraceError`` for an unknown line or chip,
-        and if the log has changed since it was read.
+        if the log has changed since it was read, and for a request that is not about its lines.
         """
         match task:
             case StripTask() | UsageTask():
-                return self._usage_answers.answer(task, self._usage)
+                return self._overview(task)
             case PageTask():
                 return self.page(task.filter, task.first, task.count)
             case PositionTask():
@@ -109,20 +92,17 @@ class PageResponder:
                 return self._records.raw(self._lines.rows[self._checked(task.line)])
             case CellTask():
                 return TraceCell(source=self._cells.sql())
-            case ExportTask() | ShareTask():
-                return (
-                    self._export()
-                    if isinstance(task, ExportTask)
-                    else share(self._trace, task, self._cells.share_path())
-                )
-            case ChangesTask() | SamplesTask():
-                return (
-                    self._changes.overview()
-                    if isinstance(task, ChangesTask)
-                    else samples_table(self._trace, self._lines)
-                )
+            case ExportTask():
+                return self._export()
+            case ShareTask():
+                return share(self._trace, task, self._cells.share_path())
+            case ChangesTask():
+                return self._changes.overview()
+            case SamplesTask():
+                return samples_table(self._trace, self._lines)
             case FileDiffTask():
                 return self._changes.diff(task.path)
+        raise TraceError("An explorer cannot answer that request. Run the cell again.")
 
     def lines_under(self, query: TraceFilter) -> Sequence[int]:
         """Returns the lines under a filter, when all of the log has been searched.
@@ -139,38 +119,62 @@ class PageResponder:
         listed = self._listing.apply(query)
         first = max(0, first)
         places = listed.lines[first : first + min(max(0, count), MAX_LINES)]
-        snippets = Snippets(self._lines, self._search, query.text) if query.text.strip() else None
-        amount = self._requests.text_at if query.order == "tokens" else None
-        lines = tuple(
-            wire_line(self._lines, place, snippets.of(place) if snippets else (), amount) for place in places
-        )
-        facets = self._listing.facets(query) if first == 0 else ()
+        lines = [self._lines[place] for place in places]
+        if query.order == "tokens":
+            for number, line in enumerate(lines):
+                right = " · ".join(filter(None, (self._requests.text_at(line.line), line.right)))
+                lines[number] = line.model_copy(update={"right": right})
+        if query.text.strip():
+            excerpts = [self._search.excerpt(place, query.text) for place in places]
+            found = zip(lines, excerpts, strict=True)
+            lines = [line.model_copy(update={"snippet": excerpt}) for line, excerpt in found]
         return TracePage(
             first=first,
             total=len(listed.lines),
             calls=listed.calls,
-            lines=lines,
+            lines=tuple(lines),
             indexed=listed.indexed,
-            facets=facets,
+            facets=self._listing.facets(query) if first == 0 else (),
         )
 
-    def _usage(self, task: StripTask | UsageTask) -> TraceStrip | TraceUsage:
+    def _overview(self, task: _Overview) -> TraceStrip | TraceUsage | TracePending:
+        """Returns the overview once it is computed; in a thread, because that takes long for a long log,
+        and pages get other answers meanwhile.  After an error it is computed again the next time.
+        """
+        future = self._begin(task)
+        try:
+            return future.result(None if len(self._lines) <= SHORT_LOG else _WAIT)
+        except TimeoutError:
+            return TracePending()
+        except Exception:
+            self._overviews.pop(task, None)
+            raise
+
+    def _begin(self, task: _Overview) -> Future[TraceStrip | TraceUsage]:
+        with self._lock:
+            if task not in self._overviews:
+                self._overviews[task] = _THREAD.submit(self._compute, task)
+            return self._overviews[task]
+
+    def _compute(self, task: _Overview) -> TraceStrip | TraceUsage:
         with gc_paused():
             if isinstance(task, UsageTask):
                 return breakdown(self._trace, self._lines, prices=task.prices)
-            return (
-                time_strip(self._trace, self._lines)
-                if task.mode == "time"
-                else tokens_strip(self._lines, self._requests)
-            )
+            if task.mode == "time":
+                return time_strip(self._trace, self._lines)
+            return tokens_strip(self._lines, self._requests)
 
     def _opened(self, line: int) -> TraceOpened:
         """Returns the detail of a line, with the tokens of the request whose answer it belongs to."""
-        if not self._trace.fresh:  # else each update would begin again
-            self._usage_answers.prepare(StripTask(mode="time"), self._usage)
+        # The strip of a long log is likely to be looked at next.  A browser has no threads, so the page would
+        # wait for it, and where the log grows, each update would begin again.
+        if len(self._lines) > SHORT_LOG and not IN_BROWSER and not self._trace.fresh:
+            self._begin(StripTask(mode="time"))
         opened, request = self._opener.detail(line), self._requests.at_line(line)
-        foot = (opened.foot, "" if request is None else f"request: {tokens_text(request)}")
-        return opened.model_copy(update={"foot": " · ".join(filter(None, foot))})
+        if request is None:
+            return opened
+        foot = " · ".join(filter(None, (opened.foot, f"request: {tokens_text(request)}")))
+        return opened.model_copy(update={"foot": foot})
 
     def _export(self) -> TraceExport:
         """Exports the log as a notebook beside it.
@@ -199,8 +203,4 @@ class PageResponder:
 
     @cached_property
     def _opener(self) -> DetailBuilder:
-        from nbtools.traces.explorer.step_detail import (  # noqa: PLC0415 - loaded when a step is opened
-            DetailBuilder,
-        )
-
         return DetailBuilder(self._lines, self._facets, self._records, self._cells)

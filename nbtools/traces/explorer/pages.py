@@ -12,8 +12,8 @@ from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension_or_none
 
 if TYPE_CHECKING:
-    from nbtools.traces.comparison.model import ComparisonView
-    from nbtools.traces.explorer.model import TraceView
+    from nbtools.traces.comparison.comparison_messages import ComparisonView
+    from nbtools.traces.explorer.explorer_view import TraceView
     from nbtools.traces.session_list.model import SessionsView
 
 

@@ -8,81 +8,22 @@ import time
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from nbtools.cards.blocks import blocks_of, diff_blocks, text_block
 from nbtools.cards.card import changed_lines, exit_status
 from nbtools.cards.command_block import command_blocks
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.cards.model import Block, Card, State, TextBlock
-from nbtools.cards.phrases import elapsed
 from nbtools.core.errors import NbtoolsError, ToolFailure, TraceError
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResultDisplay
-from nbtools.traces.model import Call, Detail, Op, Status
-
-Tone: TypeAlias = Literal["person", "agent", "quiet", "done", "changed", "failed", "stopped", "unknown"]
-"""Who speaks, or how a call ended: ``changed`` is a successful change to a file;
-``stopped`` is denied, cancelled or unfinished.
-"""
-
-ICONS: dict[Op, str] = {
-    "shell": "terminal",
-    "read": "fileSearch",
-    "write": "pencil",
-    "edit": "pencil",
-    "patch": "pencil",
-    "notebook": "pencil",
-    "search": "regex",
-    "list": "folder",
-    "fetch": "globe",
-    "web_search": "globe",
-    "plan": "lightBulb",
-}
-"""``Icon`` values, as our tools of the same kind have; all other operations get a ``hammer``."""
-CHANGE_OPS: frozenset[Op] = frozenset({"write", "edit", "patch", "notebook"})
-STATUS_WORDS: dict[Status, str] = {
-    "ok": "Done",
-    "error": "Failed",
-    "cancelled": "Cancelled",
-    "denied": "Denied",
-    "interrupted": "Interrupted",
-    "unanswered": "No answer recorded",
-    "unknown": "Outcome not recorded",
-}
-MIN_DURATION = 0.05
-"""Seconds from which a duration is shown."""
-
-
-def icon_of(call: Call) -> str:
-    return ICONS.get(call.op, "hammer")
-
-
-def tone_of(call: Call) -> Tone:
-    if call.status == "ok" and not call.exit_code:
-        return "changed" if call.op in CHANGE_OPS else "done"
-    if call.status in ("ok", "error"):
-        return "failed"
-    return "unknown" if call.status == "unknown" else "stopped"
-
-
-def outcome_of(call: Call) -> str:
-    """Returns the outcome to show beside the name, such as ``exit 1`` or ``denied``;
-    empty for success and for an unknown outcome.
-    """
-    if call.exit_code and call.status in ("ok", "error"):
-        return f"exit {call.exit_code}"
-    return "" if call.status in ("ok", "unknown") else STATUS_WORDS[call.status].lower()
-
-
-def duration_of(call: Call) -> str:
-    """Returns the duration as text; empty if it is not recorded or very short."""
-    return elapsed(call.duration) if call.duration is not None and call.duration >= MIN_DURATION else ""
-
-
-def relative_path(path: str, folder: str) -> str:
-    """Returns ``path`` relative to the session's ``folder``; unchanged if it is elsewhere or not a path."""
-    return path.removeprefix(folder.rstrip("/") + "/") if folder else path
-
+from nbtools.traces.explorer.line_style import (
+    CHANGE_OPS,
+    STATUS_WORDS,
+    duration_of,
+    icon_of,
+    relative_path,
+)
+from nbtools.traces.model import Call, Detail
 
 _MARKDOWN = frozenset({"agent", "fetch", "web_search"})
 _STATES: dict[str, State] = {"ok": "success", "error": "error"}

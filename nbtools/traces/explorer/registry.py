@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from pydantic import ValidationError
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.explorer.model import TraceAnswer, TraceProblem, TraceReply, TraceRequest
+from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceProblem, TraceReply, TraceRequest
 
 _MOST = 20
 _MOST_LINES = 500_000

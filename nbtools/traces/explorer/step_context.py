@@ -8,9 +8,9 @@ from itertools import islice
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.message import counted
+from nbtools.traces.explorer.explorer_messages import TraceContext, TraceLink
 from nbtools.traces.explorer.facets import Facets
-from nbtools.traces.explorer.model import TraceContext, TraceLink
-from nbtools.traces.explorer.recorded_card import outcome_of
+from nbtools.traces.explorer.line_style import outcome_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event, Session

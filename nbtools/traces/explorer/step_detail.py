@@ -16,8 +16,8 @@ from nbtools.cards.model import Card
 from nbtools.cards.phrases import size
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.cell_sources import CellSources
+from nbtools.traces.explorer.explorer_messages import TraceOpened, TraceRaw
 from nbtools.traces.explorer.facets import Facets
-from nbtools.traces.explorer.model import TraceOpened, TraceRaw
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.recorded_card import recorded_card
 from nbtools.traces.explorer.redaction import redacted, redacted_display

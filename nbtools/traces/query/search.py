@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import islice
 from threading import Lock
 from typing import Any
 
-from nbtools.core.errors import TraceError
+from nbtools.core.background import run_in_background
 from nbtools.traces.following.row_identity import is_same, row_keys
 from nbtools.traces.html import render
 from nbtools.traces.json_access import strings
 from nbtools.traces.model import Call, Event
 from nbtools.traces.query import text_index
-from nbtools.traces.query.text_store import TextStore
+from nbtools.traces.query.excerpts import snippet
 from nbtools.traces.reader import LogFile
 from nbtools.traces.row_texts import text_of_event
 from nbtools.traces.rows import Rows
 
-_SNIPPET_MARGIN = 60
-"""Characters of a snippet on each side of a match."""
-_INDEX_BATCH = 500
-"""Number of texts that are indexed at a time."""
+_INDEX_BATCH = 200
+"""Texts that are indexed at a time; a search in another thread waits that long."""
 UNSEARCHED_KINDS = frozenset({"tool_call", "tool_result", "progress"})
 """Kinds of events that are not searched:
 tool calls and results are searched as calls, and progress repeats them.
@@ -55,16 +52,18 @@ class Searcher:
     """Rows and an in-memory index of their texts:
     of their words, and the compressed texts for everything else.
 
-    The index is filled step by step, from any thread.
+    The index is filled step by step, from any thread, and can be searched as far as it is filled.
     """
 
     def __init__(self, events: Rows[Event], calls: Rows[Call]) -> None:
-        self._rows: list[tuple[Event | Call, LogFile]] = _searched(events, calls)
+        self._rows = _searched(events, calls)
         self._dead: set[int] = set()
         self._words = sqlite3.connect(":memory:", check_same_thread=False)
-        self._texts = TextStore()
-        self._lock, self._indexing = Lock(), Lock()
+        self._texts = text_index.TextStore()
+        # While one thread reads texts from the log, others search what is indexed already.
+        self._lock, self._indexing, self._starting = Lock(), Lock(), Lock()
         self._indexed = 0
+        self._work: Future[None] | None = None
         text_index.prepare(self._words, substrings=False)
 
     def update(self, events: Rows[Event], calls: Rows[Call]) -> None:
@@ -116,34 +115,51 @@ class Searcher:
                 self._indexed = end
         return True
 
-    def find(self, text: str, limit: int) -> tuple[Hit, ...]:
+    def fill(self) -> None:
+        """Indexes all texts now."""
         while self.index_more():
             pass
-        matches = islice(TextQuery(self, text).matches(), limit)
-        return tuple(Hit(self._rows[number][0], text, partial(self.text, number)) for number in matches)
+
+    def fill_in_background(self) -> Future[None] | None:
+        """Starts to index all texts in a thread, unless that is under way; returns the work, which raises
+        whatever reading the texts raises.  None where nothing is left to do.
+        """
+        if self.indexed_fraction == 1:
+            return None
+        with self._starting:  # not the lock of the index: in a browser, the work is done within this call
+            if self._work is None or self._work.done():
+                self._work = run_in_background(self.fill, "nbtools-search")
+            return self._work
+
+    def find(self, text: str, limit: int) -> tuple[Hit, ...]:
+        """Returns the first rows that match, in order."""
+        self.fill()
+        return tuple(
+            Hit(self._rows[number][0], text, partial(self.text, number))
+            for number in TextQuery(self, text).matches()[:limit]
+        )
 
     def matching_rows(self, question: text_index.IndexQuery) -> list[int]:
         """Returns the numbers of the rows whose words match, in order, as far as the index is filled."""
         with self._lock:
-            return [
-                number
-                for number in matching_numbers(self._words, question, "rowid")
-                if number not in self._dead
-            ]
+            found = text_index.matching_numbers(self._words, question, "rowid")
+            return [number for number in found if number not in self._dead]
 
     def rows_containing(self, substring: str, first: int) -> tuple[list[int], int]:
         """Returns the numbers of the rows that contain a text in lower case, of the blocks from ``first`` on,
         and the next block.
         """
         end = self._texts.blocks
-        numbers = (
-            number for block in range(first, end) for number in self._texts.containing(substring, block)
-        )
-        return [number for number in numbers if number not in self._dead], end
+        found = (number for block in range(first, end) for number in self._texts.containing(substring, block))
+        return [number for number in found if number not in self._dead], end
 
     def text(self, number: int) -> str:
         """Returns the searched text of this row, read now."""
-        return text_of(*self._rows[number])
+        row, log = self._rows[number]
+        if isinstance(row, Event):
+            return text_of_event(row, log)
+        detail = row.origin.texts(row)
+        return text_of_call(row.name, row.subject, detail.args, (detail.result, detail.stdout, detail.stderr))
 
 
 class TextQuery:
@@ -178,32 +194,12 @@ class TextQuery:
 
 def _searched(events: Rows[Event], calls: Rows[Call]) -> list[tuple[Event | Call, LogFile]]:
     """Returns the rows whose texts are searched, in reading order, each with its log."""
-    messages = (
+    rows: list[tuple[Event | Call, LogFile]] = [*zip(calls, calls.log_files, strict=True)]
+    rows += (
         pair for pair in zip(events, events.log_files, strict=True) if pair[0].kind not in UNSEARCHED_KINDS
     )
-    rows: list[tuple[Event | Call, LogFile]] = [*messages, *zip(calls, calls.log_files, strict=True)]
     rows.sort(key=lambda pair: (pair[0].session, pair[0].seq))
     return rows
-
-
-def matching_numbers(index: sqlite3.Connection, question: text_index.IndexQuery, order: str) -> Iterator[int]:
-    """Yields the numbers of the texts that match according to the index.
-    Raises ``TraceError`` for an invalid query.
-    """
-    table = question.table
-    query = f"select rowid from {table} where {table} match ? order by {order}"  # noqa: S608 - constant names
-    try:
-        yield from (number for (number,) in index.execute(query, (question.expression,)))
-    except sqlite3.OperationalError as error:
-        raise TraceError(f"The search query is invalid: {error}.") from error
-
-
-def text_of(row: Event | Call, reading: LogFile) -> str:
-    """Returns the searched text of a row."""
-    if isinstance(row, Event):
-        return text_of_event(row, reading)
-    detail = row.origin.texts(row)
-    return text_of_call(row.name, row.subject, detail.args, (detail.result, detail.stdout, detail.stderr))
 
 
 def text_of_call(name: str, subject: str, args: Any, output: Sequence[str]) -> str:
@@ -223,22 +219,3 @@ def text_of_record(record: dict[str, Any]) -> str:
     return text_of_call(
         record["name"] or "", record["subject"] or "", json.loads(record["args"] or "{}"), output
     )
-
-
-def snippet(text: str, query: str, *, before: int = _SNIPPET_MARGIN) -> str:
-    """Returns one line around the first match of the query, or of one of its words;
-    the beginning of the text where nothing matches.
-
-    ``before`` is the number of characters shown before the match.
-    """
-    for term in text_index.terms(query):
-        words = r"\s+".join(re.escape(word) for word in term.split())
-        found = re.search(words, text, re.IGNORECASE) if words else None
-        if found:
-            return _line(text, max(found.start() - before, 0), found.end() + _SNIPPET_MARGIN)
-    return _line(text, 0, 2 * _SNIPPET_MARGIN)
-
-
-def _line(text: str, start: int, end: int) -> str:
-    cut = " ".join(text[start:end].split())
-    return f"{'…' if start else ''}{cut}{'…' if end < len(text) else ''}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.explorer.model import OpenedLogs
+from nbtools.traces.explorer.explorer_messages import OpenedLogs
 from nbtools.traces.explorer.pages import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery

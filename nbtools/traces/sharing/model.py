@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from nbtools.cards.model import Wire
-from nbtools.traces.explorer.model import TraceLine, TraceOpened, TraceView
+from nbtools.traces.explorer.explorer_messages import TraceOpened
+from nbtools.traces.explorer.explorer_view import TraceLine, TraceView
 
 
 class LinesOf(Wire):

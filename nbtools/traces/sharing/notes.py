@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.traces.explorer.model import TraceContext, TraceLink
+from nbtools.traces.explorer.explorer_messages import TraceContext, TraceLink
 from nbtools.traces.explorer.reviewing.reviewer import UNREVIEWED, ReviewFacet
 from nbtools.traces.model import Session
 from nbtools.traces.review.model import Label

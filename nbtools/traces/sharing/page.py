@@ -17,11 +17,10 @@ from markupsafe import Markup
 
 from nbtools.core.errors import TraceError
 from nbtools.core.secret_search import Secret
+from nbtools.traces.explorer.explorer_messages import OpenTask
 from nbtools.traces.explorer.export.new_file import create_file
 from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.html import render
-from nbtools.traces.explorer.listing import wire_line
-from nbtools.traces.explorer.model import OpenTask
 from nbtools.traces.explorer.redaction import redacting
 from nbtools.traces.export.removal import HEAD, Patterns, Removal, RemovingRedactor, removal_for
 from nbtools.traces.parallel_reading import gc_paused
@@ -134,7 +133,7 @@ class _SharedSession:
                 removal.place = number
                 details = _details(explorer.answer(OpenTask(line=line)).model_dump(mode="json"))
                 opened = details if reviewed is None else reviewed.added(line, details)
-                step = {"line": wire_line(explorer.lines, line).model_dump(mode="json"), "opened": opened}
+                step = {"line": explorer.lines[line].model_dump(mode="json"), "opened": opened}
                 touched.append(_search(step, removal))
                 self._steps.append(_packed(step))
             removal.place = HEAD

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.secret_search import Secret
-from nbtools.traces.explorer.model import ShareTask, TraceSecret, TraceShare
+from nbtools.traces.explorer.explorer_messages import ShareTask, TraceSecret, TraceShare
 from nbtools.traces.trace import Trace
 
 _MAX_PLACES = 6

@@ -8,7 +8,7 @@ import pytest
 
 import nbtools
 from nbtools.notebook.traces.log_tabs import answer
-from nbtools.traces.explorer.model import OpenTask
+from nbtools.traces.explorer.explorer_messages import OpenTask
 from nbtools.traces.explorer.registry import EXPLORERS
 from tests.traces.recorded import SAMPLES
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nbtools.notebook.traces.comm import TRACE_TARGET
-from nbtools.traces.explorer.model import TRACE_MIME
+from nbtools.traces.explorer.explorer_view import TRACE_MIME
 from tests.traces.explorer.samples import CLAUDE, sample
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from nbtools.notebook.traces.widget import ExplorerWidget
 from nbtools.traces.comparison.comparison import compare
-from nbtools.traces.comparison.model import COMPARISON_MIME
+from nbtools.traces.comparison.comparison_messages import COMPARISON_MIME
 from nbtools.traces.comparison.view import ComparisonDisplay
 from nbtools.traces.explorer.registry import EXPLORERS
 from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs

@@ -10,9 +10,9 @@ import pytest
 
 import nbtools
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.model import TraceAnswer, TraceFollow, TraceProblem
+from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceFollow, TraceProblem
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.explorer.reviewing.model import ReviewTask, TraceReview
+from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
 from nbtools.traces.model import Call
 from tests.traces.explorer.test_following import ask, new_lines
 from tests.traces.following.test_continuation import FORK, forked, records_of, written

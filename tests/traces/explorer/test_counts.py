@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.model import ChangesTask, TraceChanges
+from nbtools.traces.explorer.explorer_messages import ChangesTask, TraceChanges
 from nbtools.traces.trace import load
 from tests.traces.recorded import LOGS, SAMPLES
 

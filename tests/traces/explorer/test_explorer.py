@@ -14,18 +14,15 @@ import nbtools
 from nbtools.core.errors import TraceError
 from nbtools.notebook.magics.command_line import words
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.facets import Facet
-from nbtools.traces.explorer.model import (
-    TRACE_MIME,
+from nbtools.traces.explorer.explorer_messages import (
     TraceAnswer,
-    TraceChoice,
     TraceOpened,
-    TracePage,
     TracePosition,
     TraceProblem,
     TraceRaw,
-    TraceView,
 )
+from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceChoice, TracePage, TraceView
+from nbtools.traces.explorer.facets import Facet
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.model import Call
 from tests.notebook.magics.test_command_line import SEPARATORS, only_call

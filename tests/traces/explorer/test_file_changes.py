@@ -13,8 +13,8 @@ import nbtools
 from nbtools.core.errors import TraceError
 from nbtools.core.result import DiffStat, FileDiff
 from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.explorer_messages import ChangesTask, FileDiffTask, TraceChanges, TraceOpened
 from nbtools.traces.explorer.file_changes import Part, _follow
-from nbtools.traces.explorer.model import ChangesTask, FileDiffTask, TraceChanges, TraceOpened
 from tests.browser.long_log import Record, write_log
 from tests.traces.explorer.samples import CLAUDE, LOGS, sample
 

@@ -17,10 +17,10 @@ import pytest
 
 import nbtools
 from nbtools.traces.explorer.explorer import Explorer
+from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceFollow, TracePending, TraceProblem
 from nbtools.traces.explorer.following import line_moves
-from nbtools.traces.explorer.model import TraceAnswer, TraceFollow, TracePending, TraceProblem
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.explorer.reviewing.model import TraceReview
+from nbtools.traces.explorer.reviewing.review_messages import TraceReview
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.review.model import Signal
 from tests.traces.explorer.samples import sample
@@ -166,7 +166,7 @@ def test_lines_that_are_gone_have_no_place() -> None:
 
 
 def _task(task: dict[str, Any]) -> Any:
-    from nbtools.traces.explorer.model import TraceRequest
+    from nbtools.traces.explorer.explorer_messages import TraceRequest
 
     return TraceRequest.model_validate({"id": 1, "explorer": "", "task": task}).task
 

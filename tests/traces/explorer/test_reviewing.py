@@ -10,9 +10,10 @@ import pytest
 from nbtools.core.errors import TraceError
 from nbtools.traces import load, load_many
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.model import PageTask, TraceFilter, TracePage
+from nbtools.traces.explorer.explorer_messages import PageTask
+from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.explorer.reviewing.model import ReviewTask, TraceReview
+from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
 from tests.traces.explorer.samples import LOGS, sample
 from tests.traces.review.logs import Log, session
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from nbtools.core.errors import TraceError
 from nbtools.traces import Trace, load
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.model import PageTask, TraceFilter
-from nbtools.traces.explorer.saved_filters.model import SavedFilter, SavedFiltersTask
-from nbtools.traces.explorer.saved_filters.store import FilterFile
+from nbtools.traces.explorer.explorer_messages import PageTask
+from nbtools.traces.explorer.explorer_view import TraceFilter
+from nbtools.traces.explorer.saved_filters import FilterFile, SavedFilter, SavedFiltersTask
 from nbtools.traces.model import Call
 from tests.traces.review.logs import Log
 

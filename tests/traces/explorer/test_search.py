@@ -14,9 +14,9 @@ from nbtools.core.background import run_in_background, wait_briefly
 from nbtools.core.errors import TraceError
 from nbtools.traces import load
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.model import TraceFilter
+from nbtools.traces.explorer.explorer_view import TraceFilter
 from nbtools.traces.explorer.search import Search, SearchResult
-from nbtools.traces.explorer.timeline import timeline
+from nbtools.traces.explorer.timeline import Timeline
 from tests.traces.atif_logs import Called, write
 
 MANY = 2_000
@@ -40,7 +40,7 @@ def complete(search: Search, text: str) -> SearchResult:
 
 def test_hits_of_an_unfinished_index_are_some_of_all_and_the_last_answer_has_all(log: Path) -> None:
     trace = load(log)
-    lines = timeline(trace)
+    lines = Timeline(trace)
     trace.searcher.index_more(MANY // 2)
     search = Search(trace, lines)
     with trace.searcher._indexing:  # as while another search is reading texts
@@ -55,7 +55,7 @@ def test_hits_of_an_unfinished_index_are_some_of_all_and_the_last_answer_has_all
 
 def test_a_log_that_was_removed_is_a_problem_of_the_search(log: Path) -> None:
     trace = load(log)
-    search = Search(trace, timeline(trace))
+    search = Search(trace, Timeline(trace))
     log.unlink()
     with pytest.raises(TraceError, match=r"log\.json"):
         complete(search, "early")
@@ -82,7 +82,7 @@ def raised_within(seconds: float, work: Callable[[], object]) -> BaseException |
 
 def test_whatever_the_index_raises_reaches_those_who_wait_and_starts_no_second_thread(log: Path) -> None:
     trace = load(log)
-    explorer, search = Explorer(trace), Search(trace, timeline(trace))
+    explorer, search = Explorer(trace), Search(trace, Timeline(trace))
     trace.searcher._words.close()  # as a disk that fails: no TraceError
     before = threading.active_count()
     for work in (

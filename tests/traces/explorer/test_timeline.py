@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nbtools import traces
-from nbtools.traces.explorer.timeline import MAX_BARS, Timeline, bars, timeline
+from nbtools.traces.explorer.timeline import MAX_BARS, Timeline, bars
 from nbtools.traces.model import Call, Event, FileChange, Session
 from tests.traces.explorer.samples import LOGS, sample
 
@@ -61,7 +61,7 @@ def called(lines: Timeline) -> list[Call]:
 @pytest.mark.parametrize("log", LOGS)
 def test_each_call_of_a_log_has_one_line_and_each_line_a_number_of_its_own(log: str) -> None:
     trace = traces.load(sample(log))
-    lines = timeline(trace)
+    lines = Timeline(trace)
     assert Counter((call.session, call.id) for call in called(lines)) == Counter(
         (call.session, call.id) for call in trace.calls
     )
@@ -70,7 +70,7 @@ def test_each_call_of_a_log_has_one_line_and_each_line_a_number_of_its_own(log: 
 
 
 def test_the_steps_of_a_sub_agent_are_below_its_call() -> None:
-    lines = timeline(
+    lines = Timeline(
         traces.load(sample("claude-code/subagent-layout/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.jsonl"))
     )
     told = [(line.number, line.name, line.subject, line.depth) for line in lines]
@@ -88,7 +88,7 @@ def test_events_and_calls_are_in_reading_order_and_bookkeeping_is_left_out() -> 
         message("a", 3, "done", "assistant_text"),
         message("a", 1, "hook", "progress"),
     )
-    assert numbers(timeline(trace)) == [("1", "hello"), ("2", "c1"), ("3", "done")]
+    assert numbers(Timeline(trace)) == [("1", "hello"), ("2", "c1"), ("3", "done")]
 
 
 def test_nested_sub_agents_are_shown_at_every_depth() -> None:
@@ -99,7 +99,7 @@ def test_nested_sub_agents_are_shown_at_every_depth() -> None:
             call(str(level), "start", 0, op="agent"),
             session(str(level + 1), parent=str(level), parent_call="start"),
         ]
-    lines = timeline(made(*rows, message(str(depth), 0, "the bottom")))
+    lines = Timeline(made(*rows, message(str(depth), 0, "the bottom")))
     assert [line.depth for line in lines] == list(range(depth + 1))
     assert lines[-1].subject == "the bottom"
 
@@ -109,7 +109,7 @@ def test_a_sub_agent_is_found_from_either_side() -> None:
     pointing = made(
         session("a"), call("a", "c", 0), session("b", parent="a", parent_call="c"), message("b", 0)
     )
-    assert numbers(timeline(named)) == numbers(timeline(pointing)) == [("1", "c"), ("1.1", "hello")]
+    assert numbers(Timeline(named)) == numbers(Timeline(pointing)) == [("1", "c"), ("1.1", "hello")]
 
 
 def test_cycles_of_parents_are_shown_once() -> None:
@@ -119,20 +119,20 @@ def test_cycles_of_parents_are_shown_once() -> None:
         call("a", "y", 1, parent="x"),
         call("a", "z", 2, parent="z"),
     )
-    assert sorted(call.id for call in called(timeline(calls))) == ["x", "y", "z"]
+    assert sorted(call.id for call in called(Timeline(calls))) == ["x", "y", "z"]
     sessions = made(
         session("a", parent="b", parent_call="y"),
         session("b", parent="a", parent_call="x"),
         call("a", "x", 0),
         call("b", "y", 0),
     )
-    lines = timeline(sessions)
+    lines = Timeline(sessions)
     assert [call.id for call in called(lines)] == ["x", "y"]
     assert [line.number for line in lines] == ["1", "2", "2.1"]
 
 
 def test_rows_of_a_session_that_is_never_summed_up_are_there_all_the_same() -> None:
-    assert numbers(timeline(made(message("cut off", 0), call("cut off", "c", 1)))) == [
+    assert numbers(Timeline(made(message("cut off", 0), call("cut off", "c", 1)))) == [
         ("1", "hello"),
         ("2", "c"),
     ]
@@ -142,7 +142,7 @@ def test_sessions_side_by_side_begin_with_a_line_of_their_own() -> None:
     trace = made(
         session("a", title="First"), message("a", 0), session("b", records=3), message("b", 0, "again")
     )
-    lines = timeline(trace)
+    lines = Timeline(trace)
     assert numbers(lines) == [("1", "First"), ("2", "hello"), ("3", "b"), ("4", "again")]
     assert lines[2].right == "3 records"
 
@@ -161,7 +161,7 @@ def test_sessions_side_by_side_begin_with_a_line_of_their_own() -> None:
     ],
 )
 def test_a_line_says_how_a_call_ended(fields: dict[str, Any], tone: str, right: str) -> None:
-    (line,) = timeline(made(session("a"), call("a", "c", 0, **fields)))
+    (line,) = Timeline(made(session("a"), call("a", "c", 0, **fields)))
     assert (line.tone, line.right) == (tone, right)
 
 
@@ -171,7 +171,7 @@ def test_a_path_is_seen_from_the_sessions_folder_and_hidden_characters_show() ->
         session("a", cwd="/home/x/p"),
         *(call("a", str(seq), seq, subject=path) for seq, path in enumerate(paths)),
     )
-    assert [line.subject for line in timeline(trace)] == ["src/a‹U+202E›b.py", "/etc/x ⏎ y"]
+    assert [line.subject for line in Timeline(trace)] == ["src/a‹U+202E›b.py", "/etc/x ⏎ y"]
 
 
 def test_changed_lines_are_summed_over_a_calls_files() -> None:
@@ -179,7 +179,7 @@ def test_changed_lines_are_summed_over_a_calls_files() -> None:
         FileChange(session="a", call="c", path=name, added=2, removed=one)
         for name, one in (("x", 1), ("y", None))
     ]
-    (line,) = timeline(made(session("a"), call("a", "c", 0, op="patch", status="ok"), *changes))
+    (line,) = Timeline(made(session("a"), call("a", "c", 0, op="patch", status="ok"), *changes))
     assert (line.added, line.removed) == (4, 1)
 
 
@@ -188,14 +188,14 @@ def test_the_strip_covers_all_lines_once_and_keeps_what_failed() -> None:
         call("a", str(seq), seq, status="error" if seq == 777 else "ok", result_size=seq)
         for seq in range(1000)
     ]
-    lines = timeline(made(session("a"), *rows))
+    lines = Timeline(made(session("a"), *rows))
     drawn = bars(lines.tones, lines.weights)
     assert [number for bar in drawn for number in range(bar.first, bar.last + 1)] == list(range(1000))
     assert len(drawn) == MAX_BARS
     assert next(bar for bar in drawn if bar.tone == "failed").first <= 777
-    assert all(0.1 <= bar.height <= 1 for bar in drawn)
-    assert bars([], []) == []
-    assert [bar.height for bar in bars(["person"], [5])] == [1.0]
+    assert all(10 <= bar.height <= 100 for bar in drawn)
+    assert bars([], []) == ()
+    assert [bar.height for bar in bars(["person"], [5])] == [100]
 
 
 def test_a_long_log_is_shown_to_its_end(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_long_log_is_shown_to_its_end(tmp_path: Path) -> None:
             }
         )
     )
-    assert [line.number for line in timeline(traces.load(log))] == [str(n + 1) for n in range(2000)]
+    assert [line.number for line in Timeline(traces.load(log))] == [str(n + 1) for n in range(2000)]
 
 
 def test_bars_count_failures_that_are_too_few_for_their_tone():
@@ -225,7 +225,7 @@ def test_bars_count_failures_that_are_too_few_for_their_tone():
 
 def test_a_slash_command_is_listed_as_it_was_typed() -> None:
     text = "<command-message>superpowers:plan</command-message>\n<command-name>/plan</command-name>\n<command-args>the cart</command-args>"
-    lines = timeline(
+    lines = Timeline(
         made(session("a"), message("a", 0, text), message("a", 1, "<command-message></command-message>"))
     )
     assert [line.subject for line in lines] == ["/plan the cart", "<command-message></command-message>"]

@@ -9,20 +9,19 @@ from threading import Event
 import pytest
 
 from nbtools import traces
+from nbtools.traces.explorer import page_requests
 from nbtools.traces.explorer.explorer import Explorer, open_trace
-from nbtools.traces.explorer.model import (
+from nbtools.traces.explorer.explorer_messages import (
     OpenTask,
     PageTask,
     PositionTask,
-    TraceFilter,
     TraceOpened,
-    TracePage,
     TracePending,
     TracePosition,
 )
-from nbtools.traces.explorer.usage import background
-from nbtools.traces.explorer.usage.model import StripTask, TraceStrip, TraceUsage, UsageTask
+from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage
 from nbtools.traces.explorer.usage.strips import AXIS, MAX_BARS
+from nbtools.traces.explorer.usage.usage_messages import StripTask, TraceStrip, TraceUsage, UsageTask
 from tests.browser.long_log import write_long_log
 from tests.traces.recorded import LOGS, SAMPLES
 
@@ -116,9 +115,9 @@ def test_a_step_names_the_tokens_of_its_request() -> None:
 
 
 def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path) -> None:
-    explorer = open_trace(write_long_log(tmp_path / "long.jsonl", 2 * background.SHORT))
+    explorer = open_trace(write_long_log(tmp_path / "long.jsonl", 2 * page_requests.SHORT_LOG))
     busy = Event()
-    other = background._THREAD.submit(busy.wait)  # as while another log is added up
+    other = page_requests._THREAD.submit(busy.wait)  # as while another log is added up
     try:
         assert isinstance(explorer.answer(StripTask(mode="time")), TracePending)
         assert isinstance(explorer.answer(UsageTask()), TracePending)
@@ -135,9 +134,9 @@ def test_a_long_log_is_added_up_while_other_requests_are_answered(tmp_path: Path
 def test_the_overview_over_time_of_a_long_log_is_made_with_the_first_step_that_is_opened(
     tmp_path: Path,
 ) -> None:
-    log = write_long_log(tmp_path / "long.jsonl", 2 * background.SHORT)
+    log = write_long_log(tmp_path / "long.jsonl", 2 * page_requests.SHORT_LOG)
     os.utime(log, (0, 0))
     explorer = open_trace(log)
     assert isinstance(explorer.answer(OpenTask(line=0)), TraceOpened)
-    background._THREAD.submit(bool).result()  # comes after what was begun before
+    page_requests._THREAD.submit(bool).result()  # comes after what was begun before
     assert isinstance(explorer.answer(StripTask(mode="time")), TraceStrip)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from nbtools import traces
-from nbtools.traces.query.search import Searcher, snippet
+from nbtools.traces.query.excerpts import snippet
+from nbtools.traces.query.search import Searcher
 from tests.traces.atif_logs import Called, write
 from tests.traces.recorded import LOGS, SAMPLES
 

@@ -10,7 +10,7 @@ import pytest
 
 from nbtools import Agent, AgentError, Limits, Policy, Session, traces
 from nbtools.testing import ONCE, ScriptedConfirmer, temporary_workspace
-from nbtools.traces.explorer.timeline import timeline
+from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.recording.log_records import LONGEST_MESSAGE
 from nbtools.traces.recording.session_logs import kept_logs
 from nbtools.traces.row_texts import text_of_event
@@ -63,7 +63,7 @@ async def test_texts_calls_and_usage_are_recorded(root: Path) -> None:
     facts = trace.facts()
     assert (facts["requests"], facts["calls_of"], facts["tool_calls"], facts["malformed"]) == (4, of, 2, 0)
     assert facts["tokens"]["output"] == agent.usage.output
-    lines = timeline(trace)
+    lines = Timeline(trace)
     assert [lines[number].subject.strip() for number in range(3)] == ["Look, then write.", "Hm.", "I look."]
 
 

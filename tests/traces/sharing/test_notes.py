@@ -8,7 +8,7 @@ import pytest
 
 from nbtools.traces import Trace, load
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.model import ShareTask
+from nbtools.traces.explorer.explorer_messages import ShareTask
 from nbtools.traces.review.review import Review
 from nbtools.traces.sharing.page import ShareOptions, shared_page
 from tests.traces.review.logs import session

@@ -17,7 +17,7 @@ from nbtools import traces
 from nbtools.core.errors import TraceError
 from nbtools.core.redaction import encodings
 from nbtools.traces.explorer.explorer import open_trace
-from nbtools.traces.explorer.model import ShareTask
+from nbtools.traces.explorer.explorer_messages import ShareTask
 from nbtools.traces.sharing.model import SharedLog
 from nbtools.traces.sharing.page import ShareOptions, shared_page
 from nbtools.traces.sharing.shortening import shortened

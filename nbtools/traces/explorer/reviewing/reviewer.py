@@ -11,7 +11,7 @@ from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.facets import Facet
 from nbtools.traces.explorer.nesting import LineRow
-from nbtools.traces.explorer.reviewing.model import (
+from nbtools.traces.explorer.reviewing.review_messages import (
     MarkTone,
     ReviewAgreement,
     ReviewCode,

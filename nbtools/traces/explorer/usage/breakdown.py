@@ -1,4 +1,6 @@
-"""Breaks the tokens, the money and the time of a session down by what they were used for."""
+"""Tables of a session: its tokens, money and time by what they were used for,
+and the samples of an evaluation.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from dataclasses import dataclass
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.traces.comparison.steps import file_key
-from nbtools.traces.explorer.recorded_card import relative_path
+from nbtools.traces.explorer.line_style import relative_path
 from nbtools.traces.explorer.redaction import redacted
-from nbtools.traces.explorer.summary import short_number
+from nbtools.traces.explorer.summary import dollars, score_texts, short_number
 from nbtools.traces.explorer.timeline import Timeline
-from nbtools.traces.explorer.usage.model import TraceUsage, UsageRow, UsageTable
-from nbtools.traces.model import ContextPart, PartKind, RequestUsage
+from nbtools.traces.explorer.usage.usage_messages import TraceUsage, UsageRow, UsageTable
+from nbtools.traces.model import ContextPart, PartKind, RequestUsage, SampleResult
 from nbtools.traces.trace import Trace
 from nbtools.traces.usage.cost import Cost
 from nbtools.traces.usage.requests import input_of, sum_of_tokens
@@ -43,6 +45,10 @@ _CHIPS: dict[PartKind, str] = {
     "command": "kind:shell",
 }
 """The explorer's chips that list a part's steps."""
+MAX_SAMPLES = 1_000
+_SCORES = {"C": "correct", "P": "partly correct", "I": "incorrect", "N": "no answer"}
+"""Inspect's values of scores; others, such as numbers, have no meaning that every scorer shares."""
+_SAMPLE_COLUMNS = ("sample", "epoch", "outcome", "scores", "error", "limit", "tokens", "time")
 _LONG_PATH = 48
 _COLUMNS = ("", "characters", "tokens", "times requests")
 _NOTE = (
@@ -69,13 +75,8 @@ def breakdown(trace: Trace, lines: Timeline, *, prices: bool) -> TraceUsage:
 def _requests(trace: Trace, cost: Cost) -> UsageTable:
     groups: dict[str, list[RequestUsage]] = defaultdict(list)
     for request in trace.usage:
-        groups[
-            (
-                "not attributed to a request"
-                if request.scope == "rest"
-                else request.model or "model not recorded"
-            )
-        ].append(request)
+        name = request.model or "model not recorded"
+        groups["not attributed to a request" if request.scope == "rest" else name].append(request)
     rows = [_request_row(name, requests, cost) for name, requests in groups.items()]
     most = max((size for _, size in rows), default=0)
     columns = ("", "requests", "new input", "cached", "output", "cost")
@@ -90,7 +91,10 @@ def _request_row(name: str, requests: Sequence[RequestUsage], cost: Cost) -> tup
     total = sum_of_tokens(request.tokens for request in requests)
     own = sum(request.scope != "rest" for request in requests)
     recorded = [request.cost for request in requests if request.cost is not None]
-    money = cost.by_model.get(name) if cost.prices else sum(recorded) if recorded else None
+    money = sum(recorded) if recorded else None
+    if cost.prices:
+        money = cost.by_model.get(name)
+    spent = "" if money is None else dollars(money)
     new = sum_of_tokens([total]).input
     written = total.cache_write or 0
     cells = (
@@ -99,25 +103,21 @@ def _request_row(name: str, requests: Sequence[RequestUsage], cost: Cost) -> tup
         "" if new is None else short_number(max(new, 0) + written),
         "" if total.cache_read is None else short_number(max(total.cache_read, 0)),
         "" if total.output is None else short_number(max(total.output, 0)),
-        "no price" if cost.prices and name in cost.unpriced else "" if money is None else _dollars(money),
+        "no price" if cost.prices and name in cost.unpriced else spent,
     )
     return cells, max((input_of(total) or 0) + (total.output or 0), 0)
 
 
 def _cost_note(cost: Cost) -> str:
     if not cost.prices:
-        return "" if cost.recorded is None else f"Recorded cost: {_dollars(cost.recorded)}."
+        return "" if cost.recorded is None else f"Recorded cost: {dollars(cost.recorded)}."
     if cost.total is None or cost.price_dates is None:
         return f"{cost.prices} has no prices for these models."
     first, last = cost.price_dates
     days = f"{first}" if first == last else f"{first} to {last}"
     least = "at least " if cost.lower_bound or cost.unpriced else ""
-    recorded = "" if cost.recorded is None else f" Recorded: {_dollars(cost.recorded)}."
-    return f"Total: {least}{_dollars(cost.total)}, by the prices of {days} in {cost.prices}.{recorded}"
-
-
-def _dollars(amount: float) -> str:
-    return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.4f}"
+    recorded = "" if cost.recorded is None else f" Recorded: {dollars(cost.recorded)}."
+    return f"Total: {least}{dollars(cost.total)}, by the prices of {days} in {cost.prices}.{recorded}"
 
 
 @dataclass
@@ -136,15 +136,9 @@ class _Sum:
             self.low += part.tokens_min or 0
 
     def cells(self, name: str) -> tuple[str, ...]:
-        tokens = (
-            ""
-            if self.high is None
-            else (
-                short_number(self.high)
-                if self.low == self.high
-                else f"{short_number(self.low)}–{short_number(self.high)}"
-            )
-        )
+        tokens = "" if self.high is None else short_number(self.high)
+        if tokens and self.low != self.high:
+            tokens = f"{short_number(self.low)}–{tokens}"
         characters = "" if self.characters is None else short_number(self.characters)
         return name, characters, tokens, short_number(self.volume) if self.volume else ""
 
@@ -186,21 +180,13 @@ def _programs(context: Iterable[ContextPart]) -> Iterator[UsageRow]:
 def _named(found: Sequence[tuple[str, _Sum]], field: str) -> Iterator[UsageRow]:
     most = max((total.length for _, total in found), default=0)
     for name, total in found[:MAX_ROWS]:
-        several = field == "chip" and ", " in name  # one call that read several files
-        action = (
-            {}
-            if several or not name.isprintable()
-            else {field: f"path:{name}" if field == "chip" else name.partition(",")[0]}
-        )
-        label = _short_path(name) if field == "chip" else name
-        yield UsageRow(
-            cells=total.cells(one_line(redacted(label), 100)), share=_share(total.length, most), **action
-        )
-
-
-def _short_path(path: str) -> str:
-    """Returns the end of a long path."""
-    return path if len(path) <= _LONG_PATH else "…/" + "/".join(path.rsplit("/", 2)[1:])
+        label, action = name, {"text": name.partition(",")[0]}
+        if field == "chip":
+            action = {} if ", " in name else {"chip": f"path:{name}"}  # one call may have read several files
+            label = name if len(name) <= _LONG_PATH else "…/" + "/".join(name.rsplit("/", 2)[1:])
+        cells = total.cells(one_line(redacted(label), 100))
+        action = action if name.isprintable() else {}
+        yield UsageRow(cells=cells, share=_share(total.length, most), **action)
 
 
 def _time(turns: Sequence[TurnTime]) -> Iterator[UsageRow]:
@@ -230,3 +216,42 @@ def _slowest(trace: Trace, lines: Timeline) -> Iterator[UsageRow]:
 
 def _share(length: float, most: float) -> int:
     return round(100 * length / most) if most > 0 else 0
+
+
+def samples_table(trace: Trace, lines: Timeline) -> TraceUsage:
+    """Returns a row for each sample, in the order of the log, which goes to the beginning of its session."""
+    starts: dict[str, int] = {}
+    for line, row in enumerate(lines.rows):
+        starts.setdefault(getattr(row, "session", getattr(row, "id", "")), line)
+    samples = trace.samples
+    rows = tuple(
+        UsageRow(cells=_sample_cells(one), line=starts.get(one.session)) for one in samples[:MAX_SAMPLES]
+    )
+    note = f"The first {MAX_SAMPLES:,} of {len(samples):,} samples." if len(samples) > MAX_SAMPLES else ""
+    return TraceUsage(
+        tables=(UsageTable(title="Samples", columns=_SAMPLE_COLUMNS, rows=rows, note=note),), priced=True
+    )
+
+
+def _outcome(sample: SampleResult) -> str:
+    """Returns how the sample ended: ``error``, else what its scores say, else that a limit ended it;
+    empty where the log does not say.
+    """
+    if sample.error is not None:
+        return "error"
+    values = [_SCORES.get(value) for value in (sample.scores or {}).values() if isinstance(value, str)]
+    said = list(dict.fromkeys(value for value in values if value))
+    return " and ".join(said) or ("limit reached" if sample.limit_reached else "")
+
+
+def _sample_cells(sample: SampleResult) -> tuple[str, ...]:
+    return (
+        one_line(redacted(sample.id), 100) or "?",
+        "" if sample.epoch is None else str(sample.epoch),
+        _outcome(sample),
+        ", ".join(score_texts(sample)),
+        one_line(redacted(sample.error or ""), 100),
+        one_line(sample.limit_reached or "", 40),
+        "" if sample.total_tokens is None else f"{sample.total_tokens:,}",
+        "" if sample.duration is None else elapsed(sample.duration),
+    )

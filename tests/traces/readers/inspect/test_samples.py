@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbtools import traces
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.explorer.explorer import Explorer
-from nbtools.traces.explorer.model import SamplesTask
+from nbtools.traces.explorer.explorer_messages import SamplesTask
 from nbtools.traces.model import SampleResult
 from nbtools.traces.review.queue import outcome_of
 from tests.traces.readers.inspect.test_log import archive, document, sample, tool

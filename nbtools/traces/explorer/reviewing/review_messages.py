@@ -1,4 +1,4 @@
-"""Wire format of reviews in the explorer.  ``explorer.model`` includes these models."""
+"""Wire format of reviews in the explorer.  ``explorer_messages`` includes these models."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The file of saved filters: JSON lines in the state folder, only ever appended to.
-The last line about a name counts.
+"""Saved filters: their wire format, and their file, which is JSON lines in the state folder,
+only ever appended to.  The last line about a name counts.
 """
 
 from __future__ import annotations
@@ -7,18 +7,50 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from nbtools.cards.model import Wire
 from nbtools.core.errors import TraceError
 from nbtools.storage.append_only import append_lines
 from nbtools.storage.folder_lock import folder_lock
 from nbtools.storage.state_folder import private_folder, state_path
-from nbtools.traces.explorer.saved_filters.model import SavedFilter, SavedFilters, SavedFiltersTask
+from nbtools.traces.explorer.explorer_view import TraceOrder
 
 MAX_NAME = 100
 _MAX_FILTERS = 200
 _MAX_LINE = 50_000
+
+
+class SavedFilter(Wire):
+    """A filter with a name.  The other fields are those of ``TraceFilter`` that mean the same in
+    every log.
+    """
+
+    name: str
+    text: str = Field("", max_length=10_000)
+    chips: tuple[Annotated[str, Field(max_length=10_000)], ...] = Field((), max_length=100)
+    order: TraceOrder = ""
+
+
+class SavedFiltersTask(Wire):
+    """Asks for the saved filters, or to save ``filter``,
+    or to rename or delete the one with this name first.
+    """
+
+    type: Literal["saved_filters"] = "saved_filters"
+    action: Literal["list", "save", "rename", "delete"] = "list"
+    name: str = Field("", max_length=20_000)
+    to: str = Field("", max_length=20_000)
+    filter: SavedFilter | None = None
+
+
+class SavedFilters(Wire):
+    """Reply to ``SavedFiltersTask``: all saved filters, by name."""
+
+    type: Literal["saved_filters"] = "saved_filters"
+    filters: tuple[SavedFilter, ...]
 
 
 class _Line(SavedFilter):
@@ -136,7 +168,7 @@ def _decoded(line: bytes) -> _Line | None:
         return None
 
 
-def answer(task: SavedFiltersTask) -> SavedFilters:
+def answer_filters(task: SavedFiltersTask) -> SavedFilters:
     """Answers a request of a page.  Raises ``TraceError``, in which case nothing was changed."""
     file = FilterFile()
     match task.action:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from nbtools.cards.model import Wire
-from nbtools.traces.explorer.recorded_card import Tone
+from nbtools.traces.explorer.explorer_view import Tone
 
 StripMode = Literal["time", "tokens"]
 
