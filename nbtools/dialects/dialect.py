@@ -233,16 +233,6 @@ NBTOOLS = Dialect("nbtools", reads_recordings=True)
 """The canonical names and parameters."""
 
 
-def with_defaults(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Fills in the defaults of canonical arguments; None where there is an argument that ``defaults`` lacks.
-
-    ``defaults`` lists all parameters that a mapping can express,
-    so that a parameter added to a tool later is never dropped silently.
-    """
-    present = {name: value for name, value in arguments.items() if value is not None}
-    return {**defaults, **present} if present.keys() <= defaults.keys() else None
-
-
 def without_none(**arguments: Any) -> dict[str, Any]:
     """Returns the arguments that are not None."""
     return {name: value for name, value in arguments.items() if value is not None}

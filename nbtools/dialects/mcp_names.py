@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.toolset import ToolRegistry
 from nbtools.dialects.dialect import ServerToolNames
+from nbtools.dialects.field_map import REQUIRED
+
+LIST_RESOURCES = {"server": ""}
+"""The parameters of the tool and their defaults: its own module needs the optional MCP package."""
+READ_RESOURCE = {"uri": REQUIRED, "server": ""}
+"""As ``LIST_RESOURCES``."""
 
 _MAX_NAME = 63
 _END = 30

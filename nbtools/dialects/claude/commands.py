@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -22,19 +22,12 @@ from nbtools.dialects.claude.tool_use_result import (
     TaskOutputResult,
     TaskStopResult,
 )
-from nbtools.dialects.dialect import with_defaults
+from nbtools.dialects.dialect import Arguments
+from nbtools.dialects.field_map import FieldMap, Fixed
 from nbtools.shell.grammar import parse_shell
-from nbtools.tools.commands.background import ShellOutput
+from nbtools.tools.commands.background import ShellKillParams, ShellOutput, ShellOutputParams
+from nbtools.tools.commands.shell import ShellParams
 
-_CANONICAL = {
-    "command": None,
-    "path": ".",
-    "timeout": None,
-    "silence": None,
-    "background": False,
-    "keep": False,
-    "carry": False,
-}
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 120_000, 600_000
 """Milliseconds."""
 _NEVER_MOVED = frozenset({"sleep", "git"})
@@ -55,7 +48,13 @@ class Bash(ClaudeParams):
     2.7); here 1 from a pipeline is a failure.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"background": "run_in_background"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellParams,
+        command="command",
+        background="run_in_background",
+        by_code=("path", "timeout", "silence", "keep", "carry"),
+        lacks=("leave", "wait", "characters"),
+    )
 
     command: str
     """The command line to run."""
@@ -68,46 +67,33 @@ class Bash(ClaudeParams):
     dangerously_disable_sandbox: Annotated[bool, Field(alias="dangerouslyDisableSandbox")] = False
     """Has no effect: commands run with the person's own rights, and the policy decides about each."""
 
-    def to_canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Arguments:
         folder = self._call_context.folder()
-        place = {} if folder == "." else {"path": folder}
+        call = {**super().to_canonical(), **({} if folder == "." else {"path": folder})}
         if self.run_in_background:
-            return {"command": self.command, "background": True, **place}
+            return call
         seconds = min(self.timeout or _DEFAULT_TIMEOUT, _MAX_TIMEOUT) / 1000
         keep = {"keep": True} if _moves_to_background(self.command) else {}
-        return {
-            "command": self.command,
-            "timeout": seconds,
-            "silence": _MAX_TIMEOUT / 1000,
-            "carry": True,
-            **keep,
-            **place,
-        }
+        return {**call, "timeout": seconds, "silence": _MAX_TIMEOUT / 1000, "carry": True, **keep}
 
     @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, _CANONICAL)
-        if (
-            values is None or not values["path"]
-        ):  # another path is where the agent's commands start, and so no parameter
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        spoken, values = super().from_canonical(arguments), cls.canonical.with_defaults(arguments)
+        # Another path is where the agent's commands start, and so no parameter.
+        if spoken is None or values is None or not values["path"]:
             return None
         if values["background"]:
-            alone = (
-                values["timeout"] is None
-                and values["silence"] is None
-                and not (values["keep"] or values["carry"])
-            )
-            return {"command": values["command"], "run_in_background": True} if alone else None
+            unlimited = values["timeout"] is None and values["silence"] is None
+            return spoken if unlimited and not (values["keep"] or values["carry"]) else None
         if (
             not values["carry"]
             or values["silence"] != _MAX_TIMEOUT / 1000
             or values["keep"] != _moves_to_background(values["command"])
         ):
             return None
-        milliseconds = (values["timeout"] or 0) * 1000
-        if not 0 < milliseconds <= _MAX_TIMEOUT or milliseconds / 1000 != values["timeout"]:
-            return None
-        return {"command": values["command"], "timeout": milliseconds}
+        timeout = (values["timeout"] or 0) * 1000
+        expressible = 0 < timeout <= _MAX_TIMEOUT and timeout / 1000 == values["timeout"]
+        return {**spoken, "timeout": timeout} if expressible else None
 
     def reply(self, result: ToolResult) -> ToolResult:
         match result.data:
@@ -212,7 +198,10 @@ def _exit_code(data: ShellData) -> int:
 class TaskOutput(ClaudeParams):
     """Returns all output; with ``block`` it waits for the end of the command, at most ``timeout``."""
 
-    names: ClassVar[Mapping[str, str]] = {"id": "task_id", "wait": "timeout"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellOutputParams, id="task_id", whole=Fixed(True), by_code=("wait",), lacks=("filter",)
+    )
+    names: ClassVar[Mapping[str, str]] = {"wait": "timeout"}
 
     task_id: str
     """The id of the background command, from the result of Bash."""
@@ -221,18 +210,16 @@ class TaskOutput(ClaudeParams):
     timeout: Annotated[float, Field(ge=0, le=_MAX_TIMEOUT)] = 30_000
     """The longest time to wait, in milliseconds."""
 
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {"id": self.task_id, "whole": True, **({"wait": self.timeout / 1000} if self.block else {})}
+    def to_canonical(self) -> Arguments:
+        return {**super().to_canonical(), **({"wait": self.timeout / 1000} if self.block else {})}
 
     @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"id": None, "filter": None, "wait": 0, "whole": False})
-        if values is None or values["id"] is None or values["filter"] is not None or not values["whole"]:
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        spoken, seconds = super().from_canonical(arguments), arguments.get("wait") or 0
+        milliseconds = seconds * 1000
+        if spoken is None or milliseconds > _MAX_TIMEOUT or milliseconds / 1000 != seconds:
             return None
-        milliseconds = values["wait"] * 1000
-        if milliseconds > _MAX_TIMEOUT or milliseconds / 1000 != values["wait"]:
-            return None
-        return {"task_id": values["id"], **({"timeout": milliseconds} if milliseconds else {"block": False})}
+        return {**spoken, **({"timeout": milliseconds} if milliseconds else {"block": False})}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, ShellOutput):
@@ -263,22 +250,14 @@ class TaskOutput(ClaudeParams):
 
 
 class BashOutput(ClaudeParams):
-    names: ClassVar[Mapping[str, str]] = {"id": "bash_id"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellOutputParams, id="bash_id", filter="filter", lacks=("wait", "whole")
+    )
 
     bash_id: str
     """The id of the background command, from the result of Bash."""
     filter: str | None = None
     """A regular expression: only matching lines are returned, the others are discarded."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {"id": self.bash_id, **({} if self.filter is None else {"filter": self.filter})}
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"id": None, "filter": None, "wait": 0})
-        if values is None or values["id"] is None or values["wait"]:
-            return None
-        return {"bash_id": values["id"], **({} if values["filter"] is None else {"filter": values["filter"]})}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, ShellOutput):
@@ -325,23 +304,18 @@ def _not_running(sentence: str) -> ToolResult:
 
 
 class TaskStop(ClaudeParams):
-    names: ClassVar[Mapping[str, str]] = {"id": "task_id"}
+    canonical: ClassVar[FieldMap] = FieldMap(ShellKillParams, id="task_id")
 
     task_id: str | None = None
     """The id of the background command, from the result of Bash."""
     shell_id: str | None = None
     """The former name of task_id."""
 
-    def to_canonical(self) -> Mapping[str, Any]:
+    def to_canonical(self) -> Arguments:
         task = self.shell_id if self.task_id is None else self.task_id
         if task is None:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Missing required parameter: task_id")
         return {"id": task}
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"id": None})
-        return None if values is None else {"task_id": values["id"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, ShellOutput):
@@ -355,18 +329,10 @@ class TaskStop(ClaudeParams):
 
 
 class KillShell(ClaudeParams):
-    names: ClassVar[Mapping[str, str]] = {"id": "shell_id"}
+    canonical: ClassVar[FieldMap] = FieldMap(ShellKillParams, id="shell_id")
 
     shell_id: str
     """The id of the background command, from the result of Bash."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {"id": self.shell_id}
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"id": None})
-        return None if values is None else {"shell_id": values["id"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, ShellOutput):

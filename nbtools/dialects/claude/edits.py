@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -18,10 +18,10 @@ from nbtools.dialects.claude.tool_use_result import (
     structured_patch,
     user_modified,
 )
-from nbtools.dialects.dialect import with_defaults
-from nbtools.tools.edit import FileChanged, Occurrences
+from nbtools.dialects.dialect import Arguments
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible
+from nbtools.tools.edit import EditParams, FileChanged, Occurrences
 
-_CANONICAL = {"path": None, "old": "", "new": "", "count": 1, "edits": (), "in_turn": False, "match": "close"}
 _SAME = "No changes to make: old_string and new_string are exactly the same."
 _WAYS_OUT = (
     "To replace all occurrences, set replace_all to true. To replace only one occurrence, please provide more"
@@ -46,6 +46,15 @@ class Step(DocumentedModel):
         return "all" if self.replace_all else 1
 
 
+def _no_notebook(path: str) -> str:
+    if path.endswith(".ipynb"):
+        raise ToolFailure(
+            ErrorCode.EDIT_PREPARATION_FAILURE,
+            "File is a Jupyter Notebook. Use the NotebookEdit tool to edit this file.",
+        )
+    return path
+
+
 class Edit(ClaudeParams):
     """Matches exactly, except for line endings.
 
@@ -55,12 +64,17 @@ class Edit(ClaudeParams):
     or the most similar text when there is none.
     """
 
-    names: ClassVar[Mapping[str, str]] = {
-        "path": "file_path",
-        "old": "old_string",
-        "new": "new_string",
-        "count": "replace_all",
-    }
+    canonical: ClassVar[FieldMap] = FieldMap(
+        EditParams,
+        path=AgentField(
+            "file_path", _no_notebook, lambda path: expressible(path, not path.endswith(".ipynb"))
+        ),
+        old="old_string",
+        new="new_string",
+        count=choice("replace_all", {True: "all", False: 1}),
+        match=Fixed("exact"),
+        lacks=("edits", "in_turn", "keep_end"),
+    )
 
     file_path: str
     """The file to change, as an absolute path or relative to the workspace."""
@@ -70,37 +84,6 @@ class Edit(ClaudeParams):
     """The new text; it must differ from old_string."""
     replace_all: bool = False
     """Whether to replace all occurrences; otherwise there must be exactly one."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        _refuse_notebook(self.file_path)
-        return {
-            "path": self.file_path,
-            "old": self.old_string,
-            "new": self.new_string,
-            "count": "all" if self.replace_all else 1,
-            "match": "exact",
-        }
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, _CANONICAL)
-        if (
-            values is None
-            or values["edits"]
-            or values["in_turn"]
-            or values["match"] != "exact"
-            or values["count"] not in (1, "all")
-        ):
-            return None
-        if values["path"].endswith(".ipynb"):
-            return None
-        everywhere = {"replace_all": True} if values["count"] == "all" else {}
-        return {
-            "file_path": values["path"],
-            "old_string": values["old"],
-            "new_string": values["new"],
-            **everywhere,
-        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         diff, changed = result.return_display, result.data
@@ -128,53 +111,42 @@ class Edit(ClaudeParams):
         return _failed(result, error, step)
 
 
+def _canonical_steps(steps: tuple[Step, ...]) -> tuple[Arguments, ...]:
+    empty = next((number for number, step in enumerate(steps, 1) if not step.old_string), None)
+    if empty is not None:
+        message = f"old_string of edit {empty} is empty. Give the text to replace; Write makes a new file."
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
+    return tuple({"old": step.old_string, "new": step.new_string, "count": step.count} for step in steps)
+
+
+def _spoken_steps(steps: Sequence[Arguments]) -> list[Arguments]:
+    values = [{"new": "", "count": 1, **step} for step in steps]
+    expressible(steps, steps and all(step["count"] in (1, "all") for step in values))
+    return [
+        {"old_string": step["old"], "new_string": step["new"], "replace_all": step["count"] == "all"}
+        for step in values
+    ]
+
+
 class MultiEdit(ClaudeParams):
     """Applies replacements in order, each to the result of the previous one; all of them or none."""
 
-    names: ClassVar[Mapping[str, str]] = {
-        "path": "file_path",
-        "old": "old_string",
-        "new": "new_string",
-        "count": "replace_all",
-    }
+    canonical: ClassVar[FieldMap] = FieldMap(
+        EditParams,
+        path=AgentField(
+            "file_path", _no_notebook, lambda path: expressible(path, not path.endswith(".ipynb"))
+        ),
+        edits=AgentField("edits", _canonical_steps, _spoken_steps),
+        in_turn=Fixed(True),
+        match=Fixed("exact"),
+        lacks=("old", "new", "count", "keep_end"),
+    )
+    names: ClassVar[Mapping[str, str]] = {"old": "old_string", "new": "new_string", "count": "replace_all"}
 
     file_path: str
     """The file to change, as an absolute path or relative to the workspace."""
     edits: Annotated[tuple[Step, ...], Field(min_length=1)]
     """The replacements, in order."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        _refuse_notebook(self.file_path)
-        empty = next((number for number, step in enumerate(self.edits, 1) if not step.old_string), None)
-        if empty is not None:
-            message = (
-                f"old_string of edit {empty} is empty. Give the text to replace; Write makes a new file."
-            )
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
-        steps = tuple(
-            {"old": step.old_string, "new": step.new_string, "count": step.count} for step in self.edits
-        )
-        return {"path": self.file_path, "edits": steps, "in_turn": True, "match": "exact"}
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, _CANONICAL)
-        if (
-            values is None
-            or values["match"] != "exact"
-            or not values["in_turn"]
-            or values["old"]
-            or values["path"].endswith(".ipynb")
-        ):
-            return None
-        steps = [{"new": "", "count": 1, **step} for step in values["edits"]]
-        if not steps or any(step["count"] not in (1, "all") for step in steps):
-            return None
-        edits = [
-            {"old_string": step["old"], "new_string": step["new"], "replace_all": step["count"] == "all"}
-            for step in steps
-        ]
-        return {"file_path": values["path"], "edits": edits}
 
     def reply(self, result: ToolResult) -> ToolResult:
         diff, changed = result.return_display, result.data
@@ -207,14 +179,6 @@ def _state(diff: FileDiff, changed: FileChanged) -> str:
             " them."
         )
     return "" if user_modified(diff) else CURRENT
-
-
-def _refuse_notebook(path: str) -> None:
-    if path.endswith(".ipynb"):
-        raise ToolFailure(
-            ErrorCode.EDIT_PREPARATION_FAILURE,
-            "File is a Jupyter Notebook. Use the NotebookEdit tool to edit this file.",
-        )
 
 
 def _failed(result: ToolResult, error: ToolError, step: Step | None) -> ToolResult:

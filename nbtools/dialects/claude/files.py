@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -23,10 +23,11 @@ from nbtools.dialects.claude.tool_use_result import (
     structured_patch,
     user_modified,
 )
-from nbtools.dialects.dialect import with_defaults
+from nbtools.dialects.dialect import Arguments
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, optional
 from nbtools.tools import read
-from nbtools.tools.list import MAX_ENTRIES
-from nbtools.tools.write import FileChanged
+from nbtools.tools.list import MAX_ENTRIES, LsParams
+from nbtools.tools.write import FileChanged, WriteParams
 
 _MOST_BYTES = 256 * 1024
 """A longer text is refused for its bytes, a shorter one for its tokens."""
@@ -45,7 +46,14 @@ class Read(ClaudeParams):
     much is missing.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "start": "offset", "end": "limit"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        read.ReadParams,
+        path="file_path",
+        start=AgentField("offset", lambda line: max(line, 1), lambda line: expressible(line, line >= 1)),
+        pages=optional("pages"),
+        by_code=("end",),
+    )
+    names: ClassVar[Mapping[str, str]] = {"end": "limit"}
 
     file_path: str
     """The file to read, as an absolute path or relative to the workspace."""
@@ -56,26 +64,17 @@ class Read(ClaudeParams):
     pages: str | None = None
     """Pages of a PDF document, such as "3" or "1-5". Only for PDF files."""
 
-    def to_canonical(self) -> Mapping[str, Any]:
-        start = None if self.offset is None else max(self.offset, 1)
-        end = None if self.limit is None else (start or 1) + self.limit - 1
-        named = {"start": start, "end": end, "pages": self.pages or None}
-        return {"path": self.file_path, **{name: value for name, value in named.items() if value is not None}}
+    def to_canonical(self) -> Arguments:
+        call = super().to_canonical()
+        return call if self.limit is None else {**call, "end": call.get("start", 1) + self.limit - 1}
 
     @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"path": None, "start": None, "end": None, "pages": None})
-        if values is None:
-            return None
-        start, end = values["start"], values["end"]
-        if (start is not None and start < 1) or (end is not None and end < (start or 1)):
-            return None
-        limit = None if end is None else end - (start or 1) + 1
-        named = {"offset": start, "limit": limit, "pages": values["pages"]}
-        return {
-            "file_path": values["path"],
-            **{name: value for name, value in named.items() if value is not None},
-        }
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        spoken, end = super().from_canonical(arguments), arguments.get("end")
+        if spoken is None or end is None:
+            return spoken
+        limit = end - spoken.get("offset", 1) + 1
+        return {**spoken, "limit": limit} if limit > 0 else None
 
     def reply(self, result: ToolResult) -> ToolResult:
         if isinstance(result.data, read.NotebookRead):
@@ -178,24 +177,12 @@ def _partial(first: int, last: int, total: int) -> str:
 
 
 class Write(ClaudeParams):
-    names: ClassVar[Mapping[str, str]] = {"path": "file_path"}
+    canonical: ClassVar[FieldMap] = FieldMap(WriteParams, path="file_path", content="content", lacks=("new",))
 
     file_path: str
     """The file to write, as an absolute path or relative to the workspace."""
     content: str
     """The whole new content of the file."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {"path": self.file_path, "content": self.content}
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"path": None, "content": None, "new": False})
-        return (
-            None
-            if values is None or values["new"]
-            else {"file_path": values["path"], "content": values["content"]}
-        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         diff, changed = result.return_display, result.data
@@ -235,13 +222,13 @@ def updated(path: str, diff: FileDiff) -> str:
 class LS(ClaudeParams):
     """Lists only the folder's direct entries; early versions of Claude Code listed subfolders, too."""
 
+    one_way: ClassVar[bool] = True
+    canonical: ClassVar[FieldMap] = FieldMap(LsParams, path="path", ignore="ignore", limit=Fixed(MAX_ENTRIES))
+
     path: str
     """The folder to list, as an absolute path or relative to the workspace."""
     ignore: tuple[str, ...] = ()
     """Glob patterns of names to exclude."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {"path": self.path, "limit": MAX_ENTRIES, **({"ignore": self.ignore} if self.ignore else {})}
 
     def reply(self, result: ToolResult) -> ToolResult:
         listing = result.return_display

@@ -12,15 +12,15 @@ from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.dialects.claude.replies import ClaudeParams, not_read_reply, reply
 from nbtools.dialects.claude.tool_use_result import Cell, NotebookEditResult, NotebookFile, NotebookRead
-from nbtools.dialects.dialect import with_defaults
-from nbtools.tools.cells import CellsData
+from nbtools.dialects.dialect import Arguments, without_none
+from nbtools.dialects.field_map import FieldMap, Fixed
+from nbtools.tools.cells import CellsData, CellsParams
 from nbtools.tools.read import shortened_output
 
 if TYPE_CHECKING:
     from nbtools.workspace.notebooks.notebook_file import CellText
 
 Mode = Literal["replace", "insert", "delete"]
-_CANONICAL = {"path": None, "action": "read", "id": None, "source": None, "type": None, "after": None}
 _NUMBER = re.compile(r"#([1-9]\d*)")
 _NOT_FOUND = "Notebook file does not exist. {message}"
 
@@ -60,8 +60,13 @@ def structured_cells(cells: Sequence[CellText]) -> tuple[Cell, ...]:
 
 
 class _Change(ClaudeParams):
+    canonical: ClassVar[FieldMap] = FieldMap(
+        CellsParams,
+        path="notebook_path",
+        by_code=("action", "id", "source", "type", "after"),
+        lacks=("timeout",),
+    )
     names: ClassVar[Mapping[str, str]] = {
-        "path": "notebook_path",
         "action": "edit_mode",
         "source": "new_source",
         "type": "cell_type",
@@ -150,33 +155,21 @@ class NotebookEdit(_Change):
         return self._change(self.cell_id)
 
     @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, _CANONICAL)
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        spoken, values = super().from_canonical(arguments), cls.canonical.with_defaults(arguments)
         if (
-            values is None
-            or values["path"] is None
+            spoken is None
+            or values is None
             or values["action"] not in {"replace", "insert", "delete"}
             or values["type"] == "raw"
         ):
             return None
-        new = {
-            "notebook_path": values["path"],
-            "new_source": values["source"] or "",
-            "edit_mode": values["action"],
-        }
+        cell = without_none(cell_type=values["type"], cell_id=values["after"])
         if values["action"] != "insert":
-            return {
-                **new,
-                "cell_id": values["id"],
-                **({} if values["type"] is None else {"cell_type": values["type"]}),
-            }
-        if values["type"] is None:
+            cell = {"cell_id": values["id"], **without_none(cell_type=values["type"])}
+        elif values["type"] is None:
             return None
-        return {
-            **new,
-            "cell_type": values["type"],
-            **({} if values["after"] is None else {"cell_id": values["after"]}),
-        }
+        return {**spoken, "new_source": values["source"] or "", "edit_mode": values["action"], **cell}
 
 
 class NotebookEditByNumber(_Change):
@@ -184,8 +177,8 @@ class NotebookEditByNumber(_Change):
     ``cell_number`` counts from 0, and a new cell is inserted at that position.
     """
 
+    one_way: ClassVar[bool] = True
     names: ClassVar[Mapping[str, str]] = {
-        "path": "notebook_path",
         "action": "edit_mode",
         "source": "new_source",
         "type": "cell_type",
@@ -203,7 +196,13 @@ class NotebookEditByNumber(_Change):
 
 
 class NotebookReadParams(ClaudeParams):
-    names: ClassVar[Mapping[str, str]] = {"path": "notebook_path", "id": "cell_id"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        CellsParams,
+        path="notebook_path",
+        action=Fixed("read"),
+        id="cell_id",
+        lacks=("source", "type", "after", "timeout"),
+    )
 
     sentences: ClassVar = {ErrorCode.FILE_NOT_FOUND: _NOT_FOUND}
 
@@ -211,23 +210,6 @@ class NotebookReadParams(ClaudeParams):
     """The notebook file, as an absolute path or relative to the workspace."""
     cell_id: str | None = None
     """The cell to read; without it all cells."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {
-            "path": self.notebook_path,
-            "action": "read",
-            **({} if self.cell_id is None else {"id": self.cell_id}),
-        }
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, _CANONICAL)
-        if values is None or values["path"] is None or values["action"] != "read":
-            return None
-        return {
-            "notebook_path": values["path"],
-            **({} if values["id"] is None else {"cell_id": values["id"]}),
-        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, CellsData):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
@@ -18,10 +18,12 @@ from nbtools.dialects.claude.tool_use_result import (
     TodoWriteResult,
     WebFetchResult,
 )
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
-from nbtools.tools.ask import Answers
-from nbtools.tools.fetch import FetchData
-from nbtools.tools.todo import TodoData
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, expressible
+from nbtools.dialects.mcp_names import LIST_RESOURCES, READ_RESOURCE
+from nbtools.tools import todo
+from nbtools.tools.ask import Answers, AskParams
+from nbtools.tools.fetch import FetchData, FetchParams
 
 
 class WebFetch(ClaudeParams):
@@ -31,28 +33,21 @@ class WebFetch(ClaudeParams):
     In Claude Code that is a result, here it is an error; both name the address.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"urls": "url"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        FetchParams,
+        urls=AgentField("url", lambda url: (url,), lambda urls: expressible(urls[0], len(urls) == 1)),
+        lacks=("raw", "timeout", "limit"),
+    )
 
     url: str
     """The page, beginning with https:// or http://."""
     prompt: str
     """What to find out from the page."""
 
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {"urls": (self.url,)}
-
     @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"urls": (), "raw": False, "timeout": 30, "limit": 250_000})
-        if (
-            values is None
-            or len(values["urls"]) != 1
-            or values["raw"]
-            or values["timeout"] != 30
-            or values["limit"] != 250_000
-        ):
-            return None
-        return {"url": values["urls"][0], "prompt": "What does the page say?"}
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        spoken = super().from_canonical(arguments)
+        return None if spoken is None else {**spoken, "prompt": "What does the page say?"}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, FetchData) or len(result.data.pages) != 1:
@@ -96,29 +91,26 @@ class FormerTodoParams(DocumentedModel):
     """A unique id."""
 
 
+def _items(todos: Sequence[TodoParams | FormerTodoParams]) -> tuple[Arguments, ...]:
+    return tuple({"text": todo.content, "status": todo.status} for todo in todos)
+
+
+def _spoken_items(items: Sequence[Arguments]) -> list[Arguments]:
+    values = [{"status": "pending", **item} for item in items]
+    expressible(items, all(item["status"] in {"pending", "in_progress", "completed"} for item in values))
+    return [
+        {"content": item["text"], "status": item["status"], "activeForm": item["text"]} for item in values
+    ]
+
+
 class TodoWrite(ClaudeParams):
-    names: ClassVar[Mapping[str, str]] = {"items": "todos", "text": "content"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        todo.TodoParams, items=AgentField("todos", _items, _spoken_items)
+    )
+    names: ClassVar[Mapping[str, str]] = {"text": "content"}
 
     todos: tuple[TodoParams, ...]
     """The whole new list, in order."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {"items": tuple({"text": todo.content, "status": todo.status} for todo in self.todos)}
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"items": None})
-        if values is None or values["items"] is None:
-            return None
-        items = [{"status": "pending", **item} for item in values["items"]]
-        if any(item["status"] not in {"pending", "in_progress", "completed"} for item in items):
-            return None
-        return {
-            "todos": [
-                {"content": item["text"], "status": item["status"], "activeForm": item["text"]}
-                for item in items
-            ]
-        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         new = tuple(
@@ -129,20 +121,19 @@ class TodoWrite(ClaudeParams):
 
 
 class FormerTodoWrite(ClaudeParams):
-    names: ClassVar[Mapping[str, str]] = {"items": "todos", "text": "content"}
+    one_way: ClassVar[bool] = True
+    canonical: ClassVar[FieldMap] = FieldMap(todo.TodoParams, items=AgentField("todos", _items))
+    names: ClassVar[Mapping[str, str]] = {"text": "content"}
 
     todos: tuple[FormerTodoParams, ...]
     """The whole new list, in order."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        return {"items": tuple({"text": todo.content, "status": todo.status} for todo in self.todos)}
 
     def reply(self, result: ToolResult) -> ToolResult:
         return _written(result, tuple(Todo(content=todo.content, status=todo.status) for todo in self.todos))
 
 
 def _written(result: ToolResult, new: tuple[Todo, ...]) -> ToolResult:
-    before = result.data.before if isinstance(result.data, TodoData) else ()
+    before = result.data.before if isinstance(result.data, todo.TodoData) else ()
     old = tuple(Todo(content=item.text, status=item.status) for item in before)
     text = (
         "Todos have been modified successfully. Ensure that you continue to use the todo list to track your"
@@ -179,44 +170,11 @@ class QuestionParams(DocumentedModel):
     """Whether more than one may be chosen."""
 
 
-class AskUserQuestion(ClaudeParams):
-    """Shows a preview below the description of its option."""
-
-    names: ClassVar[Mapping[str, str]] = {"text": "question", "choices": "options", "several": "multiSelect"}
-
-    questions: Annotated[tuple[QuestionParams, ...], Field(min_length=1, max_length=4)]
-    """One to four questions."""
-
-    def to_canonical(self) -> Mapping[str, Any]:
-        texts = [question.question for question in self.questions]
-        if len(set(texts)) < len(texts):
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Question texts must be unique.")
-        return {"questions": tuple(map(_canonical, self.questions))}
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, {"questions": ()})
-        if values is None or len({question["text"] for question in values["questions"]}) < len(
-            values["questions"]
-        ):
-            return None
-        questions = [_spoken(question) for question in values["questions"]]
-        return None if not questions or None in questions else {"questions": questions}
-
-    def reply(self, result: ToolResult) -> ToolResult:
-        if not isinstance(result.data, Answers):
-            return result
-        answers = dict(zip((item.question for item in self.questions), result.data.answers, strict=True))
-        pairs = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
-        data = AskUserQuestionResult(
-            questions=tuple(item.model_dump(by_alias=True, exclude_none=True) for item in self.questions),
-            answers=answers,
-        )
-        text = (
-            f"User has answered your questions: {pairs}. You can now continue with the user's answers in"
-            " mind."
-        )
-        return reply(result, text, data)
+def _canonical_questions(questions: tuple[QuestionParams, ...]) -> tuple[Arguments, ...]:
+    texts = {question.question for question in questions}
+    if len(texts) < len(questions):
+        raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, "Question texts must be unique.")
+    return tuple(map(_canonical, questions))
 
 
 def _canonical(question: QuestionParams) -> Mapping[str, Any]:
@@ -236,15 +194,17 @@ def _canonical(question: QuestionParams) -> Mapping[str, Any]:
     }
 
 
-def _spoken(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    values = with_defaults(
-        question,
-        {"text": "", "header": "", "kind": "choice", "choices": (), "several": False, "placeholder": ""},
-    )
-    if values is None or values["kind"] != "choice" or values["placeholder"]:
-        return None
-    if not 2 <= len(values["choices"]) <= 4 or len(values["header"]) > 12:
-        return None
+def _spoken_questions(questions: Sequence[Arguments]) -> list[Arguments]:
+    texts = {question["text"] for question in questions}
+    expressible(questions, 0 < len(questions) == len(texts))
+    return list(map(_spoken, questions))
+
+
+def _spoken(question: Arguments) -> Arguments:
+    values = {"header": "", "choices": (), "several": False, **question}
+    expressible(values, values.get("kind") in {None, "choice"})
+    expressible(values, not any(values.get(name) for name in ("placeholder", "default", "optional")))
+    expressible(values, 2 <= len(values["choices"]) <= 4 and len(values["header"]) <= 12)
     options = [
         {"label": choice["label"], "description": choice.get("description", "")}
         for choice in values["choices"]
@@ -257,17 +217,37 @@ def _spoken(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
     }
 
 
+class AskUserQuestion(ClaudeParams):
+    """Shows a preview below the description of its option."""
+
+    canonical: ClassVar[FieldMap] = FieldMap(
+        AskParams, questions=AgentField("questions", _canonical_questions, _spoken_questions)
+    )
+    names: ClassVar[Mapping[str, str]] = {"text": "question", "choices": "options", "several": "multiSelect"}
+
+    questions: Annotated[tuple[QuestionParams, ...], Field(min_length=1, max_length=4)]
+    """One to four questions."""
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        if not isinstance(result.data, Answers):
+            return result
+        answers = dict(zip((item.question for item in self.questions), result.data.answers, strict=True))
+        pairs = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
+        data = AskUserQuestionResult(
+            questions=tuple(item.model_dump(by_alias=True, exclude_none=True) for item in self.questions),
+            answers=answers,
+        )
+        text = (
+            f"User has answered your questions: {pairs}. You can now continue with the user's answers in"
+            " mind."
+        )
+        return reply(result, text, data)
+
+
 class ListMcpResources(ClaudeParams):
+    canonical: ClassVar[FieldMap] = FieldMap(LIST_RESOURCES, server="server")
     server: str | None = None
     """Only those of this server."""
-
-    def to_canonical(self) -> Arguments:
-        return {"server": self.server or ""}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"server": ""})
-        return None if values is None else without_none(server=values["server"] or None)
 
     def reply(self, result: ToolResult) -> ToolResult:
         resources = list(result.data) if isinstance(result.data, tuple) else []
@@ -275,18 +255,11 @@ class ListMcpResources(ClaudeParams):
 
 
 class ReadMcpResource(ClaudeParams):
+    canonical: ClassVar[FieldMap] = FieldMap(READ_RESOURCE, uri="uri", server="server")
     server: str
     """The server that offers the resource."""
     uri: str
     """The URI of the resource."""
-
-    def to_canonical(self) -> Arguments:
-        return {"server": self.server, "uri": self.uri}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"uri": None, "server": None})
-        return None if values is None or None in values.values() else values
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Returns texts as JSON; a result with images or documents is unchanged."""

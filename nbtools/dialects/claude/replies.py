@@ -13,7 +13,6 @@ from nbtools.core.result import Part, ToolResult
 from nbtools.dialects.claude.unsupported import UNSUPPORTED
 from nbtools.dialects.params import DialectParams
 from nbtools.tools.file_change import NotRead
-from nbtools.tools.printable_names import with_printable_names
 
 _REJECTED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file"
@@ -37,17 +36,6 @@ class ClaudeParams(DialectParams):
     """
 
     sentences: ClassVar[Mapping[ErrorCode, str]] = {}
-
-    def convert_result(self, result: ToolResult) -> ToolResult:
-        return (
-            with_printable_names(result, self.reply)
-            if result.error is None
-            else self.failure(result, result.error)
-        )
-
-    def reply(self, result: ToolResult) -> ToolResult:
-        """Converts a successful result."""
-        return result
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         sentence = self.sentences.get(error.code)

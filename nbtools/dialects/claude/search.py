@@ -13,42 +13,12 @@ from nbtools.core.errors import ErrorCode
 from nbtools.core.result import Listing, Match, ToolResult
 from nbtools.dialects.claude.replies import ClaudeParams, reply
 from nbtools.dialects.claude.tool_use_result import GlobResult, GrepResult
-from nbtools.dialects.dialect import with_defaults
-from nbtools.tools.glob import GlobData
-from nbtools.tools.grep import GrepData
+from nbtools.dialects.dialect import Arguments, without_none
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible, optional
+from nbtools.tools.glob import GlobData, GlobParams
+from nbtools.tools.grep import GrepData, GrepParams
 
-_GLOB = {
-    "pattern": None,
-    "path": ".",
-    "limit": 100,
-    "offset": 0,
-    "order": "changed",
-    "ignore_case": False,
-    "hidden": False,
-    "ignored": False,
-}
-_GREP = {
-    "pattern": None,
-    "path": ".",
-    "glob": None,
-    "type": None,
-    "mode": "lines",
-    "ignore_case": False,
-    "fixed": False,
-    "word": False,
-    "context": 0,
-    "before": 0,
-    "after": 0,
-    "multiline": False,
-    "outputs": False,
-    "exclude": None,
-    "hidden": False,
-    "ignored": False,
-    "order": "path",
-    "per_file": None,
-    "limit": 100,
-    "offset": 0,
-}
+_AROUND = ("context", "before", "after")
 _NO_FOLDER = "Directory does not exist: {message}"
 _NO_PATH = "Path does not exist: {message}"
 _EVERYTHING = 10_000
@@ -63,6 +33,20 @@ class Glob(ClaudeParams):
     here the result contains the total.
     """
 
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GlobParams,
+        pattern=AgentField(
+            "pattern",
+            lambda pattern: _split_pattern(pattern)[1],
+            lambda pattern: expressible(pattern, _split_pattern(pattern) == (None, pattern)),
+        ),
+        path="path",
+        hidden=Fixed(True),
+        ignored=Fixed(True),
+        limit=Fixed(100),
+        lacks=("offset", "order", "ignore_case", "agent_ignored", "exclude"),
+    )
+
     sentences: ClassVar = {
         ErrorCode.SEARCH_PATH_NOT_FOUND: _NO_FOLDER,
         ErrorCode.SEARCH_PATH_NOT_A_DIRECTORY: "Path is not a directory: {message}",
@@ -73,34 +57,12 @@ class Glob(ClaudeParams):
     path: str | None = None
     """The folder to search; the workspace by default."""
 
-    def to_canonical(self) -> Mapping[str, Any]:
-        folder, pattern = _split_pattern(self.pattern)
-        start = (
-            self.path
-            if folder is None
-            else folder
-            if folder.startswith(("/", "~")) or not self.path
-            else f"{self.path}/{folder}"
-        )
-        options = {} if start is None else {"path": start}
-        return {"pattern": pattern, **options, "hidden": True, "ignored": True, "limit": 100}
-
-    @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, _GLOB)
-        required = {
-            "hidden": True,
-            "ignored": True,
-            "limit": 100,
-            "offset": 0,
-            "order": "changed",
-            "ignore_case": False,
-        }
-        if values is None or any(values[name] != value for name, value in required.items()):
-            return None
-        if _split_pattern(values["pattern"]) != (None, values["pattern"]):
-            return None
-        return {"pattern": values["pattern"], **({} if values["path"] == "." else {"path": values["path"]})}
+    def to_canonical(self) -> Arguments:
+        folder, _ = _split_pattern(self.pattern)
+        if folder is None:
+            return super().to_canonical()
+        relative = bool(self.path) and not folder.startswith(("/", "~"))
+        return {**super().to_canonical(), "path": f"{self.path}/{folder}" if relative else folder}
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GlobData):
@@ -142,13 +104,29 @@ class Grep(ClaudeParams):
     text of outputs, where there the JSON is searched; a line is ``analysis.ipynb:cell 4:2:text``.
     """
 
-    names: ClassVar[Mapping[str, str]] = {
-        "ignore_case": "-i",
-        "before": "-B",
-        "after": "-A",
-        "mode": "output_mode",
-        "limit": "head_limit",
-    }
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GrepParams,
+        pattern="pattern",
+        mode=choice(
+            "output_mode",
+            {"content": "lines", "files_with_matches": "files", "count": "count"},
+            always=True,
+        ),
+        path="path",
+        glob=optional("glob"),
+        type=optional("type"),
+        ignore_case="ignore_case",
+        before="before",
+        after="after",
+        context="context",
+        multiline="multiline",
+        offset="offset",
+        limit=AgentField("head_limit", lambda limit: min(limit or _EVERYTHING, _EVERYTHING), always=True),
+        hidden=Fixed(True),
+        outputs=Fixed(True),
+        by_code=("order",),
+        lacks=("fixed", "word", "exclude", "ignored", "agent_ignored", "per_file"),
+    )
 
     sentences: ClassVar = {ErrorCode.SEARCH_PATH_NOT_FOUND: _NO_PATH}
 
@@ -183,62 +161,29 @@ class Grep(ClaudeParams):
     offset: Annotated[int, Field(ge=0)] = 0
     """How many lines (or files) to skip first."""
 
-    def to_canonical(self) -> Mapping[str, Any]:
-        listing = self.output_mode == "files_with_matches"
-        named = {
-            "path": self.path,
-            "glob": self.glob or None,
-            "type": self.type or None,
-            "ignore_case": self.ignore_case or None,
-            "multiline": self.multiline or None,
-            "order": "changed" if listing else None,
-            "offset": self.offset or None,
-            **(self._lines_around() if self.output_mode == "content" else {}),
-        }
-        return {
-            "pattern": self.pattern,
-            "mode": {"content": "lines", "files_with_matches": "files", "count": "count"}[self.output_mode],
-            "hidden": True,
-            "outputs": True,
-            "limit": min(self.head_limit or _EVERYTHING, _EVERYTHING),
-            **{name: value for name, value in named.items() if value is not None},
-        }
+    def to_canonical(self) -> Arguments:
+        call = {name: value for name, value in super().to_canonical().items() if name not in _AROUND}
+        if self.output_mode == "files_with_matches":
+            call["order"] = "changed"
+        if self.output_mode == "content":
+            call.update(self._lines_around())
+        return call
 
-    def _lines_around(self) -> Mapping[str, int | None]:
-        both = self.context if self.context is not None else self.around
-        if both is not None:
-            return {"context": both or None}
-        return {"before": self.before or None, "after": self.after or None}
+    def _lines_around(self) -> Mapping[str, int]:
+        both = self.around if self.context is None else self.context
+        return without_none(before=self.before, after=self.after) if both is None else {"context": both}
 
     @classmethod
-    def from_canonical(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        values = with_defaults(arguments, _GREP)
-        if values is None or not (values["hidden"] and values["outputs"]):
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        values = cls.canonical.with_defaults(arguments)
+        if values is None or values["order"] != ("changed" if values["mode"] == "files" else "path"):
             return None
-        if any(values[name] for name in ("fixed", "word", "exclude", "ignored", "per_file")):
+        around = any(values[name] for name in _AROUND)
+        if around and values["mode"] != "lines":
             return None
-        if values["order"] != ("changed" if values["mode"] == "files" else "path"):
+        if values["context"] and (values["before"] or values["after"]):
             return None
-        around = {name: values[name] for name in ("context", "before", "after")}
-        if any(around.values()) and (
-            values["mode"] != "lines" or (around["context"] and (around["before"] or around["after"]))
-        ):
-            return None
-        named = {
-            "path": None if values["path"] == "." else values["path"],
-            "glob": values["glob"],
-            "type": values["type"],
-            "-i": values["ignore_case"] or None,
-            "-B": values["before"] or None,
-            "-A": values["after"] or None,
-            "context": values["context"] or None,
-            "multiline": values["multiline"] or None,
-            "offset": values["offset"] or None,
-            "head_limit": values["limit"],
-        }
-        mode = {"lines": "content", "files": "files_with_matches", "count": "count"}[values["mode"]]
-        optional = {name: value for name, value in named.items() if value is not None}
-        return {"pattern": values["pattern"], "output_mode": mode, **optional}
+        return super().from_canonical(arguments)
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Self, TypeVar
 
 from pydantic import AliasChoices, ConfigDict, Field, model_validator
@@ -20,7 +19,9 @@ from nbtools.dialects.codex.command_words import (
 )
 from nbtools.dialects.codex.output import exit_text, shell_exit_code, shell_output
 from nbtools.dialects.codex.replies import CodexParams, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, to_milliseconds
+from nbtools.tools.commands.shell import ShellParams
 
 P = TypeVar("P", bound=CodexParams)
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 10_000, 600_000
@@ -34,7 +35,18 @@ class Command(CodexParams):
     A longer ``timeout_ms`` than ten minutes is lowered.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "workdir", "timeout": "timeout_ms"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellParams,
+        path=AgentField("workdir", lambda folder: folder or None, lambda path: expressible(path, path)),
+        timeout=AgentField(
+            "timeout_ms",
+            lambda timeout: min(max(1, timeout), _MAX_TIMEOUT) / 1000,
+            lambda seconds: to_milliseconds(seconds, _MAX_TIMEOUT),
+        ),
+        silence=Fixed(MAX_SILENCE),
+        by_code=("command",),
+        lacks=("background", "keep", "leave", "wait", "carry", "characters"),
+    )
 
     workdir: str | None = None
     """The folder to run the command in; the workspace by default."""
@@ -59,16 +71,8 @@ class Command(CodexParams):
         return leave_patch(self, self.patch_call())
 
     def to_canonical(self) -> Arguments:
-        milliseconds = min(
-            max(1, _DEFAULT_TIMEOUT if self.timeout_ms is None else self.timeout_ms), _MAX_TIMEOUT
-        )
-        line = refuse_bare_patch(self.line())
-        return {
-            "command": line,
-            "path": self.workdir or ".",
-            "timeout": milliseconds / 1000,
-            "silence": MAX_SILENCE,
-        }
+        command = refuse_bare_patch(self.line())
+        return {"command": command, "timeout": _DEFAULT_TIMEOUT / 1000, **super().to_canonical()}
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
@@ -126,26 +130,17 @@ class Shell(Command):
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"command": "", "path": ".", "timeout": None, "silence": None})
-        if values is None or not values["path"] or values["silence"] != MAX_SILENCE:
+        spoken, line = super().from_canonical(arguments), arguments.get("command")
+        if spoken is None or line is None or not arguments.get("timeout") or is_bare_patch(line):
             return None
-        milliseconds = milliseconds_of(values["timeout"], _MAX_TIMEOUT)
-        words = ["bash", "-lc", values["command"]]
-        if milliseconds is None or patch_in_words(words) or is_bare_patch(values["command"]):
-            return None
-        return without_none(
-            command=words, workdir=None if values["path"] == "." else values["path"], timeout_ms=milliseconds
-        )
-
-
-def milliseconds_of(seconds: float | None, most: int) -> int | None:
-    """Returns a time in whole milliseconds; None if that is not exact, or more than ``most``."""
-    milliseconds = round((seconds or 0) * 1000)
-    return milliseconds if 0 < milliseconds <= most and milliseconds / 1000 == seconds else None
+        words = ["bash", "-lc", line]
+        return None if patch_in_words(words) else {"command": words, **spoken}
 
 
 class ShellCommand(Command):
     """A command line, with ``bash -c``."""
+
+    one_way: ClassVar[bool] = True
 
     command: Annotated[str, Field(json_schema_extra={"body": True})]
     """The command line."""
@@ -162,6 +157,8 @@ class LocalShell(Shell):
     ``env`` is refused: variables could change what the policy has judged.
     """
 
+    one_way: ClassVar[bool] = True
+
     workdir: str | None = Field(default=None, validation_alias=AliasChoices("working_directory", "workdir"))
     """The folder to run the command in."""
     env: SkipJsonSchema[dict[str, str] | None] = None
@@ -172,10 +169,6 @@ class LocalShell(Shell):
                 ErrorCode.INVALID_TOOL_PARAMS, "env is not supported. Set the variables in the command."
             )
         return super().to_canonical()
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        return None
 
 
 class CanonicalShell(CodexParams):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileText, ToolResult
 from nbtools.dialects.codex.replies import CodexParams, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
-from nbtools.tools.grep import GrepData
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, optional
+from nbtools.tools.grep import GrepData, GrepParams
 
 _MAX_LINE = 500
 _MAX_FILES = 2_000
@@ -45,6 +46,16 @@ class ReadFile(CodexParams):
 
 
 class GrepFiles(CodexParams):
+    one_way: ClassVar[bool] = True
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GrepParams,
+        pattern="pattern",
+        path=optional("path"),
+        glob=optional("include"),
+        mode=Fixed("files"),
+        order=Fixed("changed"),
+        limit=AgentField("limit", lambda limit: min(limit, _MAX_FILES)),
+    )
     pattern: str
     """The regular expression to look for."""
     include: str | None = None
@@ -53,16 +64,6 @@ class GrepFiles(CodexParams):
     """The folder or file to search; the workspace by default."""
     limit: Annotated[int, Field(ge=1)] = 100
     """The most files to return, at most 2000."""
-
-    def to_canonical(self) -> Arguments:
-        where = without_none(path=self.path or None, glob=self.include or None)
-        return {
-            "pattern": self.pattern,
-            **where,
-            "mode": "files",
-            "order": "changed",
-            "limit": min(self.limit, _MAX_FILES),
-        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):

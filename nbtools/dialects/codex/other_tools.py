@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
@@ -12,9 +12,12 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
-from nbtools.tools.ask import Answers
-from nbtools.tools.todo import TodoData
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, expressible
+from nbtools.dialects.mcp_names import LIST_RESOURCES, READ_RESOURCE
+from nbtools.tools.ask import Answers, AskParams
+from nbtools.tools.read import ReadParams
+from nbtools.tools.todo import TodoData, TodoParams
 
 
 class Part(DocumentedModel):
@@ -28,25 +31,26 @@ class PlanItem(Part):
     """The status of the step; at most one is in_progress."""
 
 
+def _items(plan: Sequence[PlanItem]) -> tuple[Arguments, ...]:
+    return tuple({"text": item.step, "status": item.status} for item in plan)
+
+
+def _steps(items: Sequence[Arguments]) -> list[Arguments]:
+    steps: list[Arguments] = [
+        {"step": item["text"], "status": item.get("status", "pending")} for item in items
+    ]
+    known = all(step["status"] in {"pending", "in_progress", "completed"} for step in steps)
+    return expressible(steps, known)
+
+
 class UpdatePlan(CodexParams):
-    names: ClassVar[Mapping[str, str]] = {"items": "plan", "text": "step"}
+    canonical: ClassVar[FieldMap] = FieldMap(TodoParams, items=AgentField("plan", _items, _steps))
+    names: ClassVar[Mapping[str, str]] = {"text": "step"}
 
     explanation: str | None = None
     """Why the plan changes, for the person."""
     plan: tuple[PlanItem, ...]
     """The whole list of steps; it replaces the previous one."""
-
-    def to_canonical(self) -> Arguments:
-        return {"items": tuple({"text": item.step, "status": item.status} for item in self.plan)}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        items = arguments.get("items")
-        if with_defaults(arguments, {"items": None}) is None or items is None:
-            return None
-        steps = [{"step": item["text"], "status": item.get("status", "pending")} for item in items]
-        known = all(step["status"] in {"pending", "in_progress", "completed"} for step in steps)
-        return {"plan": steps} if known else None
 
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(result, "Plan updated") if isinstance(result.data, TodoData) else result
@@ -55,24 +59,12 @@ class UpdatePlan(CodexParams):
 class ViewImage(CodexParams):
     """Returns the picture alone; other files are refused, although the canonical tool reads them."""
 
+    canonical: ClassVar[FieldMap] = FieldMap(ReadParams, path="path", lacks=("start", "end", "pages"))
+
     path: str
     """The image file."""
     detail: Literal["original"] | None = None
     """Has no effect: the picture is passed in its own size."""
-
-    def to_canonical(self) -> Arguments:
-        return {"path": self.path}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": None, "start": None, "end": None, "pages": None})
-        if (
-            values is None
-            or values["path"] is None
-            or any(values[name] is not None for name in ("start", "end", "pages"))
-        ):
-            return None
-        return {"path": values["path"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         parts = result.llm_content if isinstance(result.llm_content, tuple) else ()
@@ -119,35 +111,19 @@ class Question(Part):
         return {"text": self.question, "header": self.header, "kind": "choice", "choices": choices}
 
 
-_OF_QUESTION = {
-    "text": "",
-    "header": "",
-    "kind": None,
-    "choices": (),
-    "several": False,
-    "placeholder": "",
-    "default": "",
-    "optional": False,
-}
-
-
 class RequestUserInput(CodexParams):
+    canonical: ClassVar[FieldMap] = FieldMap(
+        AskParams,
+        questions=AgentField(
+            "questions",
+            lambda questions: tuple(question.to_canonical() for question in questions),
+            lambda questions: [_to_codex(f"q{number}", one) for number, one in enumerate(questions, 1)],
+        ),
+    )
     names: ClassVar[Mapping[str, str]] = {"text": "question", "choices": "options"}
 
     questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=4)]
     """One to three questions."""
-
-    def to_canonical(self) -> Arguments:
-        return {"questions": tuple(question.to_canonical() for question in self.questions)}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"questions": ()})
-        questions = (
-            [with_defaults(question, _OF_QUESTION) for question in values["questions"]] if values else []
-        )
-        spoken = [_to_codex(f"q{number}", question) for number, question in enumerate(questions, 1)]
-        return {"questions": spoken} if spoken and None not in spoken else None
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, Answers):
@@ -157,52 +133,33 @@ class RequestUserInput(CodexParams):
         return reply(result, json.dumps({"answers": answers}, ensure_ascii=False, separators=(",", ":")))
 
 
-def _to_codex(key: str, question: dict[str, object] | None) -> Arguments | None:
-    """Converts a question; None for one that is no plain choice."""
-    if question is None or not question["choices"] or question["kind"] not in {None, "choice"}:
-        return None
-    if any(question[name] for name in ("several", "placeholder", "default", "optional")):
-        return None
+def _to_codex(key: str, question: Arguments) -> Arguments:
+    """Converts a question that is a plain choice."""
+    is_choice = question.get("choices") and question.get("kind") in {None, "choice"}
+    more = any(question.get(name) for name in ("several", "placeholder", "default", "optional"))
+    expressible(question, is_choice and not more)
     return {
         "id": key,
-        "header": question["header"],
+        "header": question.get("header", ""),
         "question": question["text"],
         "options": question["choices"],
     }
 
 
 class ListMcpResources(CodexParams):
+    canonical: ClassVar[FieldMap] = FieldMap(LIST_RESOURCES, server="server")
     server: str | None = None
     """Only resources of this server."""
     cursor: str | None = None
     """Has no effect: all resources are listed at once."""
 
-    def to_canonical(self) -> Arguments:
-        return {"server": self.server or ""}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"server": ""})
-        return None if values is None else without_none(server=values["server"] or None)
-
 
 class ReadMcpResource(CodexParams):
+    canonical: ClassVar[FieldMap] = FieldMap(READ_RESOURCE, server="server", uri="uri")
     server: str
     """The server that lists the resource."""
     uri: str
     """The URI of the resource, from list_mcp_resources."""
-
-    def to_canonical(self) -> Arguments:
-        return {"server": self.server, "uri": self.uri}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"uri": None, "server": ""})
-        return (
-            None
-            if values is None or values["uri"] is None
-            else {"server": values["server"], "uri": values["uri"]}
-        )
 
 
 OTHERS = (

@@ -13,10 +13,11 @@ from nbtools.core.result import ToolResult
 from nbtools.dialects.codex.command_words import PatchCall, patch_in_line, patch_in_words
 from nbtools.dialects.codex.output import exit_text
 from nbtools.dialects.codex.replies import CodexParams, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, expressible
 from nbtools.diff.codex_patch import is_codex_patch, patch_in_folder, read_codex_patch
 from nbtools.diff.patch_model import Create, Delete, Patch, Update
-from nbtools.tools.patch import PatchData
+from nbtools.tools.patch import PatchData, PatchParams
 
 
 class _Patch(CodexParams):
@@ -24,7 +25,6 @@ class _Patch(CodexParams):
 
     rejected: ClassVar[str] = "patch rejected by user"
     failed: ClassVar[str] = "apply_patch verification failed: {message}"
-    names: ClassVar[Mapping[str, str]] = {"patch": "input"}
 
     def patch_call(self) -> PatchCall:
         """Returns the patch."""
@@ -50,6 +50,11 @@ class _Patch(CodexParams):
 
 
 class ApplyPatch(_Patch):
+    canonical: ClassVar[FieldMap] = FieldMap(
+        PatchParams,
+        patch=AgentField("input", from_canonical=lambda patch: expressible(patch, is_codex_patch(patch))),
+        lacks=("path", "match"),
+    )
     input: Annotated[
         str, Field(validation_alias=AliasChoices("input", "patch"), json_schema_extra={"body": True})
     ]
@@ -59,18 +64,6 @@ class ApplyPatch(_Patch):
 
     def patch_call(self) -> PatchCall:
         return PatchCall(self.input)
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"patch": "", "path": None, "match": "close"})
-        if (
-            values is None
-            or values["path"] is not None
-            or values["match"] != "close"
-            or not is_codex_patch(values["patch"])
-        ):
-            return None
-        return {"input": values["patch"]}
 
 
 def _changed(patch: Patch) -> list[str]:
@@ -83,6 +76,7 @@ def _changed(patch: Patch) -> list[str]:
 class _PatchInCommand(_Patch):
     """A command that only applies a patch.  Other commands are left to the mapping for commands."""
 
+    one_way: ClassVar[bool] = True
     names: ClassVar[Mapping[str, str]] = {"patch": "command"}
 
     workdir: str | None = None

@@ -15,7 +15,6 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult
 from nbtools.dialects.codex.unsupported import UNSUPPORTED
 from nbtools.dialects.params import DialectParams
-from nbtools.tools.printable_names import with_printable_names
 
 ABORTED = "aborted by user"
 
@@ -39,17 +38,6 @@ class CodexParams(DialectParams):
 
     rejected: ClassVar[str] = "rejected by user"
     failed: ClassVar[str] = "{message}"
-
-    def convert_result(self, result: ToolResult) -> ToolResult:
-        return (
-            with_printable_names(result, self.reply)
-            if result.error is None
-            else self.failure(result, result.error)
-        )
-
-    def reply(self, result: ToolResult) -> ToolResult:
-        """Converts a successful result."""
-        return result
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         message = error.message

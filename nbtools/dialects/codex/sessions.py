@@ -16,11 +16,13 @@ from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.dialects.codex.command_words import command_line, is_bare_patch, patch_in_line
-from nbtools.dialects.codex.commands import MAX_SILENCE, leave_patch, milliseconds_of, refuse_bare_patch
+from nbtools.dialects.codex.commands import MAX_SILENCE, leave_patch, refuse_bare_patch
 from nbtools.dialects.codex.output import MAX_TOKENS, cut, shell_exit_code, shell_output, tokens_in
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
-from nbtools.tools.commands.background import ShellOutput
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, to_milliseconds
+from nbtools.tools.commands.background import ShellKillParams, ShellOutput, ShellOutputParams
+from nbtools.tools.commands.shell import ShellParams
 
 _YIELD = 10_000
 """Milliseconds."""
@@ -44,8 +46,29 @@ def session_text(
     return f"Wall time: {seconds:.4f} seconds\n{state}\nOriginal token count: {tokens}\nOutput:\n{output}"
 
 
+def _command(line: str) -> str:
+    return expressible(line, not (patch_in_line(line) or is_bare_patch(line)))
+
+
+def _yield_seconds(milliseconds: int) -> float:
+    return min(max(_MIN_YIELD, milliseconds), _MAX_YIELD) / 1000
+
+
+def _yield_time(seconds: float) -> int:
+    milliseconds = to_milliseconds(seconds, _MAX_YIELD)
+    return expressible(milliseconds, milliseconds >= _MIN_YIELD)
+
+
 class ExecCommand(CodexParams):
-    names: ClassVar[Mapping[str, str]] = {"command": "cmd", "path": "workdir", "timeout": "yield_time_ms"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellParams,
+        command=AgentField("cmd", from_canonical=_command),
+        path=AgentField("workdir", lambda folder: folder or None, lambda path: expressible(path, path)),
+        timeout=AgentField("yield_time_ms", _yield_seconds, _yield_time, always=True),
+        silence=Fixed(MAX_SILENCE),
+        keep=Fixed(True),
+        lacks=("background", "leave", "wait", "carry", "characters"),
+    )
 
     cmd: Annotated[str, Field(json_schema_extra={"body": True})]
     """The command line to run."""
@@ -74,33 +97,11 @@ class ExecCommand(CodexParams):
     def to_canonical(self) -> Arguments:
         name = (self.shell or "bash").rpartition("/")[2]
         line = self.cmd if name == "bash" else command_line([self.shell or name, "-c", self.cmd])
-        seconds = min(max(_MIN_YIELD, self.yield_time_ms), _MAX_YIELD) / 1000
-        command = refuse_bare_patch(line)
-        return {
-            "command": command,
-            "path": self.workdir or ".",
-            "timeout": seconds,
-            "silence": MAX_SILENCE,
-            "keep": True,
-        }
+        return {**super().to_canonical(), "command": refuse_bare_patch(line)}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(
-            arguments, {"command": "", "path": ".", "timeout": None, "silence": None, "keep": False}
-        )
-        if values is None or not values["keep"] or not values["path"] or values["silence"] != MAX_SILENCE:
-            return None
-        milliseconds = milliseconds_of(values["timeout"], _MAX_YIELD)
-        if (
-            milliseconds is None
-            or milliseconds < _MIN_YIELD
-            or patch_in_line(values["command"])
-            or is_bare_patch(values["command"])
-        ):
-            return None
-        folder = None if values["path"] == "." else values["path"]
-        return without_none(cmd=values["command"], workdir=folder, yield_time_ms=milliseconds)
+        return super().from_canonical(arguments) if arguments.get("timeout") else None
 
     def reply(self, result: ToolResult) -> ToolResult:
         most = MAX_TOKENS if self.max_output_tokens is None else self.max_output_tokens
@@ -119,6 +120,15 @@ class ExecCommand(CodexParams):
                 return reply(result, session_text(started.seconds, None, started.id, tokens_in(size), output))
             case _:
                 return result
+
+
+def _session(command_id: object) -> int:
+    text = str(command_id)
+    is_number = text.isascii() and text.isdecimal() and str(int(text)) == text
+    return int(expressible(text, is_number))
+
+
+_SESSION = AgentField("session_id", str, _session)
 
 
 class _InSession(CodexParams):
@@ -154,8 +164,24 @@ class _InSession(CodexParams):
         return reply(result, session_text(data.seconds, code, session, tokens_in(size), text))
 
 
+def _poll_seconds(milliseconds: int) -> float:
+    return min(max(_MIN_POLL, milliseconds), _MAX_POLL) / 1000
+
+
+def _poll_time(seconds: float) -> int:
+    milliseconds = to_milliseconds(seconds, _MAX_POLL)
+    return expressible(milliseconds, milliseconds >= _MIN_POLL)
+
+
 class WriteStdin(_InSession):
     """Polls; commands have no input."""
+
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellOutputParams,
+        id=_SESSION,
+        wait=AgentField("yield_time_ms", _poll_seconds, _poll_time, always=True),
+        lacks=("filter", "whole"),
+    )
 
     chars: str = ""
     """Empty to return new output; \\u0003 (Ctrl-C) to end the command."""
@@ -173,20 +199,7 @@ class WriteStdin(_InSession):
     def to_canonical(self) -> Arguments:
         if self.chars:
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, _STDIN_CLOSED)
-        return {"id": str(self.session_id), "wait": min(max(_MIN_POLL, self.yield_time_ms), _MAX_POLL) / 1000}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"id": None, "filter": None, "wait": 0, "whole": False})
-        session = None if values is None else _session(values["id"])
-        if values is None or session is None or values["filter"] is not None or values["whole"]:
-            return None
-        milliseconds = milliseconds_of(values["wait"], _MAX_POLL)
-        return (
-            None
-            if milliseconds is None or milliseconds < _MIN_POLL
-            else {"session_id": session, "yield_time_ms": milliseconds}
-        )
+        return super().to_canonical()
 
     def reply(self, result: ToolResult) -> ToolResult:
         return self.output(result, MAX_TOKENS if self.max_output_tokens is None else self.max_output_tokens)
@@ -194,6 +207,8 @@ class WriteStdin(_InSession):
 
 class EndSession(_InSession):
     """Ctrl-C, which ends a command without a terminal."""
+
+    canonical: ClassVar[FieldMap] = FieldMap(ShellKillParams, id=_SESSION)
 
     chars: str = _CTRL_C
     """The key Ctrl-C."""
@@ -204,22 +219,13 @@ class EndSession(_InSession):
             raise ValueError("does not end the session")
         return self
 
-    def to_canonical(self) -> Arguments:
-        return {"id": str(self.session_id)}
-
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"id": None})
-        session = None if values is None else _session(values["id"])
-        return None if session is None else {"session_id": session, "chars": _CTRL_C}
+        spoken = super().from_canonical(arguments)
+        return None if spoken is None else {**spoken, "chars": _CTRL_C}
 
     def reply(self, result: ToolResult) -> ToolResult:
         return self.output(result, MAX_TOKENS)
-
-
-def _session(command_id: object) -> int | None:
-    text = str(command_id)
-    return int(text) if text.isascii() and text.isdecimal() and str(int(text)) == text else None
 
 
 SESSIONS = (

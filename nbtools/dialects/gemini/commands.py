@@ -13,9 +13,11 @@ from pydantic import AliasChoices, Field
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.core.result_data import ShellBackgroundData, ShellData
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, milliseconds
 from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
-from nbtools.tools.commands.background import ShellOutput
+from nbtools.tools.commands.background import ShellOutput, ShellOutputParams
+from nbtools.tools.commands.shell import ShellParams
 
 _MAX_SILENCE = 300
 _MAX_SECONDS = 600
@@ -24,15 +26,20 @@ _DELAY = 200
 _WRAPPER = re.compile(r"\s*(?:/(?:usr/)?bin/)?(?:ba|z|)sh\s+-c\s+(.*)", re.DOTALL)
 
 
-_CANONICAL = {
-    "command": "",
-    "path": ".",
-    "timeout": None,
-    "silence": None,
-    "background": False,
-    "leave": False,
-    "wait": 0,
-}
+def _unwrapped(command: str) -> str:
+    """Removes an outer ``bash -c '…'`` that contains the whole command."""
+    match = _WRAPPER.fullmatch(command)
+    if match is None:
+        return command
+    try:
+        words = shlex.split(match[1])
+    except ValueError:
+        return command
+    return (
+        words[0]
+        if len(words) == 1 and match[1].lstrip()[:1] in {"'", '"'} and "$" not in match[1]
+        else command
+    )
 
 
 class RunShellCommand(GeminiParams):
@@ -43,7 +50,18 @@ class RunShellCommand(GeminiParams):
     here the policy decides about it as about any other part.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "dir_path", "background": "is_background"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellParams,
+        command=AgentField(
+            "command",
+            _unwrapped,
+            lambda command: expressible(command, _unwrapped(command) == command),
+        ),
+        path="dir_path",
+        background="is_background",
+        by_code=("timeout", "silence", "leave", "wait"),
+        lacks=("keep", "carry", "characters"),
+    )
 
     command: Annotated[str, Field(json_schema_extra={"body": True})]
     """The exact command to run, as bash reads it."""
@@ -65,34 +83,22 @@ class RunShellCommand(GeminiParams):
     }
 
     def to_canonical(self) -> Arguments:
-        values = {"command": _unwrapped(self.command), "path": self.dir_path}
         if self.is_background:
-            return {**values, "background": True, "wait": self.delay_ms / 1000}
-        return {**values, "timeout": _MAX_SECONDS, "silence": _MAX_SILENCE, "leave": True}
+            return {**super().to_canonical(), "wait": self.delay_ms / 1000}
+        return {**super().to_canonical(), "timeout": _MAX_SECONDS, "silence": _MAX_SILENCE, "leave": True}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, _CANONICAL)
-        if values is None or _unwrapped(values["command"]) != values["command"]:
+        spoken, values = super().from_canonical(arguments), cls.canonical.with_defaults(arguments)
+        if spoken is None or values is None:
             return None
-        call = without_none(
-            command=values["command"], dir_path=None if values["path"] == "." else values["path"]
-        )
+        limits = (values["timeout"], values["silence"], values["leave"])
         if not values["background"]:
-            expressible = (values["timeout"], values["silence"], values["leave"]) == (
-                _MAX_SECONDS,
-                _MAX_SILENCE,
-                True,
-            )
-            return call if expressible and not values["wait"] else None
+            return None if limits != (_MAX_SECONDS, _MAX_SILENCE, True) or values["wait"] else spoken
         milliseconds = round(values["wait"] * 1000)
-        if values["timeout"] or values["silence"] or values["leave"] or milliseconds / 1000 != values["wait"]:
+        if any(limits) or milliseconds / 1000 != values["wait"]:
             return None
-        return {
-            **call,
-            "is_background": True,
-            **({} if milliseconds == _DELAY else {"delay_ms": milliseconds}),
-        }
+        return spoken if milliseconds == _DELAY else {**spoken, "delay_ms": milliseconds}
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -135,22 +141,6 @@ class RunShellCommand(GeminiParams):
         return super().failure(result, error)
 
 
-def _unwrapped(command: str) -> str:
-    """Removes an outer ``bash -c '…'`` that contains the whole command."""
-    match = _WRAPPER.fullmatch(command)
-    if match is None:
-        return command
-    try:
-        words = shlex.split(match[1])
-    except ValueError:
-        return command
-    return (
-        words[0]
-        if len(words) == 1 and match[1].lstrip()[:1] in {"'", '"'} and "$" not in match[1]
-        else command
-    )
-
-
 def _report(data: ShellData) -> str:
     """Formats the output, and exit code and signal where they are set; stdout and stderr are one stream."""
     parts = [f"Output: {data.text.rstrip() or '(empty)'}"]
@@ -174,12 +164,7 @@ def _background(data: ShellBackgroundData) -> str:
 
 
 class ListBackgroundProcesses(GeminiParams):
-    def to_canonical(self) -> Arguments:
-        return {}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        return {} if with_defaults(arguments, {}) is not None else None
+    canonical: ClassVar[FieldMap] = FieldMap(ShellOutputParams, lacks=("id", "filter", "wait", "whole"))
 
     def reply(self, result: ToolResult) -> ToolResult:
         processes = result.data if isinstance(result.data, tuple) else ()
@@ -196,7 +181,13 @@ def _process(process: ShellOutput) -> str:
 
 
 class ReadBackgroundOutput(GeminiParams):
-    names: ClassVar[Mapping[str, str]] = {"id": "pid", "wait": "delay_ms"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellOutputParams,
+        id=AgentField("pid", str, lambda key: int(expressible(key, str(key).isdecimal()))),
+        wait=milliseconds("delay_ms"),
+        whole=Fixed(True),
+        lacks=("filter",),
+    )
 
     pid: Annotated[int, Field(ge=1)]
     """The process id, from the result of run_shell_command."""
@@ -204,16 +195,6 @@ class ReadBackgroundOutput(GeminiParams):
     """The maximum number of lines to return, from the end."""
     delay_ms: Annotated[int, Field(ge=0)] = 0
     """How long to wait before reading, in milliseconds."""
-
-    def to_canonical(self) -> Arguments:
-        return without_none(id=str(self.pid), whole=True, wait=self.delay_ms / 1000 or None)
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"id": "", "wait": 0, "whole": False})
-        if values is None or not values["whole"] or not str(values["id"]).isdecimal():
-            return None
-        return without_none(pid=int(values["id"]), delay_ms=round(values["wait"] * 1000) or None)
 
     def reply(self, result: ToolResult) -> ToolResult:
         data: Any = result.data

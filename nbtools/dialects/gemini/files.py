@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import AliasChoices, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import Binary, ErrorCode, ToolError
 from nbtools.core.result import FileDiff, FileText, ToolResult
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible
 from nbtools.dialects.gemini.replies import GeminiParams, failure, reply
-from nbtools.tools.read import LinesRead, MediaRead
+from nbtools.tools.edit import EditParams
+from nbtools.tools.read import LinesRead, MediaRead, ReadParams
+from nbtools.tools.write import WriteParams
 
 if TYPE_CHECKING:
     from nbtools.diff.line_diff import PatchHunk
@@ -58,7 +61,13 @@ class ReadFile(GeminiParams):
     A start past the end is an error; Gemini CLI returns an empty text with a reversed range.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "file_path", "start": "start_line", "end": "end_line"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ReadParams,
+        path="file_path",
+        start=AgentField("start_line", from_canonical=lambda line: expressible(line, line >= 1)),
+        end="end_line",
+        lacks=("pages",),
+    )
 
     file_path: str = Field(validation_alias=AliasChoices("file_path", "absolute_path", "path"))
     """The path to the file to read."""
@@ -93,12 +102,10 @@ class ReadFile(GeminiParams):
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "", "start": None, "end": None})
-        if values is None or (values["start"] or 1) < 1:
-            return None
-        if values["path"].endswith(".ipynb") and values["start"] is None and values["end"] is None:
-            return None
-        return without_none(file_path=values["path"], start_line=values["start"], end_line=values["end"])
+        spoken = super().from_canonical(arguments)
+        if spoken and spoken.keys() == {"file_path"} and spoken["file_path"].endswith(".ipynb"):
+            return None  # canonical: its cells
+        return spoken
 
     def path_parameter(self) -> str:
         return self.file_path
@@ -143,7 +150,12 @@ class WriteFile(GeminiParams):
     has changed the text.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "file_path"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        WriteParams,
+        path=AgentField("file_path", from_canonical=lambda path: expressible(path, not path.endswith("/"))),
+        content="content",
+        lacks=("new",),
+    )
 
     file_path: str
     """The path to the file to write to."""
@@ -163,16 +175,6 @@ class WriteFile(GeminiParams):
             "Path is a directory, not a file: {path}",
         ),
     }
-
-    def to_canonical(self) -> Arguments:
-        return {"path": self.file_path, "content": self.content}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "", "content": "", "new": False})
-        if values is None or values["new"] or str(values["path"]).endswith("/"):
-            return None
-        return {"file_path": values["path"], "content": values["content"]}
 
     def path_parameter(self) -> str:
         return self.file_path
@@ -202,12 +204,15 @@ class Replace(GeminiParams):
     current ones ignore it.
     """
 
-    names: ClassVar[Mapping[str, str]] = {
-        "path": "file_path",
-        "old": "old_string",
-        "new": "new_string",
-        "count": "allow_multiple",
-    }
+    canonical: ClassVar[FieldMap] = FieldMap(
+        EditParams,
+        path="file_path",
+        old="old_string",
+        new="new_string",
+        count=choice("allow_multiple", {True: "all", False: 1}),
+        keep_end=Fixed(True),
+        lacks=("edits", "in_turn", "match"),
+    )
 
     file_path: str
     """The path to the file to modify."""
@@ -253,36 +258,19 @@ class Replace(GeminiParams):
     }
 
     def to_canonical(self) -> Arguments:
-        texts = {"old": self.old_string, "new": self.new_string}
+        call = dict(super().to_canonical())
+        if not self.allow_multiple:
+            call["count"] = self.expected_replacements or 1
         if self.old_string:
-            texts = {name: text.replace("\r\n", "\n") for name, text in texts.items()}
-        return {
-            "path": self.file_path,
-            **texts,
-            "count": "all" if self.allow_multiple else self.expected_replacements or 1,
-            "keep_end": True,
-        }
+            call.update({name: call[name].replace("\r\n", "\n") for name in ("old", "new")})
+        return call
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, _ONE_EDIT)
-        if (
-            values is None
-            or values["count"] not in (1, "all")
-            or values["edits"]
-            or values["match"] != "close"
-            or values["in_turn"]
-        ):
+        spoken = super().from_canonical(arguments)
+        if spoken is None or (spoken["old_string"] and "\r\n" in spoken["old_string"] + spoken["new_string"]):
             return None
-        if not values["keep_end"] or (values["old"] and "\r\n" in values["old"] + values["new"]):
-            return None
-        texts = {
-            "file_path": values["path"],
-            "instruction": "",
-            "old_string": values["old"],
-            "new_string": values["new"],
-        }
-        return {**texts, **({"allow_multiple": True} if values["count"] == "all" else {})}
+        return {"file_path": spoken["file_path"], "instruction": "", **spoken}
 
     def path_parameter(self) -> str:
         return self.file_path
@@ -312,34 +300,14 @@ class Replace(GeminiParams):
         return super().failure(result, error)
 
 
-_ONE_EDIT: Mapping[str, Any] = {
-    "path": "",
-    "old": "",
-    "new": "",
-    "count": 1,
-    "edits": (),
-    "in_turn": False,
-    "match": "close",
-    "keep_end": False,
-}
-
-
 class FormerReplace(Replace):
     """The parameters of versions without an instruction."""
 
-    names: ClassVar[Mapping[str, str]] = {
-        "path": "file_path",
-        "old": "old_string",
-        "new": "new_string",
-        "count": "expected_replacements",
-    }
+    one_way: ClassVar[bool] = True
+    names: ClassVar[Mapping[str, str]] = {"count": "expected_replacements"}
 
     instruction: str = ""
     """The purpose of the change."""
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        return None
 
 
 FILES = (

@@ -13,10 +13,15 @@ from pydantic.json_schema import SkipJsonSchema
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult, map_text
 from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible
 from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
-from nbtools.tools.ask import Answers
-from nbtools.tools.todo import TodoData
+from nbtools.dialects.mcp_names import LIST_RESOURCES, READ_RESOURCE
+from nbtools.tools.ask import Answers, AskParams
+from nbtools.tools.fetch import FetchParams
+from nbtools.tools.memory import MemoryParams
+from nbtools.tools.read_many import ReadManyParams
+from nbtools.tools.todo import TodoData, TodoParams
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}]")
 _MAX_URLS = 20
@@ -28,13 +33,34 @@ class Part(DocumentedModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+def _urls_in(prompt: str) -> tuple[str, ...]:
+    urls = tuple(dict.fromkeys(_ADDRESS.findall(prompt)))
+    if not urls:
+        raise ToolFailure(
+            ErrorCode.WEB_FETCH_NO_URL_IN_PROMPT,
+            "The 'prompt' must contain at least one valid URL (starting with http:// or https://).",
+        )
+    return urls[:_MAX_URLS]
+
+
+def _prompt(urls: tuple[str, ...]) -> str:
+    prompt = " ".join(urls)
+    return expressible(prompt, _ADDRESS.findall(prompt) == list(urls))
+
+
 class WebFetch(GeminiParams):
     """Returns the pages' text; no second model reads them for the prompt.
 
     Refuses private and local addresses, which Gemini CLI's description allows.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"urls": "prompt"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        FetchParams,
+        urls=AgentField("prompt", _urls_in, _prompt),
+        timeout=Fixed(_SECONDS),
+        limit=Fixed(_CHARACTERS),
+        lacks=("raw",),
+    )
 
     prompt: str
     """What to find out, with up to 20 addresses that begin with http:// or https://."""
@@ -50,23 +76,6 @@ class WebFetch(GeminiParams):
         ),
     }
 
-    def to_canonical(self) -> Arguments:
-        urls = tuple(dict.fromkeys(_ADDRESS.findall(self.prompt)))
-        if not urls:
-            raise ToolFailure(
-                ErrorCode.WEB_FETCH_NO_URL_IN_PROMPT,
-                "The 'prompt' must contain at least one valid URL (starting with http:// or https://).",
-            )
-        return {"urls": urls[:_MAX_URLS], "timeout": _SECONDS, "limit": _CHARACTERS}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"urls": (), "timeout": 30, "limit": _CHARACTERS})
-        if values is None or values["timeout"] != _SECONDS or values["limit"] != _CHARACTERS:
-            return None
-        prompt = " ".join(values["urls"])
-        return {"prompt": prompt} if tuple(_ADDRESS.findall(prompt)) == tuple(values["urls"]) else None
-
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(result, map_text(result.llm_content, untrusted))
 
@@ -74,14 +83,10 @@ class WebFetch(GeminiParams):
 class WebFetchDirect(WebFetch):
     """The parameters of direct mode."""
 
-    names: ClassVar[Mapping[str, str]] = {"urls": "url"}
+    one_way: ClassVar[bool] = True
 
     prompt: str = Field(alias="url")
     """The address."""
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        return None
 
 
 Status = Literal["pending", "in_progress", "completed", "cancelled", "blocked"]
@@ -99,27 +104,22 @@ class Todo(Part):
 class WriteTodos(GeminiParams):
     """Refuses unknown parameters, as in Gemini CLI."""
 
-    names: ClassVar[Mapping[str, str]] = {"items": "todos", "text": "description"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        TodoParams,
+        items=AgentField(
+            "todos",
+            lambda todos: tuple({"text": todo.description, "status": todo.status} for todo in todos),
+            lambda items: [
+                {"description": item["text"], "status": item.get("status", "pending")} for item in items
+            ],
+        ),
+    )
+    names: ClassVar[Mapping[str, str]] = {"text": "description"}
 
     ignores_unknown: ClassVar[bool] = False
 
     todos: tuple[Todo, ...]
     """The whole new list; it replaces the previous one."""
-
-    def to_canonical(self) -> Arguments:
-        return {"items": tuple({"text": todo.description, "status": todo.status} for todo in self.todos)}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"items": None})
-        if values is None or values["items"] is None:
-            return None
-        return {
-            "todos": [
-                {"description": item["text"], "status": item.get("status", "pending")}
-                for item in values["items"]
-            ]
-        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, TodoData):
@@ -159,6 +159,14 @@ class Question(Part):
 
 
 class AskUser(GeminiParams):
+    canonical: ClassVar[FieldMap] = FieldMap(
+        AskParams,
+        questions=AgentField(
+            "questions",
+            lambda questions: tuple(question.to_canonical() for question in questions),
+            lambda questions: [_to_gemini(question) for question in questions],
+        ),
+    )
     names: ClassVar[Mapping[str, str]] = {
         "text": "question",
         "kind": "type",
@@ -168,21 +176,6 @@ class AskUser(GeminiParams):
 
     questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=4)]
     """One to four questions."""
-
-    def to_canonical(self) -> Arguments:
-        return {"questions": tuple(question.to_canonical() for question in self.questions)}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"questions": ()})
-        unsupported = values is None or any(
-            question.get("default") or question.get("optional") for question in values["questions"]
-        )
-        return (
-            None
-            if values is None or unsupported
-            else {"questions": [_to_gemini(question) for question in values["questions"]]}
-        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, Answers):
@@ -196,6 +189,7 @@ class AskUser(GeminiParams):
 
 
 def _to_gemini(question: Mapping[str, object]) -> Arguments:
+    expressible(question, not (question.get("default") or question.get("optional")))
     return without_none(
         question=question["text"],
         header=question.get("header") or None,
@@ -209,13 +203,11 @@ def _to_gemini(question: Mapping[str, object]) -> Arguments:
 class SaveMemory(GeminiParams):
     """Removed from Gemini CLI, whose memory is now edited with the file tools."""
 
-    names: ClassVar[Mapping[str, str]] = {"text": "fact"}
+    one_way: ClassVar[bool] = True
+    canonical: ClassVar[FieldMap] = FieldMap(MemoryParams, text="fact", scope=Fixed("user"))
 
     fact: str
     """What to remember, as a self-contained sentence."""
-
-    def to_canonical(self) -> Arguments:
-        return {"text": self.fact, "scope": "user"}
 
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(
@@ -276,7 +268,11 @@ _DEFAULT_EXCLUDES = (
 class ReadManyFiles(GeminiParams):
     """Used by Gemini CLI itself for ``@`` in a prompt; no longer declared to models."""
 
-    names: ClassVar[Mapping[str, str]] = {"paths": "include", "ignored": "useDefaultExcludes"}
+    one_way: ClassVar[bool] = True
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ReadManyParams, paths="include", by_code=("exclude", "ignored", "agent_ignored")
+    )
+    names: ClassVar[Mapping[str, str]] = {"ignored": "useDefaultExcludes"}
 
     include: Annotated[
         tuple[str, ...], Field(min_length=1, validation_alias=AliasChoices("include", "paths"))
@@ -293,14 +289,12 @@ class ReadManyFiles(GeminiParams):
     respect_git_ignore: SkipJsonSchema[bool] = True
 
     def to_canonical(self) -> Arguments:
-        respects = (self.file_filtering_options or {}).get("respect_git_ignore", self.respect_git_ignore)
-        exclude = (*self.exclude, *(_DEFAULT_EXCLUDES if self.useDefaultExcludes else ()))
-        agent = (self.file_filtering_options or {}).get("respect_gemini_ignore", True)
+        options = self.file_filtering_options or {}
         return {
-            "paths": self.include,
-            "exclude": exclude,
-            "ignored": not respects,
-            "agent_ignored": not agent,
+            **super().to_canonical(),
+            "exclude": (*self.exclude, *(_DEFAULT_EXCLUDES if self.useDefaultExcludes else ())),
+            "ignored": not options.get("respect_git_ignore", self.respect_git_ignore),
+            "agent_ignored": not options.get("respect_gemini_ignore", True),
         }
 
 
@@ -332,29 +326,15 @@ OTHERS = (
 
 
 class ListMcpResources(GeminiParams):
+    canonical: ClassVar[FieldMap] = FieldMap(LIST_RESOURCES, server="server")
     server: str | None = Field(None, alias="serverName")
     """Only resources of this server."""
 
-    def to_canonical(self) -> Arguments:
-        return {"server": self.server or ""}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"server": ""})
-        return None if values is None else without_none(serverName=values["server"] or None)
-
 
 class ReadMcpResource(GeminiParams):
+    canonical: ClassVar[FieldMap] = FieldMap(READ_RESOURCE, uri="uri", lacks=("server",))
     uri: str
     """The URI of the resource, from list_mcp_resources."""
-
-    def to_canonical(self) -> Arguments:
-        return {"uri": self.uri}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"uri": None, "server": ""})
-        return None if values is None or values["server"] or values["uri"] is None else {"uri": values["uri"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(result, map_text(result.llm_content, untrusted))

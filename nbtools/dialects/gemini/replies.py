@@ -16,7 +16,6 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import BATCH_ENDED, Part, ToolResult
 from nbtools.dialects.gemini.unsupported import UNSUPPORTED
 from nbtools.dialects.params import DialectParams
-from nbtools.tools.printable_names import with_printable_names
 
 DENIED = "User denied execution."
 BATCH_CANCELLED = "[Operation Cancelled] Reason: User cancelled operation"
@@ -37,17 +36,6 @@ class GeminiParams(DialectParams):
     """Whether to wait for earlier calls of the same turn. Calls that change something always do."""
 
     errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {}
-
-    def convert_result(self, result: ToolResult) -> ToolResult:
-        return (
-            with_printable_names(result, self.reply)
-            if result.error is None
-            else self.failure(result, result.error)
-        )
-
-    def reply(self, result: ToolResult) -> ToolResult:
-        """Converts a successful result."""
-        return result
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         if error.code is ErrorCode.PATH_NOT_IN_WORKSPACE:

@@ -13,11 +13,12 @@ from pydantic.json_schema import SkipJsonSchema
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import Entry, Listing, Match, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible, negated
 from nbtools.dialects.gemini.replies import GeminiParams, reply
-from nbtools.tools.glob import GlobData
-from nbtools.tools.grep import GrepData
-from nbtools.tools.list import MAX_ENTRIES, LsData
+from nbtools.tools.glob import GlobData, GlobParams
+from nbtools.tools.grep import GrepData, GrepParams
+from nbtools.tools.list import MAX_ENTRIES, LsData, LsParams
 
 _EVERYTHING = 10_000
 """The maximum of files or lines in one page of nbtools' tools; Gemini CLI lists all matching files."""
@@ -43,13 +44,30 @@ class Filtering(DocumentedModel):
     """Whether to exclude files listed in .geminiignore."""
 
 
+def _from_name_glob(pattern: str) -> str:
+    """Converts a pattern in which only ``*`` and ``?`` are special to a canonical one."""
+    return re.sub(r"[\[{}]", r"[\g<0>]", pattern)
+
+
+def _to_name_globs(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    globs = tuple(re.sub(r"\[([\[{}])\]", r"\1", pattern) for pattern in patterns)
+    return expressible(globs, tuple(map(_from_name_glob, globs)) == tuple(patterns))
+
+
 class ListDirectory(GeminiParams):
     """Lists a whole folder.  A missing folder is ``ls_execution_error``, as in Gemini CLI.
 
     ``respect_git_ignore`` is the parameter of earlier versions.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "dir_path"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        LsParams,
+        path="dir_path",
+        ignore=AgentField("ignore", lambda globs: tuple(map(_from_name_glob, globs)), _to_name_globs),
+        limit=Fixed(MAX_ENTRIES),
+        by_code=("ignored", "agent_ignored"),
+        lacks=("offset",),
+    )
 
     dir_path: str = Field(validation_alias=AliasChoices("dir_path", "path"))
     """The path to the folder to list."""
@@ -73,25 +91,17 @@ class ListDirectory(GeminiParams):
     def to_canonical(self) -> Arguments:
         options = self.file_filtering_options
         respects = options.respect_git_ignore if self.respect_git_ignore is None else self.respect_git_ignore
-        ignore = tuple(map(_from_name_glob, self.ignore))
         ignored = {"ignored": not respects, "agent_ignored": not options.respect_gemini_ignore}
-        return {"path": self.dir_path, "ignore": ignore, **ignored, "limit": MAX_ENTRIES}
+        return {**super().to_canonical(), **ignored}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(
-            arguments, {"path": ".", "ignore": (), "ignored": True, "agent_ignored": False, "limit": None}
-        )
-        if values is None or values["limit"] != MAX_ENTRIES:
-            return None
-        ignore = tuple(map(_to_name_glob, values["ignore"]))
-        if tuple(map(_from_name_glob, ignore)) != tuple(values["ignore"]):
+        spoken, values = super().from_canonical(arguments), cls.canonical.with_defaults(arguments)
+        if spoken is None or values is None:
             return None
         names = {"respect_git_ignore": "ignored", "respect_gemini_ignore": "agent_ignored"}
         options = {name: False for name, canonical in names.items() if values[canonical]}
-        return without_none(
-            dir_path=values["path"], ignore=ignore or None, file_filtering_options=options or None
-        )
+        return {**spoken, "file_filtering_options": options} if options else spoken
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -124,15 +134,6 @@ def _entry(entry: Entry) -> str:
     )
 
 
-def _from_name_glob(pattern: str) -> str:
-    """Converts a pattern in which only ``*`` and ``?`` are special to a canonical one."""
-    return re.sub(r"[\[{}]", r"[\g<0>]", pattern)
-
-
-def _to_name_glob(pattern: str) -> str:
-    return re.sub(r"\[([\[{}])\]", r"\1", pattern)
-
-
 class Glob(GeminiParams):
     """Finds hidden files, but nothing in dependency folders and in folders of version control.
 
@@ -140,7 +141,19 @@ class Glob(GeminiParams):
     Lists at most 10,000 files and says how many more there are.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "dir_path"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GlobParams,
+        pattern="pattern",
+        path="dir_path",
+        ignore_case=negated("case_sensitive"),
+        ignored=negated("respect_git_ignore"),
+        agent_ignored=negated("respect_gemini_ignore"),
+        hidden=Fixed(True),
+        exclude=Fixed(_DEPENDENCIES),
+        limit=Fixed(_EVERYTHING),
+        order=Fixed("recent"),
+        lacks=("offset",),
+    )
 
     pattern: str
     """The glob pattern to match, such as '**/*.py' or 'docs/*.md'."""
@@ -165,43 +178,6 @@ class Glob(GeminiParams):
             "Search path is not a directory: {path}",
         ),
     }
-
-    def to_canonical(self) -> Arguments:
-        target = {"pattern": self.pattern, "path": self.dir_path}
-        options = {
-            "ignore_case": not self.case_sensitive,
-            "hidden": True,
-            "ignored": not self.respect_git_ignore,
-        }
-        options["agent_ignored"] = not self.respect_gemini_ignore
-        return {**target, **options, "exclude": _DEPENDENCIES, "limit": _EVERYTHING, "order": "recent"}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(
-            arguments,
-            {
-                "pattern": "",
-                "path": ".",
-                "ignore_case": False,
-                "hidden": False,
-                "ignored": False,
-                "limit": 100,
-                "order": "changed",
-                "exclude": (),
-                "agent_ignored": False,
-            },
-        )
-        fixed = {"hidden": True, "limit": _EVERYTHING, "order": "recent", "exclude": _DEPENDENCIES}
-        if values is None or any(values[name] != value for name, value in fixed.items()):
-            return None
-        return without_none(
-            pattern=values["pattern"],
-            dir_path=None if values["path"] == "." else values["path"],
-            case_sensitive=None if values["ignore_case"] else True,
-            respect_git_ignore=False if values["ignored"] else None,
-            respect_gemini_ignore=False if values["agent_ignored"] else None,
-        )
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -231,13 +207,27 @@ class GrepSearch(GeminiParams):
     CLI searches the JSON; a group is then ``File: analysis.ipynb, cell 4``.
     """
 
-    names: ClassVar[Mapping[str, str]] = {
-        "path": "dir_path",
-        "glob": "include_pattern",
-        "per_file": "max_matches_per_file",
-        "fixed": "fixed_strings",
-        "limit": "total_max_matches",
-    }
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GrepParams,
+        pattern="pattern",
+        path="dir_path",
+        glob="include_pattern",
+        mode=choice("names_only", {True: "files", False: "lines"}, is_named=False),
+        per_file="max_matches_per_file",
+        limit=AgentField("total_max_matches", lambda limit: min(limit, _EVERYTHING)),
+        ignore_case=negated("case_sensitive"),
+        fixed="fixed_strings",
+        context=AgentField(
+            "context", from_canonical=lambda lines: None if lines == "auto" else lines, always=True
+        ),
+        before="before",
+        after="after",
+        ignored=AgentField("no_ignore", is_named=False),
+        hidden=Fixed(True),
+        outputs=Fixed(True),
+        by_code=("exclude", "agent_ignored"),
+        lacks=("type", "word", "multiline", "order", "offset"),
+    )
 
     pattern: str
     """The regular expression to look for."""
@@ -278,40 +268,15 @@ class GrepSearch(GeminiParams):
 
     def to_canonical(self) -> Arguments:
         self._exclusion()
-        limit = _EVERYTHING if self.exclude_pattern else min(self.total_max_matches, _EVERYTHING)
-        query = {
-            "pattern": self.pattern,
-            "path": self.dir_path,
-            "mode": "files" if self.names_only else "lines",
-            "limit": limit,
-        }
-        options = {
-            "ignore_case": not self.case_sensitive,
-            "fixed": self.fixed_strings,
-            "hidden": True,
-            "ignored": self.no_ignore,
-            "agent_ignored": self.no_ignore,
-            "outputs": True,
-        }
-        around = without_none(context=self._context(), before=self.before, after=self.after)
-        exclude = None if self.no_ignore else _GENERATED
-        return {
-            **query,
-            **options,
-            **around,
-            **without_none(glob=self.include_pattern, per_file=self.max_matches_per_file, exclude=exclude),
-        }
-
-    def _context(self) -> int | str | None:
-        if (
-            self.before is None
-            and self.after is None
-            and self.context is None
-            and not self.names_only
-            and not self.exclude_pattern
-        ):
-            return "auto"
-        return self.context
+        call = {**super().to_canonical(), "agent_ignored": self.no_ignore}
+        if self.exclude_pattern:
+            call["limit"] = _EVERYTHING
+        if not self.no_ignore:
+            call["exclude"] = _GENERATED
+        lines_around = self.before is not None or self.after is not None or self.context is not None
+        if not (lines_around or self.names_only or self.exclude_pattern):
+            call["context"] = "auto"
+        return call
 
     def _exclusion(self) -> re.Pattern[str] | None:
         try:
@@ -327,42 +292,17 @@ class GrepSearch(GeminiParams):
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, _DEFAULTS)
+        spoken, values = super().from_canonical(arguments), cls.canonical.with_defaults(arguments)
         if (
-            values is None
-            or not (values["hidden"] and values["outputs"])
-            or values["mode"] == "count"
-            or values["word"]
-            or values["offset"]
+            spoken is None
+            or values is None
             or values["agent_ignored"] != values["ignored"]
             or values["exclude"] != (None if values["ignored"] else _GENERATED)
         ):
             return None
-        automatic = values["context"] == "auto"
-        if (
-            not automatic
-            and values["mode"] == "lines"
-            and not (values["context"] or values["before"] or values["after"])
-        ):
-            values["context"] = 0
-        return without_none(
-            pattern=values["pattern"],
-            dir_path=None if values["path"] == "." else values["path"],
-            include_pattern=values["glob"],
-            names_only=True if values["mode"] == "files" else None,
-            max_matches_per_file=values["per_file"],
-            total_max_matches=None if values["limit"] == 100 else values["limit"],
-            case_sensitive=None if values["ignore_case"] else True,
-            fixed_strings=True if values["fixed"] else None,
-            context=(
-                None
-                if automatic or (values["mode"] == "files" and not values["context"])
-                else values["context"]
-            ),
-            before=values["before"],
-            after=values["after"],
-            no_ignore=True if values["ignored"] else None,
-        )
+        # A context of 0 has to be passed: without, there are lines around few matches.
+        unneeded = values["mode"] == "files" and not values["context"]
+        return {name: value for name, value in spoken.items() if not (unneeded and name == "context")}
 
     def path_parameter(self) -> str:
         return self.dir_path
@@ -426,28 +366,6 @@ def relative_to(start: str, path: str) -> str:
     return (
         path.rpartition("/")[2] if path == start else path if start == "." else path.removeprefix(f"{start}/")
     )
-
-
-_DEFAULTS = {
-    "pattern": "",
-    "outputs": False,
-    "path": ".",
-    "glob": None,
-    "mode": "lines",
-    "limit": 100,
-    "offset": 0,
-    "per_file": None,
-    "word": False,
-    "ignore_case": False,
-    "fixed": False,
-    "hidden": False,
-    "ignored": False,
-    "context": 0,
-    "before": None,
-    "after": None,
-    "exclude": None,
-    "agent_ignored": False,
-}
 
 
 SEARCH = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -10,21 +9,28 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.core.result_data import ShellData, TerminalRunData, TerminalState
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible
 from nbtools.dialects.void.replies import VoidParams, failure, reply
 from nbtools.dialects.void.text_parameters import (
     Identifier,
     OptionalIdentifier,
     OptionalPath,
     Text,
-    is_plain_folder,
+    folder_field,
+)
+from nbtools.tools.commands.shell import ShellParams
+from nbtools.tools.commands.terminal import (
+    TerminalKillParams,
+    TerminalOpenParams,
+    TerminalOutputParams,
+    TerminalRunParams,
 )
 
 _MAX_SILENCE = 8
 _MAX_SECONDS = 600
 _WAIT = 5
 _MAX_OUTPUT = 100_000
-_LIMITS = {"timeout": _MAX_SECONDS, "silence": _MAX_SILENCE, "characters": _MAX_OUTPUT}
 
 
 class RunCommand(VoidParams):
@@ -32,26 +38,20 @@ class RunCommand(VoidParams):
     and after 600 in all.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "cwd"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ShellParams,
+        command="command",
+        path=folder_field("cwd"),
+        timeout=Fixed(_MAX_SECONDS),
+        silence=Fixed(_MAX_SILENCE),
+        characters=Fixed(_MAX_OUTPUT),
+        lacks=("background", "keep", "leave", "wait", "carry"),
+    )
 
     command: Annotated[Text, Field(json_schema_extra={"body": True})]
     """The command to run."""
     cwd: OptionalPath = None
     """The folder to run it in; the workspace by default."""
-
-    def to_canonical(self) -> Arguments:
-        return {"command": self.command, "path": self.cwd or ".", **_LIMITS}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"command": "", "path": ".", **dict.fromkeys(_LIMITS)})
-        if (
-            values is None
-            or not is_plain_folder(values["path"])
-            or any(values[name] != limit for name, limit in _LIMITS.items())
-        ):
-            return None
-        return without_none(command=values["command"], cwd=None if values["path"] == "." else values["path"])
 
     def convert_result(self, result: ToolResult) -> ToolResult:
         data, error = result.data, result.error
@@ -80,12 +80,10 @@ class FormerRunCommand(RunCommand):
     every command has its own shell.
     """
 
+    one_way: ClassVar[bool] = True
+
     terminal_id: OptionalIdentifier = None
     """Has no effect."""
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        return None
 
 
 def _halved(text: str) -> str:
@@ -99,9 +97,10 @@ def _halved(text: str) -> str:
     )
 
 
-class _InTerminal(VoidParams):
-    names: ClassVar[Mapping[str, str]] = {"id": "persistent_terminal_id"}
+_TERMINAL = AgentField("persistent_terminal_id", from_canonical=str)
 
+
+class _InTerminal(VoidParams):
     persistent_terminal_id: Identifier
     """The terminal's id, from open_persistent_terminal."""
 
@@ -115,18 +114,16 @@ def _command(text: str) -> str:
 class RunPersistentCommand(_InTerminal):
     """Runs a command in an open terminal and returns after at most 5 seconds."""
 
+    canonical: ClassVar[FieldMap] = FieldMap(
+        TerminalRunParams,
+        command=AgentField("command", from_canonical=lambda text: expressible(text, text.strip())),
+        id=_TERMINAL,
+        wait=Fixed(_WAIT),
+        lacks=("enter", "rows", "columns"),
+    )
+
     command: Annotated[Text, AfterValidator(_command), Field(json_schema_extra={"body": True})]
     """The command to run."""
-
-    def to_canonical(self) -> Arguments:
-        return {"id": self.persistent_terminal_id, "command": self.command, "wait": _WAIT}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"id": "", "command": "", "wait": _WAIT})
-        if values is None or values["wait"] != _WAIT or not values["command"].strip():
-            return None
-        return {"command": values["command"], "persistent_terminal_id": str(values["id"])}
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
@@ -149,20 +146,15 @@ def _stripped(value: object) -> object:
 class LookAtTerminal(_InTerminal):
     """Returns new output of a terminal for an empty command; Void has no tool for that."""
 
+    canonical: ClassVar[FieldMap] = FieldMap(TerminalOutputParams, id=_TERMINAL, lacks=("wait",))
+
     command: Annotated[Literal[""], BeforeValidator(_stripped), WithJsonSchema({"type": "string"})]
     """Empty: only new output of the terminal is returned."""
 
-    def to_canonical(self) -> Arguments:
-        return {"id": self.persistent_terminal_id}
-
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"id": "", "wait": 0})
-        return (
-            None
-            if values is None or values["wait"]
-            else {"command": "", "persistent_terminal_id": str(values["id"])}
-        )
+        spoken = super().from_canonical(arguments)
+        return None if spoken is None else {"command": "", **spoken}
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
@@ -173,22 +165,12 @@ class LookAtTerminal(_InTerminal):
 
 
 class OpenPersistentTerminal(VoidParams):
-    names: ClassVar[Mapping[str, str]] = {"path": "cwd"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        TerminalOpenParams, path=folder_field("cwd"), lacks=("rows", "columns", "name")
+    )
 
     cwd: OptionalPath = None
     """The folder to start in; the workspace by default."""
-
-    def to_canonical(self) -> Arguments:
-        return {"path": self.cwd or "."}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "."})
-        return (
-            None
-            if values is None or not is_plain_folder(values["path"])
-            else without_none(cwd=None if values["path"] == "." else values["path"])
-        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         data = result.data
@@ -198,13 +180,7 @@ class OpenPersistentTerminal(VoidParams):
 
 
 class KillPersistentTerminal(_InTerminal):
-    def to_canonical(self) -> Arguments:
-        return {"id": self.persistent_terminal_id}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"id": ""})
-        return None if values is None else {"persistent_terminal_id": str(values["id"])}
+    canonical: ClassVar[FieldMap] = FieldMap(TerminalKillParams, id=_TERMINAL)
 
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(result, f"Successfully closed terminal {self.persistent_terminal_id}.")

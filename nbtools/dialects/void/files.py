@@ -12,13 +12,16 @@ from pydantic import Field
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileText, ToolResult
 from nbtools.core.result_data import Diagnostic, Diagnostics
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, InexpressibleError, expressible
 from nbtools.dialects.void.replies import VoidParams, no_such_page, pages_in, reply
-from nbtools.dialects.void.text_parameters import Flag, Line, Page, Path, Text, is_plain_path
-from nbtools.tools.patch import PatchData
-from nbtools.tools.read import LinesRead
-from nbtools.tools.revise import ReviseData
-from nbtools.tools.write import FileChanged
+from nbtools.dialects.void.text_parameters import Flag, Line, Page, Path, Text, is_plain_path, path_field
+from nbtools.tools.diagnostics import DiagnosticsParams
+from nbtools.tools.move_delete import DeleteParams
+from nbtools.tools.patch import PatchData, PatchParams
+from nbtools.tools.read import LinesRead, ReadParams
+from nbtools.tools.revise import ReviseData, ReviseParams
+from nbtools.tools.write import FileChanged, WriteParams
 
 _START = re.compile(r"(?<!<)<{7} (?:ORIGINAL|SEARCH)[^\S\n]*(?=\n|\Z)")
 _END = re.compile(r"(?<!>)>{7} (?:UPDATED|REPLACE)")
@@ -83,7 +86,10 @@ _TO_THE_END = 1_000_000_000
 class ReadFile(VoidParams):
     """Reads a file.  Line counts are those of the whole file; Void gives those of the requested lines."""
 
-    names: ClassVar[Mapping[str, str]] = {"path": "uri", "start": "start_line", "end": "end_line"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        ReadParams, path=path_field("uri"), by_code=("start", "end"), lacks=("pages",)
+    )
+    names: ClassVar[Mapping[str, str]] = {"start": "start_line", "end": "end_line"}
 
     uri: Path
     """The full path to the file."""
@@ -95,24 +101,19 @@ class ReadFile(VoidParams):
     """The page of the result; 1 by default."""
 
     def to_canonical(self) -> Arguments:
-        return {"path": self.uri, "start": self.start_line or 1, "end": self.end_line or _TO_THE_END}
+        lines = {"start": self.start_line or 1, "end": self.end_line or _TO_THE_END}
+        return {**super().to_canonical(), **lines}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "", "start": None, "end": None})
-        if (
-            values is None
-            or not is_plain_path(values["path"])
-            or values["end"] is None
-            or (values["start"] or 0) < 1
-        ):
+        spoken, start, end = super().from_canonical(arguments), arguments.get("start"), arguments.get("end")
+        if spoken is None or end is None or (start or 0) < 1:
             return None
-        end = None if values["end"] == _TO_THE_END else str(values["end"])
-        return without_none(
-            uri=values["path"],
-            start_line=None if values["start"] == 1 else str(values["start"]),
-            end_line=end,
-        )
+        start_line = None if start == 1 else str(start)
+        return {
+            **spoken,
+            **without_none(start_line=start_line, end_line=None if end == _TO_THE_END else str(end)),
+        }
 
     def reply(self, result: ToolResult) -> ToolResult:
         display, data = result.return_display, result.data
@@ -143,16 +144,10 @@ class ReadFile(VoidParams):
 class ReadLintErrors(VoidParams):
     """Returns syntax errors and warnings; Void returns those of the editor's language servers."""
 
+    canonical: ClassVar[FieldMap] = FieldMap(DiagnosticsParams, path=path_field("uri"))
+
     uri: Path
     """The full path to the file."""
-
-    def to_canonical(self) -> Arguments:
-        return {"path": self.uri}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": ""})
-        return {"uri": values["path"]} if values and is_plain_path(values["path"]) else None
 
     def reply(self, result: ToolResult) -> ToolResult:
         found = result.data
@@ -187,25 +182,21 @@ def _lint_error(number: int, problem: Diagnostic) -> str:
 class CreateFileOrFolder(VoidParams):
     """Creates an empty file or a folder; never overwrites."""
 
-    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        WriteParams, path=path_field("uri"), content=Fixed(""), by_code=("new",)
+    )
 
     uri: Path
     """The full path; one that ends in a slash makes a folder."""
 
     def to_canonical(self) -> Arguments:
-        return {"path": self.uri, "content": "", **({} if self.uri.endswith("/") else {"new": True})}
+        return {**super().to_canonical(), **({} if self.uri.endswith("/") else {"new": True})}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "", "content": "", "new": False})
-        if (
-            values is None
-            or not is_plain_path(values["path"])
-            or values["content"]
-            or str(values["path"]).endswith("/") is values["new"]
-        ):
-            return None
-        return {"uri": values["path"]}
+        spoken = super().from_canonical(arguments)
+        is_folder = spoken is not None and spoken["uri"].endswith("/")
+        return None if is_folder is bool(arguments.get("new")) else spoken
 
     def reply(self, result: ToolResult) -> ToolResult:
         created = not isinstance(result.data, FileChanged) or result.data.created
@@ -217,27 +208,22 @@ class CreateFileOrFolder(VoidParams):
 
 
 class DeleteFileOrFolder(VoidParams):
-    names: ClassVar[Mapping[str, str]] = {"path": "uri", "recursive": "is_recursive"}
+    canonical: ClassVar[FieldMap] = FieldMap(DeleteParams, path=path_field("uri"), recursive="is_recursive")
 
     uri: Path
     """The full path to the file or folder."""
     is_recursive: Flag = False
     """Whether to delete a folder with its content: true or false."""
 
-    def to_canonical(self) -> Arguments:
-        return {"path": self.uri, "recursive": self.is_recursive}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "", "recursive": False})
-        return (
-            None
-            if values is None or not is_plain_path(values["path"])
-            else without_none(uri=values["path"], is_recursive="true" if values["recursive"] else None)
-        )
-
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(result, f"URI {self.absolute(self.uri)} successfully deleted.")
+
+
+def _same_blocks(patch: str) -> str:
+    try:
+        return expressible(patch, only_blocks(patch) == patch)
+    except ToolFailure:
+        raise InexpressibleError from None
 
 
 class EditFile(VoidParams):
@@ -249,7 +235,12 @@ class EditFile(VoidParams):
     happens here.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "uri", "patch": "search_replace_blocks"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        PatchParams,
+        path=path_field("uri"),
+        patch=AgentField("search_replace_blocks", only_blocks, _same_blocks),
+        match=Fixed("blanks"),
+    )
 
     uri: Path
     """The full path to the file."""
@@ -258,32 +249,10 @@ class EditFile(VoidParams):
     a line >>>>>>> UPDATED.
     """
 
-    def to_canonical(self) -> Arguments:
-        return {"patch": only_blocks(self.search_replace_blocks), "path": self.uri, "match": "blanks"}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"patch": "", "path": "", "match": "close"})
-        if (
-            values is None
-            or not is_plain_path(values["path"])
-            or values["match"] != "blanks"
-            or not _is_blocks(values["patch"])
-        ):
-            return None
-        return {"uri": values["path"], "search_replace_blocks": values["patch"]}
-
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(
             result, " ".join([f"Change successfully made to {self.absolute(self.uri)}.", *_notes(result)])
         )
-
-
-def _is_blocks(patch: str) -> bool:
-    try:
-        return only_blocks(patch) == patch
-    except ToolFailure:
-        return False
 
 
 def _notes(result: ToolResult) -> Iterator[str]:
@@ -294,34 +263,30 @@ def _notes(result: ToolResult) -> Iterator[str]:
     yield from filter(None, list(lines)[1:])
 
 
+def _no_folder(path: str) -> str:
+    if path.endswith("/"):
+        raise ToolFailure(
+            ErrorCode.TARGET_IS_DIRECTORY, f"{path} is the path of a folder. Give the path of a file."
+        )
+    return path
+
+
 class RewriteFile(VoidParams):
     """Replaces or creates a file; for a missing file Void reports success and does nothing."""
 
-    names: ClassVar[Mapping[str, str]] = {"path": "uri", "content": "new_content"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        WriteParams,
+        path=AgentField(
+            "uri", _no_folder, lambda path: expressible(path, is_plain_path(path) and not path.endswith("/"))
+        ),
+        content="new_content",
+        lacks=("new",),
+    )
 
     uri: Path
     """The full path to the file."""
     new_content: Annotated[Text, Field(json_schema_extra={"body": "whole"})]
     """The whole new content of the file."""
-
-    def to_canonical(self) -> Arguments:
-        if self.uri.endswith("/"):
-            raise ToolFailure(
-                ErrorCode.TARGET_IS_DIRECTORY, f"{self.uri} is the path of a folder. Give the path of a file."
-            )
-        return {"path": self.uri, "content": self.new_content}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "", "content": "", "new": False})
-        if (
-            values is None
-            or not is_plain_path(values["path"])
-            or values["new"]
-            or str(values["path"]).endswith("/")
-        ):
-            return None
-        return {"uri": values["path"], "new_content": values["content"]}
 
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(result, f"Change successfully made to {self.absolute(self.uri)}.")
@@ -330,15 +295,13 @@ class RewriteFile(VoidParams):
 class WriteFile(VoidParams):
     """A tool name that descriptions of Void mention."""
 
-    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+    one_way: ClassVar[bool] = True
+    canonical: ClassVar[FieldMap] = FieldMap(WriteParams, path="uri", content="content")
 
     uri: Path
     """The full path to the file."""
     content: Text
     """The whole new content of the file."""
-
-    def to_canonical(self) -> Arguments:
-        return {"path": self.uri, "content": self.content}
 
     def reply(self, result: ToolResult) -> ToolResult:
         return reply(result, f"Change successfully made to {self.absolute(self.uri)}.")
@@ -351,24 +314,12 @@ class CreateSearchReplaceBlocks(VoidParams):
     The same approval is required as for ``edit_file``.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+    canonical: ClassVar[FieldMap] = FieldMap(ReviseParams, path=path_field("uri"), description="description")
 
     uri: Path
     """The full path to the file."""
     description: Text
     """What to change, complete for someone who sees only the file."""
-
-    def to_canonical(self) -> Arguments:
-        return {"path": self.uri, "description": self.description}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "", "description": ""})
-        return (
-            {"uri": values["path"], "description": values["description"]}
-            if values and is_plain_path(values["path"])
-            else None
-        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         blocks = result.data.blocks if isinstance(result.data, ReviseData) else ""

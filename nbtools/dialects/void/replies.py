@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
+from nbtools.dialects.dialect import Arguments
 from nbtools.dialects.params import DialectParams
-from nbtools.tools.printable_names import with_printable_names
 
 T = TypeVar("T")
 
@@ -22,20 +22,21 @@ INTERRUPTED = "Tool call was interrupted by the user."
 class VoidParams(DialectParams):
     """Base class of Void's parameters, which are all text."""
 
-    def convert_result(self, result: ToolResult) -> ToolResult:
-        return (
-            with_printable_names(result, self.reply)
-            if result.error is None
-            else failure(result.error, result.data)
-        )
+    def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
+        return failure(error, result.data)
 
-    def reply(self, result: ToolResult) -> ToolResult:
-        """Converts a successful result."""
-        return result
+    @classmethod
+    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
+        spoken = super().from_canonical(arguments)
+        return None if spoken is None else {name: _as_text(value) for name, value in spoken.items()}
 
     @classmethod
     def explain_errors(cls, name: str, error: ValidationError) -> str:
         return "; ".join(_problem(dict(item)) for item in error.errors(include_url=False))
+
+
+def _as_text(value: object) -> str:
+    return "true" if value is True else str(value)
 
 
 def _problem(item: Mapping[str, Any]) -> str:

@@ -9,7 +9,8 @@ from itertools import accumulate
 from typing import ClassVar
 
 from nbtools.core.result import Entry, Listing, Match, ToolResult
-from nbtools.dialects.dialect import Arguments, ToolMapping, with_defaults, without_none
+from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
+from nbtools.dialects.field_map import FieldMap, Fixed, negated
 from nbtools.dialects.void.replies import VoidParams, no_such_page, page_of, pages_in, reply
 from nbtools.dialects.void.text_parameters import (
     Flag,
@@ -18,12 +19,13 @@ from nbtools.dialects.void.text_parameters import (
     Page,
     Path,
     Text,
-    is_plain_folder,
-    is_plain_path,
+    folder_field,
+    page_field,
+    path_field,
 )
-from nbtools.tools.glob import GlobData
-from nbtools.tools.grep import GrepData
-from nbtools.tools.list import LsData
+from nbtools.tools.glob import GlobData, GlobParams
+from nbtools.tools.grep import GrepData, GrepParams
+from nbtools.tools.list import LsData, LsParams, TreeParams
 
 PAGE = 500
 """Entries, paths or matches per page."""
@@ -31,36 +33,28 @@ _EVERYTHING = 10_000
 _MAX_TREE = 20_000
 """Characters."""
 _NEXT = "(more on next page...)"
+_NOT_IN_VOID = (
+    *("glob", "type", "word", "context", "before", "after", "multiline"),
+    *("exclude", "ignored", "agent_ignored", "order", "per_file"),
+)
+"""Parameters of the canonical search."""
 
 
 class LsDir(VoidParams):
     """Lists a folder.  An empty path is the workspace; in Void it is the root of the file system."""
 
-    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        LsParams,
+        path=folder_field("uri"),
+        limit=Fixed(PAGE),
+        offset=page_field("page_number", PAGE),
+        lacks=("ignore", "ignored", "agent_ignored"),
+    )
 
     uri: OptionalPath = None
     """The full path to the folder; empty for the workspace."""
     page_number: Page = 1
     """The page of the result; 1 by default."""
-
-    def to_canonical(self) -> Arguments:
-        return {"path": self.uri or ".", "limit": PAGE, "offset": (self.page_number - 1) * PAGE}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": ".", "limit": None, "offset": 0})
-        if (
-            values is None
-            or not is_plain_folder(values["path"])
-            or values["limit"] != PAGE
-            or values["offset"] % PAGE
-        ):
-            return None
-        page = values["offset"] // PAGE + 1
-        return without_none(
-            uri=None if values["path"] == "." else values["path"],
-            page_number=None if page == 1 else str(page),
-        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         listing, data = result.return_display, result.data
@@ -88,22 +82,10 @@ def _named(entry: Entry) -> str:
 class GetDirTree(VoidParams):
     """Returns a tree of a folder; dependency and build folders are not expanded, and the tree says so."""
 
-    names: ClassVar[Mapping[str, str]] = {"path": "uri"}
+    canonical: ClassVar[FieldMap] = FieldMap(TreeParams, path=folder_field("uri"), lacks=("depth", "limit"))
 
     uri: OptionalPath = None
     """The full path to the folder; empty for the workspace."""
-
-    def to_canonical(self) -> Arguments:
-        return {"path": self.uri or "."}
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {"path": "."})
-        return (
-            None
-            if values is None or not is_plain_folder(values["path"])
-            else without_none(uri=None if values["path"] == "." else values["path"])
-        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         lines = f"Directory of {self.absolute(self.uri or '.')}:\n{result.llm_content}".split("\n")
@@ -122,6 +104,14 @@ class SearchPathnamesOnly(VoidParams):
     ``include_pattern`` has an effect, unlike in Void.
     """
 
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GlobParams,
+        hidden=Fixed(True),
+        limit=Fixed(_EVERYTHING),
+        order=Fixed("path"),
+        by_code=("pattern", "ignore_case"),
+        lacks=("path", "offset", "ignored", "agent_ignored", "exclude"),
+    )
     names: ClassVar[Mapping[str, str]] = {"pattern": "query"}
 
     query: Text
@@ -137,44 +127,19 @@ class SearchPathnamesOnly(VoidParams):
             if self.include_pattern
             else _with_letters(self.query)
         )
-        return {
-            "pattern": pattern,
-            "ignore_case": not self.include_pattern,
-            "hidden": True,
-            "limit": _EVERYTHING,
-            "order": "path",
-        }
+        return {"pattern": pattern, "ignore_case": not self.include_pattern, **super().to_canonical()}
 
     @classmethod
     def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(
-            arguments,
-            {
-                "pattern": "",
-                "path": ".",
-                "ignore_case": False,
-                "hidden": False,
-                "limit": 100,
-                "order": "changed",
-            },
-        )
-        if (
-            values is None
-            or not is_plain_path(values["path"])
-            or values["path"] != "."
-            or not values["hidden"]
-            or (values["limit"], values["order"]) != (_EVERYTHING, "path")
-        ):
+        values = cls.canonical.with_defaults(arguments)
+        if values is None or super().from_canonical(arguments) is None:
             return None
         included = _INCLUDED.fullmatch(values["pattern"])
         query = "" if included else values["pattern"][4:-1].replace("*", "")
         parameters = without_none(query=query, include_pattern=included[1] if included else None)
         same = cls.model_validate(parameters).to_canonical()
-        return (
-            parameters
-            if (same["pattern"], same["ignore_case"]) == (values["pattern"], values["ignore_case"])
-            else None
-        )
+        found = (same["pattern"], same["ignore_case"]) == (values["pattern"], values["ignore_case"])
+        return parameters if found else None
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GlobData):
@@ -219,7 +184,19 @@ def _paths(
 
 
 class SearchForFiles(VoidParams):
-    names: ClassVar[Mapping[str, str]] = {"pattern": "query", "path": "search_in_folder"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GrepParams,
+        pattern="query",
+        path=folder_field("search_in_folder"),
+        fixed=negated("is_regex"),
+        mode=Fixed("files"),
+        ignore_case=Fixed(True),
+        hidden=Fixed(True),
+        outputs=Fixed(True),
+        limit=Fixed(PAGE),
+        offset=page_field("page_number", PAGE),
+        lacks=_NOT_IN_VOID,
+    )
 
     query: Text
     """The text to search for."""
@@ -229,39 +206,6 @@ class SearchForFiles(VoidParams):
     """Whether the query is a regular expression: true or false."""
     page_number: Page = 1
     """The page of the result; 1 by default."""
-
-    def to_canonical(self) -> Arguments:
-        values = {
-            "pattern": self.query,
-            "path": self.search_in_folder or ".",
-            "mode": "files",
-            "fixed": not self.is_regex,
-            "outputs": True,
-        }
-        return {
-            **values,
-            "ignore_case": True,
-            "hidden": True,
-            "limit": PAGE,
-            "offset": (self.page_number - 1) * PAGE,
-        }
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {**_SEARCH, "mode": "lines"})
-        if values is None or not is_plain_folder(values["path"]) or values["mode"] != "files":
-            return None
-        if not (values["ignore_case"] and values["hidden"] and values["outputs"]):
-            return None
-        if values["limit"] != PAGE or values["offset"] % PAGE:
-            return None
-        page = values["offset"] // PAGE + 1
-        return without_none(
-            query=values["pattern"],
-            search_in_folder=None if values["path"] == "." else values["path"],
-            is_regex=None if values["fixed"] else "true",
-            page_number=None if page == 1 else str(page),
-        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):
@@ -276,7 +220,16 @@ class SearchInFile(VoidParams):
     each line.  A notebook is searched as cells, with the text of outputs: ``Line 2 of cell 4``.
     """
 
-    names: ClassVar[Mapping[str, str]] = {"pattern": "query", "path": "uri"}
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GrepParams,
+        path=path_field("uri"),
+        pattern="query",
+        fixed=negated("is_regex"),
+        hidden=Fixed(True),
+        outputs=Fixed(True),
+        limit=Fixed(_EVERYTHING),
+        lacks=("mode", "ignore_case", "offset", *_NOT_IN_VOID),
+    )
 
     uri: Path
     """The full path to the file."""
@@ -284,34 +237,6 @@ class SearchInFile(VoidParams):
     """The text to search for."""
     is_regex: Flag = False
     """Whether the query is a regular expression: true or false."""
-
-    def to_canonical(self) -> Arguments:
-        return {
-            "pattern": self.query,
-            "path": self.uri,
-            "fixed": not self.is_regex,
-            "hidden": True,
-            "outputs": True,
-            "limit": _EVERYTHING,
-        }
-
-    @classmethod
-    def from_canonical(cls, arguments: Arguments) -> Arguments | None:
-        values = with_defaults(arguments, {**_SEARCH, "mode": "lines"})
-        if (
-            values is None
-            or not is_plain_path(values["path"])
-            or values["mode"] != "lines"
-            or values["ignore_case"]
-        ):
-            return None
-        if not (values["hidden"] and values["outputs"]):
-            return None
-        if values["limit"] != _EVERYTHING or values["offset"]:
-            return None
-        return without_none(
-            uri=values["path"], query=values["pattern"], is_regex=None if values["fixed"] else "true"
-        )
 
     def reply(self, result: ToolResult) -> ToolResult:
         if not isinstance(result.data, GrepData):
@@ -332,17 +257,6 @@ class SearchInFile(VoidParams):
         absolute = self.absolute(match.path)
         return cell if absolute == self.absolute(self.uri) else f"{cell} of {absolute}"
 
-
-_SEARCH = {
-    "pattern": "",
-    "path": ".",
-    "outputs": False,
-    "fixed": False,
-    "ignore_case": False,
-    "hidden": False,
-    "limit": 100,
-    "offset": 0,
-}
 
 SEARCH = (
     ToolMapping("ls_dir", "ls", LsDir, "Lists all files and folders in a folder."),

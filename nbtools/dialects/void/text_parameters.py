@@ -9,6 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from nbtools.dialects.field_map import AgentField, expressible
+
 _TEXT: dict[str, Any] = {"type": "string"}
 _EMPTY_WORDS = frozenset({"", "null", "undefined"})
 
@@ -96,9 +98,24 @@ def is_plain_path(path: str) -> bool:
     return path != "" and "://" not in path
 
 
-def is_plain_folder(path: str) -> bool:
-    """Like ``is_plain_path``, for an optional folder, where some words mean that it is absent."""
-    return is_plain_path(path) and not _absent(path)
+def path_field(name: str) -> AgentField:
+    return AgentField(name, from_canonical=lambda path: expressible(path, is_plain_path(path)))
+
+
+def folder_field(name: str) -> AgentField:
+    """Maps an optional folder, where some words mean that it is absent."""
+    return AgentField(
+        name, from_canonical=lambda path: expressible(path, is_plain_path(path) and not _absent(path))
+    )
+
+
+def page_field(name: str, size: int) -> AgentField:
+    """Maps a page to the offset of its first item."""
+
+    def page(offset: int) -> int:
+        return expressible(offset // size + 1, offset % size == 0)
+
+    return AgentField(name, lambda number: (number - 1) * size, page, is_named=False)
 
 
 def _optional_path(value: object) -> str | None:
