@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
+from nbtools.core.schema.documented_model import accepted_names
 from nbtools.core.schema.parameters import schema_of
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, ToolMapping, dialect, dialect_names
+from nbtools.dialects.field_map import Fixed
 
 _HEAD = """\
 # Tool names in every dialect
@@ -22,6 +26,8 @@ wording: they name only that agent's tools and parameters, and leave out advice 
 such as `%tools allow`.
 Canonical names work in every dialect. Names in *italics* are former ones: still accepted, but not declared \
 to a model.
+An arrow leads from an agent's parameter to the canonical one that it gives, in its unit or as its opposite; \
+`=` is the value in every call.
 """
 _TITLES = {"claude": "Claude Code", "gemini": "Gemini CLI", "void": "Void", "codex": "Codex"}
 
@@ -58,10 +64,11 @@ def _section(agent: Dialect) -> Iterator[str]:
     yield f"## {_title(agent)}\n"
     if agent.reads_first:
         yield "An existing file must be read before it is changed.\n"
-    yield _row(["tool", "canonical tool", "parameters"])
-    yield _row(["---"] * 3)
+    yield _row(["tool", "canonical tool", "parameters", "canonical parameters"])
+    yield _row(["---"] * 4)
     for spelling in agent.mappings:
-        yield _row([_name(spelling), f"`{spelling.tool}`", ", ".join(_parameters(spelling))])
+        cells = [", ".join(_parameters(spelling)), ", ".join(_canonical_parameters(spelling)) or "–"]
+        yield _row([_name(spelling), f"`{spelling.tool}`", *cells])
     yield ""
     if agent.differences:
         yield f"Differences from {_title(agent)}:\n"
@@ -69,7 +76,8 @@ def _section(agent: Dialect) -> Iterator[str]:
         yield ""
     if agent.unsupported:
         yield "Unsupported tools:\n"
-        yield from (f"- `{tool.name}`: {tool.reason}" for tool in agent.unsupported)
+        for reason, tools in groupby(agent.unsupported, key=lambda tool: tool.reason):
+            yield f"- {', '.join(f'`{tool.name}`' for tool in tools)}: {reason}"
         yield ""
 
 
@@ -78,6 +86,16 @@ def _parameters(spelling: ToolMapping) -> Iterable[str]:
     schema = schema_of(spelling.params)
     required = set(schema.get("required", ()))
     return (f"`{name}{'' if name in required else '?'}`" for name in schema.get("properties", {}))
+
+
+def _canonical_parameters(spelling: ToolMapping) -> Iterator[str]:
+    """Lists the canonical parameters that have another name or the same value in every call."""
+    declared, params = spelling.params.canonical, spelling.params
+    for canonical, entry in declared.entries.items():
+        if isinstance(entry, Fixed):
+            yield f"`{canonical}` = `{json.dumps(entry.value)}`"
+        elif (name := accepted_names(entry.name, params.model_fields[entry.name])[0]) != canonical:
+            yield f"`{canonical}` ← `{name}`"
 
 
 def _title(agent: Dialect) -> str:

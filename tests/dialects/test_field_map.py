@@ -48,7 +48,7 @@ def test_both_directions_follow_from_the_map() -> None:
     "inexpressible",
     [{"limit": 11}, {"word": True}, {"mode": "count"}, {"wait": 2}, {"wait": 0.0001}, {"unknown": 1}],
 )
-def test_what_an_agent_cannot_express_is_not_expressed(inexpressible: dict[str, object]) -> None:
+def test_a_value_without_counterpart_gives_no_call(inexpressible: dict[str, object]) -> None:
     assert Look.from_canonical({"limit": 10, **inexpressible}) is None
 
 

@@ -8,7 +8,6 @@ safely; the class's docstring says so and names the report.
 from __future__ import annotations
 
 from nbtools.dialects.claude.commands import Bash, BashOutput, KillShell, TaskOutput, TaskStop
-from nbtools.dialects.claude.differences import DIFFERENCES
 from nbtools.dialects.claude.edits import Edit, MultiEdit
 from nbtools.dialects.claude.files import LS, Read, Write
 from nbtools.dialects.claude.notebooks import NotebookEdit, NotebookEditByNumber, NotebookReadParams
@@ -21,7 +20,7 @@ from nbtools.dialects.claude.other_tools import (
 )
 from nbtools.dialects.claude.replies import refuse
 from nbtools.dialects.claude.search import Glob, Grep
-from nbtools.dialects.claude.unsupported import UNSUPPORTED
+from nbtools.dialects.deviations import deviations
 from nbtools.dialects.dialect import Dialect, ToolMapping
 
 CLAUDE = Dialect(
@@ -110,10 +109,10 @@ CLAUDE = Dialect(
         ToolMapping("KillBash", "shell_kill", KillShell, former=True),
         *RESOURCES,
     ),
-    UNSUPPORTED,
+    deviations("claude").unsupported,
     reads_first=True,
     read_tokens=25_000,
     carries_folder=True,
     refuse=refuse,
-    differences=DIFFERENCES,
+    differences=deviations("claude").differences,
 )

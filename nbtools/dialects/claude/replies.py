@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult
-from nbtools.dialects.claude.unsupported import UNSUPPORTED
+from nbtools.dialects.deviations import deviations
 from nbtools.dialects.params import DialectParams
 from nbtools.tools.file_change import NotRead
 
@@ -101,7 +101,7 @@ def refuse(name: str, error: ToolError) -> ToolResult:
     """
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return failure(error)
-    reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)
+    reason = deviations("claude").reason(name, error)
     return error_reply(error, f"Error: No such tool available: {name}. {reason}")
 
 

@@ -5,19 +5,18 @@ Source: openai/codex, codex-rs/tools/src and codex-rs/core/src/tools.
 from __future__ import annotations
 
 from nbtools.dialects.codex.commands import COMMANDS
-from nbtools.dialects.codex.differences import DIFFERENCES
 from nbtools.dialects.codex.files import FILES
 from nbtools.dialects.codex.other_tools import OTHERS, RESOURCES
 from nbtools.dialects.codex.patches import PATCHES
 from nbtools.dialects.codex.replies import refuse
 from nbtools.dialects.codex.sessions import SESSIONS
-from nbtools.dialects.codex.unsupported import UNSUPPORTED
+from nbtools.dialects.deviations import deviations
 from nbtools.dialects.dialect import Dialect
 
 CODEX = Dialect(
     "codex",
     (*SESSIONS, *COMMANDS, *PATCHES, *OTHERS, *FILES, *RESOURCES),
-    UNSUPPORTED,
+    deviations("codex").unsupported,
     refuse=refuse,
-    differences=DIFFERENCES,
+    differences=deviations("codex").differences,
 )

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, ValidationError
 from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import Part, ToolResult
-from nbtools.dialects.codex.unsupported import UNSUPPORTED
+from nbtools.dialects.deviations import deviations
 from nbtools.dialects.params import DialectParams
 
 ABORTED = "aborted by user"
@@ -70,7 +70,7 @@ def refuse(name: str, error: ToolError) -> ToolResult:
     """
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return error_reply(error, error.message)
-    reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)
+    reason = deviations("codex").reason(name, error)
     return error_reply(error, f"unsupported call: {name}. {reason}")
 
 

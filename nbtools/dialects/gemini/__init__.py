@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from nbtools.dialects.deviations import deviations
 from nbtools.dialects.dialect import Dialect
 from nbtools.dialects.gemini.commands import COMMANDS
-from nbtools.dialects.gemini.differences import DIFFERENCES
 from nbtools.dialects.gemini.files import FILES
 from nbtools.dialects.gemini.other_tools import OTHERS, RESOURCES
 from nbtools.dialects.gemini.replies import refuse, untrusted
 from nbtools.dialects.gemini.search import SEARCH
-from nbtools.dialects.gemini.unsupported import UNSUPPORTED
 from nbtools.dialects.mcp_names import gemini_names
 
 GEMINI = Dialect(
     "gemini",
     (*FILES, *SEARCH, *COMMANDS, *OTHERS, *RESOURCES),
-    UNSUPPORTED,
+    deviations("gemini").unsupported,
     ignore_files=(".geminiignore",),
     reads_ignored=False,
     reads_recordings=True,
     refuse=refuse,
     server_names=gemini_names,
-    differences=DIFFERENCES,
+    differences=deviations("gemini").differences,
     untrusted=untrusted,
     refusal_ends_batch=True,
     wait_parameter="wait_for_previous",

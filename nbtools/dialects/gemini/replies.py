@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import BATCH_ENDED, Part, ToolResult
-from nbtools.dialects.gemini.unsupported import UNSUPPORTED
+from nbtools.dialects.deviations import deviations
 from nbtools.dialects.params import DialectParams
 
 DENIED = "User denied execution."
@@ -95,7 +95,7 @@ def refuse(name: str, error: ToolError) -> ToolResult:
     """
     if error.code is not ErrorCode.TOOL_NOT_REGISTERED:
         return failure(error)
-    reason = next((tool.reason for tool in UNSUPPORTED if tool.name == name), error.message)
+    reason = deviations("gemini").reason(name, error)
     return failure(ToolError(error.code, f'Tool "{name}" not found in registry. {reason}'))
 
 

@@ -4,13 +4,17 @@ and names used in descriptions of it.
 
 from __future__ import annotations
 
+from nbtools.dialects.deviations import deviations
 from nbtools.dialects.dialect import Dialect
 from nbtools.dialects.void.commands import COMMANDS
-from nbtools.dialects.void.differences import DIFFERENCES
 from nbtools.dialects.void.files import FILES
 from nbtools.dialects.void.replies import refuse
 from nbtools.dialects.void.search import SEARCH
 
 VOID = Dialect(
-    "void", (*FILES, *SEARCH, *COMMANDS), refuse=refuse, differences=DIFFERENCES, reads_whole_lines=True
+    "void",
+    (*FILES, *SEARCH, *COMMANDS),
+    refuse=refuse,
+    differences=deviations("void").differences,
+    reads_whole_lines=True,
 )
