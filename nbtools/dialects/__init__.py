@@ -6,7 +6,7 @@ from importlib import import_module
 
 from nbtools.core.errors import SessionError
 from nbtools.core.tool_names import CANONICAL_NAMES
-from nbtools.dialects.dialect import NBTOOLS, CanonicalCall, Dialect, ToolMapping, UnsupportedTool
+from nbtools.dialects.dialect_model import NBTOOLS, CanonicalCall, Dialect, ToolMapping, UnsupportedTool
 from nbtools.dialects.dialect_tools import DialectTools
 
 __all__ = [

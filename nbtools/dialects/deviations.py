@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nbtools.core.errors import ToolError
-from nbtools.dialects.dialect import UnsupportedTool
+from nbtools.dialects.dialect_model import UnsupportedTool
 
 
 class Deviations(NamedTuple):

@@ -12,7 +12,7 @@ from nbtools.core.schema.parameters import schema_of
 from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, Example, examples_of
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.core.toolset import RenamedTool, ToolRegistry, check_declaration
-from nbtools.dialects.dialect import CanonicalCall, Dialect, ToolMapping, workspace_root
+from nbtools.dialects.dialect_model import CanonicalCall, Dialect, ToolMapping, workspace_root
 from nbtools.dialects.mcp_names import ServerNames
 
 

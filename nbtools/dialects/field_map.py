@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 from nbtools.core.schema.documented_model import accepted_names
 
 if TYPE_CHECKING:
-    from nbtools.dialects.dialect import Arguments
+    from nbtools.dialects.dialect_model import Arguments
 
 T = TypeVar("T")
 REQUIRED = PydanticUndefined

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from nbtools.core.tool import AnyToolBuilder
 from nbtools.core.toolset import ToolRegistry
-from nbtools.dialects.dialect import ServerToolNames
+from nbtools.dialects.dialect_model import ServerToolNames
 from nbtools.dialects.field_map import REQUIRED
 
 LIST_RESOURCES = {"server": ""}

@@ -13,7 +13,7 @@ from nbtools.core.errors import ToolError
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel, accepted_names
 from nbtools.core.schema.parameters import describe_errors
-from nbtools.dialects.dialect import Arguments, CallContext
+from nbtools.dialects.dialect_model import Arguments, CallContext
 from nbtools.dialects.field_map import FieldMap
 from nbtools.tools.printable_names import with_printable_names
 

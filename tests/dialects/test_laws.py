@@ -16,7 +16,7 @@ from nbtools.core.schema.json_schema import Provider, has_cycle_in_schema, sanit
 from nbtools.core.schema.parameters import schema_of
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, ToolMapping
-from nbtools.dialects.dialect import CallContext
+from nbtools.dialects.dialect_model import CallContext
 from tests.dialects.laws import DIALECTS, DOCUMENTED, MODELS, arguments_of, is_call, same_call
 from tests.examples import examples
 

@@ -21,7 +21,7 @@ from nbtools.dialects.claude.other_tools import (
 from nbtools.dialects.claude.replies import refuse
 from nbtools.dialects.claude.search import Glob, Grep
 from nbtools.dialects.deviations import deviations
-from nbtools.dialects.dialect import Dialect, ToolMapping
+from nbtools.dialects.dialect_model import Dialect, ToolMapping
 
 CLAUDE = Dialect(
     "claude",

@@ -22,7 +22,7 @@ from nbtools.dialects.claude.tool_use_result import (
     TaskOutputResult,
     TaskStopResult,
 )
-from nbtools.dialects.dialect import Arguments
+from nbtools.dialects.dialect_model import Arguments
 from nbtools.dialects.field_map import FieldMap, Fixed
 from nbtools.shell.grammar import parse_shell
 from nbtools.tools.commands.background import ShellKillParams, ShellOutput, ShellOutputParams

@@ -23,7 +23,7 @@ from nbtools.dialects.claude.tool_use_result import (
     structured_patch,
     user_modified,
 )
-from nbtools.dialects.dialect import Arguments
+from nbtools.dialects.dialect_model import Arguments
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, optional
 from nbtools.tools import read
 from nbtools.tools.list import MAX_ENTRIES, LsParams

@@ -12,7 +12,7 @@ from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.dialects.claude.replies import ClaudeParams, not_read_reply, reply
 from nbtools.dialects.claude.tool_use_result import Cell, NotebookEditResult, NotebookFile, NotebookRead
-from nbtools.dialects.dialect import Arguments, without_none
+from nbtools.dialects.dialect_model import Arguments, without_none
 from nbtools.dialects.field_map import FieldMap, Fixed
 from nbtools.tools.cells import CellsData, CellsParams
 from nbtools.tools.read import shortened_output

@@ -18,7 +18,7 @@ from nbtools.dialects.claude.tool_use_result import (
     TodoWriteResult,
     WebFetchResult,
 )
-from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, expressible
 from nbtools.dialects.mcp_names import LIST_RESOURCES, READ_RESOURCE
 from nbtools.tools import todo

@@ -13,7 +13,7 @@ from nbtools.core.errors import ErrorCode
 from nbtools.core.result import Listing, Match, ToolResult
 from nbtools.dialects.claude.replies import ClaudeParams, reply
 from nbtools.dialects.claude.tool_use_result import GlobResult, GrepResult
-from nbtools.dialects.dialect import Arguments, without_none
+from nbtools.dialects.dialect_model import Arguments, without_none
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible, optional
 from nbtools.tools.glob import GlobData, GlobParams
 from nbtools.tools.grep import GrepData, GrepParams

@@ -11,7 +11,7 @@ from nbtools.dialects.codex.patches import PATCHES
 from nbtools.dialects.codex.replies import refuse
 from nbtools.dialects.codex.sessions import SESSIONS
 from nbtools.dialects.deviations import deviations
-from nbtools.dialects.dialect import Dialect
+from nbtools.dialects.dialect_model import Dialect
 
 CODEX = Dialect(
     "codex",

@@ -19,7 +19,7 @@ from nbtools.dialects.codex.command_words import (
 )
 from nbtools.dialects.codex.output import exit_text, shell_exit_code, shell_output
 from nbtools.dialects.codex.replies import CodexParams, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, to_milliseconds
 from nbtools.tools.commands.shell import ShellParams
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileText, ToolResult
 from nbtools.dialects.codex.replies import CodexParams, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, optional
 from nbtools.tools.grep import GrepData, GrepParams
 

@@ -12,7 +12,7 @@ from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, expressible
 from nbtools.dialects.mcp_names import LIST_RESOURCES, READ_RESOURCE
 from nbtools.tools.ask import Answers, AskParams

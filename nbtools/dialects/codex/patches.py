@@ -13,7 +13,7 @@ from nbtools.core.result import ToolResult
 from nbtools.dialects.codex.command_words import PatchCall, patch_in_line, patch_in_words
 from nbtools.dialects.codex.output import exit_text
 from nbtools.dialects.codex.replies import CodexParams, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, expressible
 from nbtools.diff.codex_patch import is_codex_patch, patch_in_folder, read_codex_patch
 from nbtools.diff.patch_model import Create, Delete, Patch, Update

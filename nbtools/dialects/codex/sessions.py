@@ -19,7 +19,7 @@ from nbtools.dialects.codex.command_words import command_line, is_bare_patch, pa
 from nbtools.dialects.codex.commands import MAX_SILENCE, leave_patch, refuse_bare_patch
 from nbtools.dialects.codex.output import MAX_TOKENS, cut, shell_exit_code, shell_output, tokens_in
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
-from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, to_milliseconds
 from nbtools.tools.commands.background import ShellKillParams, ShellOutput, ShellOutputParams
 from nbtools.tools.commands.shell import ShellParams

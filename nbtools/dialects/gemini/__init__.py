@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbtools.dialects.deviations import deviations
-from nbtools.dialects.dialect import Dialect
+from nbtools.dialects.dialect_model import Dialect
 from nbtools.dialects.gemini.commands import COMMANDS
 from nbtools.dialects.gemini.files import FILES
 from nbtools.dialects.gemini.other_tools import OTHERS, RESOURCES

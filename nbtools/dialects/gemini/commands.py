@@ -13,7 +13,7 @@ from pydantic import AliasChoices, Field
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
 from nbtools.core.result_data import ShellBackgroundData, ShellData
-from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, milliseconds
 from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
 from nbtools.tools.commands.background import ShellOutput, ShellOutputParams

@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from nbtools.core.errors import Binary, ErrorCode, ToolError
 from nbtools.core.result import FileDiff, FileText, ToolResult
-from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
+from nbtools.dialects.dialect_model import Arguments, ToolMapping, without_none
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible
 from nbtools.dialects.gemini.replies import GeminiParams, failure, reply
 from nbtools.tools.edit import EditParams

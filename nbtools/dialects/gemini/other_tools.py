@@ -13,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult, map_text
 from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
+from nbtools.dialects.dialect_model import Arguments, ToolMapping, without_none
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible
 from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
 from nbtools.dialects.mcp_names import LIST_RESOURCES, READ_RESOURCE

@@ -13,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import Entry, Listing, Match, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.dialects.dialect import Arguments, ToolMapping
+from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible, negated
 from nbtools.dialects.gemini.replies import GeminiParams, reply
 from nbtools.tools.glob import GlobData, GlobParams

@@ -5,7 +5,7 @@ and names used in descriptions of it.
 from __future__ import annotations
 
 from nbtools.dialects.deviations import deviations
-from nbtools.dialects.dialect import Dialect
+from nbtools.dialects.dialect_model import Dialect
 from nbtools.dialects.void.commands import COMMANDS
 from nbtools.dialects.void.files import FILES
 from nbtools.dialects.void.replies import refuse

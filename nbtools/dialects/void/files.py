@@ -12,7 +12,7 @@ from pydantic import Field
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import FileText, ToolResult
 from nbtools.core.result_data import Diagnostic, Diagnostics
-from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
+from nbtools.dialects.dialect_model import Arguments, ToolMapping, without_none
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, InexpressibleError, expressible
 from nbtools.dialects.void.replies import VoidParams, no_such_page, pages_in, reply
 from nbtools.dialects.void.text_parameters import Flag, Line, Page, Path, Text, is_plain_path, path_field

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from nbtools.core.confirmation import Answer
 from nbtools.core.errors import ErrorCode, ToolError
 from nbtools.core.result import ToolResult
-from nbtools.dialects.dialect import Arguments
+from nbtools.dialects.dialect_model import Arguments
 from nbtools.dialects.params import DialectParams
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from nbtools.core.result import Entry, Listing, Match, ToolResult
-from nbtools.dialects.dialect import Arguments, ToolMapping, without_none
+from nbtools.dialects.dialect_model import Arguments, ToolMapping, without_none
 from nbtools.dialects.field_map import FieldMap, Fixed, negated
 from nbtools.dialects.void.replies import VoidParams, no_such_page, page_of, pages_in, reply
 from nbtools.dialects.void.text_parameters import (
