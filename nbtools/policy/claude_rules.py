@@ -72,14 +72,19 @@ def claude_meaning(rule: Rule, action: Action, source: str = "") -> Rule:
         return parameter_rule(
             rule, spec if found else f"{_KEYS[tool]}:{spec.removesuffix(':*').removesuffix(' *')}"
         )
-    if found is not None and found["name"] in _PARAMETERS[tool] and not _is_program(tool, found):
+    if (
+        found is not None
+        and found["name"] in _PARAMETERS[tool]
+        and not (tool == "Bash" and found["value"] == "*" and found["name"] in ("command", "timeout"))
+    ):
         return _known_parameter(rule, found, action)
     if tool == "Bash":
         return _command(rule)
     if tool == "WebFetch":
         return rule
-    about = "edit" if tool in WRITERS else "read" if tool in READERS else tool
-    return replace(rule, tool=tool if action is Action.ALLOW else about, spec=_anchored(spec, action, source))
+    if action is not Action.ALLOW and tool in (*WRITERS, *READERS):
+        tool = "edit" if tool in WRITERS else "read"
+    return replace(rule, tool=tool, spec=_anchored(spec, action, source))
 
 
 def check_allowed_name(rule: Rule) -> None:
@@ -111,17 +116,10 @@ def parameter_rule(rule: Rule, spec: str) -> Rule:
 
 
 def custom_parameter(rule: Rule, action: Action) -> Rule:
-    """Returns the rule for a parameter, if it is a deny or ask rule of the form ``tool(parameter:value)`` for
-    a custom tool.
-    """
+    """Returns the rule for a parameter, if it is a deny or ask rule ``tool(parameter:value)``."""
     found = None if action is Action.ALLOW else _PARAMETER.fullmatch(rule.spec)
     about_custom = rule.tool not in CANONICAL_NAMES and not _GLOB.search(rule.tool)
     return parameter_rule(rule, rule.spec) if found and found["name"] != "domain" and about_custom else rule
-
-
-def _is_program(tool: str, found: re.Match[str]) -> bool:
-    """Whether ``name:*`` means the commands that begin with a program of that name."""
-    return tool == "Bash" and found["value"] == "*" and found["name"] in ("command", "timeout")
 
 
 def _known_parameter(rule: Rule, found: re.Match[str], action: Action) -> Rule:
@@ -144,7 +142,9 @@ def _command(rule: Rule) -> Rule:
     words, open_ended = (spec[:-2], True) if spec.endswith((":*", " *")) else (spec, False)
     if "*" not in words:
         return rule
-    ending = r"(?:\s|$)" if open_ended else "" if words.endswith("*") else "$"
+    ending = "" if words.endswith("*") else "$"
+    if open_ended:
+        ending = r"(?:\s|$)"
     text = ".*".join(
         literal_pattern(piece) for piece in re.split(r"\*+", words if ending else words.rstrip("*"))
     )
@@ -156,7 +156,8 @@ def _anchored(spec: str, action: Action, source: str) -> str:
     if spec.startswith(("//", "~")):
         return spec
     if spec.startswith("/"):
-        return f"{source if source.startswith('~') else f'/{source}'}{spec}" if source else spec
+        start = source if source.startswith("~") else f"/{source}"
+        return f"{start}{spec}" if source else spec
     if spec.startswith("./"):
         return spec.removeprefix(".")
     return f"**/{spec}" if action is not Action.ALLOW and _ONE_FOLDER.fullmatch(spec) else spec

@@ -61,9 +61,7 @@ def mentioned_paths(act: AnalysedCommand) -> Iterable[str]:
 
 
 def _words(act: AnalysedCommand) -> Iterable[str]:
-    """Returns the words without the operands of ``echo`` and the texts of commit messages,
-    and the code in here-documents.
-    """
+    """Returns the words without operands of ``echo`` and commit messages, and here-documents' code."""
     program, words = act.words[:1], act.words[1:]
     if program and program[0] in _ONLY_SAY:
         words = ()
@@ -131,11 +129,13 @@ class GuardedCommand(CallMatcher):
 
     @cached_property
     def written(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
-        """Every written path: by which command, as written, and resolved;
-        for a path through links also where they lead.
-        """
+        """Every written path: its command, as written, resolved; through links also where they lead."""
         files = (
-            (act, path, "./-" if path == "-" and not _writes_to_output(act) else path)
+            (
+                act,
+                path,
+                "./-" if path == "-" and not _writes_to_output(act) else path,
+            )
             for act in self.analysis.commands
             for path in act.writes
         )
@@ -156,9 +156,7 @@ class GuardedCommand(CallMatcher):
 
     @cached_property
     def _links(self) -> tuple[tuple[int, str], ...]:
-        """The places at which the line may create links, as absolute paths,
-        each with the position of the command.
-        """
+        """Absolute paths at which the line may create links, each with the position of the command."""
         links = (
             (at, link) for at, act in enumerate(self.analysis.commands) for link in act.links if link != "."
         )
@@ -172,9 +170,7 @@ class GuardedCommand(CallMatcher):
         return any(at < before and is_in(path, link) for at, link in self._links)
 
     def _may_lead_away(self, act: AnalysedCommand, path: str) -> bool:
-        """Whether a path that is only known at run time may lead through a link in the literal folder at its
-        beginning.
-        """
+        """Whether a path known only at run time may lead through a link in its literal folder."""
         resolved = self.grounds.resolve_in_command(literal_folder(path) or ".", self.directory)
         if self._links and (
             self._is_through_link(act, resolved.absolute) or self._has_new_link(act, resolved.absolute)
@@ -204,9 +200,7 @@ class GuardedCommand(CallMatcher):
             yield led
 
     def required_question(self) -> Decision | None:
-        """Returns the question for critical deletions, protected paths,
-        and command lines that could not be analysed.
-        """
+        """Returns the question for critical deletions, protected paths, and lines not analysed."""
         if critical := next(self._removals(), None):
             return critical
         if protected := next(self._protected(), None):
@@ -265,9 +259,7 @@ class GuardedCommand(CallMatcher):
         return f"which file is behind {path} is only known when it runs" if (path := next(opened, "")) else ""
 
     def _mentions_protected(self, act: AnalysedCommand) -> str:
-        """Returns that a command of which not all is known names a protected file;
-        empty where it does not.
-        """
+        """Returns that a command not wholly known names a protected file; empty where it does not."""
         why_unknown = self._undetermined(act)
         for path in self._possibly_changed(act) if why_unknown else ():
             resolved = self.grounds.resolve_in_command(path, self.directory)
@@ -291,17 +283,13 @@ class GuardedCommand(CallMatcher):
         return "what its script does is not known" if "script" in entry.operands else ""
 
     def _possibly_changed(self, act: AnalysedCommand) -> Iterator[str]:
-        """Yields the paths that an undetermined command names,
-        without the script that it runs and files that it is known to read.
-        """
+        """Yields paths that an undetermined command names, but not its script and files it only reads."""
         yield from (path for path in mentioned_paths(act) if act.risk or path not in act.reads)
         if act.words[0].endswith("sed"):
             yield from (found for word in act.words[1:] for found in _WRITTEN_BY_SED.findall(word))
 
     def _begins_clearly(self, act: AnalysedCommand, path: str) -> bool:
-        """Whether a path that is only known at run time begins with a literal folder in which it may be
-        anything.
-        """
+        """Whether a path known only at run time begins with a folder in which it may be anything."""
         folder = literal_folder(path)
         if not folder:
             return False
@@ -320,9 +308,7 @@ class GuardedCommand(CallMatcher):
 
     @cached_property
     def _possible(self) -> tuple[tuple[AnalysedCommand, str, ResolvedPath], ...]:
-        """The possible values of written paths that the line itself says, resolved;
-        a value may have wildcards.
-        """
+        """The resolved values of written paths that the line itself says; they may have wildcards."""
         values = (
             (act, value)
             for act in self.analysis.commands
@@ -340,9 +326,7 @@ class GuardedCommand(CallMatcher):
         return tuple(found)
 
     def _patched(self, act: AnalysedCommand) -> tuple[str, ...] | None:
-        """Returns the files that the patches of ``git apply`` and ``git am`` name;
-        None where a patch cannot be read before it runs.
-        """
+        """Returns the files that patches of ``git apply`` and ``am`` name; None where one is unreadable."""
         if act.entry not in _APPLY_PATCHES or (
             "--apply" not in act.words and not _WITHOUT_PATCH.isdisjoint(act.words)
         ):
@@ -370,9 +354,7 @@ class GuardedCommand(CallMatcher):
 
     @cached_property
     def patched(self) -> tuple[tuple[AnalysedCommand, ResolvedPath], ...]:
-        """The files that patches of the line name,
-        as written and without the leading folders that ``-p`` takes away.
-        """
+        """The files that patches of the line name, as written and without folders that ``-p`` removes."""
         return tuple(
             (act, self.grounds.resolve_in_command(name, self.directory))
             for act in self.analysis.commands
@@ -381,9 +363,7 @@ class GuardedCommand(CallMatcher):
         )
 
     def _protected(self) -> Iterator[Decision]:
-        """Yields a question for each write to a protected path,
-        and for unpacking or linking over the workspace itself.
-        """
+        """Yields questions for writes to protected paths, and unpacking or linking over the workspace."""
         for _, resolved in self.patched:
             if why := protection_reason(resolved, self.grounds):
                 yield protected_question(resolved, why)
@@ -414,9 +394,7 @@ class GuardedCommand(CallMatcher):
                         yield critical_question(act.text, f"{path} means {gone.absolute}")
 
     def _moved(self) -> str:
-        """Returns why a program may be another one, or run others,
-        as it does not run in the workspace's root; empty if it may not.
-        """
+        """Returns why a program may be or run others outside the workspace's root; empty if it may not."""
         for act in self.analysis.commands:
             if act.folder_risk and (self.directory != "." or self.moving or act.folders != _HERE):
                 for folder in act.folders:
@@ -425,9 +403,7 @@ class GuardedCommand(CallMatcher):
         return ""
 
     def _same_repository(self, folder: str) -> bool:
-        """Whether git finds the workspace's own repository from that folder,
-        with no other repository in between.
-        """
+        """Whether git finds the workspace's own repository from there, with no other in between."""
         resolved = self.grounds.resolve_in_command(folder or ".", self.directory)
         if not resolved.inside or resolved.unclear or self.grounds.follow_links(resolved) is not None:
             return False
@@ -455,9 +431,7 @@ def _stripped(name: str, *, any_depth: bool) -> Iterator[str]:
 
 
 def literal_folder(path: str) -> str:
-    """Returns the literal folders that a path begins with, before anything that the shell expands;
-    empty where there are none.
-    """
+    """Returns the literal folders at a path's beginning, before anything that the shell expands."""
     begin = re.split(r"[$`*?\[{]", path.replace('"', "").replace("'", ""), maxsplit=1)[0].replace("\\", "")
     folder = begin.rpartition("/")[0]
     return folder if re.search(r"[^./]", folder) else ""
@@ -467,9 +441,7 @@ _REMOVE_LINKS = frozenset({"mv", "rm", "rmdir", "unlink"})
 
 
 def _may_follow_links(act: AnalysedCommand, path: str) -> bool:
-    """Whether a command follows a link that a path may name:
-    one that removes what matches in a folder removes the link itself.
-    """
+    """Whether it follows a link that a path may name; removing what matches removes the link itself."""
     return (
         act.entry not in _REMOVE_LINKS
         or path not in act.removes
@@ -478,7 +450,5 @@ def _may_follow_links(act: AnalysedCommand, path: str) -> bool:
 
 
 def _writes_to_output(act: AnalysedCommand) -> bool:
-    """Whether ``-`` means the standard output to the program;
-    to others, such as ``tee`` and ``cp``, it is a file.
-    """
+    """Whether ``-`` is the standard output; to others, such as ``tee`` and ``cp``, it is a file."""
     return bool(act.words) and act.words[0].rpartition("/")[2] in _OUTPUT_BY_DASH

@@ -1,6 +1,4 @@
-"""Matches a command line against the rules:
-its programs, the files they read and write, and what is only known at run time.
-"""
+"""Matches a command line against the rules: programs, files, and what is only known at run time."""
 
 from __future__ import annotations
 
@@ -43,9 +41,7 @@ class CommandMatcher(GuardedCommand):
 
     @cached_property
     def mentioned(self) -> dict[str, tuple[AnalysedCommand, tuple[ResolvedPath, ...]]]:
-        """The mentioned paths that a rule hides from reading,
-        each with the first command that mentions it and the resolved paths.
-        """
+        """Mentioned paths that a rule hides, each with the first such command and the resolved paths."""
         candidates: dict[str, AnalysedCommand] = {}
         for act in self.analysis.commands:
             for path in mentioned_paths(act):
@@ -111,9 +107,7 @@ class CommandMatcher(GuardedCommand):
         return next(self._doubtful(), None) or self._hidden()
 
     def _hidden(self) -> Decision | None:
-        """Returns a question where a line that was not fully analysed mentions a program that a deny or ask
-        rule covers.
-        """
+        """Asks where a line not fully analysed mentions a program that a deny or ask rule covers."""
         why = self.analysis.unverified or next((act.risk for act in self.analysis.commands if act.risk), "")
         for rules in (self.rules.deny, self.rules.ask) if why else ():
             if rules.commands and (one := rules.commands.find_mentioned(self.command)) is not None:
@@ -146,9 +140,7 @@ class CommandMatcher(GuardedCommand):
             yield from self._possibly_written(rules) if rules.writes else ()
 
     def _possibly_written(self, rules: Rules) -> Iterator[Decision]:
-        """Yields a question for each path of a rule about writes that a command may write,
-        also where its effects are not known.
-        """
+        """Asks for each path of a rule about writes that a command may write, by unknown effects too."""
         for act in self.analysis.commands:
             why_unknown = self._undetermined(act)
             for path in self._possibly_changed(act) if why_unknown else ():
@@ -166,9 +158,7 @@ class CommandMatcher(GuardedCommand):
                 )
 
     def _covered(self) -> Decision | None:
-        """Returns the permission if every command has a rule.
-        A command that only starts others needs none of its own.
-        """
+        """Returns the permission if each command has a rule; those that only start others need none."""
         allow = self.rules.allow.commands
         if not (allow or self.edits_run):
             return None
@@ -226,9 +216,7 @@ class CommandMatcher(GuardedCommand):
         )
 
     def remark(self) -> str:
-        """Names the first program that is not in the table:
-        a rule that allows it would allow whatever it does.
-        """
+        """Names the first program not in the table: a rule for it would allow whatever it does."""
         for act in () if self.analysis.unverified else self.analysis.commands:
             words = act.plain or act.words
             if words and 0 not in act.dynamic and (name := unknown_program(words, self.table)):
@@ -252,9 +240,7 @@ class CommandMatcher(GuardedCommand):
         return "the line itself creates files" if self.written else self.grounds.option_like_name()
 
     def _cover(self, act: AnalysedCommand) -> list[SourcedRule] | str:
-        """Returns the rules that allow a command, or why a matching rule does not allow it;
-        empty where no rule matches.
-        """
+        """Returns the rules that allow a command, or why a matching one does not; empty without match."""
         why = ""
         away = "" if act.harmless else self._away(act)
         if secrets := self._reads_environment(act):
@@ -276,9 +262,7 @@ class CommandMatcher(GuardedCommand):
         return why
 
     def _reads_environment(self, act: AnalysedCommand) -> str:
-        """Returns that the command may show the environment of a process, from which commands get no secrets;
-        empty where it may not.
-        """
+        """Returns that the command may show a process's environment, with its secrets; else empty."""
         values = (value for path, listed in act.values if path in act.reads for value in listed)
         paths = [*(resolved.absolute for owner, resolved in self.read if owner is act), *values]
         for path in map(normal_path, paths):
@@ -293,9 +277,7 @@ class CommandMatcher(GuardedCommand):
         )
 
     def _away(self, act: AnalysedCommand) -> str:
-        """Returns the folder outside the workspace that the command runs in,
-        where the same words may run another project's code.
-        """
+        """Returns an outside folder where the command runs: its words may run another project's code."""
         folders = (folder or "." for folder in act.folders if folder or self.directory != ".")
         resolved_paths = (self.grounds.resolve_in_command(folder, self.directory) for folder in folders)
         outside = (
@@ -323,7 +305,9 @@ class CommandMatcher(GuardedCommand):
                 continue
             if rule is not None and path not in act.redirected:
                 is_plain = resolved.inside and not resolved.unclear
-                if rule.exact or (is_plain and _rule_covers_write(rule, act, path)):
+                # The write is the program's purpose, or the rule spells out the option that causes it.
+                covered = path not in act.named or any(option in rule.words for option in act.rewrites)
+                if rule.exact or (is_plain and covered):
                     continue
             one = self._edit(resolved)
             if one is None and not (self.edits_run and resolved.inside and not resolved.unclear):
@@ -342,13 +326,6 @@ class CommandMatcher(GuardedCommand):
 def _is_carried(act: AnalysedCommand) -> bool:
     """Whether the command only starts others, so that the rules for these are enough."""
     return act.transparent and not act.risk
-
-
-def _rule_covers_write(rule: WordRule, act: AnalysedCommand, path: str) -> bool:
-    """Whether a rule for the program covers the write:
-    the program's purpose, or the rule spells out the option that causes it.
-    """
-    return path not in act.named or any(option in rule.words for option in act.rewrites)
 
 
 def _looks_at_names(act: AnalysedCommand) -> bool:

@@ -1,6 +1,4 @@
-"""Index of rules about commands.  Rules are matched word by word and found by their program,
-so few are tried for each command.
-"""
+"""Index of rules about commands, matched word by word and found by their program, so that few are tried."""
 
 from __future__ import annotations
 
@@ -34,14 +32,10 @@ class WordRule:
     words: tuple[_Word, ...]
     exact: bool
     beginning: tuple[_Word, ...] = ()
-    """Its words, if all are literal except for a star at the end;
-    otherwise empty, and each word has to be compared.
-    """
+    """Its words, if literal but for a star at the end; else empty, and each word is compared."""
 
     def covers(self, words: Sequence[str]) -> bool:
-        """Whether the rule matches the words.
-        A star that stands alone matches any number (wildcard matching with one backtrack point).
-        """
+        """Whether the rule matches; a star alone is any number of words (one point to backtrack to)."""
         if self.beginning:
             return tuple(words[: len(self.beginning)]) == self.beginning and not (
                 self.exact and len(words) > len(self.beginning)
@@ -122,9 +116,7 @@ class CommandRules:
     """An index of rules about commands."""
 
     def __init__(self, rules: Iterable[SourcedRule], *, narrow: bool = False) -> None:
-        """Indexes the rules.  ``narrow``:
-        for allow rules, where a star that stands alone in the middle matches one word.
-        """
+        """Indexes the rules; ``narrow`` (allow rules): a star alone in the middle matches one word."""
         self._narrow = narrow
         self._by_words: dict[tuple[str, ...], list[WordRule]] = defaultdict(list)
         self._by_program: dict[str, list[WordRule]] = defaultdict(list)
@@ -166,9 +158,7 @@ class CommandRules:
         return self._texts.get(line)
 
     def find_mentioned(self, line: str) -> SourcedRule | None:
-        """Returns a rule whose program is mentioned anywhere in the line, ignoring quotes and backslashes;
-        for lines not fully analysed.
-        """
+        """Returns a rule whose program the line mentions, quotes and backslashes ignored."""
         bare = _QUOTING.sub("", line)
         if "$'" in line and "\\" in line:  # escapes in $'…' can spell any name
             return next(iter(self._listed()), None)
@@ -180,7 +170,7 @@ class CommandRules:
         odd = (
             self._by_program[program][0].sourced
             for program in self._odd
-            if program in bare and _is_word_of(program, bare)
+            if program in bare and re.search(rf"(?<![\w-]){re.escape(program)}(?![\w-])", bare) is not None
         )
         others = (rule.sourced for rule in self._others)
         return (
@@ -193,9 +183,7 @@ class CommandRules:
         yield from self._expressions
 
     def find_touching(self, act: AnalysedCommand) -> SourcedRule | None:
-        """Returns a deny or ask rule that matches,
-        whatever programs start the command and whatever folder its program is in.
-        """
+        """Returns a deny or ask rule that matches, whatever starts the program or its folder is."""
         for words in _forms(act):
             for rule in self._candidates(words):
                 if rule.covers(words):
@@ -236,9 +224,7 @@ class CommandRules:
         )
 
     def find_allowing(self, act: AnalysedCommand) -> Iterator[WordRule]:
-        """Yields the allow rules that match the command with its assignments;
-        harmless assignments may be missing in the rule.
-        """
+        """Yields allow rules for the command; harmless assignments may be missing in the rule."""
         if not act.words or 0 in act.dynamic:
             return
         words = (*act.assignments, *act.words)
@@ -256,9 +242,7 @@ class CommandRules:
             yield from self._allowing_launched(act)
 
     def _allowing_launched(self, act: AnalysedCommand) -> Iterator[WordRule]:
-        """Yields rules with a launcher: ``uv run pytest:*`` counts like ``pytest:*``,
-        but ``uv run:*`` does not name what it runs.
-        """
+        """Yields rules with a launcher: ``uv run pytest:*`` counts, but ``uv run:*`` names no program."""
         before = len(act.launched) - len(act.words)
         yield from (
             rule
@@ -271,9 +255,7 @@ class CommandRules:
                 yield WordRule(one, (), exact=False)
 
     def find_literal(self, text: str) -> SourcedRule | None:
-        """Returns a literal rule whose words, or whose expression, the text begins with,
-        without looking at what the text means.
-        """
+        """Returns a literal rule whose words or expression the text begins with, unparsed."""
         return next((one for one in self._literal if _begins_literally(one, text)), None)
 
     def _candidates(self, words: Sequence[str]) -> Sequence[WordRule]:
@@ -282,10 +264,6 @@ class CommandRules:
         of_both = self._by_words.get(tuple(words[:2]), ())
         of_program = self._by_words.get((words[0],), ()) if len(words) > 1 else ()
         return (*of_both, *of_program, *self._others)
-
-
-def _is_word_of(program: str, text: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(program)}(?![\w-])", text) is not None
 
 
 def _forms(act: AnalysedCommand) -> Iterable[tuple[str, ...]]:
@@ -315,9 +293,7 @@ def _all_forms(act: AnalysedCommand) -> Iterator[tuple[str, ...]]:
 
 
 def _after_options(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yields the program with each word after options that may be its sub-command,
-    and the words after that.
-    """
+    """Yields the program with each possible sub-command after options, and the words after that."""
     perhaps_value = False
     for place, word in enumerate(words[1:], 1):
         if word[:1] == "-":
@@ -360,9 +336,7 @@ def _begins_literally(one: SourcedRule, text: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _words_of(spec: str, narrow: bool) -> tuple[tuple[_Word, ...], bool, tuple[_Word, ...]]:
-    """Returns the words of a rule, whether they are exact, and its beginning.
-    `` *`` or ``:*`` at the end matches any words or none.
-    """
+    """Returns a rule's words, whether exact, and its beginning; `` *`` or ``:*`` ends it with any words."""
     open_ended = spec.endswith((":*", " *"))
     plain = spec[:-2] if open_ended else spec
     words = tuple(_word(word, narrow=narrow) for word in _split(plain))

@@ -1,6 +1,4 @@
-"""Describes what a rule about commands covers, with an example of what it does not,
-from the table of programs.
-"""
+"""Describes what a rule about commands covers, and an example that it does not, by the program table."""
 
 from __future__ import annotations
 
@@ -61,16 +59,12 @@ _UNLISTED = {
     "node": "-e CODE",
     "bash": "-c PROGRAM",
 }
-"""Well-known options that the table omits on purpose.
-Each is shown as an example only while it needs approval.
-"""
+"""Known options that the table omits on purpose; each is an example only while it needs approval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The calls that a rule covers.  ``example`` is something that it does not cover:
-    a command line or a kind of words.
-    """
+    """The calls that a rule covers, and an ``example`` that it does not: a command line or kind of words."""
 
     rule: str
     covers: str
@@ -180,9 +174,7 @@ class _PrefixRule:
         return self._covering(covers, self._example(entries[-1], name))
 
     def _launcher_problem(self, act: AnalysedCommand) -> str:
-        """Returns that a rule for a launcher does not cover the program it starts;
-        empty where this does not apply.
-        """
+        """Returns that a launcher's rule does not cover the program it starts; empty if not applicable."""
         if not act.via or any(self._rules.find_allowing(act)):
             return ""
         words = shlex.join(word for at, word in enumerate(act.words) if at not in act.dynamic)
@@ -190,9 +182,7 @@ class _PrefixRule:
         return f"nothing on its own: the program that {act.via[-1]} starts needs its own rule, {own}"
 
     def _exact_rule_reason(self, entries: tuple[Entry, ...], name: str) -> str:
-        """Returns why only a rule with exactly the words of a command could allow these words;
-        empty where others can.
-        """
+        """Returns why only a rule with exactly these words could allow them; empty where others can."""
         if not entries:
             return ""
         entry = entries[-1]
@@ -210,9 +200,7 @@ class _PrefixRule:
         return shell.analyse(" ".join((self._text, *map(shlex.quote, words))), self._table)
 
     def _last(self) -> AnalysedCommand | None:
-        """Returns the program that the words of the rule finally start;
-        None where that is not a single known one.
-        """
+        """Returns the program that the rule's words finally start; None if not a single known one."""
         parsed = self._acts()
         named = [act for act in parsed.commands if act.words]
         started_by = [act for act in named if not act.via]
@@ -305,9 +293,7 @@ def _about_starting(name: str, entry: Entry) -> str:
 
 
 def _candidates(entry: Entry, name: str) -> Iterator[Sequence[str]]:
-    """Yields words that are probably not covered:
-    they write a file, change files in place, or start a program.
-    """
+    """Yields words that are probably not covered: they write, change in place, or start a program."""
     if known := _UNLISTED.get(name):
         yield known.split()
     for option in sorted(entry.writes, key=lambda one: (not one.startswith("--out"), one[:2] != "--", one)):

@@ -81,9 +81,7 @@ class PolicyEngine:
 
     @property
     def hidden_patterns(self) -> tuple[str, ...]:
-        """The patterns of paths that may not be read, in gitignore syntax,
-        for tools that list and search folders.
-        """
+        """The gitignore patterns of paths that may not be read, for tools that list and search."""
         return tuple(
             dict.fromkeys(
                 rooted_pattern(one.rule)
@@ -106,9 +104,7 @@ class PolicyEngine:
         return rules.fixed_decision or self._weighed(rules, self._case(rules, invocation.target(), arguments))
 
     def deny_for_person(self, tool: AnyToolBuilder, invocation: AnyToolInvocation) -> Decision | None:
-        """Returns the denial of a call that the person makes: by a deny rule, or by mode ``plan``.
-        None where nothing denies it.
-        """
+        """Returns the denial of a person's own call by a deny rule or mode ``plan``; None without."""
         kind = invocation.kind or tool.kind
         rules = self._rules_on(tool, invocation, kind)
         denied = self._case(rules, invocation.target(), _NO_ARGUMENTS).deny_decision()

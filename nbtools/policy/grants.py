@@ -48,9 +48,7 @@ class GrantOffers:
 def offered_grants(
     tool: AnyToolBuilder, invocation: AnyToolInvocation, table: ProgramTable | None = None
 ) -> GrantOffers:
-    """Returns the rules to offer with an approval request.
-    ``table`` is the table of programs; None: the one that nbtools includes.
-    """
+    """Returns the rules to offer with an approval request; ``table`` None: the included programs."""
     if tool.asks == "always" or exceeds_tool_kind(tool, invocation.kind or tool.kind):
         return GrantOffers()
     target = invocation.target()
@@ -83,9 +81,7 @@ def _of_folders(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def can_be_allowed(decision: Decision) -> bool:
-    """Whether an allow rule would change the decision:
-    not where an ask rule applies, nor where every mode asks.
-    """
+    """Whether an allow rule changes the decision: not under an ask rule, or if every mode asks."""
     return not decision.source and decision.rule not in _ALWAYS_ASKED
 
 
@@ -111,9 +107,7 @@ def _of_commands(tool: str, target: CommandTarget, table: ProgramTable | None) -
 
 
 def _grants(tool: str, directory: str, act: AnalysedCommand) -> Iterator[str]:
-    """Yields a rule for the command and one for each file that a redirect writes;
-    an empty text where no rule can express it.
-    """
+    """Yields rules for the command and each redirect's file; empty where no rule can express it."""
     if act.risk or not act.transparent:
         grant = _grant(act)
         yield f"{tool}({grant})" if grant else ""

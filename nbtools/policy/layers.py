@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from nbtools.shell import ProgramTable
 
 SESSION = "session"
-"""The layer of a session's own rules, the only one that may set mode ``yolo``,
-which ends with the session.
-"""
+"""The session's own layer, the only one that may set mode ``yolo``, which ends with the session."""
 SAVED = "saved"
 """The layer of grants that are saved for later sessions."""
 
@@ -82,9 +80,7 @@ class SourcedRule:
 
 
 def as_rule(rule: str | Rule, action: Action) -> Rule:
-    """Returns the rule in the terms of nbtools, tool names excepted.
-    Raises ``PolicyError`` where it cannot be matched.
-    """
+    """Returns the rule in nbtools' terms, except tool names. Raises ``PolicyError`` if unmatchable."""
     meaning = claude_meaning(rule if isinstance(rule, Rule) else read_rule(rule), action)
     if meaning.spec and meaning.tool.lower() in PATH_RULES and not is_path_pattern(meaning.spec):
         raise PolicyError(
@@ -113,16 +109,12 @@ def is_plain(rule: Rule, action: Action) -> bool:
 
 
 def grant_policy(grants: Iterable[str]) -> Policy:
-    """Returns the policy that allows what the person has granted;
-    a grant may be for the tools of all MCP servers, as Void's switch is.
-    """
+    """Returns the policy of the person's grants; one may be for all MCP servers, as Void's switch."""
     return Policy(allow=tuple(read_rule(rule) if "*" in rule.partition("(")[0] else rule for rule in grants))
 
 
 def effective_mode(layers: Iterable[Layer]) -> Mode:
-    """Returns the mode of the last layer that sets one.
-    Untrusted layers, and ``yolo`` outside a session, cannot loosen it.
-    """
+    """Returns the last layer's mode. Untrusted layers, and ``yolo`` elsewhere, cannot loosen it."""
     mode, strict = Mode.DEFAULT, []
     for layer in layers:
         own = layer.policy.mode
@@ -134,9 +126,7 @@ def effective_mode(layers: Iterable[Layer]) -> Mode:
 
 
 def effective_programs(layers: Iterable[Layer]) -> ProgramTable | None:
-    """Returns the table of programs with the additions of trusted layers;
-    None where there are no additions.
-    """
+    """Returns the program table with trusted layers' additions; None without additions."""
     added = [layer.policy.programs for layer in layers if layer.trusted and layer.policy.programs]
     if not added:
         return None

@@ -1,6 +1,4 @@
-"""Validates the programs that a policy adds to the table,
-and parses them from words such as ``flags="-v --verbose"``.
-"""
+"""Validates the programs that a policy adds to the table; parses words like ``flags="-v --verbose"``."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ _SWITCHES = {"true": True, "false": False}
 
 
 def check_programs(programs: Mapping[str, Mapping[str, Any]]) -> None:
-    """Validates entries for the table.  Raises ``PolicyError`` for anything unknown,
-    as a mistake must not loosen the policy.
-    """
+    """Validates entries. Raises ``PolicyError`` for anything unknown: no mistake loosens the policy."""
     try:
         for name, raw in programs.items():
             _check(name, raw)
@@ -59,9 +55,7 @@ def _check(name: str, raw: Mapping[str, Any]) -> None:
 
 
 def parse_program(pairs: Iterable[str]) -> dict[str, Any]:
-    """Parses an entry from words such as ``flags=-v --verbose`` and ``harmless=true``.
-    Raises ``PolicyError``.
-    """
+    """Parses an entry from words like ``flags=-v --verbose``, ``harmless=true``. Raises ``PolicyError``."""
     return dict(_pair(word) for word in pairs)
 
 
@@ -89,13 +83,11 @@ def _pair(word: str) -> tuple[str, Any]:
 
 @cache
 def entry_keys() -> dict[str, type]:
-    """Returns the keys of an entry and the types of their values:
-    a text, a boolean, or a table for ``only``.
-    """
-    kinds = {
-        field.name: bool if field.default is False else dict if field.name == "only" else str
-        for field in fields(shell.Entry)
+    """Returns an entry's keys and types: a text, a boolean, or a table for ``only``."""
+    kinds: dict[str, type] = {
+        field.name: bool if field.default is False else str for field in fields(shell.Entry)
     }
+    kinds["only"] = dict
     return {
         **{key: kind for key, kind in kinds.items() if key not in _NOT_WRITTEN},
         **dict.fromkeys(_OTHER_KEYS, str),

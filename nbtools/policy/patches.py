@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 _NAMES = re.compile(r"(?:diff --git|---|\+\+\+|rename (?:from|to)|copy (?:from|to)) +(.*)")
-"""The lines by which git learns which files a patch is about.
-In a hunk they are text; then a file too many is found.
-"""
+"""Lines by which git finds a patch's files. In a hunk they are text; then one file too many is found."""
 _ENCODED = re.compile(
     r"(?im)^content-transfer-encoding:\s*(?!7bit|8bit|binary)|^content-type:.*format=flowed"
 )
@@ -15,9 +13,7 @@ _ESCAPED = re.compile(r'".*\\')
 
 
 def patched_names(text: str) -> tuple[str, ...] | None:
-    """Returns the names in the headers of a patch, each with and without ``a/``;
-    None where they are encoded or escaped.
-    """
+    """Returns the names in patch headers, with and without ``a/``; None where encoded or escaped."""
     if _ENCODED.search(text):
         return None
     names: dict[str, None] = {}

@@ -77,9 +77,7 @@ class PathContext:
         return self._resolved(posixpath.join(self.root, self.homes[0] + path[1:] if at_home else path), "")
 
     def resolve_in_command(self, path: str, directory: str, *, known: bool = True) -> ResolvedPath:
-        """Resolves a path in a command that runs in ``directory``.
-        ``known``: whether the path is literal.
-        """
+        """Resolves a path in a command that runs in ``directory``. ``known``: whether the path is literal."""
         why = "" if known else f"{path} is only known when it runs"
         if directory == "." and not self.ignores_case and _PLAIN.fullmatch(path) and len(self.root) > 1:
             return ResolvedPath(f"{self.root}/{path}", path, why)
@@ -93,20 +91,14 @@ class PathContext:
         return self._resolved(followed.path + end, why or followed.unclear)
 
     def follow_links(self, resolved: ResolvedPath) -> ResolvedPath | None:
-        """Returns the path with its links followed;
-        None where it has none, or where the path is only known when the command runs.
-        """
+        """Returns the path with links followed; None without links, or if only known at run time."""
         real = resolved.absolute if resolved.unclear else self.real(resolved.absolute)
         if not real:
             return replace(resolved, unclear=f"{resolved.absolute} leads to what differs for each process")
-        return (
-            None if real == resolved.absolute else self._resolved(f"{real}/" if resolved.folder else real, "")
-        )
+        return None if real == resolved.absolute else self._resolved(f"{real}{'/' * resolved.folder}", "")
 
     def follow_parents(self, path: str, directory: str) -> ResolvedPath | None:
-        """Returns where a literal path with ``..`` leads now:
-        after a link, that is not the parent in the path's text.  None without it.
-        """
+        """Returns where a literal path with ``..`` leads: a link's parent is not the text's. Else None."""
         real = (
             self.real(posixpath.join(self.root, directory, path))
             if "/.." in path and not path.startswith("~")
@@ -115,9 +107,7 @@ class PathContext:
         return self._resolved(real, "") if real else None
 
     def deletion_paths(self, path: str, directory: str) -> Iterator[ResolvedPath]:
-        """Yields the paths that deleting ``path`` in ``directory`` may affect:
-        as written, and with its links followed.
-        """
+        """Yields the paths that deleting ``path`` may affect: as written, and with links followed."""
         user, _, rest = path.partition("/")
         for home in self.homes[:1]:
             if user in ("~", f"~{posixpath.basename(home)}"):
@@ -175,7 +165,10 @@ class _Pattern:
         if self.folder:
             return f"/{self.folder}/" in f"/{path}"
         if self.compiled is None:
-            self.compiled = _gitignore(self.text)
+            from pathspec import GitIgnoreSpec  # noqa: PLC0415 - 45 ms: loaded only for rules with stars in paths
+
+            found = next(iter(GitIgnoreSpec.from_lines([self.text]).patterns)).regex
+            self.compiled = found if found is not None else re.compile(r"(?!)")
         return self.compiled.search(path) is not None
 
 
@@ -196,16 +189,14 @@ class PathRules:
 
     def find_covering(self, resolved: ResolvedPath) -> SourcedRule | None:
         """Returns a rule that covers the path, or, for a known folder, everything in it."""
-        return self._found(resolved, "/" if resolved.folder else "") if self.rules else None
+        return self._found(resolved, "/" * resolved.folder) if self.rules else None
 
     def find_touching(self, resolved: ResolvedPath) -> SourcedRule | None:
         """Returns a rule that covers the path as a file or as a folder."""
         return self._found(resolved, "/") if self.rules else None
 
     def find_below(self, resolved: ResolvedPath) -> SourcedRule | None:
-        """Returns a rule about something below the folder,
-        among the rules that begin with literal folders.
-        """
+        """Returns a rule about something below the folder, of those that begin with literal folders."""
         found = None
         if (resolved.inside or resolved.above) and self._inside.filled:
             found = self._inside.below("." if resolved.above else resolved.relative)
@@ -214,9 +205,7 @@ class PathRules:
         )
 
     def find_possible(self, resolved: ResolvedPath) -> SourcedRule | None:
-        """Returns a rule that possibly covers the path or something in it,
-        such as a path that is only known at run time.
-        """
+        """Returns a rule that may cover the path or something in it, if only known at run time."""
         if resolved.unclear:
             return self.rules[0] if self.rules else None
         near = self._inside.unanchored if resolved.inside or resolved.above else None
@@ -276,9 +265,7 @@ class _PatternIndex:
 
     @property
     def unanchored(self) -> SourcedRule | None:
-        """A rule whose pattern does not name a folder, so it may cover files in any;
-        None if there is none.
-        """
+        """A rule whose pattern names no folder, so that it may cover files in any; or None."""
         listed = (
             *self.others[:1],
             *next(iter(self.names.values()), ()),
@@ -299,23 +286,15 @@ class _PatternIndex:
 
 
 def rooted_pattern(rule: Rule) -> str:
-    """Returns the spec as a gitignore pattern relative to the root,
-    or one that begins with ``//`` or ``~/``.
-    """
+    """Returns the spec as a gitignore pattern relative to the root, or with ``//`` or ``~/``."""
     return _cleaned(rule.spec.removeprefix("./")) if is_path_pattern(rule.spec) else _ALL
 
 
 def _cleaned(text: str) -> str:
-    """Returns ``**`` for ``.``, ``/`` and an empty pattern;
-    escapes ``#`` and ``!``, which would begin a comment or an exception.
-    """
-    return (
-        _ALL
-        if text.strip("/") in ("", ".") and text not in ("//", "~")
-        else f"\\{text}"
-        if text.startswith(("#", "!"))
-        else text
-    )
+    """Returns ``**`` for ``.``, ``/`` and ""; escapes ``#`` and ``!`` (comment, exception)."""
+    if text.strip("/") in ("", ".") and text not in ("//", "~"):
+        return _ALL
+    return f"\\{text}" if text.startswith(("#", "!")) else text
 
 
 def _patterns(spec: str, grounds: PathContext, *, narrow: bool) -> Iterator[tuple[bool, str]]:
@@ -335,7 +314,7 @@ def _patterns(spec: str, grounds: PathContext, *, narrow: bool) -> Iterator[tupl
 
 
 def _anchored(text: str) -> str:
-    return f"/{text.strip('/')}{'/' if text.endswith('/') else ''}" if text.strip("/") else _ALL
+    return f"/{text.strip('/')}{'/' * text.endswith('/')}" if text.strip("/") else _ALL
 
 
 def _pattern(text: str, sourced: SourcedRule) -> _Pattern:
@@ -353,10 +332,3 @@ def _pattern(text: str, sourced: SourcedRule) -> _Pattern:
     segments = bare.split("/")
     literal = next(place for place, segment in enumerate(segments) if _SPECIAL.search(segment))
     return _Pattern(text, sourced, "/".join(segments[:literal]))
-
-
-def _gitignore(pattern: str) -> re.Pattern[str]:
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - 45 ms: loaded only for rules with stars in paths
-
-    found = next(iter(GitIgnoreSpec.from_lines([pattern]).patterns)).regex
-    return found if found is not None else re.compile(r"(?!)")

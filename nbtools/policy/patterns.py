@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import factorial
@@ -51,9 +50,7 @@ class Expression:
 
 @lru_cache(maxsize=4096)
 def expression(text: str) -> Expression:
-    """Compiles a regular expression.  Raises ``PolicyError`` for an invalid one and for one whose time is not
-    bounded.
-    """
+    """Compiles a regular expression. Raises ``PolicyError`` if invalid or its time is not bounded."""
     if len(text) > MAX_LENGTH:
         raise PolicyError(
             f"The regular expression has {len(text):,} characters; rules allow at most {MAX_LENGTH:,}."
@@ -72,11 +69,9 @@ def expression(text: str) -> Expression:
 
 @lru_cache(maxsize=4096)
 def _loops(text: str) -> int:
-    """Counts the repetitions.  Raises ``PolicyError`` where one repeats a part that itself repeats or
-    branches.
-    """
+    """Counts repetitions. Raises ``PolicyError`` where one repeats a repetition or branches."""
     loops, open_groups, closed = 0, [False], False
-    for part in _tokens(text):
+    for part in (found[0] for found in _TOKEN.finditer(text)):
         if part.startswith("(") and not part.startswith("\\"):
             open_groups.append(False)
         elif part == ")":
@@ -93,10 +88,6 @@ def _loops(text: str) -> int:
             loops, open_groups[-1] = loops + 1, True
         closed = False
     return loops
-
-
-def _tokens(text: str) -> Iterator[str]:
-    return (found[0] for found in _TOKEN.finditer(text))
 
 
 @lru_cache(maxsize=64)

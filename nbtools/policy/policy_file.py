@@ -76,9 +76,7 @@ class _PolicyFile(BaseModel):
 
 
 def read_policy(text: str, name: str) -> Policy:
-    """Parses the text of the policy file ``name``.
-    Raises ``PolicyError`` with the problem and a remedy in one line.
-    """
+    """Parses the policy file ``name``. Raises ``PolicyError`` with problem and remedy in one line."""
     try:
         found = _PolicyFile.model_validate(tomllib.loads(text))
     except ValidationError as error:
@@ -115,9 +113,7 @@ def is_policy_file(text: str) -> bool:
 
 
 def add_policy(text: str, policy: Policy) -> str:
-    """Returns the file's text with the rules and mode of ``policy`` added.
-    Everything else, comments included, is unchanged.
-    """
+    """Returns the text with ``policy``'s rules and mode added; all else, comments too, stays."""
     import tomlkit  # noqa: PLC0415 - 60 ms: loaded only to save
 
     document = tomlkit.parse(text)

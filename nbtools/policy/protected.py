@@ -64,9 +64,7 @@ def protected_question(resolved: ResolvedPath, why: str) -> Decision:
 
 
 def is_critical(resolved: ResolvedPath, grounds: PathContext) -> bool:
-    """Whether deleting the path is critical:
-    the workspace or a folder above it, the home folder, a top-level folder.
-    """
+    """Whether deleting it is critical: the workspace or above, the home folder, a top-level folder."""
     path = resolved.absolute
     return (
         any(is_in(grounds.normalise(folder), path) for folder in (grounds.root, *grounds.homes))
@@ -109,9 +107,7 @@ def _may_be_above(pattern: str, folder: str) -> bool:
 
 
 def repository_question(resolved_paths: Iterable[ResolvedPath], grounds: PathContext) -> Decision | None:
-    """Returns the question before a write that makes git take a folder for a repository,
-    although it is not called ``.git``.
-    """
+    """Returns the question before a write that makes a folder a git repository without ``.git``."""
     children: dict[str, set[str]] = defaultdict(set)
     by: dict[str, ResolvedPath] = {}
     for resolved in resolved_paths:
@@ -145,9 +141,7 @@ def critical_question(what: str, why: str) -> Decision:
 
 
 def _may_be_protected(part: str) -> bool:
-    """Whether a pattern may expand to a protected name.
-    The shell matches a dotted name only where the leading dot is written.
-    """
+    """Whether a pattern may match a protected name; a shell matches a leading dot only by a dot."""
     if not any(sign in part for sign in "*?[{"):
         return False
     names = protected_files().names

@@ -13,9 +13,7 @@ from nbtools.policy.layers import SourcedRule
 from nbtools.policy.path_rules import PathContext, PathRules
 
 COMMANDS = "shell"
-"""The tool name in rules path_rules commands.
-Its deny and ask rules apply to every tool that runs commands.
-"""
+"""The tool name in rules about commands; its deny and ask rules apply to all tools that run them."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,7 @@ class ToolRules:
 
     @property
     def decides_alike(self) -> bool:
-        """Whether all calls get the same decision.
-        A call that changes something may change a protected path, so its target matters.
-        """
+        """Whether all calls get the same decision; a change's target matters: it may be protected."""
         if self.deny.whole is not None:
             return True
         if any(rules.depends_on_target for rules in (self.deny, self.ask, self.allow)):
@@ -93,9 +89,7 @@ class ToolRules:
 
 @dataclass(frozen=True, slots=True)
 class ActionRules:
-    """All rules of one action.  Those path_rules paths are indexed at once,
-    those of a tool when it is first called.
-    """
+    """All rules of one action. Those about paths are indexed at once, others at their tool's first call."""
 
     action: Action
     rules: tuple[SourcedRule, ...]
@@ -107,9 +101,7 @@ class ActionRules:
     _by_pattern: list[SourcedRule] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        """Indexes the rules.  A path that may not be read may not be written;
-        one that may be written may be read.
-        """
+        """Indexes the rules. What may not be read may not be written; what may be written may be read."""
         allows = self.action is Action.ALLOW
         path_rules = [one for one in self.rules if one.rule.is_about_paths and not one.rule.annotations]
         read, edit = ([one for one in path_rules if one.rule.tool == tool] for tool in ("read", "edit"))

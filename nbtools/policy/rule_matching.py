@@ -35,9 +35,7 @@ def covers_host(spec: str, host: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _pattern(spec: str) -> re.Pattern[str]:
-    """Returns the compiled pattern: a star in front matches any number of labels,
-    any other star stays within its label.
-    """
+    """Compiles a pattern: a star in front is any number of labels, others stay in their label."""
     host = _plain(spec.removeprefix("domain:"))
     if host == "*":
         return re.compile(".*", re.DOTALL)
@@ -85,9 +83,7 @@ class CallMatcher:
         return None
 
     def unknown_target(self) -> Decision | None:
-        """Returns the question before a change of what is only known when the call runs, or None.
-        No mode and no wide rule allows it.
-        """
+        """Asks before changes only known at run time, or None; no mode and no wide rule allows them."""
         return None
 
     def ask_decision(self) -> Decision | None:
@@ -118,9 +114,7 @@ class CallMatcher:
         return False
 
     def remark(self) -> str:
-        """Returns an addition to the reason where no rule allows the call;
-        empty where there is nothing to add.
-        """
+        """Returns an addition to the reason where no rule allows the call; else empty."""
         return ""
 
     def _touched(self, rules: Rules, action: Action) -> Decision | None:
@@ -138,9 +132,7 @@ class CallMatcher:
         return rule_decision(action, rules.whole) if rules.whole is not None else None
 
     def _by_arguments(self, rules: Rules, action: Action) -> Decision | None:
-        """Returns the decision of a rule about arguments.
-        Arguments too long to match need approval, and no rule allows them.
-        """
+        """Decides by a rule about arguments; those too long to match need approval."""
         text = arguments_text(self.arguments) if rules.arguments else ""
         for one in rules.arguments:
             try:
@@ -214,9 +206,7 @@ class PathMatcher(CallMatcher):
         return None
 
     def _perhaps(self) -> Decision | None:
-        """Returns a question where a folder may contain what a rule covers.
-        Searches skip files that a deny rule hides from reading.
-        """
+        """Asks where a folder may contain what a rule covers; searches skip files that deny rules hide."""
         about = (self.rules.deny.writes, self.rules.ask.writes) if self._writes else (self.rules.ask.reads,)
         listed = [rules for rules in about if rules.rules]
         reach = self._writes or (self.rules.kind is Kind.SEARCH and not self.rules.names_only)
@@ -276,9 +266,7 @@ def rule_decision(
 def joint_permission(
     used: Iterable[SourcedRule | None], reading: str = "", entry: str = ""
 ) -> Decision | None:
-    """Returns the permission by one rule for every part; None where a part has no rule.
-    The parts may have different rules.
-    """
+    """Returns the permission by a rule for every part, which may differ; None if one has none."""
     listed = list(used)
     rules = [one for one in listed if one is not None]
     if not rules or len(rules) < len(listed):

@@ -99,9 +99,7 @@ class Rule:
         return not self.modes or mode in self.modes
 
     def fits_annotations(self, annotations: Mapping[str, Any] | None) -> bool:
-        """Whether the tool has the annotations of the rule.
-        None, for untrusted ones, fits only a rule without any.
-        """
+        """Whether the tool has the rule's annotations; None (untrusted) fits only a rule without any."""
         return (
             not self.annotations
             if annotations is None
@@ -128,9 +126,7 @@ def read_spec(text: str) -> str:
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:
-    r"""Returns the text that ``Rule.arguments`` matches:
-    JSON without blanks, all keys sorted, ``\0`` around each top-level pair.
-    """
+    r"""Returns what ``Rule.arguments`` matches: compact JSON, sorted, ``\0`` around each top-level pair."""
     pairs = (f"{json.dumps(name, ensure_ascii=False)}:{_json(arguments[name])}" for name in sorted(arguments))
     return "{" + ",".join(f"\0{pair}\0" for pair in pairs) + "}"
 

@@ -38,9 +38,7 @@ _MOST = 1_000_000
 
 
 def read(path: Path) -> bytes | None:
-    """Returns the bytes of a file, None if missing.
-    Raises ``OSError``, and ``PolicyError`` if it is too large or not a regular file.
-    """
+    """Returns a file's bytes, or None. Raises ``OSError``; ``PolicyError`` if large or not regular."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -55,9 +53,7 @@ def read(path: Path) -> bytes | None:
 
 
 def parse_file(path: Path, model: type[M]) -> M:
-    """Parses a TOML file by ``model``; a missing file counts as empty.
-    Raises ``PolicyError`` where it cannot be read.
-    """
+    """Parses a TOML file by ``model``; a missing one is empty. Raises ``PolicyError`` if unreadable."""
     try:
         data = read(path)
         return model.model_validate(tomllib.loads((data or b"").decode()))
@@ -77,9 +73,7 @@ def rename_if_broken(path: Path, model: type[BaseModel]) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[str | None]:
-    """Locks the file's folder against other sessions and returns the file's text, None if missing.
-    ``OSError`` becomes ``ToolFailure``.
-    """
+    """Locks the folder, returns the file's text or None. ``OSError`` becomes ``ToolFailure``."""
     with _translated(path), ExitStack() as cleanup:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -130,9 +124,7 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """A policy file as read.  ``digest`` is that of its bytes; ``problem``: why it cannot be read;
-    then every call needs approval.
-    """
+    """A policy file, with its bytes' ``digest``; ``problem``: unreadable, so every call needs approval."""
 
     layer: str
     path: Path
@@ -146,9 +138,7 @@ class StoredPolicy:
 
 
 class PolicyStore:
-    """The policy files of one workspace:
-    ``root`` is a real path, ``key`` the workspace's name in the user's ``state`` folder.
-    """
+    """The policy files of the workspace ``root`` (a real path), named ``key`` in the ``state`` folder."""
 
     def __init__(self, root: Path, config: Path, state: Path, key: str) -> None:
         self.user_path = config / "policy.toml"
@@ -217,9 +207,7 @@ class PolicyStore:
         self._rewrite_grants(lambda grants: (*(one for one in grants if one.rule != grant.rule), saved_grant))
 
     def remove(self, rule: str) -> bool:
-        """Removes a saved grant.  Returns False where there is none for this rule.
-        Raises ``ToolFailure``.
-        """
+        """Removes a saved grant. Returns False where there is none for this rule. Raises ``ToolFailure``."""
         if rule not in (grant.rule for grant in self.grants()):
             return False
         self._rewrite_grants(lambda grants: tuple(one for one in grants if one.rule != rule))
@@ -246,9 +234,7 @@ class PolicyStore:
         return Trust.TRUSTED if known.digest == digest else Trust.CHANGED
 
     def set_trust(self, digest: str) -> None:
-        """Trusts the project's file while its bytes have that digest; an empty digest revokes trust.
-        Raises ``ToolFailure``.
-        """
+        """Trusts the project's file with that digest; "" revokes trust. Raises ``ToolFailure``."""
         with locked(self._trust_path):
             rename_if_broken(self._trust_path, _TrustFile)
             folders = {name: one for name, one in self._trusted().items() if name != self._root}

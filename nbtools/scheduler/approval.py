@@ -1,6 +1,4 @@
-"""Obtains approval for a call: asks the confirmer,
-adds grants for "always allow" and plans a modified call again.
-"""
+"""Obtains approval: asks the confirmer, adds grants for "always allow", plans modified calls again."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ class CallDenied(Exception):  # noqa: N818 - an answer, not an error
 
 
 class BatchEnded(Exception):  # noqa: N818 - an answer, not an error
-    """An earlier call of the same message was denied or stopped the batch,
-    so this one is cancelled before it begins.
-    """
+    """An earlier call of the message was denied or stopped the batch, so this one is cancelled."""
 
     answer = None
     result = failed(
@@ -137,7 +133,13 @@ async def approve(
         answer = await _answer(confirmer, waiting.confirmation, draft.plan, watch_grants)
         if isinstance(answer, Decision):
             return structs.replace(draft.plan, decision=answer), None
-        await _tell(draft.plan, answer)
+        # Passes the answer to the invocation. A denial stays one, whatever the invocation raises.
+        try:
+            await draft.plan.invocation.on_confirm(answer.outcome, answer.payload)
+        except Exception as error:
+            if answer.outcome is ToolConfirmationOutcome.CANCEL:
+                raise CallDenied(answer) from error
+            raise
         if answer.outcome is ToolConfirmationOutcome.CANCEL:
             raise CallDenied(answer)
         approves = answer.outcome is not ToolConfirmationOutcome.MODIFY_WITH_EDITOR
@@ -154,9 +156,7 @@ async def approve(
 async def _answer(
     confirmer: Confirmer, confirmation: Confirmation, plan: Plan, watch_grants: WatchGrants
 ) -> Answer | Decision:
-    """Returns the person's answer or, if a grant allows the plan before, the decision by it;
-    the confirmer is then cancelled.
-    """
+    """Returns the person's answer, or a grant's decision if it comes first and ends the question."""
     if not confirmation.offers:
         return await _ask(confirmer, confirmation)
     decisions: list[Decision] = []
@@ -176,9 +176,7 @@ async def _answer(
 
 
 async def _ask(confirmer: Confirmer, confirmation: Confirmation) -> Answer:
-    """Returns the confirmer's answer to this request.
-    Raises ``ToolFailure`` where it fails, or answers something else.
-    """
+    """Returns the confirmer's answer to this request. Raises ``ToolFailure`` if it has none."""
     try:
         answer: object = await confirmer.ask(confirmation)
     except ToolFailure:
@@ -206,7 +204,15 @@ async def _ask(confirmer: Confirmer, confirmation: Confirmation) -> Answer:
             " granted."
         )
         raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message)
-    return _as_denial(answer) if _takes_nothing(answer, confirmation.details) else answer
+    return (
+        replace(
+            answer,
+            outcome=ToolConfirmationOutcome.CANCEL,
+            reason=answer.reason or "No part of the change was chosen.",
+        )
+        if _takes_nothing(answer, confirmation.details)
+        else answer
+    )
 
 
 def _takes_nothing(answer: Answer, details: ToolCallConfirmationDetails) -> bool:
@@ -214,24 +220,6 @@ def _takes_nothing(answer: Answer, details: ToolCallConfirmationDetails) -> bool
     if not files or not isinstance(details, ToolEditConfirmationDetails) or len(files) != len(details.parts):
         return False
     return all(map(takes_nothing, files, details.parts))
-
-
-def _as_denial(answer: Answer) -> Answer:
-    return replace(
-        answer,
-        outcome=ToolConfirmationOutcome.CANCEL,
-        reason=answer.reason or "No part of the change was chosen.",
-    )
-
-
-async def _tell(plan: Plan, answer: Answer) -> None:
-    """Passes the answer to the invocation.  A denial stays one, whatever the invocation raises."""
-    try:
-        await plan.invocation.on_confirm(answer.outcome, answer.payload)
-    except Exception as error:
-        if answer.outcome is ToolConfirmationOutcome.CANCEL:
-            raise CallDenied(answer) from error
-        raise
 
 
 _NO_CHANGE = Decision(Action.ALLOW, "the file already has this content", "nothing changes")
@@ -354,9 +342,7 @@ async def _modified(
     payload: ToolConfirmationPayload | None,
     replan: Replan,
 ) -> tuple[ApprovalState, Mapping[str, Any]]:
-    """Plans the call again with the person's changes;
-    returns also the arguments that result from these, before any hook.
-    """
+    """Plans the call again with the person's changes; returns also its arguments before hooks."""
     if details.type == "ask":
         message = (
             f"{request.spoken} only asks questions and cannot be modified; answer them or deny the call."
@@ -406,9 +392,7 @@ def _selected(
 
 
 def _with_change_note(request: ToolCallRequest, plan: Plan) -> Plan:
-    """Adds a note for the model about the arguments that the person changed.
-    A tool itself reports a changed proposal.
-    """
+    """Notes changed arguments for the model; a tool itself reports a changed proposal."""
     before, after = request.arguments, plan.arguments
     changed = changed_arguments(before, after)
     if not changed:

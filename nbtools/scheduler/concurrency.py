@@ -16,9 +16,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 
 
 class ConcurrencyLimiter:
-    """Lets at most ``limit`` calls run at once.
-    Entering when a slot is free does not yield to the event loop.
-    """
+    """Lets at most ``limit`` calls run at once; entering a free slot does not yield to the loop."""
 
     def __init__(self, limit: int = 5) -> None:
         self.limit = limit
@@ -27,18 +25,14 @@ class ConcurrencyLimiter:
         self._waiting: deque[tuple[asyncio.Future[None], bool]] = deque()
 
     def enclosing_slot(self) -> Slot | None:
-        """Returns the slot of the nearest running call that encloses the current code,
-        also in tasks and threads that the call started.
-        """
+        """Returns the nearest enclosing running call's slot, also in its tasks and threads."""
         slot = _CURRENT.get()
         while slot is not None and not (slot.limiter is self and slot.running):
             slot = slot.outer
         return slot
 
     def ensure_allowed(self, exclusive: bool) -> None:
-        """Raises ``ToolFailure`` (``policy_violation``) for a call that changes something within a read-only
-        call.
-        """
+        """Raises ``ToolFailure`` (``policy_violation``) for a change within a read-only call."""
         host = self.enclosing_slot()
         if exclusive and host is not None and not host.exclusive:
             raise ToolFailure(ErrorCode.POLICY_VIOLATION, _CHANGE_IN_READ_ONLY_CALL)
@@ -58,9 +52,7 @@ class ConcurrencyLimiter:
         return Slot(self, exclusive, current, None)
 
     def enter_at_once(self, exclusive: bool) -> Slot | None:
-        """Returns the slot of a call that need not wait and is not nested;
-        None for any other, which has to ``enter``.
-        """
+        """Returns the slot of a call that need not wait and is not nested; None: it has to ``enter``."""
         if self._waiting or not self._is_free(exclusive) or _CURRENT.get() is not None:
             return None
         self._take(exclusive)

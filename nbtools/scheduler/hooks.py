@@ -47,9 +47,7 @@ Replan: TypeAlias = Callable[[ToolCallRequest], Plan]
 _ACTIONS: dict[type[Before], Action] = {Block: Action.DENY, Ask: Action.ASK, Allow: Action.ALLOW}
 _STRENGTH = {Action.ALLOW: 0, Action.ASK: 1, Action.DENY: 2}
 _HOOK = "hook"
-"""The source of a hook's decision to ask: no grant answers it,
-because the hook asks again at the next call.
-"""
+"""The source of a hook's decision to ask; no grant answers it, because the hook asks each time."""
 _MAX_JSON = 2_000
 """Characters."""
 
@@ -70,9 +68,7 @@ class HookDecision:
 
 @dataclass(frozen=True, slots=True)
 class HookState:
-    """A plan while the hooks run; ``remarks`` are added to the decision's reason,
-    ``notes`` are for the model.
-    """
+    """A plan while hooks run; ``remarks`` add to the decision's reason, ``notes`` are for the model."""
 
     request: ToolCallRequest
     plan: Plan
@@ -162,9 +158,7 @@ class HookState:
 
     @property
     def _needs_approval_by_mode(self) -> bool:
-        """Whether only the mode requires approval;
-        a hook's allow does not override a rule or a tool that always asks.
-        """
+        """Whether only the mode asks; a hook's allow overrides no rule and no tool that always asks."""
         decision, asks = self.plan.decision, approval_preference(self.plan.tool, self.plan.invocation)
         if decision.action is not Action.ASK or asks == "always":
             return False
@@ -222,9 +216,7 @@ class Hooks:
     async def run_after(
         self, request: ToolCallRequest, plan: Plan, result: ToolResult, seconds: float, mode: Mode
     ) -> ToolResult:
-        """Runs the hooks after a call; returns the result with their changes.
-        When a closed hook fails, the result is withheld.
-        """
+        """Runs hooks after a call; returns the changed result, withheld when a closed hook fails."""
         for hook in self.after:
             if not hook.matches(request.name, plan.kind, request.spoken):
                 continue
@@ -240,7 +232,11 @@ class Hooks:
             )
             for verdict in cast("tuple[After, ...]", await _verdicts(hook, event, _AFTER)):
                 if isinstance(verdict, Fault) and hook.closed:
-                    return _withheld(request, hook, verdict)
+                    message = (
+                        f"{request.spoken} ran, but its result is withheld: the hook {hook.name}"
+                        f" {verdict.problem}. Fix the hook, then check the effect."
+                    )
+                    return failed(ToolError(ErrorCode.POLICY_VIOLATION, message))
                 result = _after(hook, verdict, result)
         return result
 
@@ -251,12 +247,13 @@ class Hooks:
 async def _verdicts(
     hook: Hook, event: BeforeCall | AfterCall, allowed: tuple[type, ...]
 ) -> tuple[object, ...]:
-    """Runs a hook and returns its verdicts;
-    an exception, a timeout or an unknown verdict becomes a ``Fault``.
-    """
+    """Runs a hook; an exception, a timeout or an unknown verdict becomes a ``Fault``."""
     try:
         async with asyncio.timeout(hook.timeout) as limit:
-            answer = await _run(hook.run, event)
+            run: Any = hook.run
+            is_async = inspect.iscoroutinefunction(run)
+            answer = run(event) if is_async else await asyncio.to_thread(run, event)
+            answer = await answer if inspect.isawaitable(answer) else answer
     except (
         Exception,  # noqa: BLE001 - a hook's exceptions become verdicts here and nowhere else
         SystemExit,
@@ -269,25 +266,17 @@ async def _verdicts(
                 else f"crashed with {exception_text(bug)}"
             ),
         )
-    verdicts = (
-        ()
-        if answer is None
-        else (answer,)
-        if isinstance(answer, allowed) or not isinstance(answer, Iterable)
-        else tuple(answer)
-    )
+    if answer is None:
+        return ()
+    if isinstance(answer, allowed) or not isinstance(answer, Iterable):
+        answer = (answer,)
+    verdicts = tuple(answer)
     invalid = next((verdict for verdict in verdicts if not isinstance(verdict, allowed)), None)
     return (
         verdicts
         if invalid is None
         else (Fault(f"returned {as_json(answer)}, which is not a verdict for this event"),)
     )
-
-
-async def _run(run: Callable[[Any], Any], event: Any) -> Any:
-    # A plain function runs in a thread, so that a slow one does not block the event loop.
-    answer = run(event) if inspect.iscoroutinefunction(run) else await asyncio.to_thread(run, event)
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 def _after(hook: Hook, verdict: After, result: ToolResult) -> ToolResult:
@@ -325,11 +314,3 @@ def _replaced(result: ToolResult, content: LlmContent) -> ToolResult:
     )
     error = None if result.error is None else ToolError(result.error.code, text)
     return replace(result, llm_content=content, return_display=text, error=error, summary=None, data=None)
-
-
-def _withheld(request: ToolCallRequest, hook: Hook, fault: Fault) -> ToolResult:
-    message = (
-        f"{request.spoken} ran, but its result is withheld: the hook {hook.name} {fault.problem}. Fix the"
-        " hook, then check the effect."
-    )
-    return failed(ToolError(ErrorCode.POLICY_VIOLATION, message))

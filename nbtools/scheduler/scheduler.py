@@ -75,9 +75,12 @@ def error_result(name: str, error: Exception | SystemExit) -> ToolResult:
         return failed(error.error, error.data)
     if isinstance(error, OSError) and error.errno is not None:
         return failed(from_os_error(error, error.filename if isinstance(error.filename, str) else name).error)
-    return failed(
-        ToolError(ErrorCode.UNHANDLED_EXCEPTION, _unforeseen(name, error)), Raised(traceback_text(error))
+    # A wrong argument that only the tool's own code notices, or a bug.
+    message = (
+        f"{name} failed with {exception_text(error)}. If the arguments caused this, correct them; otherwise"
+        " tell the tool's author."
     )
+    return failed(ToolError(ErrorCode.UNHANDLED_EXCEPTION, message), Raised(traceback_text(error)))
 
 
 def display_text(display: ToolResultDisplay) -> str:
@@ -99,16 +102,6 @@ def display_text(display: ToolResultDisplay) -> str:
             return display
         case _:
             return ""
-
-
-def _unforeseen(name: str, error: BaseException) -> str:
-    """Describes an exception that is no ``ToolFailure``:
-    a wrong argument that only the tool's own code notices, or a bug.
-    """
-    return (
-        f"{name} failed with {exception_text(error)}. If the arguments caused this, correct them; otherwise"
-        " tell the tool's author."
-    )
 
 
 MAX_HISTORY = 10_000
@@ -224,7 +217,10 @@ class ToolScheduler:
                 raise
             return cancelled
         finally:
-            self._forget(request.id, task)
+            self._tasks.pop(request.id, None)
+            if request.id in self._stopped:
+                self._stopped.discard(request.id)
+                task.uncancel()
 
     async def _run_states(self, request: ToolCallRequest, planner: Planner) -> FinishedCall:
         plan, approval = planner(request), None
@@ -265,7 +261,8 @@ class ToolScheduler:
             CURRENT_CALL.reset(token)
             if slot is not None:
                 slot.leave()
-        return self._end(self._outcome(executing, result))
+        kind = SuccessfulCall if result.error is None else ErroredCall
+        return self._end(kind(executing.request, executing, result, self._clock()))
 
     def plan(self, request: ToolCallRequest) -> Plan:
         """Builds the call and decides about it; runs nothing.  Raises ``ToolFailure``."""
@@ -297,9 +294,7 @@ class ToolScheduler:
         return approval
 
     def reconsider(self) -> None:
-        """Decides again about the calls that await approval, after a grant was added.
-        May be called in any thread.
-        """
+        """Decides again about calls that await approval, after a new grant, in any thread."""
         for watch in tuple(self._grant_watches):
             watch()
 
@@ -335,9 +330,7 @@ class ToolScheduler:
     async def _ask_again(
         self, request: ToolCallRequest, plan: Plan, failure: ToolFailure
     ) -> tuple[Plan, Approval | None]:
-        """Plans the edit again and requests approval, whatever allowed it before.
-        Raises ``failure`` where it does not apply any more.
-        """
+        """Plans the edit again and asks, whatever allowed it. Raises ``failure`` if it does not apply."""
         again, notes = structs.replace(request, arguments=plan.arguments), plan.notes
         plan = await self._run_before_hooks(again, self.plan(again), self.plan)
         plan = structs.replace(plan, notes=tuple(dict.fromkeys((*notes, *plan.notes))))
@@ -356,9 +349,7 @@ class ToolScheduler:
         )
 
     async def _execute_with_notes(self, executing: ExecutingCall) -> ToolResult:
-        """Executes the call, adds the plan's notes and runs the hooks;
-        a failure becomes a result, so that both apply to it.
-        """
+        """Executes the call, adds notes and runs hooks, which see a failure as a result, too."""
         request, plan, began = executing.request, executing.plan, self._clock()
         try:
             result = checked_result(plan.tool.name, await plan.invocation.execute(self._updater(executing)))
@@ -383,10 +374,6 @@ class ToolScheduler:
 
     def _redacted(self, result: ToolResult) -> ToolResult:
         return result if self.redactor is None else self.redactor.result(result)
-
-    def _outcome(self, executing: ExecutingCall, result: ToolResult) -> FinishedCall:
-        kind = SuccessfulCall if result.error is None else ErroredCall
-        return kind(executing.request, executing, result, self._clock())
 
     def _updater(self, executing: ExecutingCall) -> UpdateOutput | None:
         if not executing.plan.tool.can_update_output:
@@ -416,12 +403,6 @@ class ToolScheduler:
         for observer in self._observers:
             observer.notice(call)
         return call
-
-    def _forget(self, call_id: str, task: asyncio.Task[object]) -> None:
-        self._tasks.pop(call_id, None)
-        if call_id in self._stopped:
-            self._stopped.discard(call_id)
-            task.uncancel()
 
 
 _MAX_CONFLICTS = 3

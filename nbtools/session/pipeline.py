@@ -1,6 +1,4 @@
-"""Runs a session's tool calls: translates them from a dialect,
-schedules them and words the results in that dialect.
-"""
+"""Runs a session's tool calls: translates from a dialect, schedules, and words the results in it."""
 
 from __future__ import annotations
 
@@ -131,7 +129,10 @@ class CallPipeline:
         if batch is not None:
             batch.note(result, dialect)
         if result.error is not None and result.error.code is ErrorCode.TOOL_NOT_REGISTERED:
-            return dialect.refuse(name, self._unknown(name, dialect))
+            suggestion = did_you_mean(name, self._tools_in(dialect).names())
+            return dialect.refuse(
+                name, ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{suggestion}")
+            )
         return self._completed(
             result, translated.convert_result(_marked(result, self._registry.find(tool), dialect)), dialect
         )
@@ -142,14 +143,8 @@ class CallPipeline:
             tools = self._tools[id(dialect)] = DialectTools(self._registry, dialect)
         return tools
 
-    def _unknown(self, name: str, dialect: Dialect) -> ToolError:
-        suggestion = did_you_mean(name, self._tools_in(dialect).names())
-        return ToolError(ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{suggestion}")
-
     def _completed(self, result: ToolResult, reply: ToolResult, dialect: Dialect) -> ToolResult:
-        """Adds the notes of ``result`` to the dialect's ``reply`` and redacts it again:
-        its wording may show other secrets.
-        """
+        """Adds ``result``'s notes to ``reply`` and redacts again: its wording may show secrets."""
         if isinstance(result.data, CancelledOutput) and result.error is not None:
             worded = reply if reply.llm_content != result.llm_content else failed(result.error, result.data)
             reply = with_output(
@@ -160,9 +155,7 @@ class CallPipeline:
         return reply if redactor is None or reply is result else redactor.result(reply)
 
     def _approved_plan(self, approved: Arguments, request: ToolCallRequest) -> Plan:
-        """Plans a call that was approved beforehand.
-        It asks again where the tool always asks or a hook has changed the arguments.
-        """
+        """Plans a call approved before; asks again if the tool always does or a hook changed arguments."""
         plan = self._scheduler.plan(request)
         if (
             plan.decision.action is not Action.ASK
@@ -190,9 +183,7 @@ class CallPipeline:
         return Plan(tool, invocation, decision, request.arguments)
 
     async def call_tool(self, tool: AnyToolBuilder, arguments: Arguments) -> ToolResult:
-        """Runs a call of a tool that is in no registry;
-        policy, approval and recording apply as to any other call.
-        """
+        """Runs a tool of no registry; policy, approval and recording apply as to other calls."""
 
         def plan(request: ToolCallRequest) -> Plan:
             invocation = tool.build(request.arguments)
@@ -208,9 +199,7 @@ class CallPipeline:
         ).result
 
     def describe(self, call_id: str) -> str:
-        """Describes a running call for people, without secrets,
-        because a grant that answers it may be saved with this text.
-        """
+        """Describes a running call without secrets: a grant may be saved with this text."""
         call = next((live for live in self._scheduler.live if live.request.id == call_id), None)
         if call is None:
             return call_id

@@ -1,6 +1,4 @@
-"""The policy in force in a session: its layers, its own rules and its grants;
-loads the layers that outlast a session.
-"""
+"""The policy of a session: its layers, own rules and grants; loads the layers that outlast it."""
 
 from __future__ import annotations
 
@@ -42,9 +40,7 @@ def policy_layers(root: str | os.PathLike[str] = ".") -> tuple[Layer, ...]:
 
 
 def policy_store(root: str | os.PathLike[str] = ".") -> PolicyStore:
-    """Returns the store of saved rules and grants.
-    Raises ``ToolFailure`` where there is no state folder and none can be made.
-    """
+    """Returns the store of saved rules and grants. Raises ``ToolFailure`` without a state folder."""
     real = Path(os.path.realpath(root))
     try:
         return PolicyStore(real, config_folder(), state_folder(), workspace_key(real))
@@ -53,9 +49,7 @@ def policy_store(root: str | os.PathLike[str] = ".") -> PolicyStore:
 
 
 def path_context(root: Path) -> PathContext:
-    """Returns the folders that rules about paths refer to:
-    workspace, home, nbtools' own state and configuration, programs.
-    """
+    """Returns the folders of rules about paths: workspace, home, nbtools' own, programs."""
     home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where there is none
     homes = dict.fromkeys((home, os.path.realpath(home))) if home.startswith("/") else ()
     own = tuple(os.path.realpath(folder) for folder in (state_path(), config_folder()))
@@ -159,20 +153,16 @@ def _real(root: str, path: str) -> str:
     """
     try:
         if not path.startswith(f"{root}/"):
-            return _real_outside(path)
+            try:
+                return real_path("/", path)
+            except OSError:
+                return os.path.realpath(path)
         below = path[len(root) + 1 :]
         return real_path(root, below) if _has_links(root, below) else path
     except ToolFailure:
         return ""
     except (OSError, ValueError):  # a cycle of links, a name that is too long; NUL or a lone surrogate
         return path
-
-
-def _real_outside(path: str) -> str:
-    try:
-        return real_path("/", path)
-    except OSError:
-        return os.path.realpath(path)
 
 
 def _has_links(root: str, below: str) -> bool:
@@ -292,9 +282,7 @@ class PolicyState:
         return policy_store(self._root)
 
     def allow(self, rule: str, *, save: bool, by: str) -> None:
-        """Adds a grant.  Raises ``PolicyError`` for an invalid rule,
-        ``ToolFailure`` where it cannot be saved; then nothing has changed.
-        """
+        """Adds a grant. Raises ``PolicyError`` if invalid, ``ToolFailure`` if not saved; all stays then."""
         as_rule(rule, Action.ALLOW)
         grant = Grant(rule, save, time.time(), by)
         if save:
@@ -306,9 +294,7 @@ class PolicyState:
         self.rebuild()
 
     def revoke(self, rule: str) -> bool:
-        """Removes a grant, a saved one from disk as well.  Returns False when there is no such grant.
-        Raises ``ToolFailure``.
-        """
+        """Removes a grant, also from disk. Returns False if there is none. Raises ``ToolFailure``."""
         if rule not in self._session_grants and rule not in self.saved_grants:
             return False
         if rule in self.saved_grants:

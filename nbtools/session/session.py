@@ -182,9 +182,7 @@ class Session:
 
     @property
     def changes(self) -> tuple[JournalEntry, ...]:
-        """The last 1,000 calls that changed something in this workspace, including earlier sessions,
-        oldest first.
-        """
+        """The last 1,000 calls that changed something here, in earlier sessions too, oldest first."""
         return self.workspace.journal.changes(self.workspace.relative)
 
     @property
@@ -193,9 +191,7 @@ class Session:
         return self.workspace.journal.notices
 
     def cancel(self, call_id: str) -> bool:
-        """Cancels a call in any state.  Returns False when no call with that id is running.
-        From another thread, use ``sync()``.
-        """
+        """Cancels a call in any state; False if none has that id. From another thread, use ``sync()``."""
         return self._scheduler.cancel(call_id)
 
     def new_id(self) -> str:
@@ -204,9 +200,7 @@ class Session:
 
     @property
     def settings(self) -> Settings:
-        """The session's settings.  Setting it affects later calls;
-        ``plugins`` has an effect only when the session is created.
-        """
+        """The settings. Setting them affects later calls, except ``plugins``, which only creation uses."""
         return self.workspace.settings
 
     @settings.setter
@@ -228,9 +222,7 @@ class Session:
 
     @property
     def log(self) -> Path | None:
-        """The session log's file (``nbtools.traces.load`` reads it), which starts with the first call;
-        None while recording is off.
-        """
+        """The log's file, begun by the first call (see ``nbtools.traces.load``); None if off."""
         return self._session_log.path
 
     # --- dialect
@@ -274,17 +266,13 @@ class Session:
         return DialectTools(self._registry, dialect)
 
     def watch_tools(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Calls ``watcher`` whenever a tool is added or removed, in that thread,
-        until the returned function is called.
-        """
+        """Calls ``watcher``, in that thread, for added and removed tools until the result is called."""
         return self._registry.watch(watcher)
 
     # --- policy
 
     def decide(self, name: str, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """Returns the policy's decision about a call without running it.
-        A call that cannot be built is denied, with the reason.
-        """
+        """Returns the decision about a call without running it; one that cannot be built is denied."""
         try:
             call = self.tools.read(name, arguments or _NO_ARGUMENTS, folder=self._calls.command_folder)
             return self._scheduler.plan(
@@ -317,9 +305,7 @@ class Session:
 
     @property
     def programs(self) -> ProgramTable | None:
-        """The table of programs used in command analysis;
-        None where the rules add nothing to the built-in table.
-        """
+        """The program table of command analysis; None where rules add nothing to the built-in one."""
         return self._rules.judge.table
 
     @property
@@ -342,9 +328,7 @@ class Session:
         )
 
     def unknown_tool(self, name: str) -> str:
-        """Returns what is wrong with the name of a tool in a rule;
-        empty for a tool, a pattern, and an agent's or MCP server's name.
-        """
+        """Returns what is wrong with a rule's tool name; empty for tools, patterns, agents, servers."""
         canonical = self.tool_named(name)
         if (
             any(sign in name for sign in "*?")
@@ -363,16 +347,12 @@ class Session:
         return (*self.tools.names(), *self._registry.names())
 
     def _misspelt_tool(self, name: str) -> str:
-        """Returns ``unknown_tool`` where a tool has almost that name, else empty:
-        a tool of another name may be registered later.
-        """
+        """Returns ``unknown_tool`` if a tool is almost named so; else "": it may be registered later."""
         problem = self.unknown_tool(name)
         return problem if problem and nearest(name, self._tool_names()) else ""
 
     def _warn_of_misspelt_tools(self) -> None:
-        """Warns about deny and ask rules for tools that do not exist and are spelt almost like one:
-        they protect nothing.
-        """
+        """Warns about deny and ask rules for tools spelt almost like existing ones: they protect nothing."""
         for policy in (self._rules.policy, *(layer.policy for layer in self._rules.layers)):
             for action in (Action.DENY, Action.ASK):
                 for rule in policy.rules(action):
@@ -420,9 +400,7 @@ class Session:
         self._scheduler.reconsider()
 
     def revoke(self, rule: str) -> bool:
-        """Removes a grant, a saved one from disk as well.  Returns False when there is no such grant.
-        Raises ``ToolFailure``.
-        """
+        """Removes a grant, also from disk. Returns False if there is none. Raises ``ToolFailure``."""
         return self._rules.revoke(rule)
 
     # --- tools from other sources
@@ -439,9 +417,7 @@ class Session:
 
     @property
     def mcp(self) -> McpServers:
-        """The MCP servers.  A server's tools belong to the session while it is connected;
-        servers must be added or loaded first.
-        """
+        """The MCP servers, once added or loaded; a connected server's tools belong to the session."""
         return self._calls.servers.servers
 
     @property
@@ -451,9 +427,7 @@ class Session:
 
     @property
     def model(self) -> LanguageModel | None:
-        """The model that tools and MCP servers may send requests to (``nbtools.agents.model_named``);
-        None: such requests fail.
-        """
+        """The model for requests of tools and MCP servers (``agents.model_named``); None: they fail."""
         return self.workspace.model
 
     @model.setter
@@ -486,9 +460,7 @@ class Session:
     # --- declarations and history
 
     def declarations(self, provider: Provider) -> list[Json]:
-        """Returns the tools' declarations in the format of ``gemini``, ``anthropic``,
-        ``openai`` or ``mcp``.
-        """
+        """Returns the tools' declarations for ``gemini``, ``anthropic``, ``openai`` or ``mcp``."""
         return declarations(self.tools.values(), provider)
 
     @property
@@ -508,15 +480,11 @@ class Session:
     # --- life cycle
 
     def sync(self) -> BlockingSession:
-        """Returns this session without ``await``, for use in any thread;
-        it runs in its own event loop until it is closed.
-        """
+        """Returns this session without ``await``, for any thread; its own event loop runs until closed."""
         return BlockingSession(self)
 
     async def close(self) -> None:
-        """Cancels running calls and ends background commands and terminals;
-        later calls raise ``SessionError``.
-        """
+        """Cancels calls, ends background commands and terminals; later calls raise ``SessionError``."""
         self._calls.close()
         await self._calls.servers.close()
         await self._scheduler.close()

@@ -16,9 +16,7 @@ Observe = Callable[[Observer], Callable[[], None]]
 
 
 class SessionLog:
-    """Writes one session's log, from the first call after ``start``.
-    Starting again after ``stop`` begins a new file.
-    """
+    """Writes a session's log from the first call after ``start``; each ``start`` begins a new file."""
 
     def __init__(self, root: Path, session: str, observe: Observe) -> None:
         self._root = root

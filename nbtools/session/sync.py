@@ -28,9 +28,7 @@ _CLEANUP_TIMEOUT = 10.0
 
 
 class BlockingSession:
-    """``Session`` without ``await``.  ``session`` is the wrapped session;
-    change its mutable parts only through ``run``.
-    """
+    """``Session`` without ``await``. Change mutable parts of ``session`` only through ``run``."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -39,9 +37,7 @@ class BlockingSession:
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Runs a coroutine in the session's loop; cancelling the future cancels it there.
-        Raises ``SessionError`` once closed.
-        """
+        """Runs a coroutine in the loop; cancelling the future cancels it. Raises ``SessionError``."""
         self._must_be_open(work)
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
@@ -51,9 +47,7 @@ class BlockingSession:
             raise SessionError("This session is closed; open a new one.")
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine in the session's loop and returns its result.
-        An interrupt cancels it, waits for its end and propagates.
-        """
+        """Runs a coroutine in the loop; an interrupt cancels it, waits for its end and propagates."""
         self._must_be_open(work)
         ended = threading.Event()
         future = self.submit(_signal_end(work, ended))

@@ -39,9 +39,7 @@ class ToolSources:
     async def discover(
         self, discovery_command: Command, call_command: Command, seconds: float
     ) -> DiscoveryResult:
-        """Registers the tools that a command lists and removes those discovered before.
-        After ``ToolFailure`` nothing has changed.
-        """
+        """Registers the tools that a command lists, in place of those before; all or, on failure, none."""
         taken = set(self._registry.names()) - set(self._discovered)
         discovered = await plugins.discover(
             discovery_command, call_command, self._workspace, taken=taken, seconds=seconds
@@ -71,9 +69,7 @@ class LazyMcpServers:
 
     @property
     def servers(self) -> McpServers:
-        """The servers, created now if need be;
-        with those from configuration files where the settings say so.
-        """
+        """The servers, created if need be, with those of configuration files where settings say so."""
         with self._lock:  # another thread may ask, too
             if self._servers is None:
                 self._servers = self._create()
@@ -100,9 +96,7 @@ class LazyMcpServers:
         return servers
 
     async def connect_for(self, tool: str, tools: DialectTools) -> None:
-        """Connects the server that offers the MCP tool ``tool``, unless it is connected.
-        Raises ``ToolFailure`` when that fails.
-        """
+        """Connects the server that offers the MCP tool ``tool``. Raises ``ToolFailure``."""
         if tool not in tools and (self._servers is not None or self._workspace.settings.servers):
             await self.servers.ensure_connected(tool)
 

@@ -11,9 +11,7 @@ T = TypeVar("T")
 
 
 class WorkCancelled(Exception):  # noqa: N818 - a signal, not an error
-    """Raised inside the worker thread to end cancelled work;
-    ``run_in_thread`` never lets it reach the caller.
-    """
+    """Raised in the worker thread to end cancelled work; ``run_in_thread`` never lets it reach the caller."""
 
 
 class CancellationFlag:

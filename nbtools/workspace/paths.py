@@ -51,7 +51,10 @@ def real_path(start: str, path: str) -> str:
     while pending:
         part = pending.pop()
         if part == os.pardir:
-            _require_folder(current, mode)
+            if mode is None:
+                raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), current)
+            if not stat.S_ISDIR(mode):
+                raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), current)
             current, mode = os.path.dirname(current), stat.S_IFDIR
             continue
         candidate = os.path.join(current, part)
@@ -63,7 +66,9 @@ def real_path(start: str, path: str) -> str:
         if links > _MAX_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         if candidate.startswith("/proc/"):
-            raise _through_proc(path)
+            reason = "goes through a link in /proc, whose target differs from process to process"
+            advice = "Name the file or folder itself."
+            raise ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, f"{printable_path(path)} {reason}. {advice}")
         target = _target(candidate)
         if target is None:
             pending.append(part)
@@ -121,15 +126,6 @@ def _mode(path: str) -> int | None:
         return None
 
 
-def _through_proc(path: str) -> ToolFailure:
-    """Returns the failure for a link in ``/proc``: its target depends on the process that reads it."""
-    reason = (
-        "goes through a link in /proc, whose target differs from process to process. Name the file or folder"
-        " itself."
-    )
-    return ToolFailure(ErrorCode.PATH_NOT_IN_WORKSPACE, f"{printable_path(path)} {reason}")
-
-
 def _target(link: str) -> str | None:
     """Returns the target of a link; None if there is no link any more."""
     try:
@@ -138,10 +134,3 @@ def _target(link: str) -> str | None:
         if error.errno in (errno.EINVAL, errno.ENOENT):
             return None
         raise
-
-
-def _require_folder(path: str, mode: int | None) -> None:
-    if mode is None:
-        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    if not stat.S_ISDIR(mode):
-        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)

@@ -66,8 +66,8 @@ class ReadTracker:
         After the change of a part no more is known than before;
         nothing of the rest is known if the file was ``stale`` or not read.
         """
-        view = ReadExtent.WHOLE if whole else ReadExtent.RANGE if stale or path not in self._reads else None
-        self.record(path, data, view)
+        view = ReadExtent.RANGE if stale or path not in self._reads else None
+        self.record(path, data, ReadExtent.WHOLE if whole else view)
 
     def forget(self, path: Path) -> None:
         """Drops the file, or the folder with everything in it, after its deletion."""

@@ -142,9 +142,7 @@ class Workspace:
 
     @property
     def command_folder(self) -> Path:
-        """The folder in which the next command that carries its folder starts;
-        the root if the folder is gone or has become a link.
-        """
+        """The folder where the next command that carries its folder starts; the root if that is gone."""
         folder = self._command_folder
         return folder if folder.is_dir() and Path(os.path.realpath(folder)) == folder else self.root
 
@@ -186,9 +184,7 @@ class Workspace:
         return judged
 
     def resolve_to_read(self, path: str) -> Path:
-        """Does the same as ``resolve``, and also accepts files of full output,
-        which are private to this user.
-        """
+        """Does the same as ``resolve``, and also accepts this user's private files of full output."""
         try:
             return self.resolve(path)
         except ToolFailure:
@@ -220,23 +216,17 @@ class Workspace:
         return self._hiding
 
     def hides(self, path: str, *, folder: bool = False) -> bool:
-        """Returns whether the file or folder at ``path`` (relative to the root,
-        or absolute) or a folder above it is hidden.
-        """
+        """Whether ``path`` (absolute or relative to the root) or a folder above it is hidden."""
         return self._hiding.hides(path, folder=folder)
 
     async def sandboxed(
         self, argv: Sequence[str], folder: Path, *, terminal: bool = False
     ) -> SandboxedCommand:
-        """Returns ``argv`` as the settings want it run: in the sandbox, or as it is.
-        Raises ``ToolFailure`` if it must not run.
-        """
+        """Returns ``argv`` as the settings want it run. Raises ``ToolFailure`` if it must not run."""
         return await self.sandbox.wrap(argv, folder, self.settings, self._hiding, terminal=terminal)
 
     def relative(self, path: Path) -> str:
-        """Returns an absolute ``path`` relative to the root:
-        ``.`` for the root itself, unchanged if it is outside.
-        """
+        """Returns ``path`` relative to the root: ``.`` for the root, unchanged if it is outside."""
         return path.relative_to(self.root).as_posix() if is_inside(self.root, path) else str(path)
 
     def spellings(self, path: str) -> tuple[str, ...]:

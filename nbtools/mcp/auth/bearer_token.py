@@ -26,9 +26,7 @@ from nbtools.mcp.config.entries import Address
 
 
 class BearerAuth(httpx2.Auth):
-    """Adds the bearer token to requests; never opens a page.
-    ``on_problem`` is called with the reason if access is refused.
-    """
+    """Adds the bearer token to requests, never opens a page; ``on_problem`` gets reasons of refusals."""
 
     def __init__(self, server: str, address: Address, on_problem: Callable[[str], None]) -> None:
         self._server = server
@@ -72,9 +70,7 @@ class BearerAuth(httpx2.Auth):
     async def _renew(
         self, request: httpx2.Request, response: httpx2.Response | None, used: StoredLogin | None
     ) -> StoredLogin | None:
-        """Returns a login newer than ``used``: one that another session stored, or a renewed one.
-        None, with ``_problem``, if it fails.
-        """
+        """Returns a login newer than ``used``: another session's, or renewed; None, with ``_problem``."""
         async with self._renew_lock:
             with ExitStack() as stack:
                 await asyncio.to_thread(stack.enter_context, self._tokens.lock())

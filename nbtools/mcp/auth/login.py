@@ -57,7 +57,12 @@ async def log_in(
     """
     tokens = LoginStore(server, address.url)
     try:
-        _check_https(server, address.url)
+        parts = urlsplit(address.url)
+        if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                f"Tokens are sent over https only; {server} is at {parts.scheme}://{parts.hostname}.",
+            )
         async with callback_server(server, address.login.redirect) as callback:
             waiting(callback)
             login = await _get_login(
@@ -146,9 +151,7 @@ def _registered_client(login: Login, redirect: str) -> OAuthClientInformationFul
 
 
 def _choose_auth_method(provider: OAuthClientProvider) -> None:
-    """Selects ``client_secret_post`` for a registered client if the service does not support
-    ``client_secret_basic``.
-    """
+    """Selects ``client_secret_post`` if registered and ``client_secret_basic`` is not supported."""
     client, service = provider.context.client_info, provider.context.oauth_metadata
     supported = service.token_endpoint_auth_methods_supported if service else None
     method = "client_secret_basic"
@@ -168,15 +171,6 @@ def _with_scopes(page: str, scopes: tuple[str, ...]) -> str:
     parts = urlsplit(page)
     query = [(name, value) for name, value in parse_qsl(parts.query) if name != "scope"]
     return parts._replace(query=urlencode([*query, ("scope", " ".join(scopes))])).geturl()
-
-
-def _check_https(server: str, url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
-        raise ToolFailure(
-            ErrorCode.INVALID_TOOL_PARAMS,
-            f"Tokens are sent over https only; {server} is at {parts.scheme}://{parts.hostname}.",
-        )
 
 
 def _initialize_request(address: Address) -> httpx2.Request:

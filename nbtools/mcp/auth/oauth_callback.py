@@ -1,6 +1,4 @@
-"""Receives the OAuth redirect: at an address of this machine,
-or pasted by the person if the browser runs elsewhere.
-"""
+"""Receives the OAuth redirect: at an address of this machine, or pasted by the person."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ class OAuthCallback:
         self._state = dict(parse_qsl(urlsplit(page).query)).get("state", "")
 
     def accept(self, address: str) -> None:
-        """Accepts ``address``, the URL that the browser was redirected to.
-        Raises ``ToolFailure`` if it belongs to no or another login.
-        """
+        """Accepts the URL of the redirect. Raises ``ToolFailure`` if it belongs to no or another login."""
         query = dict(parse_qsl(urlsplit(address.strip()).query))
         if not self._state or not secrets.compare_digest(
             query.get("state", "").encode(), self._state.encode()

@@ -118,7 +118,9 @@ def check_destination(url: str, server: str) -> None:
 
 
 def _reach(host: str | None) -> int:
-    return 2 if _is_local(host) else 1 if _is_private(host or "") else 0
+    if _is_local(host):
+        return 2
+    return 1 if _is_private(host or "") else 0
 
 
 def _is_local(host: str | None) -> bool:

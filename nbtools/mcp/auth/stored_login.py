@@ -16,9 +16,7 @@ _RENEW_EARLY_SECONDS = 30.0
 
 
 class StoredLogin(BaseModel):
-    """A stored login, with what is needed to renew it in another process.
-    ``ends`` is in seconds since the epoch.
-    """
+    """A stored login, with what renews it in another process. ``ends``: in seconds since the epoch."""
 
     tokens: OAuthToken = Field(repr=False)
     ends: float | None = None

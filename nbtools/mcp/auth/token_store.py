@@ -99,9 +99,7 @@ class LoginStore:
         return None
 
     def write(self, text: str) -> str:
-        """Stores the text in the first place that works, and only there; returns its description.
-        Raises ``OSError`` if all fail.
-        """
+        """Stores the text in the first place that works; returns its description. Raises ``OSError``."""
         problem = OSError("it could not be stored")
         for at, place in enumerate(self._places):
             try:

@@ -132,9 +132,7 @@ class Connection:
         )
 
     async def prompts(self) -> tuple[Prompt, ...]:
-        """Lists the prompts; empty if the server does not support them.
-        Raises ``ToolFailure``, like all these methods.
-        """
+        """Lists the prompts, if supported. Raises ``ToolFailure``, like all these methods."""
         return await self._request(lambda client, _: list_all(client.list_prompts, "prompts"))
 
     async def resources(self) -> tuple[Resource, ...]:
@@ -201,7 +199,12 @@ class Connection:
         if self._task is not None and self._closing.is_set():
             await asyncio.wait([self._task])
         if self._task is None or self._task.done() or self._ready is None:
-            self._check_backoff()
+            left = self._backoff.seconds_left(asyncio.get_running_loop().time())
+            if left > 0:
+                raise self._failure(
+                    f"{self.problem}; it ended soon after its start more than once. It can be started again"
+                    f" in {left:.0f} s, or now with %tools mcp restart {self.server.name}"
+                )
             self._closing = asyncio.Event()
             self._ready = asyncio.get_running_loop().create_future()
             self._ready.add_done_callback(lambda future: future.cancelled() or future.exception())
@@ -264,9 +267,7 @@ class Connection:
             yield client
 
     async def _open_client(self, stack: AsyncExitStack) -> Client:
-        """Opens the client; a program that exits on the new protocol's first message is started again with
-        the older handshake.
-        """
+        """Opens the client; a program that exits on the new handshake is restarted with the older one."""
         sdk = await asyncio.to_thread(_sdk)
         callbacks = {**self._callbacks, "message_handler": self._changes.handle_message}
         try:
@@ -318,14 +319,6 @@ class Connection:
         self.state = state
         self._changed(self)
 
-    def _check_backoff(self) -> None:
-        left = self._backoff.seconds_left(asyncio.get_running_loop().time())
-        if left > 0:
-            raise self._failure(
-                f"{self.problem}; it ended soon after its start more than once. It can be started again in"
-                f" {left:.0f} s, or now with %tools mcp restart {self.server.name}"
-            )
-
     # --- events of the transport
 
     def on_end(self, reason: str) -> None:
@@ -361,9 +354,7 @@ class Connection:
 
 
 def _sdk() -> Any:
-    """Imports the SDK, and what it would import with the first answer;
-    takes over half a second, so call it in a thread.
-    """
+    """Imports the SDK and what its first answer needs: over half a second, so call it in a thread."""
     with _LOADING:  # of two threads that import a missing package, one would get a misleading error
         import_jsonschema()
         from nbtools.mcp.client import transport  # noqa: PLC0415 - slow, see above

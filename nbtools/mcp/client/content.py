@@ -1,6 +1,4 @@
-"""Converts a server's answer to a tool result:
-parts for the model, a display for people, data for programs.
-"""
+"""Converts a server's answer to a tool result: parts for the model, a display for people, and data."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ _TEXT_SUFFIXES = ("", ".txt", ".log")
 
 
 def display_of(blocks: Sequence[ContentBlock], structured: object = None) -> ToolResultDisplay:
-    """Returns the display of content blocks, one below the other;
-    of structured content only if there are no blocks.
-    """
+    """Returns the display of content blocks, one below the other, else of structured content."""
     displays = [display for block in blocks for display in _block_displays(block)]
     if structured is not None and not displays:
         displays.append(_code("structured.json", as_json_text(structured)))
@@ -90,7 +86,8 @@ def _block_displays(block: Any) -> Iterator[ToolResultDisplay]:
         case "image" | "audio":
             yield _media("", block.mime_type, block.data)
         case "resource_link":
-            yield _link(block)
+            about = " · ".join(part for part in (block.mime_type, block.description) if part)
+            yield f"{block.title or block.name}: {block.uri}{f' ({about})' if about else ''}"
         case "resource":
             yield from resource_displays(block.resource)
         case _:
@@ -98,9 +95,7 @@ def _block_displays(block: Any) -> Iterator[ToolResultDisplay]:
 
 
 def resource_displays(resource: TextResourceContents | BlobResourceContents) -> Iterator[ToolResultDisplay]:
-    """Yields the resource's URI and its content by type or file name: Markdown, table, code, text;
-    or a medium; else one line.
-    """
+    """Yields a resource's URI and content: Markdown, table, code, text or a medium; else one line."""
     name = PurePosixPath(unquote(urlsplit(str(resource.uri)).path)).name
     mime = (resource.mime_type or "").partition(";")[0].strip().lower()
     if not hasattr(resource, "text"):
@@ -146,11 +141,6 @@ def _media(uri: str, mime: str, data: str) -> ToolResultDisplay:
         return f"{uri} {mime}: the data cannot be decoded (invalid base64).".lstrip()
 
 
-def _link(link: Any) -> str:
-    about = " · ".join(part for part in (link.mime_type, link.description) if part)
-    return f"{link.title or link.name}: {link.uri}{f' ({about})' if about else ''}"
-
-
 def _table(text: str, separator: str) -> str:
     """Converts delimited text to a Markdown table; empty if it is not a table."""
     if len(text) > _MOST_TO_PARSE:
@@ -182,9 +172,7 @@ _MEDIA_TYPES = ("image/", "audio/", "application/pdf")
 
 
 def result_of(server: str, tool: str, answer: CallToolResult) -> ToolResult:
-    """Returns the tool result.  ``data`` is the structured content;
-    the model gets it as text if there is no other text.
-    """
+    """Returns the tool result; structured content is its ``data``, and text if there is no other."""
     parts = parts_of(answer.content)
     text = text_of(parts)
     structured = answer.structured_content
@@ -196,11 +184,12 @@ def result_of(server: str, tool: str, answer: CallToolResult) -> ToolResult:
         error = ToolError(
             ErrorCode.MCP_TOOL_ERROR, text.strip() or f"{tool} of {server} failed without giving a reason."
         )
+    first = text.strip().split("\n", 1)[0]
     return ToolResult(
         content_of(parts) or "(no output)",
         display_of(answer.content, structured),
         error,
-        _summary(text, answer),
+        first[:100] or count_by_kind(answer.content),
         structured,
     )
 
@@ -239,9 +228,7 @@ def _part(block: Any) -> Part:
 
 
 def resource_part(resource: TextResourceContents | BlobResourceContents) -> Part:
-    """Returns text below its URI; images, audio and PDF as media;
-    for other data a line with its size and type.
-    """
+    """Returns text below its URI, images, audio and PDF as media; else a line with size and type."""
     if hasattr(resource, "text"):
         return {"text": f"{resource.uri}\n{resource.text}"}
     if (resource.mime_type or "").startswith(_MEDIA_TYPES):
@@ -251,8 +238,3 @@ def resource_part(resource: TextResourceContents | BlobResourceContents) -> Part
             f"[{resource.uri}: {size_of(resource.blob):,} bytes of {resource.mime_type or 'unknown type'}]"
         )
     }
-
-
-def _summary(text: str, answer: CallToolResult) -> str:
-    first = text.strip().split("\n", 1)[0]
-    return first[:100] if first else count_by_kind(answer.content)

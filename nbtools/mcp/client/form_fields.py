@@ -156,15 +156,10 @@ def _parts(answer: str, labels: list[str]) -> Iterator[str]:
 
 def _limits(schema: Mapping[str, Any]) -> Iterator[str]:
     several, kind = schema.get("type") == "array", schema.get("type")
-    names = (
-        ("minItems", "maxItems")
-        if several
-        else ("minLength", "maxLength")
-        if kind == "string"
-        else ("minimum", "maximum")
-    )
-    least, most = (schema.get(name) for name in names)
-    unit = "" if kind in ("integer", "number") else " of them" if several else " characters"
+    name, unit = ("Items", " of them") if several else ("imum", "")
+    if kind == "string":
+        name, unit = "Length", " characters"
+    least, most = schema.get(f"min{name}"), schema.get(f"max{name}")
     if least is not None:
         yield f"at least {least}{unit}"
     if most is not None:

@@ -70,11 +70,11 @@ class _StatusReporter:
         self._listener = listener
 
     async def report(self, response: httpx2.Response) -> None:
-        """Reports the status of requests;
-        errors for an optional stream (GET) or session end (DELETE) are ignored.
-        """
+        """Reports requests' status; errors of an optional stream (GET) or session end are ignored."""
         method = response.request.method
-        if response.status_code >= 400 and (method == "POST" or _is_stream(response.request)):
+        # The older transport's event stream has no version; it is not optional.
+        is_stream = method == "GET" and "mcp-protocol-version" not in response.request.headers
+        if response.status_code >= 400 and (method == "POST" or is_stream):
             self._listener.on_notice(status_text(self._server, response.status_code, response.reason_phrase))
         elif method == "POST":
             self._listener.on_notice("")
@@ -98,8 +98,3 @@ class _Limited(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._body.aclose()
-
-
-def _is_stream(request: httpx2.Request) -> bool:
-    """Returns whether the request opens the event stream of the older transport."""
-    return request.method == "GET" and "mcp-protocol-version" not in request.headers

@@ -28,9 +28,7 @@ class ListChanges:
         self._changed = asyncio.Event()
 
     async def handle_message(self, message: Any) -> None:
-        """Handles notifications up to protocol version 2025-11-25;
-        the ``message_handler`` of ``mcp.Client``.
-        """
+        """Handles notifications up to protocol 2025-11-25; the ``message_handler`` of ``mcp.Client``."""
         if getattr(message, "method", "") in _CHANGED:
             self._changed.set()
 
@@ -94,9 +92,7 @@ _METHOD_NOT_FOUND = -32601
 
 
 async def list_all(read_page: Page, field: str) -> tuple[Any, ...]:
-    """Returns all items of ``field`` from all pages, at most 20,000;
-    empty if the server does not support the list.
-    """
+    """Returns the items of ``field`` of all pages, at most 20,000; none if not supported."""
     found: list[Any] = []
     cursor: str | None = None
     for _ in range(_MOST_PAGES):

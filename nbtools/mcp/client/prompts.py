@@ -61,7 +61,12 @@ class FilledPrompt:
     def text(self) -> str:
         """All turns as text; media are replaced by their types."""
         return "\n\n".join(
-            (f"{turn.role}: " if self._has_both_roles else "") + _text_of(turn.content) for turn in self.turns
+            (f"{turn.role}: " if self._has_both_roles else "")
+            + "\n".join(
+                str(part["text"]) if "text" in part else f"[{_type_of(part)}]"
+                for part in _parts(turn.content)
+            )
+            for turn in self.turns
         )
 
     @property
@@ -126,12 +131,6 @@ def _prompt(server: str, prompt: types.Prompt) -> ServerPrompt:
 
 def _parts(content: LlmContent) -> Sequence[Part]:
     return [{"text": content}] if isinstance(content, str) else content
-
-
-def _text_of(content: LlmContent) -> str:
-    return "\n".join(
-        str(part["text"]) if "text" in part else f"[{_type_of(part)}]" for part in _parts(content)
-    )
 
 
 def _type_of(part: Part) -> str:

@@ -68,9 +68,7 @@ class ListResourcesInvocation(BaseToolInvocation[ListResourcesParams]):
         return self.params.server
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
-        """Lists the resources; a server that fails is reported in a line,
-        besides the results of the others.
-        """
+        """Lists the resources; a server that fails is reported in a line besides the others."""
         connections = (
             [_find(self.connections(), self.params.server)]
             if self.params.server
@@ -83,7 +81,13 @@ class ListResourcesInvocation(BaseToolInvocation[ListResourcesParams]):
                 lines.append(str(listed))
                 continue
             lines += [_line(connection.server.name, one) for one in listed]
-            data += [_data_of(connection.server.name, one) for one in listed]
+            data += [
+                {
+                    "server": connection.server.name,
+                    **one.model_dump(mode="json", by_alias=True, exclude_none=True),
+                }
+                for one in listed
+            ]
         text = "\n".join(lines) or "There are no resources."
         return ToolResult(
             text, text, summary=f"{len(data)} resource{'' if len(data) == 1 else 's'}", data=tuple(data)
@@ -91,9 +95,7 @@ class ListResourcesInvocation(BaseToolInvocation[ListResourcesParams]):
 
 
 class ReadResourceTool(BaseDeclarativeTool[ReadResourceParams]):
-    """Reads a resource.  Rules refer to it by server, as they do to web pages by host:
-    ``read_mcp_resource(docs)``.
-    """
+    """Reads a resource. Rules refer to its server, as to a host: ``read_mcp_resource(docs)``."""
 
     name = "read_mcp_resource"
     description = (
@@ -152,9 +154,7 @@ class ReadResourceInvocation(BaseToolInvocation[ReadResourceParams]):
         )
 
     async def _connection(self) -> Connection:
-        """Returns the server to read from.
-        Raises ``ToolFailure`` if none or several servers list the resource.
-        """
+        """Returns the server to read from. Raises ``ToolFailure`` if none or several list it."""
         if self.params.server:
             return _find(self.connections(), self.params.server)
         connections = list(self.connections())
@@ -162,7 +162,12 @@ class ReadResourceInvocation(BaseToolInvocation[ReadResourceParams]):
         owners = [
             one
             for one, listed in zip(connections, found, strict=True)
-            if isinstance(listed, list) and _has(listed, self.params.uri)
+            if isinstance(listed, list)
+            and any(
+                _uri(one) == self.params.uri
+                or (hasattr(one, "uri_template") and _matches_template(one.uri_template, self.params.uri))
+                for one in listed
+            )
         ]
         if len(owners) == 1:
             return owners[0]
@@ -201,25 +206,13 @@ def _uri(one: Resource | ResourceTemplate) -> str:
     return str(getattr(one, "uri", None) or getattr(one, "uri_template", ""))
 
 
-def _has(listed: list[Resource | ResourceTemplate], uri: str) -> bool:
-    """Returns whether the URI is listed or matches the fixed parts of a template."""
-    return any(
-        _uri(one) == uri or (hasattr(one, "uri_template") and _matches_template(one.uri_template, uri))
-        for one in listed
-    )
-
-
 def _matches_template(template: str, uri: str) -> bool:
     fixed = re.split(r"\{[^{}]*\}", template)
     position = len(fixed[0]) if uri.startswith(fixed[0]) else -1
     for piece in fixed[1:]:
-        position = (
-            uri.find(piece, position) + len(piece)
-            if position >= 0 and piece in uri[position:]
-            else position
-            if position >= 0 and not piece
-            else -1
-        )
+        if position < 0 or piece not in uri[position:]:
+            return False
+        position = uri.find(piece, position) + len(piece)
     return position >= 0 and uri.endswith(fixed[-1])
 
 
@@ -228,7 +221,3 @@ def _line(server: str, one: Resource | ResourceTemplate) -> str:
         filter(None, (one.title or one.name, one.mime_type, " ".join((one.description or "").split())))
     )
     return f"{server} · {_uri(one)}{' (a template)' if hasattr(one, 'uri_template') else ''} · {about}"
-
-
-def _data_of(server: str, one: Resource | ResourceTemplate) -> dict[str, Any]:
-    return {"server": server, **one.model_dump(mode="json", by_alias=True, exclude_none=True)}

@@ -58,9 +58,7 @@ class SamplingParams(DocumentedModel):
 
 @dataclass(frozen=True)
 class Sampling:
-    """Handles sampling requests.  ``model`` is called for each one,
-    because the person may change the model.
-    """
+    """Handles sampling requests; asks ``model`` for each, because the person may change the model."""
 
     model: Callable[[], LanguageModel | None] = lambda: None
     run: Run | None = None

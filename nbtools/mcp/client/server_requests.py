@@ -70,9 +70,7 @@ def ask_arguments(
 
 
 def form_values(schema: Mapping[str, Any], answers: Sequence[str]) -> tuple[dict[str, Value], str]:
-    """Returns the values by field name and a problem in one line (empty if none).
-    An empty answer means the field's default.
-    """
+    """Returns values by field and a problem in one line, or ""; an empty answer is the default."""
     content: dict[str, Value] = {}
     for field, answer in zip(fields_of(schema), answers, strict=False):
         if not answer and "default" in field.schema:
@@ -88,9 +86,7 @@ def form_values(schema: Mapping[str, Any], answers: Sequence[str]) -> tuple[dict
 
 
 def host_of(url: str) -> str:
-    """Returns the host (in ASCII, ``xn--…``) of a URL that a person may be asked to open;
-    empty for any other URL.
-    """
+    """Returns the ASCII host of a URL that a person may be asked to open; empty for any other."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna").decode()
@@ -107,9 +103,7 @@ def host_of(url: str) -> str:
 
 
 def page_question(server: str, message: str, url: str, host: str) -> dict[str, Any]:
-    """Returns the question about a page that the person should open.
-    nbtools does not open it and learns nothing of what happens there.
-    """
+    """Returns the question about a page to open; nbtools itself neither opens nor sees it."""
     text = (
         f"{server} asks you to open a page on {host}: {message[:_LONGEST_MESSAGE]}\n{url}\nOpen it if you"
         f" trust {host}, then answer yes."
@@ -118,9 +112,7 @@ def page_question(server: str, message: str, url: str, host: str) -> dict[str, A
 
 
 def _question(server: str, message: str, field: Field, before: str, *, first: bool) -> dict[str, Any]:
-    """Returns the question for a field; the ``first`` of a form states who asks and why.
-    The title is its header.
-    """
+    """Returns a field's question, with its title as header; the ``first`` states who asks and why."""
     warning = (
         _WARNING.format(server)
         if _SECRET.search(f"{field.name} {field.title} {field.description} {message}")
@@ -156,18 +148,14 @@ _REFUSED = -1
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The outcome of a form.  ``action`` is ``accept``, ``decline`` (refused,
-    or nobody to ask) or ``cancel`` (no answer).
-    """
+    """A form's outcome: ``accept``, ``decline`` (refused, nobody to ask) or ``cancel`` (no answer)."""
 
     action: Any
     answers: tuple[str, ...] = ()
 
 
 class ClientCallbacks:
-    """Callbacks for the requests of one server.
-    Its questions are calls of ``ask``, with their own cards and records.
-    """
+    """Callbacks for one server's requests; questions are calls of ``ask`` with cards and records."""
 
     def __init__(self, server: str, root: Path, ask: Ask, sampling: Sampling | None = None) -> None:
         self._server = server
@@ -184,9 +172,7 @@ class ClientCallbacks:
         }
 
     async def elicit(self, _: Any, params: ElicitRequestParams) -> ElicitResult:
-        """Asks the person.  Declines if nobody can answer;
-        repeats the question a few times if an answer is invalid.
-        """
+        """Asks the person. Declines if nobody can answer; repeats a few times if invalid."""
         from mcp.types import ElicitResult  # noqa: PLC0415 - imported already with the connection
 
         if params.mode == "url":
@@ -194,10 +180,10 @@ class ClientCallbacks:
             if not host:
                 return ElicitResult(action="decline")
             page_outcome = await self._ask_form(page_question(self._server, params.message, params.url, host))
-            visited = page_outcome.action == "accept" and page_outcome.answers == ("yes",)
-            return ElicitResult(
-                action="accept" if visited else "cancel" if page_outcome.action == "cancel" else "decline"
-            )
+            action = page_outcome.action
+            if action == "accept" and page_outcome.answers != ("yes",):
+                action = "decline"
+            return ElicitResult(action=action)
         message, before = params.message, tuple[str, ...]()
         for _try in range(_MOST_ATTEMPTS):
             outcome = await self._form(ask_arguments(self._server, message, params.requested_schema, before))

@@ -57,9 +57,7 @@ class Logins:
             self._waiting.pop(name, None)
 
     def complete(self, name: str, address: str) -> None:
-        """Completes a login with the redirect's address.
-        Raises ``ToolFailure`` if it belongs to no running login.
-        """
+        """Completes a login with the redirect's address. Raises ``ToolFailure`` if none is running."""
         if name not in self._waiting:
             raise ToolFailure(
                 ErrorCode.INVALID_TOOL_PARAMS,
@@ -155,9 +153,7 @@ class McpServers:
                 self._configured[name] = named
 
     def _clashing_name(self, name: str) -> str:
-        """Returns the server whose tool names would be the same as those of ``name`` (``a.b`` and ``a_b``);
-        empty if none.
-        """
+        """Returns the server with the same tool names as ``name`` (``a.b``, ``a_b``), or ""."""
         return next((known for known in self._connections if server_part(known) == server_part(name)), "")
 
     def watch(self, watcher: Callable[[Connection], None]) -> Callable[[], None]:
@@ -166,9 +162,7 @@ class McpServers:
         return lambda: self._watchers.remove(watcher)
 
     async def ensure_connected(self, tool: str) -> None:
-        """Connects the server that a tool of this name belongs to.
-        Raises ``ToolFailure`` if that fails or there is none.
-        """
+        """Connects the server that a tool of this name belongs to. Raises ``ToolFailure``."""
         connection = self.of_tool(tool)
         if connection is None:
             server = tool.split("__")[1] if tool.count("__") > 1 else ""
@@ -217,9 +211,7 @@ class McpServers:
         self._remove(name)
 
     async def restart(self, name: str) -> None:
-        """Restarts a server with its current configuration.
-        Raises ``ToolFailure`` if it cannot be connected.
-        """
+        """Restarts a server with its current configuration. Raises ``ToolFailure``."""
         await self.get(name).close()
         if name in self._configured:
             self.load()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -33,9 +33,7 @@ from nbtools.workspace.processes.line_process import LineProcess, open_line_proc
 MOST_UNREAD = 20_000
 """Maximum number of unread messages."""
 _MOST_WEIGHT = 1_000_000
-"""Maximum weight of a message: a value counts one, a list or object four.
-Parsing that takes about a second.
-"""
+"""Most weight of a message: a value counts one, a list or object four; parsed in about a second."""
 _SMALL_BYTES = 1_000_000
 _PARSE_ERROR = -32700
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -72,7 +70,12 @@ class MessageReader:
         """Handles a line of the server's output."""
         if not line.strip():
             return
-        if len(line) > _SMALL_BYTES and _weight(line) > _MOST_WEIGHT:
+        # The number of JSON values, estimated; strings are left out only if they could exceed the limit.
+        if (
+            len(line) > _SMALL_BYTES
+            and _counted(line) > _MOST_WEIGHT
+            and _counted(_STRING.sub(b"", line)) > _MOST_WEIGHT
+        ):
             self._fail(line, "a message with too many values")
             return
         try:
@@ -103,11 +106,9 @@ class MessageReader:
         """Fails the request with the line's id or, without an id, all unanswered requests."""
         match = _ID.search(line[:2000]) or _ID.search(line[-200:])
         raw_id = match.group(1) if match else b""
-        ids = (
-            (raw_id[1:-1].decode("utf-8", "replace") if raw_id.startswith(b'"') else int(raw_id),)
-            if raw_id
-            else tuple(self._unanswered)
-        )
+        ids: Iterable[str | int | None] = self._unanswered
+        if raw_id:
+            ids = {raw_id[1:-1].decode("utf-8", "replace") if raw_id.startswith(b'"') else int(raw_id)}
         for request in self._unanswered.intersection(ids):
             self._deliver(
                 JSONRPCError(
@@ -116,11 +117,6 @@ class MessageReader:
                     error=ErrorData(code=_PARSE_ERROR, message=f"it sent {description}"),
                 )
             )
-
-
-def _weight(line: bytes) -> int:
-    """Estimates the number of JSON values; strings are excluded only if they could exceed the limit."""
-    return 0 if _counted(line) <= _MOST_WEIGHT else _counted(_STRING.sub(b"", line))
 
 
 def _counted(line: bytes) -> int:
@@ -135,9 +131,7 @@ def _start(line: bytes) -> str:
 MOST_MESSAGE_BYTES = 32_000_000
 """Maximum size of a message in bytes."""
 _MOST_UNSENT = 1_000
-"""Messages to the program that may be buffered,
-so that calls and cancellations do not wait until it reads.
-"""
+"""Messages to the program that may be buffered: calls and cancellations need not wait for it."""
 
 
 class TransportListener(Protocol):
@@ -154,9 +148,7 @@ class TransportListener(Protocol):
 async def program_streams(
     program: Program, folder: Path, listener: TransportListener
 ) -> AsyncIterator[TransportStreams]:
-    """Starts the program in ``folder`` and yields its streams.
-    Raises ``OSError`` if it cannot be started.
-    """
+    """Starts the program in ``folder`` and yields its streams. Raises ``OSError`` if it cannot be started."""
     cwd = folder / program.cwd
     if not cwd.is_dir():
         raise NotADirectoryError(20, "not a directory", str(cwd))
@@ -210,12 +202,9 @@ def _end_reason(process: LineProcess) -> str:
     if process.too_long:
         return f"it sent a message of more than {MOST_MESSAGE_BYTES // 1_000_000} MB, and was stopped"
     code = process.exit_code
-    reason = (
-        "it closed its output"
-        if code is None
-        else f"it ended with exit code {code}"
-        if code >= 0
-        else f"it was ended by signal {-code}"
-    )
+    if code is None:
+        reason = "it closed its output"
+    else:
+        reason = f"it ended with exit code {code}" if code >= 0 else f"it was ended by signal {-code}"
     errors = process.stderr.splitlines()
     return f"{reason}: {errors[-1]}" if errors else reason

@@ -150,9 +150,7 @@ class Backoff:
         return max(self._not_before - now, 0.0)
 
     def record_end(self, now: float, lived: float) -> None:
-        """Records an end after ``lived`` seconds.
-        The first early end causes no delay; each further one doubles it.
-        """
+        """Records an end after ``lived`` seconds; each early end after the first doubles the delay."""
         self._not_before = now + (0.0 if lived > _STABLE_SECONDS else self._wait)
         self._wait = 0.0 if lived > _STABLE_SECONDS else min(max(self._wait * 2, _FIRST_WAIT), _LONGEST_WAIT)
 

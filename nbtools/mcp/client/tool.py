@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 def annotations_of(tool: Tool) -> Mapping[str, bool]:
-    """Returns the four hints by their names in MCP;
-    missing ones get the specification's (pessimistic) defaults.
-    """
+    """Returns the four hints by MCP name, with the specification's (pessimistic) defaults."""
     hints = tool.annotations
     read_only = bool(hints and hints.read_only_hint)
     destructive = hints.destructive_hint if hints else None
@@ -167,9 +165,14 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
     async def should_confirm_execute(self) -> ToolMcpConfirmationDetails:
         tool, server = self.tool.declared, self.tool.connection.server.name
         title = f"Let {server} run {_title(tool)}?"
+        problem = self.tool.schema_problem
+        unchecked = (
+            f"Its arguments are not checked: its schema cannot be used ({problem})." if problem else ""
+        )
         claims = " ".join(
             filter(
-                None, (_change_warning(self.tool), annotations_text(server, tool), _schema_note(self.tool))
+                None,
+                (_change_warning(self.tool), annotations_text(server, tool), unchecked),
             )
         )
         return ToolMcpConfirmationDetails(
@@ -184,7 +187,8 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
 
         def on_progress(done: float, total: float | None, message: str | None) -> None:
             if update_output is not None:
-                lines[:] = [*lines[-_LINES:], _progress_line(done, total, message)]
+                share = f"{done:g} of {total:g}" if total else f"{done:g}"
+                lines[:] = [*lines[-_LINES:], (f"{share} · {message}" if message else share)]
                 update_output("\n".join(lines))
 
         try:
@@ -196,11 +200,6 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
 
 _LINES = 19
 _MOST_DESCRIPTION = 400
-
-
-def _progress_line(done: float, total: float | None, message: str | None) -> str:
-    share = f"{done:g} of {total:g}" if total else f"{done:g}"
-    return f"{share} · {message}" if message else share
 
 
 def _change_warning(tool: McpTool) -> str:
@@ -216,14 +215,6 @@ def _change_warning(tool: McpTool) -> str:
         else "Its parameters or annotations differ."
     )
     return f"⚠ The server has changed this tool's declaration since its last call. {difference}"
-
-
-def _schema_note(tool: McpTool) -> str:
-    return (
-        f"Its arguments are not checked: its schema cannot be used ({tool.schema_problem})."
-        if tool.schema_problem
-        else ""
-    )
 
 
 def _title(tool: Tool) -> str:
@@ -248,7 +239,9 @@ class ServerToolRegistry:
         registered = self._registered.pop(connection, {})
         for name, tool in tuple(registered.items()):
             if declared.get(name) != tool.declared:
-                self._remember(tool)
+                # Stored also while the tool is missing, in case it returns changed.
+                if tool.was_called:
+                    self._last_called.setdefault(tool.connection, {})[tool.declared.name] = tool.declared
                 self._unregister(registered.pop(name))
         taken = set(self._registry.names())
         new_names = mcp_tool_names(
@@ -263,13 +256,6 @@ class ServerToolRegistry:
             self._registry.register(registered[name])
         if registered:
             self._registered[connection] = registered
-
-    def _remember(self, tool: McpTool) -> None:
-        """Stores the declaration at the last call, also while the tool is missing,
-        in case it returns changed.
-        """
-        if tool.was_called:
-            self._last_called.setdefault(tool.connection, {})[tool.declared.name] = tool.declared
 
     def _unregister(self, tool: McpTool) -> None:
         if self._registry.find(tool.name) is tool:

@@ -30,9 +30,7 @@ logging.getLogger("mcp").addHandler(
 async def open_client(
     server: ServerSettings, folder: Path, listener: TransportListener, callbacks: dict[str, Any]
 ) -> AsyncIterator[Client]:
-    """Yields a connected client.  ``callbacks`` are keyword arguments of ``mcp.Client``.
-    Enter and leave it in the same task.
-    """
+    """Yields a client with ``callbacks`` of ``mcp.Client``. Enter and leave it in the same task."""
     match server.transport:
         case Program() as program:
             async with _client(program_streams(program, folder, listener), callbacks) as client:
@@ -70,9 +68,7 @@ async def _client(
 
 
 def bound_output_validation(client: Client) -> None:
-    """Replaces the SDK's output validation by a bounded one:
-    a server controls both value and schema and could block the SDK's.
-    """
+    """Bounds the SDK's output validation: a server controls value and schema, and could block it."""
     session: Any = client.session
     compiled = session._output_schema_validator  # noqa: SLF001 - the SDK has no public hook for this
     checkers = dict[str, tuple[Any, JsonSchemaValidator]]()

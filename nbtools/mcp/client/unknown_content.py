@@ -1,6 +1,4 @@
-"""Repairs answers that the SDK refuses as a whole because of one part:
-a content block that it does not know, a tool without schema.
-"""
+"""Repairs answers that the SDK refuses whole because of an unknown block or a tool without schema."""
 
 from __future__ import annotations
 
@@ -18,18 +16,14 @@ from pydantic import BaseModel, ValidationError
 from nbtools.core.schema.drafts import DECLARED, schema_problem
 
 _KNOWN = ("text", "image", "audio", "resource", "resource_link")
-"""The SDK refuses an answer with a block of another kind;
-one of these without what it must have is a malformed answer.
-"""
+"""The SDK refuses other kinds of blocks; one of these that lacks something is malformed."""
 
 
 @asynccontextmanager
 async def with_known_content(
     transport: AbstractAsyncContextManager[TransportStreams],
 ) -> AsyncIterator[TransportStreams]:
-    """Yields the transport's streams; the messages read have only content blocks of kinds that the
-    SDK knows.
-    """
+    """Yields the transport's streams; messages read have only blocks of kinds that the SDK knows."""
     async with transport as (reading, writing):
         yield _KnownContent(reading), writing
 
@@ -93,9 +87,7 @@ _LISTED: dict[str, type[BaseModel]] = {
 
 
 def _usable(declared: object, kind: type[BaseModel]) -> object | None:
-    """Returns a declaration without the parts that are malformed;
-    None where it then lacks what it must have, such as a name.
-    """
+    """Returns a declaration without malformed parts; None where it then lacks, say, its name."""
     if not isinstance(declared, dict):
         return None
     if kind is Tool:

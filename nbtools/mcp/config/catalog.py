@@ -1,6 +1,4 @@
-"""Catalog of the configured MCP servers of a workspace, with the person's choices:
-which are trusted, which are on.
-"""
+"""Catalog of a workspace's MCP servers, with the person's choices: which are trusted, which are on."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ from nbtools.storage.state_folder import private_folder, state_path, workspace_k
 
 
 class ServerChoices(BaseModel):
-    """The person's choices by server name.
-    ``trusted`` holds the digest of the trusted entry, ``on`` overrides the file's ``disabled``.
-    """
+    """Choices by server name: ``trusted`` digests of entries, ``on`` overrides a file's ``disabled``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -38,9 +34,7 @@ class ServerChoices(BaseModel):
 
 
 class ServerChoicesFile:
-    """Stores the choices in the state folder.
-    An unreadable file counts as empty: then no project server is trusted.
-    """
+    """Stores the choices in the state folder; an unreadable file is empty: no project server is trusted."""
 
     def __init__(self, root: Path) -> None:
         self._path = state_path() / workspace_key(root) / "mcp.json"
@@ -52,9 +46,7 @@ class ServerChoicesFile:
             return ServerChoices()
 
     def trust(self, name: str, digest: str) -> None:
-        """Trusts the entry with that digest; an empty digest revokes trust.
-        Raises ``ToolFailure`` if the file cannot be written.
-        """
+        """Trusts the entry with that digest; "" revokes trust. Raises ``ToolFailure``."""
 
         def change(choices: ServerChoices) -> ServerChoices:
             trusted = {key: value for key, value in choices.trusted.items() if key != name}
@@ -85,9 +77,7 @@ class TrustState(StrEnum):
 
 
 class ServerCatalog:
-    """The configured servers of one workspace.
-    ``ask`` asks the person once whether to trust a project's entry.
-    """
+    """The configured servers of a workspace. ``ask`` asks once whether to trust a project's entry."""
 
     def __init__(self, root: Path, ask: Ask) -> None:
         self._root = root
@@ -108,13 +98,9 @@ class ServerCatalog:
         if not named.origin.project:
             return TrustState.OWN
         trusted = self._choices.read().trusted.get(named.server.name)
-        return (
-            TrustState.UNKNOWN
-            if trusted is None
-            else TrustState.TRUSTED
-            if trusted == named.digest
-            else TrustState.CHANGED
-        )
+        if trusted is None:
+            return TrustState.UNKNOWN
+        return TrustState.TRUSTED if trusted == named.digest else TrustState.CHANGED
 
     def trust(self, named: ConfiguredServer) -> None:
         """Lets a project's server start from now on, until its entry changes.  Raises ``ToolFailure``."""
@@ -129,9 +115,7 @@ class ServerCatalog:
         self._choices.switch(name, on)
 
     def get(self, name: str) -> ConfiguredServer:
-        """Returns a server by name.  Raises ``ToolFailure`` that states the entry's problem or suggests a
-        similar name.
-        """
+        """Returns a server. Raises ``ToolFailure`` with the entry's problem or a similar name."""
         if name in self.servers:
             return self.servers[name]
         raise self.not_found(name, self.servers)
@@ -144,9 +128,7 @@ class ServerCatalog:
         return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, why)
 
     async def ensure_trusted(self, named: ConfiguredServer) -> None:
-        """Asks for trust if needed, one server at a time.
-        Raises ``ToolFailure`` if the server may not start.
-        """
+        """Asks for trust if needed, one at a time. Raises ``ToolFailure`` if it may not start."""
         async with self._lock:
             if self.trust_state(named) in (TrustState.OWN, TrustState.TRUSTED):
                 return
@@ -187,31 +169,21 @@ class ServerCatalog:
 
 
 def start_summary(named: ConfiguredServer) -> tuple[tuple[str, str], ...]:
-    """Returns labels and texts of what starting the server does, as configured:
-    variables unexpanded, secrets masked.
-    """
+    """Returns what starting the server does, as configured: variables unexpanded, secrets masked."""
     entry: dict[str, Any] = json.loads(named.declared)
     address = entry.get("url") or entry.get("serverUrl") or entry.get("httpUrl") or ""
+    command = [entry["command"], *map(str, entry.get("args") or ())] if entry.get("command") else []
+    variables = (entry.get("env") or {}).items()
+    login = named.server.transport.login if isinstance(named.server.transport, Address) else Login()
+    alone = f", with client credentials, at {login.issuer}" if login.alone else ""
     rows = [
-        (
-            "runs",
-            (
-                shlex.join([entry["command"], *map(str, entry.get("args") or ())])
-                if entry.get("command")
-                else ""
-            ),
-        ),
+        ("runs", shlex.join(command)),
         ("reaches", address),
         ("in folder", entry.get("cwd") or ""),
-        (
-            "with",
-            " ".join(
-                f"{name}={_masked(name, str(value))}" for name, value in (entry.get("env") or {}).items()
-            ),
-        ),
+        ("with", " ".join(f"{name}={_masked(name, str(value))}" for name, value in variables)),
         ("sends", ", ".join(entry.get("headers") or {})),
         ("passes", _variables(named, entry)),
-        ("logs in", _login(named)),
+        ("logs in", f"as {login.client_id}{alone}" if login.client_id else ""),
         ("then", "its calls run without approval" if entry.get("trust") else ""),
     ]
     return tuple((label, _LINE_BREAK.sub("⏎", text)) for label, text in rows if text)
@@ -229,16 +201,6 @@ def _variables(named: ConfiguredServer, entry: dict[str, Any]) -> str:
             return names and f"your {names} to {urlsplit(url).hostname}"
         case Program():
             return names and f"your {names} to the program"
-
-
-def _login(named: ConfiguredServer) -> str:
-    """Returns the OAuth client that the file names and, for client credentials, where it sends its secret."""
-    login = named.server.transport.login if isinstance(named.server.transport, Address) else Login()
-    return (
-        f"as {login.client_id}{f', with client credentials, at {login.issuer}' if login.alone else ''}"
-        if login.client_id
-        else ""
-    )
 
 
 def _masked(name: str, value: str) -> str:

@@ -1,6 +1,4 @@
-"""Parses entries of ``mcpServers``, as Claude Code, Gemini CLI and Cursor write them,
-into server settings.
-"""
+"""Parses ``mcpServers`` as Claude Code, Gemini CLI and Cursor write them, into server settings."""
 
 from __future__ import annotations
 
@@ -42,9 +40,7 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
 
 
 class Login(DocumentedModel):
-    """OAuth settings of a server.  Empty settings are discovered from the server,
-    and nbtools registers itself there.
-    """
+    """OAuth settings of a server; empty ones are discovered, and nbtools registers itself there."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -89,9 +85,7 @@ class DeclaredLogin(BaseModel):
     )
 
     def login(self, expand: Callable[[str], str]) -> Login:
-        """Returns the settings; ``full`` expands variables.
-        Raises ``ValueError`` if a required key is missing.
-        """
+        """Returns the settings; ``full`` expands variables. Raises ``ValueError`` if a key is missing."""
         alone = self.grant == "client_credentials"
         if alone and not (self.client_id and self.issuer and (self.client_secret or self.private_key)):
             raise ValueError("client_credentials needs clientId, issuer, and clientSecret or privateKey")
@@ -121,9 +115,7 @@ class Program(_FrozenModel):
     command: str
     args: tuple[str, ...] = Field((), repr=False)
     env: dict[str, str] = Field(default_factory=dict, repr=False)
-    """Environment variables in addition to the few harmless ones that every server gets.
-    May hold secrets.
-    """
+    """Environment variables in addition to the few harmless ones that every server gets. May hold secrets."""
     cwd: str = ""
     """The working directory relative to the workspace; empty: the workspace itself."""
 

@@ -39,9 +39,7 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredServer:
-    """A server and the file that configures it;
-    ``declared`` is its entry as JSON, with variables unexpanded.
-    """
+    """A server and the file that configures it; ``declared``: its entry as JSON, not expanded."""
 
     server: ServerSettings
     origin: ConfigFile
@@ -122,9 +120,7 @@ def _servers(origin: ConfigFile, environ: Mapping[str, str]) -> Iterator[Configu
 
 
 def _declared(origin: ConfigFile) -> Mapping[str, Any]:
-    """Returns the entries under ``mcpServers``; none if the file does not exist.
-    Raises ``OSError`` or ``ValueError``.
-    """
+    """Returns the entries under ``mcpServers``, if any. Raises ``OSError`` or ``ValueError``."""
     if not origin.path.is_file():
         return {}
     with origin.path.open("rb") as file:
@@ -157,9 +153,7 @@ _INDENT = re.compile(r"^\{\s*\n([ \t]+)")
 
 
 def add_server(path: Path, name: str, entry: Mapping[str, Any], *, replace: bool = False) -> None:
-    """Adds a server to a file.  Raises ``ToolFailure`` if the file cannot be read or written,
-    or the name exists and not ``replace``.
-    """
+    """Adds a server to a file. Raises ``ToolFailure``, also if the name exists and not ``replace``."""
 
     def change(servers: dict[str, Any]) -> None:
         if name in servers and not replace:
@@ -172,16 +166,12 @@ def add_server(path: Path, name: str, entry: Mapping[str, Any], *, replace: bool
 
 
 def remove_server(path: Path, name: str) -> None:
-    """Removes a server from a file, if it is there.
-    Raises ``ToolFailure`` if the file cannot be read or written.
-    """
+    """Removes a server from a file, if there. Raises ``ToolFailure`` if it cannot be changed."""
     _rewrite(path, lambda servers: servers.pop(name, None))
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replaces a file atomically.  Links are followed; a new file is readable by this user only.
-    Raises ``OSError``.
-    """
+    """Replaces a file atomically, through links; a new one is private. Raises ``OSError``."""
     real = path.resolve()
     temporary = real.with_name(f".{real.name}.{uuid.uuid4().hex}.tmp")
     try:

@@ -53,9 +53,7 @@ def _function() -> _Exchange | None:
 
 
 _MUST_STAY = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV})
-"""The folder accepts no new file, the owner cannot be kept, or the file is a mount point:
-only a write in place is possible.
-"""
+"""Only a write in place is possible: no new file or owner is allowed there, or it is a mount point."""
 _PIECE = 1 << 20
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -226,9 +224,7 @@ def _take_place(new: _Temporary, place: _Place, expected: bytes, manner: WriteOp
 
 
 def _store(place: _Place, store: Path, expected: bytes) -> None:
-    """Hard-links the file to ``store``, without copying;
-    syncs it, because another program may just have written to it.
-    """
+    """Hard-links the file to ``store`` and syncs it: another program may just have written to it."""
     try:
         os.link(place.name, store, src_dir_fd=place.folder, follow_symlinks=False)
     except OSError:
@@ -264,9 +260,7 @@ def sync_file(path: Path) -> None:
 
 
 def _check_taken(new: _Temporary, place: _Place, expected: bytes) -> None:
-    """If another program, without locks, saved the file between the check and the exchange,
-    restores its version.
-    """
+    """Restores what another program, without locks, saved between the check and the exchange."""
     try:
         _check_content(_Place(place.folder, new.place.name, place.subject), expected)
     except ToolFailure:
@@ -338,9 +332,7 @@ class _Temporary:
         self._taken = True
 
     def copy_metadata(self, place: _Place, info: os.stat_result) -> None:
-        """Copies owner, extended attributes (with access lists) and mode.
-        Raises ``PermissionError`` if the owner cannot be set.
-        """
+        """Copies owner, extended attributes, mode. Raises ``PermissionError`` if the owner cannot be set."""
         own = os.fstat(self._descriptor)
         if (own.st_uid, own.st_gid) != (info.st_uid, info.st_gid):
             os.fchown(self._descriptor, info.st_uid, info.st_gid)

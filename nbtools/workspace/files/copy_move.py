@@ -124,9 +124,7 @@ def entry_spellings(workspace: Workspace, path: str) -> tuple[str, ...]:
 
 
 def with_folder_slash(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns ``names`` with a slash appended if a folder is at ``path``,
-    so that rules about its contents match.
-    """
+    """Returns ``names`` with a slash if a folder is at ``path``, so that rules about its contents match."""
     return tuple(f"{name}/" for name in names) if path.is_dir() and not path.is_symlink() else names
 
 
@@ -150,9 +148,7 @@ def move(path: Path, to: Path, subject: str, *, overwrite: bool = False) -> tupl
 
 
 def remove_tree(path: Path) -> None:
-    """Deletes a file, a link (not its target) or a folder with its contents.
-    Raises ``OSError`` if something remains.
-    """
+    """Deletes a file, a link (not its target) or a folder. Raises ``OSError`` if something remains."""
     with open_folder(path.parent) as above:
         try:
             _remove(FolderEntry(above, path.name))
@@ -170,9 +166,7 @@ def _remove(place: FolderEntry) -> None:
 
 
 def is_same_entry(path: Path, to: Path) -> bool:
-    """Returns whether both names are one entry:
-    they differ in case only, and the file system ignores case.
-    """
+    """Whether both names are one entry: they differ in case only, and the file system ignores case."""
     if path.parent != to.parent or path.name.casefold() != to.name.casefold() or path.name == to.name:
         return False
     with open_folder(path.parent) as above:

@@ -16,9 +16,7 @@ _HEAD = 8192
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NON_ASCII = re.compile("[^\0-\x7f\ud800-\udfff]")
 _FEW_BROKEN = 10
-"""A UTF-8 file has at least so many valid characters outside ASCII for each broken byte;
-text in an older encoding has hardly any.
-"""
+"""Valid characters outside ASCII for each broken byte of a UTF-8 file; older encodings have hardly any."""
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _SIGNATURES = (
     (rb"\x89PNG", "a PNG image"),
@@ -81,21 +79,20 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """Decoded content.  Bytes that are not valid UTF-8 are lone surrogates in ``text``;
-    ``displayable`` replaces them.
-    """
+    """Decoded content. Invalid UTF-8 is lone surrogates in ``text``, which ``displayable`` replaces."""
 
     text: str
     encoding: Encoding
 
 
 def decode(data: bytes) -> DecodedText | None:
-    """Decodes text by its byte order mark, else as UTF-8; ``encode`` returns the same bytes.
-    None if it is not text.
-    """
+    """Decodes text by its byte order mark, else as UTF-8, so that ``encode`` reverses it; else None."""
     for encoding in _MARKS:
         if data.startswith(encoding.bom):
-            text = _try(data, encoding)
+            try:
+                text = data[len(encoding.bom) :].decode(encoding.codec, encoding.errors)
+            except UnicodeDecodeError:
+                text = None
             if text is not None and "\0" not in text:
                 return DecodedText(text, encoding)
     if b"\0" in data or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -122,9 +119,7 @@ def encode(text: str, encoding: Encoding, original: str = "") -> bytes:
 
 
 def _refuse_second_encoding(text: str, original: str) -> None:
-    """Raises ``ToolFailure`` if ``text`` has new characters outside ASCII, and ``original`` is not UTF-8,
-    a few broken bytes aside.
-    """
+    """Raises ``ToolFailure`` if ``text`` has new characters outside ASCII and ``original`` is not UTF-8."""
     if text.isascii() or not _has_other_encoding(original):
         return
     present = Counter(_NON_ASCII.findall(original))
@@ -139,9 +134,7 @@ def _refuse_second_encoding(text: str, original: str) -> None:
 
 
 def _has_other_encoding(text: str) -> bool:
-    """Returns whether decoded text has more undecodable bytes than a damaged UTF-8 file,
-    or the escape sequences of ISO 2022.
-    """
+    """Whether text has more broken bytes than a damaged UTF-8 file, or escape sequences of ISO 2022."""
     if "\x1b$" in text or "\x1b(" in text:
         return True
     broken = len(_SURROGATE.findall(text)) if not is_exact(text) else 0
@@ -149,9 +142,7 @@ def _has_other_encoding(text: str) -> bool:
 
 
 def refuse_nul(text: str) -> None:
-    """Raises ``ToolFailure`` for a NUL character:
-    a file that contains one is not text, and could not be edited again.
-    """
+    """Raises ``ToolFailure`` for a NUL character: the file would not be text, and not editable again."""
     position = text.find("\0")
     if position >= 0:
         reason = (
@@ -168,13 +159,6 @@ def describe_content(data: bytes, name: str) -> str:
             return words
     guessed, _ = mimetypes.guess_type(PurePath(name).name)
     return f"binary data ({guessed})" if guessed else "binary data"
-
-
-def _try(data: bytes, encoding: Encoding) -> str | None:
-    try:
-        return data[len(encoding.bom) :].decode(encoding.codec, encoding.errors)
-    except UnicodeDecodeError:
-        return None
 
 
 def _looks_binary(data: bytes, text: str) -> bool:

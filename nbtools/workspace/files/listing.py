@@ -16,9 +16,7 @@ from nbtools.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """The entries directly in a folder, folders first, then by name;
-    ``hidden`` counts those that the policy hides.
-    """
+    """The entries of a folder, folders first, then by name; ``hidden`` counts what the policy hides."""
 
     entries: tuple[Entry, ...]
     hidden: int = 0
@@ -45,9 +43,7 @@ def list_folder(path: Path, workspace: Workspace) -> FolderListing:
 
 
 def _entry(entry: os.DirEntry[str], prefix: str, workspace: Workspace) -> Entry | None:
-    """Returns an entry; one without permission counts as a file of unknown size.
-    None if the policy hides it.
-    """
+    """Returns an entry, or None if the policy hides it; one without permission has no size."""
     name = prefix + entry.name
     folder = entry.is_dir(follow_symlinks=False)
     if workspace.hides(name, folder=folder):

@@ -30,9 +30,7 @@ class Picture:
 
 
 def media_type(head: bytes) -> str:
-    """Returns the MIME type of a supported image or document, or an empty string;
-    ``head``: the first bytes of the file.
-    """
+    """Returns the MIME type of a supported image or document by the first bytes of the file, or ""."""
     if head.lstrip().startswith(_PDF):
         return "application/pdf"
     return next((kind for kind, (_, sign, _) in _KINDS.items() if _fits(head, sign)), "")
@@ -83,9 +81,8 @@ def _gif(data: bytes) -> tuple[int, int]:
 
 
 def _bmp(data: bytes) -> tuple[int, int]:
-    width, height = struct.unpack_from(
-        "<HH" if data[14] == 12 else "<ii", data, 18
-    )  # 12: the oldest kind of header
+    # 12: the oldest kind of header
+    width, height = struct.unpack_from("<HH" if data[14] == 12 else "<ii", data, 18)
     return abs(width), abs(height)
 
 
@@ -154,14 +151,14 @@ logging.getLogger("pypdf").addHandler(logging.NullHandler())
 
 
 def parse_pages(pages: str) -> tuple[int, int | None]:
-    """Parses ``3``, ``1-5`` or ``7-`` into first and last page (None: to the end).
-    Raises ``ToolFailure``.
-    """
+    """Parses ``3``, ``1-5`` or ``7-`` into first and last page (None: to the end). Raises ``ToolFailure``."""
     match = _RANGE.fullmatch(pages.strip())
     if match is None or int(match[1]) == 0:
         raise _invalid(f'{pages!r} is not a page range. Give pages like "3", "1-5" or "7-", counted from 1.')
     first = int(match[1])
-    last = int(match[2]) if match[2] else None if match[0].rstrip() != match[1] else first
+    last = int(match[2]) if match[2] else None
+    if match[0].rstrip() == match[1]:
+        last = first
     if last is not None and last < first:
         raise _invalid(f"{pages!r} ends before it begins. Give the smaller number first.")
     return first, last

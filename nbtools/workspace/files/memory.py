@@ -1,6 +1,4 @@
-"""Reads and writes memory files: Markdown with one bullet for each fact below our heading;
-the rest is the person's own.
-"""
+"""Memory files: Markdown with one bullet for each fact below our heading; the rest is the person's."""
 
 from __future__ import annotations
 
@@ -58,7 +56,9 @@ def with_fact(text: str, fact: str) -> str:
     bullet = f"- {fact}"
     start = next((k for k, line in enumerate(stripped) if line == HEADING), None)
     if start is None:
-        gap = "" if not text.strip() else ending if text.endswith("\n") else ending * 2
+        gap = ending if text.endswith("\n") else ending * 2
+        if not text.strip():
+            gap = ""
         return f"{text}{gap}{HEADING}{ending}{ending}{bullet}{ending}"
     end = next(
         (k for k in range(start + 1, len(stripped)) if stripped[k].startswith(("# ", "## "))), len(stripped)

@@ -60,9 +60,7 @@ def became_link_failure(path: str) -> ToolFailure:
 
 @contextlib.contextmanager
 def open_folder(path: PathLike) -> Iterator[int]:
-    """Opens a folder and yields a descriptor for ``dir_fd``;
-    later changes of the folder's path have no effect on it.
-    """
+    """Yields a descriptor of a folder for ``dir_fd``; later changes of its path have no effect on it."""
     descriptor = open_no_links(path, _FOLDER)
     try:
         yield descriptor
@@ -72,9 +70,7 @@ def open_folder(path: PathLike) -> Iterator[int]:
 
 @contextlib.contextmanager
 def scan_folder(path: PathLike) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """Lists a folder as ``os.scandir`` does;
-    entries have names but no paths, and can be queried until the end of the block.
-    """
+    """Lists a folder as ``os.scandir`` does; its entries have no paths, and are valid within the block."""
     descriptor = open_no_links(path, _LISTED)
     try:
         with os.scandir(descriptor) as entries:
@@ -84,9 +80,7 @@ def scan_folder(path: PathLike) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 
 def status(path: PathLike) -> os.stat_result:
-    """Returns the status of ``path`` itself, without following a link.
-    Raises ``OSError`` and as ``open_no_links`` does.
-    """
+    """Returns the status of ``path``, not of a link's target. Raises as ``open_no_links`` does."""
     parent, name = os.path.split(os.fspath(path))
     with open_folder(parent or os.curdir) as descriptor:
         return os.stat(name or os.curdir, dir_fd=descriptor, follow_symlinks=False)
@@ -142,18 +136,14 @@ def open_walking(path: str, flags: int, mode: int = 0, dir_fd: int | None = None
 
 
 def _is_link(name: str, dir_fd: int) -> bool:
-    """Returns whether ``name`` is a link; systems differ in the error for a link where a folder is
-    expected.
-    """
+    """Whether ``name`` is a link; systems differ in the error for a link in place of a folder."""
     with contextlib.suppress(OSError):
         return stat.S_ISLNK(os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode)
     return False
 
 
 def _openat2_opener() -> _Open | None:
-    """Returns an opener by ``openat2``; None if the kernel is older than 5.6 or a container's filter blocks
-    the call.
-    """
+    """Returns an opener by ``openat2``; None before Linux 5.6, or if a container's filter blocks it."""
     import ctypes  # noqa: PLC0415 - takes 10 ms; needed only for opening files
 
     call = ctypes.CDLL(None, use_errno=True).syscall
@@ -161,10 +151,8 @@ def _openat2_opener() -> _Open | None:
     call.restype = ctypes.c_long
 
     def open_(path: str, flags: int, mode: int = 0, dir_fd: int | None = None) -> int:
-        raw, how = (
-            os.fsencode(path),
-            _how(flags & ~os.O_NOFOLLOW, mode if flags & os.O_CREAT else 0),
-        )  # it would hide ELOOP
+        raw = os.fsencode(path)
+        how = _how(flags & ~os.O_NOFOLLOW, mode if flags & os.O_CREAT else 0)  # O_NOFOLLOW would hide ELOOP
         while True:
             descriptor: int = call(_OPENAT2, _AT_FDCWD if dir_fd is None else dir_fd, raw, how, len(how))
             if descriptor >= 0:

@@ -42,9 +42,7 @@ async def page_pictures(document: bytes, first: int = 1) -> tuple[PagePicture, .
 
 
 def _pictures(output: bytes, first: int) -> tuple[PagePicture, ...]:
-    """Returns the pictures of complete lines, as many as fit in ``MAX_TOTAL``;
-    anything but base64 ends them.
-    """
+    """Returns the pictures of complete lines that fit in ``MAX_TOTAL``; anything but base64 ends them."""
     pictures, size = list[PagePicture](), 0
     for number, line in enumerate(output.split(b"\n")[:-1], first):
         try:

@@ -56,9 +56,7 @@ def nearest_paths(workspace: Workspace, path: str) -> list[str]:
 
 
 def _siblings(workspace: Workspace, target: str) -> list[str]:
-    """Returns the entries of the path's deepest existing folder,
-    with the rest of the path appended if that exists.
-    """
+    """Returns entries of the path's deepest folder, with the rest of the path where that exists."""
     head, rest = target, ""
     while head and not _is_folder(workspace.root / head):
         head, part = os.path.split(head)

@@ -99,9 +99,7 @@ def size_of(path: Path, subject: str) -> int:
 
 
 def read_head(path: Path, subject: str) -> bytes:
-    """Reads the first ``HEAD_BYTES`` bytes of a regular file.
-    Raises ``ToolFailure`` as ``read_bytes`` does.
-    """
+    """Reads the first ``HEAD_BYTES`` bytes of a regular file. Raises as ``read_bytes`` does."""
     with open_file(path, subject) as file:
         return file.read(HEAD_BYTES)
 
@@ -124,9 +122,7 @@ def not_text_failure(subject: str, data: bytes, size: int) -> ToolFailure:
 
 
 def open_file(path: Path, subject: str) -> io.BufferedReader:
-    """Opens a file without following links that appeared since it was resolved,
-    and without blocking on a pipe.
-    """
+    """Opens a file without following links that appeared since it was resolved, or blocking on a pipe."""
     try:
         _require_regular(path, subject)
         descriptor = open_no_links(path, _READ)
@@ -163,9 +159,7 @@ def _regular(path: Path, subject: str) -> os.stat_result:
 
 _CHUNK = 1 << 20
 _WC_THRESHOLD = 1 << 26
-"""The size in bytes from which starting ``wc`` pays off:
-it counts several times faster than ``bytes.count`` of CPython.
-"""
+"""File size from which starting ``wc`` pays off: it counts several times faster than ``bytes.count``."""
 _POLL_INTERVAL = 0.05
 """Seconds between two checks for cancellation."""
 
@@ -327,16 +321,12 @@ class _Lines:
 
 
 def _behind(chunk: bytes, newline: bytes, count: int) -> int:
-    """Returns the position after the ``count``-th line ending of the chunk;
-    the chunk's end if it has fewer.
-    """
+    """Returns the position after the ``count``-th line ending of the chunk, or the chunk's end."""
     return 0 if count <= 0 else next(islice(_ends(chunk, newline), count - 1, None), len(chunk))
 
 
 def _ends(chunk: bytes, newline: bytes) -> Iterator[int]:
-    """Yields the position after each line ending.
-    In wide encodings, bytes count only at multiples of the width.
-    """
+    """Yields the positions after line endings. Wide encodings: bytes count only at multiples of the width."""
     width = len(newline)
     position = chunk.find(newline)
     while position >= 0:

@@ -36,9 +36,7 @@ class ReadFilter:
         return bool(self._within)
 
     def hides(self, path: str, *, folder: bool = False) -> bool:
-        """Returns whether a path, absolute or relative to the root, is hidden;
-        paths outside are never hidden.
-        """
+        """Whether a path, absolute or relative to the root, is hidden; paths outside are never hidden."""
         if not self._within:
             return False
         inner = path.removeprefix(f"{self._root}/") if path.startswith("/") else path
@@ -58,11 +56,9 @@ NOT_SEARCHED = "files that the policy does not allow to read are not searched"
 
 def hidden_count_note(count: int, noun: str = "entry", nouns: str = "entries") -> str:
     """Returns a note on the number of hidden entries for a result; empty for none."""
-    return (
-        f"{count:,} {noun if count == 1 else nouns} {'is' if count == 1 else 'are'} hidden by the policy"
-        if count
-        else ""
-    )
+    if not count:
+        return ""
+    return f"{count:,} {f'{noun} is' if count == 1 else f'{nouns} are'} hidden by the policy"
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -74,9 +70,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _within(pattern: str, root: str) -> Iterator[str]:
-    """Yields the pattern relative to the root;
-    for an absolute pattern, what remains after the root's own path.
-    """
+    """Yields the pattern relative to the root; of an absolute one, what remains after the root's path."""
     expanded = expand_home(pattern)
     if not expanded.strip() or expanded.startswith(("!", "#")):
         return

@@ -31,9 +31,7 @@ _SIGNATURES = (
 
 
 def identify_recording(head: bytes) -> Recording | None:
-    """Returns the format of an audio or video file; None for any other.
-    ``head``: the first bytes of the file.
-    """
+    """Returns the format of an audio or video file by its first bytes; None for any other."""
     if head[4:8] == b"ftyp":
         return _MP4_BRANDS.get(head[8:12], Recording("video/mp4", "MPEG-4 video"))
     if head[:4] == b"RIFF":
@@ -52,9 +50,7 @@ def identify_recording(head: bytes) -> Recording | None:
 
 
 def _is_mp3_frame(head: bytes) -> bool:
-    """Returns whether the file begins with a frame of MPEG audio layer III;
-    not with a UTF-16 mark, which is similar.
-    """
+    """Whether the file begins with a frame of MPEG audio layer III; a UTF-16 mark is similar."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE6 != 0xE2:
         return False
     return head[1] & 0x18 != 0x08 and head[2] >> 4 not in (0, 15) and head[2] & 0x0C != 0x0C

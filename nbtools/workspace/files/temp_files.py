@@ -62,9 +62,7 @@ def sweep(path: Path, is_stored: Callable[[bytes], bool] = lambda _: False) -> t
 
 
 def unshared(there: int, info: os.stat_result) -> bool:
-    """Deletes abandoned temporary hard links of the file ``info`` in the folder ``there``;
-    returns whether there was one.
-    """
+    """Deletes abandoned temporary hard links of the file ``info`` in ``there``; returns whether it did."""
     removed = False
     for named in _temporary_names(there):
         with contextlib.suppress(OSError):
@@ -134,17 +132,13 @@ def _is_abandoned(named: re.Match[str], there: int) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _prefix(pid: int) -> str:
-    """Returns the prefix of this process's names;
-    ``pid`` as a parameter, so that a forked process gets its own.
-    """
+    """Returns the prefix of this process's names; ``pid`` is a parameter so that a fork gets its own."""
     return f"{_PREFIX}{_machine_id()}-{pid}-{_start_time(pid)}"
 
 
 @functools.cache
 def _machine_id() -> str:
-    """Returns an id of the machine since its start and of the container:
-    within it, process ids are comparable.
-    """
+    """Returns an id of the machine's boot and the container: within it, process ids are comparable."""
     parts = [socket.gethostname()]
     with contextlib.suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
@@ -153,9 +147,7 @@ def _machine_id() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """Returns when a process started, in clock ticks; ``_UNKNOWN`` if that is not known;
-    empty if it has ended.
-    """
+    """Returns a process's start in clock ticks; ``_UNKNOWN`` if not known; empty if it has ended."""
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

@@ -41,9 +41,7 @@ __all__ = ["Move", "Remove", "Step", "Write", "apply_all"]
 
 _MAX_NAMED = 5
 _MANY = 64
-"""From this number of changes on, they are synced to the disk together;
-one by one would take a hundred times as long.
-"""
+"""From this number of changes on, they are synced together; one by one takes a hundred times as long."""
 
 
 def _nothing(*_: object) -> None:
@@ -96,9 +94,7 @@ def _settle(made: Sequence[AppliedStep]) -> None:
 async def _finished(
     task: asyncio.Task[object] | asyncio.Task[list[AppliedStep]] | asyncio.Task[None],
 ) -> None:
-    """Waits until the task ends, however often the caller is cancelled:
-    partial changes are worse than a late answer.
-    """
+    """Waits for the task's end, despite cancellation: partial changes are worse than a late answer."""
     while not task.done():
         try:
             await asyncio.wait([task])
@@ -144,7 +140,8 @@ def _reverted_failure(
         )
     if total == 1:
         return failure
-    note = f": {len(made):,} earlier change{' was' if len(made) == 1 else 's were'} reverted" if made else ""
+    verb = " was" if len(made) == 1 else "s were"
+    note = f": {len(made):,} earlier change{verb} reverted" if made else ""
     return ToolFailure(failure.code, f"{failure.message} Nothing was changed{note}.")
 
 
@@ -176,9 +173,7 @@ def _named(stuck: list[str]) -> str:
 
 
 def make_change(journal: Journal, step: Step) -> tuple[Path, ...]:
-    """Makes one change and returns the folders created for it.
-    Raises ``ToolFailure``; all is then as it was.
-    """
+    """Makes one change; returns the folders created for it. Raises ``ToolFailure`` and reverts all then."""
     if not journal.settings.journal:
         return _make_alone(step)
     step = _with_backup_path(journal, step)
@@ -199,9 +194,7 @@ async def make_changes(
     *,
     undoes: str = "",
 ) -> tuple[Path, ...]:
-    """Makes all changes in order, or none, as ``apply_all`` does, and records them.
-    ``undoes``: the call that they undo.
-    """
+    """Makes all changes or none, as ``apply_all`` does, and records them as undoing the call ``undoes``."""
     if not journal.settings.journal:
         return await apply_all(steps, progress)
     entry = 0
@@ -255,9 +248,8 @@ def _with_backup_path(journal: Journal, step: Step) -> Step:
 
 def _record_failure(journal: Journal, entry: int, error: BaseException) -> None:
     """Records that nothing is to be undone, unless the failed step left something behind."""
-    is_conflict = (
-        isinstance(error, ToolFailure) and error.code is ErrorCode.CONFLICT
-    )  # another program's change must not be taken for ours
+    # Another program's change must not be taken for ours.
+    is_conflict = isinstance(error, ToolFailure) and error.code is ErrorCode.CONFLICT
     if is_conflict or _is_unchanged(journal, entry):
         journal.mark_void(entry)
     else:
@@ -272,9 +264,7 @@ def _is_unchanged(journal: Journal, entry: int) -> bool:
 
 
 def draft_records(journal: Journal, steps: Sequence[Step]) -> list[RecordDraft]:
-    """Returns what to record of ``steps``, none of which is made yet.
-    Raises ``ToolFailure`` if the contents cannot be stored.
-    """
+    """Returns the records of ``steps`` not made yet. Raises ``ToolFailure`` if contents cannot be stored."""
     try:
         return [draft for step in steps for draft in _drafts(journal, step)]
     except OSError as error:

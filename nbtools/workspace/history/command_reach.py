@@ -20,9 +20,7 @@ NOT_SAVED = (
 )
 STILL_RAN = "it still ran when it was undone"
 _FILE_PROGRAMS = frozenset({"chmod", "cp", "mkdir", "mv", "rm", "sed", "tee", "touch"})
-"""Programs that change no more than the files they are given,
-as far as the analysis understands their options.
-"""
+"""Programs that change only the files they are given, as far as the analysis understands them."""
 _BACKGROUND = re.compile(r"(?<![&<>|])&(?![&>])")
 """A ``&`` after which a part of the line may run on when the command has ended."""
 _NO_FILES = re.compile(r"/dev/(?:null|tty|stdout|stderr|fd/[12])")
@@ -44,9 +42,7 @@ def written_paths(command: str, folder: Path, root: Path) -> tuple[Path, ...] | 
 
 
 def unsaved_reason(paths: Iterable[Path], root: Path, saved: Container[str]) -> str:
-    """Returns why changes of ``paths`` are not all saved, as they are now; empty if they are.
-    ``saved``: relative paths of saved files.
-    """
+    """Returns why changes of ``paths`` are not all in ``saved`` (relative paths of files), else ""."""
     for path in paths:
         if path == root or not path.is_relative_to(root):
             return f"{path} is outside the workspace"

@@ -23,9 +23,7 @@ from nbtools.workspace.files.atomic_write import write_durable
 from nbtools.workspace.files.no_follow import status_or_none
 
 MAX_HASHED_BYTES = 1 << 18
-"""Contents up to this size, in bytes, are hashed completely and stored in the database;
-larger ones are in files of their own.
-"""
+"""Contents up to this size in bytes are hashed whole and in the database; larger ones in own files."""
 LOOSE_PREFIX = "f-"
 _MAX_COMPRESSED = 1 << 13
 """Contents up to this size, in bytes, are compressed; for larger ones that takes longer than writing them."""
@@ -54,9 +52,7 @@ def fingerprint(data: bytes | None) -> str:
 
 
 def loose_key(data: bytes) -> str:
-    """Returns a new key for a content with a file of its own;
-    it is computed faster than a digest, and differs each time.
-    """
+    """Returns a new key for a content with its own file; unlike a digest, quick, and different each time."""
     return f"{_loose_prefix(data)}-{secrets.token_hex(8)}"
 
 
@@ -194,17 +190,13 @@ class Blob:
 
 
 class BlobStore:
-    """Stores contents in ``folder``, beside the journal:
-    ``blobs`` for large ones, ``trash`` for deleted files and folders.
-    """
+    """Stores contents beside the journal: large ones in ``blobs``, deleted files in ``trash``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def prepare(self, data: bytes) -> Blob:
-        """Returns the blob to insert for ``data``; a large content is already written to its file.
-        Raises ``OSError``.
-        """
+        """Returns the blob to insert for ``data``, whose file is written if large. Raises ``OSError``."""
         # Contents that take longer to hash than to write get a random name and are stored uncompressed.
         if len(data) <= _MAX_COMPRESSED:
             packed = zlib.compress(data, 1)

@@ -24,16 +24,12 @@ _TEMPORARY_PREFIX = ".nbtools-"
 """The prefix of temporary names, see ``temp_files``."""
 
 Stamp: TypeAlias = tuple[int, int, int, int, int]
-"""Size, modification time and status change time in nanoseconds, inode, mode:
-it differs if the content may differ.
-"""
+"""Size, modification and status change time (ns), inode, mode: differs if the content may differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """The regular files of a workspace, by path relative to the root;
-    ``at``: when the scan began, in nanoseconds since the epoch.
-    """
+    """A workspace's regular files by relative path, scanned ``at`` nanoseconds since the epoch."""
 
     files: dict[str, Stamp]
     at: int
@@ -48,9 +44,7 @@ class LimitExceeded:
 
 @dataclass(slots=True)
 class _Folder:
-    """A folder's ignore rules, the stamps of their sources, and cached results:
-    whether git ignores each name.
-    """
+    """A folder's ignore rules, the stamps of their sources, and whether git ignores each name."""
 
     above: IgnoreRules | None
     stamps: tuple[object, ...]
@@ -95,18 +89,18 @@ class FileScanner:
             pending += [(inner, folder.ignores) for inner in folders if inner != own]
             bytes_left -= sum([stamp[0] for stamp in found.values()])
             if len(files) > count or len(scanned) > count:
-                return LimitExceeded(_too_many(count))
+                limit = "the limit for snapshots (Settings.snapshot_files)"
+                return LimitExceeded(f"the workspace has more than {count:,} files, {limit}")
             if bytes_left < 0:
-                return LimitExceeded(_too_large(size))
+                limit = "the limit for snapshots (Settings.snapshot_bytes)"
+                return LimitExceeded(f"the workspace's files have more than {size:,} bytes, {limit}")
         self._folders = scanned
         return FileScan(files, at)
 
     def _cached_folder(
         self, prefix: str, above: IgnoreRules | None, entries: Sequence[os.DirEntry[str]], at: int
     ) -> _Folder:
-        """Returns the folder from the previous scan, unless an ignore file has changed since,
-        here or above.
-        """
+        """Returns the folder of the previous scan, unless an ignore file here or above has changed."""
         rule_files = [entry.name for entry in entries if entry.name in _RULE_FILES]
         stamps: tuple[object, ...] = ()
         if rule_files or not prefix:
@@ -129,9 +123,7 @@ def stamp_of(info: os.stat_result) -> Stamp:
 
 
 def may_change_undetected(stamp: Stamp, at: int) -> bool:
-    """Returns whether a file with this stamp, scanned at or after ``at``,
-    may have changed without a new stamp.
-    """
+    """Whether a file with this stamp, scanned at or after ``at``, may have changed without a new stamp."""
     _, written, changed, *_ = stamp
     return max(written, changed) >= at - (TIMESTAMP_TICK if changed % _SECOND else _COARSE_TICK)
 
@@ -149,7 +141,11 @@ def _list_folder(
             name += "/"
         ignored = verdicts.get(name)
         if ignored is None:
-            ignored = verdicts[name] = _is_left_out(entry.name, folder.ignores, folder=is_folder)
+            ignored = verdicts[name] = (
+                entry.name == REPOSITORY
+                or entry.name.startswith(_TEMPORARY_PREFIX)
+                or folder.ignores.ignores(entry.name, folder=is_folder)
+            )
         if ignored:
             continue
         if is_folder:
@@ -162,10 +158,6 @@ def _list_folder(
         if stat.S_ISREG(info.st_mode):
             files[prefix + name] = stamp_of(info)
     return folders, files
-
-
-def _is_left_out(name: str, ignores: IgnoreRules, *, folder: bool) -> bool:
-    return name == REPOSITORY or name.startswith(_TEMPORARY_PREFIX) or ignores.ignores(name, folder=folder)
 
 
 def _rule_stamps(folder: Path, own: Iterable[str], at: int) -> Iterator[object]:
@@ -189,14 +181,3 @@ def _stamp(path: Path, at: int) -> object:
     except OSError:
         return None
     return object() if may_change_undetected(stamp, at) else stamp
-
-
-def _too_many(count: int) -> str:
-    return f"the workspace has more than {count:,} files, the limit for snapshots (Settings.snapshot_files)"
-
-
-def _too_large(size: int) -> str:
-    return (
-        f"the workspace's files have more than {size:,} bytes, the limit for snapshots"
-        " (Settings.snapshot_bytes)"
-    )

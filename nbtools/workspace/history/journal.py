@@ -1,6 +1,4 @@
-"""The journal of a workspace: records previous contents before each change,
-so that the change can be undone.
-"""
+"""The journal of a workspace: records previous contents before each change, for undo."""
 
 from __future__ import annotations
 
@@ -89,9 +87,7 @@ class Journal:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Warnings about the journal for a person:
-        corruption detected, entries pruned, files left by interrupted changes.
-        """
+        """Warnings for a person: corruption, dropped entries, files left by interrupted changes."""
         if not self.exists:
             return ()
         pruned = dropped_notice(self.store)
@@ -150,16 +146,12 @@ class Journal:
             return self.blobs.trash_path()
 
     def backup_path(self, path: Path, data: bytes) -> Path | None:
-        """Returns where the file at ``path`` can be moved to; see ``BlobStore.backup_path``.
-        Raises ``ToolFailure``.
-        """
+        """Does the same as ``BlobStore.backup_path``. Raises ``ToolFailure``."""
         with translate_errors():
             return self.blobs.backup_path(path, data)
 
     def mark_made(self, entry: int) -> None:
-        """Marks an entry as made.  Written with the next transaction:
-        until then the files themselves show it.
-        """
+        """Marks an entry as made, with the next transaction: until then the files themselves show it."""
         self._pending[entry] = "made"
 
     def mark_void(self, entry: int) -> None:
@@ -167,15 +159,11 @@ class Journal:
         self._pending[entry] = None
 
     def mark_partly(self, entry: int, not_reverted: Sequence[RecordDraft] = ()) -> None:
-        """Marks an entry as failed and not completely reverted;
-        ``not_reverted``: the records that could not be reverted, if known.
-        """
+        """Marks an entry as failed and not completely reverted; ``not_reverted``: what is left, if known."""
         self._pending[entry] = "partly"
         if not_reverted:
-            with (
-                contextlib.suppress(ToolFailure),
-                self.transaction() as connection,
-            ):  # on failure, all intended records stay
+            # On failure, all intended records stay.
+            with contextlib.suppress(ToolFailure), self.transaction() as connection:
                 connection.execute("DELETE FROM steps WHERE entry = ?", (entry,))
                 self.insert_records(connection, entry, not_reverted)
 
@@ -202,9 +190,7 @@ class Journal:
 
     @contextlib.contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[Any]:
-        """Opens a transaction, which also writes pending marks;
-        ``durable``: whether it is on the disk when it ends.
-        """
+        """Opens a transaction, also for pending marks; ``durable``: it is on the disk when it ends."""
         pending = tuple(self._pending.items())
         void = [(entry,) for entry, status in pending if status is None]
         with self.store.transaction(durable=durable) as connection:
@@ -223,9 +209,7 @@ class Journal:
     def entries(
         self, call: str = "", session: str = "", status: str = "", last: int = 0
     ) -> tuple[Entry, ...]:
-        """Returns entries, oldest first:
-        of one call, of one session, of one status, or the last ones, where given.
-        """
+        """Returns entries, oldest first: of a call, a session, a status, or the last ones, where given."""
         if not self.exists:
             return ()
         self.flush()
@@ -241,9 +225,7 @@ class Journal:
         return self._entry(self.store.read(f"{_ENTRIES} WHERE id = ?", (number,))[0])
 
     def last_call(self, session: str = "") -> str:
-        """Returns the last call with saved changes that is not undone and is not an undo itself;
-        of one session if given.
-        """
+        """Returns the last call (of a session) with saved changes that is neither undone nor an undo."""
         if not self.exists:
             return ""
         self.flush()
@@ -264,9 +246,7 @@ class Journal:
         return tuple(_listed(entries, self, name) for entries in calls.values())
 
     def running_commands(self) -> tuple[tuple[int, str], ...]:
-        """Returns the number and session of each entry of a command that may still change something and is
-        not undone.
-        """
+        """Returns number and session of the entries of commands that still run and are not undone."""
         return tuple(
             self.store.read(
                 "SELECT id, session FROM entries WHERE status = 'running' AND undone_by = '' ORDER BY id"

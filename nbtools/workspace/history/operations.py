@@ -29,9 +29,7 @@ from nbtools.workspace.files.read import read_if_exists
 
 @dataclass(frozen=True, slots=True)
 class AppliedStep:
-    """An operation that was made, and the ``folders`` created for it, outermost first;
-    ``kept`` is the previous file, beside it.
-    """
+    """An operation that was made, the ``folders`` created for it (outermost first), and its ``backup``."""
 
     step: Step
     back: Callable[[], object]
@@ -39,9 +37,7 @@ class AppliedStep:
     backup: Path | None = None
 
     def revert(self) -> None:
-        """Reverts the operation.  Raises ``ToolFailure`` or ``OSError`` if it cannot;
-        the previous file then stays beside it.
-        """
+        """Reverts the operation. Raises ``ToolFailure`` or ``OSError``; the backup then stays."""
         self.back()
         remove_folders(self.folders)
 
@@ -77,9 +73,7 @@ class Write:
         return AppliedStep(self, lambda: self._restore(backup), backup=backup)
 
     def make_alone(self) -> tuple[Path, ...]:
-        """Makes the change if no other operation follows that could fail;
-        returns the folders created for it.
-        """
+        """Makes the change when no other one follows that could fail; returns the folders created for it."""
         if self.before is None:
             return self._create(sync=True)
         replace_content(self.path, self.after, self.before, self.subject, WriteOptions(store=self.keep))
@@ -248,9 +242,7 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class SetMode:
-    """Sets the mode ``after`` of the file or folder at ``path``;
-    it must have the mode ``before`` until then.
-    """
+    """Sets the mode ``after`` of the file or folder at ``path``, whose mode must be ``before``."""
 
     path: Path
     subject: str
@@ -267,9 +259,7 @@ class SetMode:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Makes ``path`` a link to ``after``; it must be a link to ``before`` until then.
-    None: nothing is there.
-    """
+    """Makes ``path``, which must be a link to ``before``, a link to ``after``. None: nothing is there."""
 
     path: Path
     subject: str

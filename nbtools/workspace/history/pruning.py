@@ -14,9 +14,7 @@ from nbtools.workspace.history.content import BlobStore
 from nbtools.workspace.history.store import JournalStore
 
 _TARGET = 0.99
-"""The fraction of the limit to reach when entries are dropped.
-Little at a time: deleting a file takes as long as a write.
-"""
+"""The fraction of the limit to reach by dropping. Little at a time: a deletion takes as long as a write."""
 _BATCH = 50
 _ORPHANS = """
 FROM blobs WHERE NOT EXISTS (SELECT 1 FROM steps WHERE steps.before = blobs.key)
@@ -31,7 +29,7 @@ WHERE kind = 'trash')
 
 def prune(store: JournalStore, blobs: BlobStore, limit: int) -> None:
     """Drops the oldest entries until the journal is within ``limit`` bytes; the newest entry always stays."""
-    if _size(store) <= limit:
+    if int(store.read(_SIZE)[0][0]) <= limit:
         return
     keys: list[str] = []
     trash: list[Path] = []
@@ -80,10 +78,6 @@ def remove_trash(path: Path) -> None:
     else:
         with contextlib.suppress(OSError):
             path.unlink()
-
-
-def _size(store: JournalStore) -> int:
-    return int(store.read(_SIZE)[0][0])
 
 
 def _drop_orphans(connection: sqlite3.Connection) -> list[str]:

@@ -33,21 +33,14 @@ AND entry > (SELECT max(id) FROM entries) - ?
 
 
 def recover(store: JournalStore, blobs: BlobStore) -> tuple[Path, ...]:
-    """Cleans the folders of changes that may have been interrupted.
-    Returns files that remain as the only copy of a content.
-    """
+    """Cleans up after interrupted changes. Returns files that remain as the only copy of a content."""
     _drop_orphans(store)
     _drop_second_names(store, blobs)
     return tuple(
         path
-        for folder in _folders(store)
+        for folder in sorted({Path(os.fsdecode(row[0])).parent for row in store.read(_INTERRUPTED, (_LAST,))})
         for path in sweep(folder, lambda data: _is_stored(store, blobs, data))
     )
-
-
-def _folders(store: JournalStore) -> list[Path]:
-    """Returns the folders where an interrupted change may have left something."""
-    return sorted({Path(os.fsdecode(row[0])).parent for row in store.read(_INTERRUPTED, (_LAST,))})
 
 
 def _drop_second_names(store: JournalStore, blobs: BlobStore) -> None:
@@ -69,9 +62,7 @@ def _is_stored(store: JournalStore, blobs: BlobStore, data: bytes) -> bool:
 
 
 def _drop_orphans(store: JournalStore) -> None:
-    """Deletes contents that were written for an entry that was never recorded;
-    the original files still have them.
-    """
+    """Deletes contents written for an entry that was never recorded; the files still have them."""
     with contextlib.suppress(OSError):
         recorded = {row[0] for row in store.read("SELECT key FROM blobs WHERE key GLOB 'f-*'")}
         for file in list(_old(store.folder / "blobs")):

@@ -50,9 +50,7 @@ _NEVER = 0
 
 @dataclass(slots=True)
 class _StoredFiles:
-    """The stored files: their stamps and the keys of their contents.
-    ``version``: the journal's version when they were read.
-    """
+    """The stamps and content keys of the stored files, as of the journal's ``version``."""
 
     version: object = None
     stamps: dict[str, Stamp] = field(default_factory=dict)
@@ -68,9 +66,7 @@ class _StoredFiles:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A file that differs from the stored one: new, deleted (no ``stamp`` and no ``blob``) or changed;
-    ``records`` undo that.
-    """
+    """A new, deleted (no ``stamp``, no ``blob``) or changed file; ``records`` undo that."""
 
     path: str
     stamp: Stamp | None
@@ -79,9 +75,7 @@ class _Change:
 
 
 class FileSnapshot:
-    """The stored state of the files of the workspace at ``root``.  The journal holds it, for all sessions.
-    Not thread-safe.
-    """
+    """The stored state of the workspace's files, in the journal, for all sessions. Not thread-safe."""
 
     def __init__(self, journal: Journal, root: Path) -> None:
         self._journal = journal
@@ -155,9 +149,7 @@ class FileSnapshot:
                 yield _Change(path, stamp, blob, records)
 
     def _up_to_date(self) -> _StoredFiles:
-        """Returns the stored files from memory,
-        or from the journal if another session has written to it since.
-        """
+        """Returns the stored files; reads them again if another session has written since."""
         version = self._journal.store.version
         if self._stored.version != version:
             self._stored = _StoredFiles(version)
@@ -249,9 +241,8 @@ class _ChangeRecords:
         self._journal = journal
         self._root = root
         self._stored = stored
-        self._since = (
-            int(facts.get("kept_at", sys.maxsize)) - TIMESTAMP_TICK
-        )  # if unknown, no file counts as new
+        # If unknown, no file counts as new.
+        self._since = int(facts.get("kept_at", sys.maxsize)) - TIMESTAMP_TICK
         self._others = {Path(os.fsdecode(raw)) for row in rows for raw in row if raw}
 
     def records(self, path: str, stamp: Stamp | None, data: bytes | None) -> Iterator[Record]:
@@ -260,11 +251,7 @@ class _ChangeRecords:
             return
         if path in self._stored.keys:
             yield from self._changed(absolute, path, stamp, data)
-        elif (
-            stamp is not None
-            and (_changed_at(stamp) >= self._since or stamp in self._stamps)
-            and not self._unsure
-        ):
+        elif stamp is not None and (stamp[2] >= self._since or stamp in self._stamps) and not self._unsure:
             # An older file existed before and was ignored by git,
             # unless it came with a folder that was moved.
             folders = tuple(
@@ -316,18 +303,12 @@ def _trusted(stamp: Stamp, at: int) -> Stamp:
     return (size, _NEVER, changed, inode, mode) if may_change_undetected(stamp, at) else stamp
 
 
-def _changed_at(stamp: Stamp) -> int:
-    return stamp[2]
-
-
 def _mode(stamp: Stamp) -> int:
     return stamp[4]
 
 
 def _look(path: Path) -> Stamp | None:
-    """Returns the stamp of a regular file; None if there is none.
-    Raises ``PermissionError`` if that cannot be known.
-    """
+    """Returns a regular file's stamp, None if there is none. Raises ``PermissionError`` if unknown."""
     try:
         info = os.lstat(path)
     except PermissionError:
@@ -347,9 +328,7 @@ _LIMIT_CACHED_FOR = 30.0
 
 @dataclass(slots=True)
 class CommandSnapshot:
-    """The snapshot of one command.  ``note`` says why its changes cannot be undone, if so;
-    ``end`` is awaited after the command.
-    """
+    """The snapshot of one command; await ``end`` after it. ``note``: why its changes cannot be undone."""
 
     note: str = ""
     entry: int = 0
@@ -400,9 +379,7 @@ class CommandSnapshots:
         )
 
     def warning(self, command: str, folder: Path) -> str:
-        """Returns a warning, from the last scan, that a command's changes cannot be undone;
-        empty if they can.
-        """
+        """Returns a warning, from the last scan, that a command's changes cannot be undone, else ""."""
         cached = self._too_much
         if cached is None or cached[1] != self._limits() or not self.journal.settings.journal:
             return ""
@@ -420,9 +397,7 @@ class CommandSnapshots:
         task.add_done_callback(self._tasks.discard)
 
     async def settle(self, entries: Iterable[int]) -> None:
-        """Records changes so far of commands that still run or were interrupted;
-        their later changes cannot be undone.
-        """
+        """Records the changes so far of commands that still run; later ones cannot be undone."""
         for entry in entries:
             self._running.setdefault(entry, None)
         for entry in entries:
@@ -455,9 +430,7 @@ class CommandSnapshots:
         return entry
 
     def _final_scan(self) -> FileScan:
-        """Scans the files after a command; if they exceed the limits by now,
-        only known files are compared.
-        """
+        """Scans the files after a command; above the limits, only known files are compared."""
         now = self._look()
         return FileScan({}, time.time_ns()) if isinstance(now, LimitExceeded) else now
 

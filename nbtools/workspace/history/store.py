@@ -21,9 +21,7 @@ _VERSION = 1
 _TIMEOUT = 5.0
 """Seconds to wait for another session's transaction, which takes milliseconds."""
 _MAX_CHECKED = 32_000_000
-"""Databases up to this size, in bytes, are checked when opened;
-in a larger one corruption is noticed on access.
-"""
+"""Databases up to this size in bytes are checked when opened; in others corruption shows on access."""
 _CORRUPT_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _SCHEMA = """
 CREATE TABLE entries (
@@ -177,7 +175,9 @@ class JournalStore:
                 path.stat().st_size <= _MAX_CHECKED
                 and connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok"
             ):
-                raise _corrupt_error()
+                error = sqlite3.DatabaseError("database disk image is malformed")
+                error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+                raise error
             on_failure.pop_all()
         return connection
 
@@ -224,12 +224,6 @@ def _inode(path: Path) -> int:
         return 0
 
 
-def _corrupt_error() -> sqlite3.DatabaseError:
-    error = sqlite3.DatabaseError("database disk image is malformed")
-    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-    return error
-
-
 def _is_corrupt(error: BaseException) -> bool:
     return (
         isinstance(error, sqlite3.DatabaseError)
@@ -239,9 +233,7 @@ def _is_corrupt(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def translate_errors(make_failure: Callable[[str, ErrorCode], ToolFailure] | None = None) -> Iterator[None]:
-    """Translates errors of the database into ``ToolFailure``;
-    ``make_failure`` builds it, by default ``cannot_store``.
-    """
+    """Translates errors of the database into a ``ToolFailure`` by ``make_failure`` or ``cannot_store``."""
     make_failure = make_failure or cannot_store
     try:
         yield
@@ -274,13 +266,9 @@ def _unusable(reason: str, code: ErrorCode) -> ToolFailure:
 StepKind: TypeAlias = Literal[
     "write", "move", "trash", "restore", "lost", "folder", "unfolder", "mode", "link", "cells", "unsaved"
 ]
-"""``unsaved``: a command may have changed more than was saved;
-``after`` says why, and ``path`` is the workspace.
-"""
+"""``unsaved``: a command may have changed more than was saved, for the reason ``after``."""
 Status: TypeAlias = Literal["intended", "running", "made", "partly"]
-"""``intended``: recorded, but not yet made or interrupted; the files show which.  ``running``: a command that
-may still change files.  ``partly``: it failed, and was not completely reverted.
-"""
+"""``unsaved``: a command may have changed more than was saved, for the reason ``after``."""
 
 
 @dataclass(frozen=True, slots=True)

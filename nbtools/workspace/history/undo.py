@@ -74,9 +74,7 @@ class UndoPlan:
 def plan_undo(
     journal: Journal, entries: Sequence[Entry], name: Callable[[Path], str], *, merging: UndoMerge
 ) -> UndoPlan:
-    """Plans the undo of all ``entries``, the last first; changes nothing.
-    ``merging``: combine with later changes where possible.
-    """
+    """Plans the undo of ``entries``, the last first; ``merging``: combine with later changes."""
     planner = _Planner(journal, name, merging)
     for entry in reversed(entries):
         planner.start(entry)
@@ -92,9 +90,7 @@ ChangeState: TypeAlias = Literal["made", "not made", "partly", "changed since"]
 
 
 def change_state(journal: Journal, entry: Entry) -> ChangeState:
-    """Returns how far a recorded change was made, as the files show:
-    its session may have been interrupted at any moment.
-    """
+    """Returns how far a change was made, as the files show: its session may have been interrupted."""
     found = {file.outcome for file in plan_undo(journal, [entry], str, merging=False).files}
     if not found:  # the entry has folders only
         return (
@@ -295,9 +291,7 @@ class _Planner:
             self._report(record.path, "restored")
 
     def _is_still_there(self, record: Record) -> bool:
-        """Returns whether the deletion was not made:
-        interrupted before it, or after a second name or a copy was made.
-        """
+        """Whether the deletion was not made: interrupted before it, or after a copy was made."""
         return (
             record.path not in self.now
             and self._exists(record.path)
@@ -307,9 +301,8 @@ class _Planner:
     def _trash(self, record: Record) -> None:
         """Deletes again what an undo had restored."""
         backup = record.place
-        if (
-            backup is not None and status_or_none(backup) is not None
-        ):  # interrupted before it was restored, or when it had both names
+        if backup is not None and status_or_none(backup) is not None:
+            # Interrupted before it was restored, or when it had both names.
             if is_same_file(backup, record.path):
                 self._drop_name(record.path)
             self._report(record.path, "as before")
@@ -436,9 +429,7 @@ def _last(journal: Journal) -> str:
 
 
 def may_have_changed_more(entries: Iterable[Entry]) -> str:
-    """Returns a sentence about the commands among ``entries`` whose changes are not all saved;
-    empty if there are none.
-    """
+    """Returns a sentence on commands among ``entries`` with changes that are not all saved, else ""."""
     unsaved = {entry.call: entry.unsaved for entry in entries if entry.unsaved}
     calls = list(unsaved)[-_MOST_NAMED:]
     reasons = "; ".join(dict.fromkeys(unsaved[call] for call in calls))

@@ -78,18 +78,14 @@ def _output_text(output: Output) -> str:
     if output.get("output_type") == "stream":
         return join_lines(output.get("text", "")).removesuffix("\n")
     if output.get("output_type") == "error":
-        return _error(output)
+        traceback = output.get("traceback")
+        lines = "\n".join(map(str, traceback)) if isinstance(traceback, list) else ""
+        return lines or f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
     data = _data(output)
     pictures = [f"[{mime}, {len(_bytes(data[mime])):,} bytes]" for mime in _PICTURES if mime in data][:1]
     text = next((join_lines(data[mime]) for mime in _TEXTS if mime in data), "")
     texts = [text.removesuffix("\n")] if text else []
     return "\n".join(texts + pictures) or f"[{', '.join(data)}]" if data else ""
-
-
-def _error(output: Output) -> str:
-    traceback = output.get("traceback")
-    lines = "\n".join(map(str, traceback)) if isinstance(traceback, list) else ""
-    return lines or f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
 
 
 def _data(output: Output) -> Mapping[str, Any]:

@@ -17,9 +17,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class JsonItems:
-    """The text between two brackets: the ``items`` and the ``gaps`` before,
-    between (with the comma) and after them.
-    """
+    """The text between two brackets: ``items`` and the ``gaps`` before, between (with comma) and after."""
 
     items: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -34,13 +32,11 @@ class JsonItems:
     def remove(self, place: int) -> Self:
         """Removes one item and its comma; if none remain, the gap is removed as well."""
         gap = max(place, 1)
-        gaps = _put(self.gaps, gap if place else 1, gap + 1) if len(self.items) > 1 else ("",)
+        gaps = _put(self.gaps, gap, gap + 1) if len(self.items) > 1 else ("",)
         return self._with(_put(self.items, place, place + 1), gaps)
 
     def insert(self, place: int, item: str, style: JsonStyle, depth: int) -> Self:
-        """Inserts an item before the one at ``place``, formatted like the others;
-        ``depth`` is the nesting depth of the items.
-        """
+        """Inserts an item at ``place``, formatted like the others, which are ``depth`` levels deep."""
         if not self.items:
             return self._with((item,), (style.gap(depth), style.gap(depth - 1)))
         comma = self.gaps[1] if len(self.items) > 1 else style.comma(self.gaps[0])
@@ -62,9 +58,7 @@ def _put(items: tuple[str, ...], start: int, end: int, *new: str) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class JsonStyle:
-    """The formatting of a JSON file: ``indent`` is one indentation step (None: one line);
-    ``ascii``: other characters are escaped.
-    """
+    """The format of a JSON file: ``indent`` for each level (None: one line), ``ascii``: others escaped."""
 
     indent: str | None
     newline: str

@@ -45,9 +45,7 @@ class CellRun:
 
 
 class Kernels:
-    """One kernel for each notebook, started by the first run.
-    Belongs to one event loop; ``close`` ends all kernels.
-    """
+    """One kernel for each notebook, started by its first run. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._kernels: dict[Path, asyncio.Task[_Kernel]] = {}
@@ -61,7 +59,10 @@ class Kernels:
         Interrupts the code when cancelled.
         Raises ``ToolFailure`` (``execution_failed``) if the kernel cannot be started.
         """
-        running = await self._kernel(notebook, kernel)
+        starting = self._kernels.get(notebook)
+        if starting is None or (starting.done() and (starting.cancelled() or starting.exception())):
+            starting = self._kernels[notebook] = asyncio.create_task(_start(notebook, kernel))
+        running = await asyncio.shield(starting)
         try:
             return await running.run(source, timeout, watch)
         finally:
@@ -74,12 +75,6 @@ class Kernels:
             _, starting = self._kernels.popitem()
             with suppress(ToolFailure):
                 await (await starting).close()
-
-    async def _kernel(self, notebook: Path, name: str) -> _Kernel:
-        starting = self._kernels.get(notebook)
-        if starting is None or (starting.done() and (starting.cancelled() or starting.exception())):
-            starting = self._kernels[notebook] = asyncio.create_task(_start(notebook, name))
-        return await asyncio.shield(starting)
 
 
 class _Kernel:
@@ -115,9 +110,7 @@ class _Kernel:
             await self._client._async_cleanup_kernel()  # noqa: SLF001 - nbclient's only way to end a kernel that outlives a cell
 
     async def _stop(self, work: asyncio.Task[object]) -> None:
-        """Interrupts the running code, repeatedly in case the first interrupt came too early;
-        then kills the kernel.
-        """
+        """Interrupts the code, repeatedly in case the first came too early; then kills the kernel."""
         for _ in range(int(INTERRUPT_TIMEOUT)):
             with suppress(RuntimeError):  # the kernel has ended
                 await self._manager.interrupt_kernel()

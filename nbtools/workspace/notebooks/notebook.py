@@ -52,9 +52,7 @@ class Notebook(Protocol):
         ...
 
     async def change(self, change: CellChange) -> tuple[CellText, ...]:
-        """Makes a change; returns the new cells.
-        Raises ``ToolFailure``, with ``conflict`` if the change no longer applies.
-        """
+        """Makes a change; returns the new cells. Raises ``conflict`` if it no longer applies."""
         ...
 
     async def run(
@@ -95,9 +93,7 @@ class ClosedNotebook:
     async def run(
         self, cell: CellText, timeout: float, watch: OutputCallback
     ) -> CellRun:  # noqa: ASYNC109 - as above
-        """Runs a cell and writes its outputs into the current file.
-        Raises ``conflict`` if the cell no longer exists then.
-        """
+        """Runs a cell and writes its outputs into the file. Raises ``conflict`` if the cell is gone then."""
         kernel = (await self._read()).kernel
         ran = await self._kernels.run(self._path, kernel, cell.source, timeout, watch)
         file = await self._read()
@@ -120,9 +116,7 @@ class ClosedNotebook:
 
 
 class EditorNotebook:
-    """A notebook that is open in the browser:
-    changes are made there, undo there reverts them, and the person saves.
-    """
+    """A notebook open in the browser: changes and undo happen there, and the person saves."""
 
     live = True
 
@@ -184,16 +178,14 @@ def _changed(file: NotebookFile, change: CellChange, subject: str) -> bytes:
 
 
 def index_after(cells: tuple[CellText, ...], after: str | None, subject: str) -> int:
-    """Returns the index for a cell placed after ``after``; "": the top, None: the end.
-    Raises ``ToolFailure`` if it is unknown.
-    """
-    return len(cells) if after is None else 0 if not after else find_cell(cells, after, subject) + 1
+    """Returns the index for a cell after ``after`` ("": the top, None: the end). Raises ``ToolFailure``."""
+    if after is None:
+        return len(cells)
+    return find_cell(cells, after, subject) + 1 if after else 0
 
 
 def _find_unchanged(cells: tuple[CellText, ...], cell_id: str, expected: str, subject: str) -> int:
-    """Returns the index of a cell.  Raises ``ToolFailure`` (``conflict``) if it is missing or its source is
-    not ``expected``.
-    """
+    """Returns a cell's index. Raises ``conflict`` if it is missing or its source is not ``expected``."""
     try:
         index = find_cell(cells, cell_id, subject)
     except ToolFailure as failure:

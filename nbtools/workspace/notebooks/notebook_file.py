@@ -43,9 +43,7 @@ class CellText:
 
 
 def cells_of(data: bytes, subject: str) -> tuple[CellText, ...]:
-    """Returns the cells of a notebook file, called ``subject`` in errors.
-    Raises ``ToolFailure`` (``read_content_failure``) if invalid.
-    """
+    """Returns the cells of a notebook. Raises ``ToolFailure`` (``read_content_failure``) if invalid."""
     return NotebookFile(data, subject).cells
 
 
@@ -85,9 +83,7 @@ def new_id(taken: Iterable[str]) -> str:
 
 
 class NotebookFile:
-    """A parsed notebook file; every change returns the new content of the file.
-    Raises ``ToolFailure`` unless it is nbformat 4.
-    """
+    """A parsed notebook; changes return the file's new content. Raises ``ToolFailure`` unless nbformat 4."""
 
     def __init__(self, data: bytes, subject: str) -> None:
         self.data = data
@@ -170,9 +166,7 @@ class NotebookFile:
         return encode(f"{self._head}{{{members.text}}}{self._tail}", self._encoding)
 
     def _lists_lines(self, place: int) -> bool:
-        """Returns whether sources are stored as lists of lines:
-        for this cell, otherwise for the first cell with a source.
-        """
+        """Whether sources are lists of lines: in this cell, else in the first one with a source."""
         cells = self._notebook["cells"]
         sources = [cell.get("source") for cell in (*cells[place : place + 1], *cells)]
         return next((isinstance(source, list) for source in sources if source), True)
@@ -212,7 +206,10 @@ class _Members:
                 self._parts = self._parts.remove(place)
 
     def set_outputs(self, outputs: Sequence[Output], count: int | None) -> None:
-        if outputs or not self._is("outputs", []):
+        if outputs or not any(
+            key_of(item)[0] == "outputs" and json.loads(item[value_at(item) :]) == []
+            for item in self._parts.items
+        ):
             self.put("outputs", self._style.dump(outputs, _DEPTH))
         self.put("execution_count", self._style.dump(count, _DEPTH))
 
@@ -231,12 +228,6 @@ class _Members:
         start = value_at(item)
         lines = items_at(item, start).items if item[start] == "[" else ()
         return {displayable(join_lines(json.loads(line))): line for line in lines}
-
-    def _is(self, name: str, value: object) -> bool:
-        return any(
-            key_of(item)[0] == name and json.loads(item[value_at(item) :]) == value
-            for item in self._parts.items
-        )
 
 
 def _text(data: bytes, subject: str) -> tuple[str, Encoding]:
@@ -332,4 +323,6 @@ def _known_cells(cells: Sequence[CellText]) -> str:
 
 def _first_line(cell: CellText) -> str:
     line = cell.source.strip().split("\n", 1)[0]
-    return f"{cell.type}: {line if len(line) <= 40 else line[:39] + '…'}" if line else f"{cell.type}, empty"
+    if len(line) > 40:
+        line = f"{line[:39]}…"
+    return f"{cell.type}: {line}" if line else f"{cell.type}, empty"

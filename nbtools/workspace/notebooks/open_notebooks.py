@@ -51,9 +51,7 @@ CellChange: TypeAlias = ReplaceCell | InsertCell | DeleteCell | MoveCell
 
 @dataclass(frozen=True, slots=True)
 class OpenCell:
-    """A cell in its current state in the frontend.
-    ``outputs`` are those of nbformat; ``running``: its execution has not ended.
-    """
+    """A cell as it is in the front end, with its nbformat ``outputs``; ``running``: it has not ended."""
 
     id: str
     type: str
@@ -78,9 +76,7 @@ class OpenNotebook:
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """The ``cells`` after a run.  ``queued``:
-    the cell has not run yet, because the kernel is busy with the cell that makes the call.
-    """
+    """The ``cells`` after a run. ``queued``: the kernel is busy with the cell that makes the call."""
 
     cells: tuple[OpenCell, ...]
     queued: bool
@@ -99,9 +95,7 @@ class OpenNotebooks(Protocol):
         ...
 
     async def find(self, file: Path | None) -> OpenNotebook | None:
-        """Returns the open notebook at ``file`` (None: the active one);
-        None where it is not open or there is no frontend.
-        """
+        """Returns the notebook at ``file`` (None: the active one); None if it is not open."""
         ...
 
     async def cells(self, notebook: OpenNotebook) -> tuple[OpenCell, ...]: ...
@@ -113,9 +107,7 @@ class OpenNotebooks(Protocol):
     async def run(
         self, notebook: OpenNotebook, cell: str, timeout: float
     ) -> CellRun:  # noqa: ASYNC109 - what the caller allows
-        """Runs a cell and waits for its end, at most ``timeout`` seconds;
-        does not wait if the cell runs on this kernel.
-        """
+        """Runs a cell; waits at most ``timeout`` seconds, and not if it runs on this kernel."""
         ...
 
 

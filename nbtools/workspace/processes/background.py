@@ -34,9 +34,7 @@ _LENGTHS = ((0xF0, 4), (0xE0, 3), (0xC0, 2))
 
 @dataclass(frozen=True, slots=True)
 class NewOutput:
-    """New output: the text without colours,
-    and the number of new lines (including those omitted from the text).
-    """
+    """New output: the text without colours, and the number of new lines, omitted ones included."""
 
     text: str
     lines: int
@@ -58,9 +56,7 @@ class OutputCursor:
         self._advance(self._collector.bytes, b"")
 
     def read(self, limit: int, *, final: bool) -> NewOutput:
-        """Returns the new output, truncated in the middle to ``limit`` characters.
-        ``final``: the output is complete.
-        """
+        """Returns the new output, cut in the middle to ``limit`` characters. ``final``: it is complete."""
         first, last = self._collector.since(self._position, _WINDOW)
         incomplete = 0 if final else _incomplete_bytes(last or first)
         end = (last or first)[: len(last or first) - incomplete]
@@ -123,9 +119,7 @@ def _plain(data: bytes) -> str:
 
 
 Status: TypeAlias = Literal["running", "exited", "killed", "left"]
-"""``killed``: by nbtools or by a signal.  ``left``:
-it has exited, but processes that it started still run.
-"""
+"""``killed``: by nbtools or a signal. ``left``: it has exited, but processes that it started still run."""
 UNLIMITED = Limits(inf, inf)
 _FIRST_CHECK, _LAST_CHECK = 0.05, 5.0
 """Seconds between checks whether processes without output have ended."""
@@ -135,9 +129,7 @@ _MOST_ENDED = 100
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """The current state of a command.  ``stopped`` names the limit that ended it,
-    ``seconds`` is its running time.
-    """
+    """A command's state and running time in ``seconds``; ``stopped`` names the limit that ended it."""
 
     status: Status
     exit_code: int | None
@@ -193,9 +185,7 @@ class BackgroundCommand:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The ids by which a caller may know it:
-        the program's, and those of processes that it left running.
-        """
+        """The ids by which a caller may know it: the program's, and those of processes it left running."""
         return (self.pid, *self.left)
 
     def watch(self, limits: Limits) -> None:
@@ -362,9 +352,7 @@ class BackgroundCommands:
             listener(job)
 
     def get(self, id: str) -> BackgroundCommand:  # noqa: A002 - as callers name it
-        """Returns a command by its id or the id of one of its processes.
-        Raises ``ToolFailure`` with the known ids if there is none.
-        """
+        """Returns a command by its id or a process's. Raises ``ToolFailure`` with the known ids."""
         job = self._jobs.get(id) or next(
             (job for job in self._jobs.values() if id in map(str, job.pids)), None
         )

@@ -21,9 +21,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CaptureResult:
-    """The output and outcome of a program.
-    ``too_long`` names the stream that exceeded the limit, for which the program was ended.
-    """
+    """The output and outcome of a program; ``too_long``: the stream whose limit ended it."""
 
     stdout: str
     stderr: str

@@ -63,7 +63,8 @@ class Descendants:
             first = (
                 self.leader if time.monotonic() - self.started < _RECENT and _newest() >= self.leader else 0
             )
-            checks = [(pid, self._belongs(pid)) for pid in _pids() if pid >= first]
+            pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+            checks = [(pid, self._belongs(pid)) for pid in pids if pid >= first]
             found = [pid for pid, belongs in checks if belongs]
             if found or all(belongs is not None for _, belongs in checks):
                 break
@@ -158,14 +159,8 @@ def _end_all(owner: int, running: Collection[Descendants]) -> None:
         command.send(signal.SIGKILL)
 
 
-def _pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-
-
 def _has_no_environment(pid: int) -> bool:
-    """Returns whether the environment is certainly empty,
-    not just not yet set up because a program is starting.
-    """
+    """Whether the environment is empty, not just not yet set up because a program is starting."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     memory, start, end = (int(fields[number - 3]) for number in (23, 50, 51))

@@ -60,20 +60,17 @@ class Emulator:
                 at += 1  # an escape character without a sequence
                 continue
             at = found.end()
-            self._take(found)
-
-    def _take(self, found: re.Match[str]) -> None:
-        kind = found.lastgroup
-        if kind in ("ascii", "text"):
-            self._text(found[0])
-        elif kind == "control":
-            self._control(found[0])
-        elif kind == "final":
-            self._sequence(found["private"], found["numbers"], found["middle"], found["final"])
-        elif kind == "escape":
-            self._escape(found["escape"])
-        elif kind == "osc":
-            self._on_osc(found["osc"])
+            match found.lastgroup:
+                case "ascii" | "text":
+                    self._text(found[0])
+                case "control":
+                    self._control(found[0])
+                case "final":
+                    self._sequence(found["private"], found["numbers"], found["middle"], found["final"])
+                case "escape":
+                    self._escape(found["escape"])
+                case "osc":
+                    self._on_osc(found["osc"])
 
     def _text(self, text: str) -> None:
         if text.isascii() and not self.screen.cursor.graphics:
@@ -129,7 +126,14 @@ class Emulator:
             for number in numbers:
                 self._mode(private, number, final == "h")
         elif private or middle:
-            self._private_sequence(private + middle + final)
+            sequence = private + middle + final
+            if sequence == "!p":  # soft reset
+                screen = self.screen
+                screen.inserts, screen.wraps = False, True
+                screen.cursor.origin, screen.cursor.style = False, ""
+                screen.top, screen.bottom = 0, screen.rows - 1
+            elif sequence == ">c":
+                self._answer(b"\x1b[>0;0;0c")
         elif final in self._by_final:
             self._by_final[final](numbers[0], _second(numbers))
         else:
@@ -143,12 +147,6 @@ class Emulator:
                 self._report(final, numbers[0])
             case "b" if self._last:
                 self._text(self._last * min(numbers[0] or 1, self.screen.columns * self.screen.rows))
-
-    def _private_sequence(self, sequence: str) -> None:
-        if sequence == "!p":
-            self._soft_reset()
-        elif sequence == ">c":
-            self._answer(b"\x1b[>0;0;0c")
 
     def _mode(self, private: str, number: int, on: bool) -> None:
         screen = self.screen
@@ -175,11 +173,6 @@ class Emulator:
             (screen.show_alternate if on else screen.show_main)()
         if not on and number in (1048, 1049):
             screen.restore()
-
-    def _soft_reset(self) -> None:
-        screen = self.screen
-        screen.inserts, screen.wraps, screen.cursor.origin, screen.cursor.style = False, True, False, ""
-        screen.top, screen.bottom = 0, screen.rows - 1
 
     def _report(self, final: str, number: int) -> None:
         cursor = self.screen.cursor

@@ -64,9 +64,7 @@ _ASCII_OR_UTF8 = re.compile(r"C|POSIX|.*\.utf-?8(?:@.*)?", re.IGNORECASE)
 
 
 def _utf8(outer: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variable that makes the encoding UTF-8, where the locale is another one or none;
-    ``C`` and ``POSIX`` stay.
-    """
+    """Returns the variable that makes the encoding UTF-8 unless it is; ``C`` and ``POSIX`` stay."""
     active = next((name for name in ("LC_ALL", "LC_CTYPE", "LANG") if outer.get(name)), "")
     if active and _ASCII_OR_UTF8.fullmatch(outer[active]):
         return {}
@@ -87,9 +85,7 @@ def _git_setting(outer: Mapping[str, str], name: str, value: str) -> dict[str, s
 
 
 def shell_name() -> str:
-    """Returns the name of the shell that runs command lines, for approval requests;
-    empty if there is none.
-    """
+    """Returns the name of the shell for approval requests; empty if there is none."""
     try:
         return os.path.basename(shell())
     except ToolFailure:

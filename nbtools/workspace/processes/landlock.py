@@ -74,22 +74,20 @@ def _rules(paths: Iterable[str]) -> int:
         on_error.callback(os.close, rules)
         for path in paths:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError, ToolFailure):
-                _allow(rules, path)
+                descriptor = open_no_links(path, _PATH)
+                try:
+                    is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+                    access = _READ_FILE | _READ_DIR if is_folder else _READ_FILE
+                    _call(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", access, descriptor), 0)
+                finally:
+                    os.close(descriptor)
         on_error.pop_all()
     return rules
 
 
-def _allow(rules: int, path: str) -> None:
-    descriptor = open_no_links(path, _PATH)
-    try:
-        access = _READ_FILE | _READ_DIR if stat.S_ISDIR(os.fstat(descriptor).st_mode) else _READ_FILE
-        _call(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", access, descriptor), 0)
-    finally:
-        os.close(descriptor)
-
-
 def _restrict(rules: int) -> None:
     """Restricts the calling thread, for the rest of its life."""
+    # The kernel refuses Landlock to a thread whose programs could gain privileges (setuid).
     if _libc().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
     _call(_RESTRICT_SELF, rules, 0)

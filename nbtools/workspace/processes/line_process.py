@@ -68,9 +68,7 @@ _CLOSING = 0.3
 
 
 class LineProcess:
-    """A running subprocess to which lines are sent;
-    see ``open_line_process`` for the lines that it prints.
-    """
+    """A running subprocess to which lines are sent; ``open_line_process`` says where its lines go."""
 
     def __init__(self, running: RunningProgram, writer: asyncio.StreamWriter, errors: StderrTail) -> None:
         self.running = running
@@ -84,9 +82,7 @@ class LineProcess:
         await self._writer.drain()
 
     async def end(self) -> None:
-        """Closes stdin, after the lines sent so far,
-        and ends the program and all processes that it started.
-        """
+        """Closes stdin after the lines sent so far; ends the program and all processes that it started."""
         try:
             self._writer.close()
             with contextlib.suppress(TimeoutError):
@@ -127,9 +123,8 @@ async def open_line_process(
     """
     lines = _Lines(on_line, max_line_bytes)
     stdin, into = os.pipe()
-    writer = await _writer(
-        into, stdin
-    )  # before the program starts, so that a cancellation here leaves no process behind
+    # Before the program starts, so that a cancellation here leaves no process behind.
+    writer = await _writer(into, stdin)
     errors = StderrTail()
     try:
         process = LineProcess(_start(argv, cwd, env, lines, errors, stdin, writer), writer, errors)

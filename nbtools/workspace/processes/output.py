@@ -31,9 +31,7 @@ _RETENTION_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class ShortenedOutput:
-    """Output without colours, truncated in the middle.
-    ``full_output``: the file with the whole output, empty if ``text`` is that.
-    """
+    """Output without colours, cut in the middle; ``full_output`` is the file with all of it, if cut."""
 
     text: str
     full_output: str
@@ -82,9 +80,7 @@ class OutputCollector:
         self._follow(chunk)
 
     def display(self) -> tuple[str, bool]:
-        """Returns the last lines with their colours, at most 200 lines and 32 KB,
-        and whether that is all output.
-        """
+        """Returns the last lines with colours, at most 200 and 32 KB, and whether that is all."""
         end = self._last(_DISPLAY_BYTES)
         if len(end) < self.bytes:
             end = _from_line_start(end)
@@ -127,9 +123,7 @@ class OutputCollector:
             self._spill(bytes(self._head))
 
     def since(self, position: int, most: int) -> tuple[bytes, bytes]:
-        """Returns the output after ``position`` bytes:
-        (all, empty), or (beginning, end) with at least ``most`` bytes together.
-        """
+        """Returns output from ``position``: (all, b""), or (beginning, end) of ``most`` bytes or more."""
         new = self.bytes - position
         if self.bytes <= self._whole:
             return bytes(self._head[position:]), b""
@@ -153,11 +147,11 @@ class OutputCollector:
             return os.pread(file.fileno(), count, position)
 
     def cut(self, first: str, last: str, limit: int, lines: int, head_share: float = _HEAD_SHARE) -> str:
-        """Joins the start of ``first`` and the end of ``last`` to ``limit`` characters,
-        with a note on the omitted lines (of ``lines``).
-        """
+        """Joins the start of ``first`` and the end of ``last``, ``limit`` characters, with a note between."""
         head = int(limit * head_share)
-        first = _to_line_end(first[:head])
+        text = first[:head]
+        newline = text.rfind("\n")
+        first = text[: newline + 1] if newline > len(text) // 2 else text + "\n"
         last = _after_line_end(last[-(limit - head) :])
         missing = lines - first.count("\n") - last.count("\n") - (not last.endswith("\n"))
         where = f"full output in {self._path}" if self._path else f"they are lost: {self.problem}"
@@ -204,11 +198,6 @@ def _from_line_start(end: bytes) -> bytes:
         return end[newline + 1 :]
     start = next((position for position, byte in enumerate(end[:4]) if byte & 0xC0 != 0x80), 0)
     return end[start:]
-
-
-def _to_line_end(text: str) -> str:
-    newline = text.rfind("\n")
-    return text[: newline + 1] if newline > len(text) // 2 else text + "\n"
 
 
 def _after_line_end(text: str) -> str:
@@ -300,9 +289,12 @@ def _cut(texts: list[str], limit: int) -> list[str]:
     """Removes the middle of all texts together, and puts the note where the gap begins."""
     whole = "".join(texts)
     head = int(limit * _SPILL_HEAD_SHARE)
-    first = _line_end_before(whole, head)
+    newline = whole.rfind("\n", 0, head)
+    first = newline + 1 if newline >= head // 2 else head
     last = _line_start_after(whole, len(whole) - (limit - head))
-    gap = _gap(whole, first, last)
+    lines = whole.count("\n", first, last)
+    note = f"[… {last - first:,} of {len(whole):,} characters ({lines:,} lines) omitted; {_save(whole)}]"
+    gap = f"{'' if whole[:first].endswith(chr(10)) else chr(10)}{note}\n"
     shortened_texts: list[str] = []
     start = 0
     for text in texts:
@@ -313,23 +305,9 @@ def _cut(texts: list[str], limit: int) -> list[str]:
     return shortened_texts
 
 
-def _line_end_before(text: str, position: int) -> int:
-    """Returns the position after the last newline before ``position``,
-    if that keeps at least half of the text; otherwise ``position``.
-    """
-    newline = text.rfind("\n", 0, position)
-    return newline + 1 if newline >= position // 2 else position
-
-
 def _line_start_after(text: str, position: int) -> int:
     newline = text.find("\n", position, position + (len(text) - position) // 2)
     return newline + 1 if newline >= 0 else position
-
-
-def _gap(whole: str, first: int, last: int) -> str:
-    lines = whole.count("\n", first, last)
-    note = f"[… {last - first:,} of {len(whole):,} characters ({lines:,} lines) omitted; {_save(whole)}]"
-    return f"{'' if whole[:first].endswith(chr(10)) else chr(10)}{note}\n"
 
 
 def _save(whole: str) -> str:

@@ -25,9 +25,7 @@ from nbtools.workspace.processes.landlock import restrict_reads
 from nbtools.workspace.processes.supervisor import supervisor
 
 IDLE = 0.2
-"""Seconds without output after which the remaining processes of a finished program count as background
-processes.
-"""
+"""Seconds without output after which processes left by a finished program are background processes."""
 _EXIT_TIMEOUT = 0.1
 """Seconds for remaining processes to end by themselves."""
 _CHUNK = 1 << 17
@@ -35,9 +33,7 @@ _PIPE = 1 << 20
 _MOST_CHUNKS = 64
 _LITTLE = 1 << 16
 _PAUSE = 0.004
-"""Seconds between reads after little output, so that many small writes are read together;
-the pipe is large enough for them.
-"""
+"""Seconds between reads after little output: many small writes are read together; the pipe holds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +103,9 @@ def start(
     out, into = os.pipe()
     output = f"pipe:[{os.fstat(out).st_ino}]"
     try:
-        _widen(out)
+        if hasattr(fcntl, "F_SETPIPE_SZ"):  # a larger pipe, for fewer and larger reads
+            with contextlib.suppress(OSError):  # the user's pipe memory is used up
+                fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, _PIPE)
         os.set_blocking(out, False)
         supervisor().announce(mark, output)
 
@@ -133,13 +131,6 @@ def start(
     return RunningProgram(
         process, out, Descendants(process.pid, mark, output), receive, _LITTLE if not unbuffered else 0
     )
-
-
-def _widen(pipe: int) -> None:
-    """Enlarges the pipe, for fewer and larger reads."""
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):  # the user's pipe memory is used up
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
 
 
 class RunningProgram:
@@ -281,9 +272,8 @@ class RunningProgram:
         background: tuple[str, ...] = (),
         left: tuple[int, ...] = (),
     ) -> ProgramResult:
-        number = (
-            signal.SIGKILL if code is None else -code
-        )  # None: it hangs in a system call and ends when that returns
+        # None: it hangs in a system call, and ends when that returns.
+        number = signal.SIGKILL if code is None else -code
         name = signal_name(number) if number > 0 else ""
         return ProgramResult(None if name else code, name, self.elapsed(), stopped, background, left)
 
@@ -305,9 +295,8 @@ class RunningProgram:
 
     def _reap(self) -> int | None:
         """Returns the exit code; None if the process does not end within a second."""
-        with contextlib.suppress(
-            subprocess.TimeoutExpired
-        ):  # other threads may outlive the main thread for a moment
+        # Other threads may outlive the main thread for a moment.
+        with contextlib.suppress(subprocess.TimeoutExpired):
             return self.process.wait(timeout=1)
         return None
 
@@ -359,9 +348,7 @@ class RunningProgram:
 
 
 async def end(descendants: Descendants) -> bool:
-    """Requests all processes to end and kills the rest after ``GRACE`` seconds;
-    returns whether all have ended.
-    """
+    """Requests all processes to end, kills the rest after ``GRACE`` seconds; returns whether all ended."""
     descendants.request_end()
     if await _gone(descendants, GRACE):
         return True
@@ -390,9 +377,9 @@ def exit_status(process: subprocess.Popen[bytes]) -> int | None:
         return process.poll()
     with contextlib.suppress(ChildProcessError):
         found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return (
-            None if found is None else found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
-        )
+        if found is None:
+            return None
+        return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
     return process.poll()
 
 

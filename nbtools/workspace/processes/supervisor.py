@@ -23,9 +23,7 @@ from nbtools.workspace.processes.watchdog import IGNORED, find_process
 _PROGRAM = Path(__file__).with_name("watchdog.py")
 _PIPE_SIZE = 1 << 20
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""Variables that Python may need to start.
-Others are removed, in particular the mark of a command in which the kernel itself runs.
-"""
+"""Variables that Python may need to start; others are removed, such as the kernel's own mark."""
 
 
 class Supervisor:
@@ -44,15 +42,11 @@ class Supervisor:
         return 0 if self._process is None else self._process.pid
 
     def announce(self, mark: str, output: str) -> None:
-        """Announces a command before it starts,
-        so that the watchdog knows it even if the kernel dies at once.
-        """
+        """Announces a command before its start: the watchdog knows it even if the kernel dies at once."""
         self._send(mark, f"+ {mark} {output}\n")
 
     def report_start(self, mark: str, pid: int) -> None:
-        """Reports the pid of a started command.
-        It must not be reaped before ``report_end``, so that the pid is not reused.
-        """
+        """Reports the pid, which must not be reaped before ``report_end``, so that it is not reused."""
         process = find_process(pid)
         self._send(mark, f"= {mark} {pid} {process.start if process else 0}\n")
 
@@ -67,9 +61,7 @@ class Supervisor:
             self._write(line)
 
     def _write(self, line: str) -> None:
-        """Writes to the watchdog.  If there is none, or it does not read,
-        starts a new one and sends it everything.
-        """
+        """Writes to the watchdog; starts a new one and sends it everything if it does not read."""
         if self._pipe >= 0:
             with contextlib.suppress(BrokenPipeError, BlockingIOError):
                 os.write(self._pipe, line.encode())

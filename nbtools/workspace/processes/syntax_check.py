@@ -128,9 +128,7 @@ def _notebook(data: bytes) -> list[dict[str, Any]]:
 
 
 def _cell(source: str) -> list[dict[str, Any]]:
-    """Checks a code cell; the lines that only IPython understands are left out,
-    and so is a cell of another language (``%%``).
-    """
+    """Checks a code cell without the lines of IPython; cells of other languages (``%%``) are skipped."""
     if source.lstrip().startswith("%%"):
         return []
     plain = _ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", source))

@@ -47,9 +47,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class ScreenContent:
-    """The content of a terminal.  ``new``: the unwrapped lines since the last call;
-    ``lost``: how many of them were discarded.
-    """
+    """A terminal's content. ``new``: unwrapped lines since the last call; ``lost``: how many are gone."""
 
     screen: str
     styled: str
@@ -84,9 +82,7 @@ def terminal_argv(bash: str) -> list[str]:
 
 
 class Terminal:
-    """A terminal running bash, started with ``confined``.  It belongs to the running event loop.
-    Raises ``OSError`` on failure.
-    """
+    """A terminal running bash, started with ``confined`` in this event loop. Raises ``OSError``."""
 
     def __init__(
         self, confined: SandboxedCommand, folder: Path, env: Mapping[str, str], rows: int, columns: int
@@ -165,9 +161,7 @@ class Terminal:
             return otherwise
 
     def _bash_pid(self) -> int:
-        """Returns bash's pid; in a sandbox bash is the only child of the started process.
-        Raises ``OSError``.
-        """
+        """Returns bash's pid: in a sandbox, the started process's only child. Raises ``OSError``."""
         if not self.confined.confined:
             return self.pid
         with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="ascii") as file:
@@ -204,9 +198,7 @@ class Terminal:
 
     @property
     def _can_paste(self) -> bool:
-        """Whether what reads the keyboard takes pasted text;
-        a program on the alternate screen may take it for commands.
-        """
+        """Whether the reader takes pasted text; on the alternate screen it may take it for commands."""
         return self._emulator.bracketed_paste and (self.at_prompt or self.screen.main is None)
 
     async def _write(self, data: bytes) -> None:
@@ -245,7 +237,9 @@ class Terminal:
             now = self.loop.time()
             idle = now - self._last_output
             is_prompting = self.at_prompt and self.prompt_count > prompts
-            required = (_TYPED_AHEAD if ahead else 0) if is_prompting else self._required_idle(ahead)
+            required = self._required_idle(ahead)
+            if is_prompting:
+                required = _TYPED_AHEAD if ahead else 0
             if now >= deadline or (idle >= required and not (required and self._read_pending())):
                 break
             await self._wait_for_output(min(required - idle, deadline - now))
@@ -254,9 +248,7 @@ class Terminal:
         return self.at_prompt and self.prompt_count > prompts
 
     def _read_pending(self) -> bool:
-        """Reads pending output, which a blocked event loop may have missed.
-        Returns whether there was any.
-        """
+        """Reads pending output, which a blocked event loop may have missed. Returns whether there was any."""
         before = self._last_output
         self._readable()
         return self._last_output != before
@@ -375,9 +367,7 @@ class Terminal:
         """
         try:
             group = os.tcgetpgrp(self._master)
-        except (
-            OSError
-        ):  # macOS does not tell it by this end of the terminal; elsewhere the terminal has ended
+        except OSError:  # macOS does not tell it by this end of the terminal; elsewhere it has ended
             return sys.platform == "darwin"
         self._bash_group = self._bash_group or group
         return group == self._bash_group
@@ -401,9 +391,7 @@ class Terminals:
         rows: int,
         columns: int,
     ) -> tuple[str, Terminal]:
-        """Opens a terminal under ``name`` or the lowest free number; a terminal that has ended is replaced.
-        Raises ``OSError``.
-        """
+        """Opens a terminal as ``name`` or the lowest free number, not in use.  Raises ``OSError``."""
         numbers = map(str, range(1, len(self._terminals) + 2))
         id_ = name or next(number for number in numbers if not self._is_running(number))
         if self._is_running(id_):

@@ -58,9 +58,9 @@ def find_process(pid: int) -> Process | None:
             fields = file.read().rpartition(b")")[2].split()
     except OSError:
         return None
-    return (
-        None if fields[0] in (b"Z", b"X") else Process(pid, int(fields[2]), int(fields[3]), int(fields[19]))
-    )
+    if fields[0] in (b"Z", b"X"):
+        return None
+    return Process(pid, int(fields[2]), int(fields[3]), int(fields[19]))
 
 
 class OrphanedProcesses:
@@ -83,7 +83,13 @@ class OrphanedProcesses:
         found = [
             process
             for process in running.values()
-            if process.pid != os.getpid() and self._belongs(process, groups)
+            if process.pid != os.getpid()
+            and (
+                process.group in groups
+                or process.session in groups
+                or self._is_marked(process.pid)
+                or self._holds_output(process.pid)
+            )
         ]
         self._known |= {(process.pid, process.start) for process in found}
         return found
@@ -103,18 +109,9 @@ class OrphanedProcesses:
 
     def _owns_pid(self, command: WatchedCommand, leader: Process | None, confirmed: set[int]) -> bool:
         if leader is None:
-            return (
-                not self._known or command.pid in confirmed
-            )  # at the first scan, the kernel has kept the pid from reuse until now
+            # At the first scan, the kernel has kept the pid from reuse until now.
+            return not self._known or command.pid in confirmed
         return leader.start == command.start
-
-    def _belongs(self, process: Process, groups: set[int]) -> bool:
-        return (
-            process.group in groups
-            or process.session in groups
-            or self._is_marked(process.pid)
-            or self._holds_output(process.pid)
-        )
 
     def _is_marked(self, pid: int) -> bool:
         try:
@@ -142,18 +139,16 @@ class OrphanedProcesses:
         empty_scans = 0
         while empty_scans < 2 and time.monotonic() - began < _END_TIMEOUT:
             found = self.found()
-            empty_scans = (
-                0 if found else empty_scans + 1
-            )  # one scan may miss the child of a process that ended during the scan
+            # One scan may miss the child of a process that ended during the scan.
+            empty_scans = 0 if found else empty_scans + 1
             late = time.monotonic() - began >= _GRACE
             for process in found:
                 if late:
                     send(process, signal.SIGKILL)
                 elif (process.pid, process.start) not in signalled:
                     signalled.add((process.pid, process.start))
-                    send(
-                        process, signal.SIGHUP, signal.SIGTERM, signal.SIGCONT
-                    )  # interactive shells react only to the first
+                    # Interactive shells react only to the first; stopped processes need the last.
+                    send(process, signal.SIGHUP, signal.SIGTERM, signal.SIGCONT)
             time.sleep(_PAUSE)
 
 
@@ -199,14 +194,15 @@ def _signal_groups(groups: list[int], number: int) -> bool:
 
 
 def listen(pipe: int, owner: int) -> list[WatchedCommand]:
-    """Reads announcements until the kernel closes the pipe or dies;
-    returns the commands that are still running.
-    """
+    """Reads announcements until the kernel closes the pipe or dies; returns commands that still run."""
     commands: dict[str, WatchedCommand] = {}
     os.set_blocking(pipe, False)
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
-    descriptor = _open_pidfd(owner)
+    try:  # the pipe is not enough: a forked child may keep it open after the kernel has died
+        descriptor = os.pidfd_open(owner)
+    except (AttributeError, OSError):  # not supported: the parent is checked every second
+        descriptor = -1
     if descriptor >= 0:
         poll.register(descriptor, select.POLLIN)
     rest = b""
@@ -220,16 +216,6 @@ def listen(pipe: int, owner: int) -> list[WatchedCommand]:
                 _note(commands, line.decode().split(" "))
         open_ = open_ and chunk is None
     return list(commands.values())
-
-
-def _open_pidfd(owner: int) -> int:
-    """Opens a pidfd of the kernel; -1 if not supported.
-    A forked child may keep the pipe open after the kernel has died.
-    """
-    try:
-        return os.pidfd_open(owner)
-    except (AttributeError, OSError):
-        return -1
 
 
 def _read(pipe: int) -> bytes | None:

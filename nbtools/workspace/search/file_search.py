@@ -66,7 +66,9 @@ async def find_files(
     hidden_flags = [] if not (hidden or globs.names_hidden(pattern)) else ["--hidden", "--glob=!.git"]
     ignored_flags = ["--no-ignore"] if ignored or (ignoring is not None and ignoring.negates) else []
     excluded_flags = [f"--glob=!{globs.escape(name)}" for name in exclude]
-    flags = ["--no-require-git", *hidden_flags, *ignored_flags, *excluded_flags, *_type_flags(names)]
+    # A file type of our own, because ``--glob`` would include ignored files again.
+    types = [] if "*" in names else [*(f"--type-add=nbtools:{name}" for name in names), "--type=nbtools"]
+    flags = ["--no-require-git", *hidden_flags, *ignored_flags, *excluded_flags, *types]
     found = await _list_files(root, flags, folder)
     if ignoring is not None:
         beside = ignoring.beside_ripgrep()
@@ -93,9 +95,7 @@ def _has_folder(path: str, start: str, names: Sequence[str]) -> bool:
 
 
 def _without_hidden(found: list[str], folder: str, real: str, hiding: ReadFilter) -> FileMatches:
-    """Removes files that are hidden, by their path through ``folder`` or by their real path if that is a
-    link.
-    """
+    """Removes what is hidden by its path through ``folder``, or by its real path if that is a link."""
     if not hiding:
         return FileMatches(found)
     names = {folder, real}
@@ -142,9 +142,7 @@ def _timed(folder: int, paths: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def file_sizes(root: Path, paths: Sequence[str]) -> list[int | None]:
-    """Returns the size of each file in bytes; None for one that no longer exists or is behind a link.
-    Opens each folder once.
-    """
+    """Returns each file's size in bytes (None: gone, or behind a link); opens each folder once."""
     sizes: dict[str, int] = {}
     below: dict[str, list[str]] = {}
     for path in paths:
@@ -160,9 +158,7 @@ def file_sizes(root: Path, paths: Sequence[str]) -> list[int | None]:
 
 
 def _real_folder(root: Path, folder: str) -> str | None:
-    """Returns the folder's real path relative to the root; None if it does not exist.
-    Raises ``ToolFailure`` if it is outside.
-    """
+    """Returns the folder's real relative path, or None. Raises ``ToolFailure`` if it is outside."""
     real = Path(os.path.realpath(root / folder))
     if not is_inside(root, real):
         raise ToolFailure(
@@ -183,7 +179,8 @@ async def _list_files(root: Path, arguments: list[str], folder: str) -> list[str
             found.extend(os.fsdecode(whole).split("\0"))
 
     # Without a path, or with one that does not begin with ./, ripgrep's output needs no correction.
-    target = [] if folder == "." else ["--", f"./{folder}" if folder.startswith("-") else folder]
+    path = f"./{folder}" if folder.startswith("-") else folder
+    target = [] if folder == "." else ["--", path]
     await run_ripgrep(root, ["--files", "--null", *arguments, *target], receive)
     names = [path.removeprefix("./") for path in found] if folder.startswith("-") else found
     real = workspace_files(root, names)
@@ -207,9 +204,6 @@ def _literal(root: Path, start: str, pattern: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(start: str, folder: str) -> str:
-    return folder if start == "." else start if folder == "." else f"{start}/{folder}"
-
-
-def _type_flags(names: list[str]) -> list[str]:
-    """Returns flags that define a file type for the names.  ``--glob`` would include ignored files again."""
-    return [] if "*" in names else [*(f"--type-add=nbtools:{name}" for name in names), "--type=nbtools"]
+    if start == ".":
+        return folder
+    return start if folder == "." else f"{start}/{folder}"

@@ -12,18 +12,14 @@ from pathlib import Path
 from nbtools.workspace.search.ignore_patterns import MOST_BYTES, IgnorePatterns
 
 IGNORE_FILES = (".rgignore", ".ignore", ".gitignore")
-"""Ignore files by precedence: the first with a matching rule decides;
-of the same kind, that of the nearer folder.
-"""
+"""Ignore files by precedence: the first with a matching rule decides; then that of the nearer folder."""
 REPOSITORY = ".git"
 """A folder that contains this name is the root of a repository; rules of folders above it do not apply."""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:
-    """A possible ignore file.  ``way``: path from its folder to ours, with a slash at the end;
-    the lowest ``rank`` has precedence.
-    """
+    """A possible ignore file. ``way``: path from its folder to ours, with slash; lowest ``rank`` first."""
 
     rank: int
     path: Path
@@ -48,9 +44,7 @@ class IgnoreRules:
         return next((verdict for rule in self._rules if (verdict := rule.verdict(path)) is not None), False)
 
     def below(self, folder: Path, own: Collection[str]) -> IgnoreRules:
-        """Returns the rules for a folder directly in ours;
-        ``own``: the names in it that are ignore files or ``.git``.
-        """
+        """Returns the rules for a folder in ours; ``own``: names of ignore files or ``.git`` in it."""
         if REPOSITORY in own:
             return IgnoreRules(folder)
         inner = object.__new__(IgnoreRules)
@@ -71,17 +65,13 @@ class _Rule:
     patterns: IgnorePatterns
 
     def verdict(self, path: str) -> bool | None:
-        """Returns whether the last matching pattern ignores the path, as in git;
-        None if no pattern matches.
-        """
+        """Returns whether the last matching pattern ignores the path, as in git; None without one."""
         whole = self.way + path
         return self.patterns.verdict(whole.removesuffix("/"), folder=whole.endswith("/"))
 
 
 def ignore_files(folder: Path, kinds: Collection[str] = IGNORE_FILES) -> Iterator[IgnoreFile]:
-    """Yields all possible ignore files of these kinds for the entries of ``folder``,
-    highest precedence first.
-    """
+    """Yields the possible ignore files for the entries of ``folder``, highest precedence first."""
     ways = list(_upwards(folder))
     for rank, kind in enumerate(kinds):
         for above, way in ways:
@@ -93,9 +83,7 @@ def ignore_files(folder: Path, kinds: Collection[str] = IGNORE_FILES) -> Iterato
 
 
 def _upwards(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yields the folder and its parents up to the root of the repository,
-    each with the path down to the folder.
-    """
+    """Yields the folder and its parents up to the repository's root, each with the path back down."""
     way = ""
     for above in (folder, *folder.parents):
         yield above, way

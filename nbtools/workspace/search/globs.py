@@ -58,9 +58,7 @@ def last_name(pattern: str) -> str:
 
 
 def is_only_name(pattern: str) -> bool:
-    """Returns whether the pattern restricts only the file name, in any folder, with simple wildcards:
-    ``**/*.py``.
-    """
+    """Returns whether the pattern restricts only the file name, with simple wildcards: ``**/*.py``."""
     return re.fullmatch(r"(?:\./)*(?:\*\*/)+(?!\*\*)[\w*?.-]+", pattern, re.ASCII) is not None
 
 
@@ -157,9 +155,7 @@ def _name(name: str) -> str:
 
 
 def _with_classes(name: str) -> list[str]:
-    """Splits a name at stars, except those inside brackets and after a backslash,
-    and converts the pieces to regexes.
-    """
+    """Splits a name at stars that are not in brackets or escaped; converts the pieces to regexes."""
     pieces = [""]
     position = 0
     while position < len(name):

@@ -45,9 +45,7 @@ class _Run:
 
 
 class IgnorePatterns:
-    """The patterns of an ignore file's lines;
-    invalid ones, and those beyond ``MOST_PATTERNS``, have no effect.
-    """
+    """An ignore file's patterns; invalid ones and those beyond ``MOST_PATTERNS`` have no effect."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         patterns = list(_patterns(lines))
@@ -92,10 +90,11 @@ def _pattern(line: str) -> _Pattern | None:
     names = body.split("/")
     if not body.strip("/"):
         return None
-    anywhere = len(names) == 1
-    return _Pattern(
-        _regex(["**", *names] if anywhere else names[1:] if not names[0] else names), folder, ignores
-    )
+    if len(names) == 1:  # it matches in any folder
+        names = ["**", *names]
+    elif not names[0]:
+        del names[0]
+    return _Pattern(_regex(names), folder, ignores)
 
 
 def _regex(names: list[str]) -> str:

@@ -75,9 +75,7 @@ async def count_matches(
 async def matching_lines(
     root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0
 ) -> list[Match]:
-    """Returns matching lines with context, like ``text_search.matching_lines``;
-    line numbers count within the cell.
-    """
+    """Does the same as ``text_search.matching_lines``; line numbers count within the cell."""
     result: list[Match] = []
     for batch in (wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)):
         with tempfile.TemporaryDirectory(prefix="nbtools-cells-") as folder:
@@ -254,13 +252,10 @@ _DECODER = msgspec.json.Decoder(_Notebook)
 
 
 def _texts(data: bytes, path: str, *, outputs: bool) -> list[tuple[CellPlace, str]]:
-    """Returns the sources of the cells, each followed by its outputs if wanted.
-    Raises ``ToolFailure`` if it is not a notebook.
-    """
+    """Returns the cells' sources, each followed by its outputs if wanted. Raises ``ToolFailure``."""
     if not outputs:
-        with suppress(
-            ValueError
-        ):  # msgspec is stricter than JSON files are: NaN, byte order marks, lone surrogates
+        # msgspec is stricter than JSON files are: NaN, byte order marks, lone surrogates.
+        with suppress(ValueError):
             notebook = _DECODER.decode(data)
             if notebook.nbformat == 4:
                 cells = enumerate(notebook.cells, 1)

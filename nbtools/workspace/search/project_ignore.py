@@ -1,6 +1,4 @@
-"""Decides which files a project's ignore files for agents, and git's, leave out:
-``.geminiignore`` and its like.
-"""
+"""Decides which files git's ignore files and those for agents (``.geminiignore``) leave out."""
 
 from __future__ import annotations
 
@@ -37,15 +35,11 @@ class IgnoreFilter:
         return any(patterns.negates for patterns in self._patterns)
 
     def beside_ripgrep(self) -> IgnoreFilter:
-        """Returns the filter for paths that git's rules have been applied to already,
-        where that is possible.
-        """
+        """Returns the filter for paths that git's rules were applied to already, where possible."""
         return self if self.negates else IgnoreFilter(self._root, self._patterns, git=False)
 
     def ignores(self, path: str, *, folder: bool = False) -> bool:
-        """Returns whether a path relative to the root is ignored;
-        the root itself and absolute paths are not.
-        """
+        """Returns whether a relative path is ignored; the root itself and absolute paths are not."""
         if path == "." or path.startswith("/"):
             return False
         names = path.split("/")
@@ -83,9 +77,7 @@ def ignore_filter(workspace: Workspace, *, git: bool, agent: bool) -> IgnoreFilt
 
 
 def is_ignored_by_name(workspace: Workspace, path: str) -> bool:
-    """Returns whether a file must not be read although a call names it.
-    ``path`` is as the call spells it.
-    """
+    """Returns whether a file must not be read although a call names it. ``path`` is as the call spells it."""
     in_repository = not workspace.reads_ignored and any(
         (above / REPOSITORY).exists() for above in (workspace.root, *workspace.root.parents)
     )

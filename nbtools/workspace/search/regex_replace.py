@@ -30,9 +30,7 @@ _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?P?<(?![=!]
 
 @dataclass(frozen=True, slots=True)
 class HitLine:
-    """Lines of a file, their start offset, and the hits:
-    (start, end, replacement), in bytes from that start, end exclusive.
-    """
+    """Lines of a file from byte ``start``; hits are (start, end, replacement) in bytes from there."""
 
     start: int
     data: bytes
@@ -41,9 +39,7 @@ class HitLine:
 
 @dataclass(slots=True)
 class Hits:
-    """The matches, by path from the root;
-    ``same``: files that match but would not change, including binary ones.
-    """
+    """Matches by path; ``same``: files that match but would not change, also binary ones."""
 
     files: dict[str, list[HitLine]] = field(default_factory=dict)
     same: set[str] = field(default_factory=set)
@@ -106,9 +102,7 @@ async def find_hits(
 
 
 def _second_names(root: Path, names: Iterable[str]) -> list[str]:
-    """Returns the names that are hard links to a file named before;
-    the change of the first applies to them.
-    """
+    """Returns names that are hard links to a file named before, with which they change."""
     known: set[tuple[int, int]] = set()
     duplicates = []
     for name in names:
@@ -124,9 +118,7 @@ def _second_names(root: Path, names: Iterable[str]) -> list[str]:
 async def find_ignored(
     root: Path, start: str, query: Query, *, multiline: bool = False, hiding: ReadFilter = NO_FILTER
 ) -> set[str]:
-    """Returns every file with a match, including git-ignored files and dot names,
-    except in ``.git`` and hidden files.
-    """
+    """Returns every file with a match, also git-ignored and dot names, but not hidden files."""
     output = bytearray()
     query = with_any_ending(query) if multiline else query
     everything = [
@@ -147,9 +139,7 @@ async def find_ignored(
 
 
 def apply_hits(file: DecodedText, lines: Sequence[HitLine], subject: str) -> str:
-    """Returns the text with the replacements.
-    Raises ``ToolFailure`` (``conflict``) if the file has changed since the search.
-    """
+    """Returns the text with the replacements. Raises ``conflict`` if the file has changed since."""
     errors = file.encoding.errors
     return b"".join(_parts(file.text.encode("utf-8", errors), lines, subject)).decode("utf-8", errors)
 
@@ -182,9 +172,7 @@ _ESCAPE = re.compile(r"\\[0-9ntr]")
 
 
 def literal_escapes(replacement: str) -> str:
-    """Returns a remark on escapes of other languages in a replacement, which are inserted as they stand;
-    empty if there are none.
-    """
+    """Returns a remark on escapes that are inserted as they stand in a replacement, else ""."""
     if not (found := _ESCAPE.search(replacement)):
         return ""
     escape = found.group()
@@ -205,7 +193,10 @@ def _parts(data: bytes, lines: Sequence[HitLine], subject: str) -> Iterator[byte
             yield view[position : line.start + start]
             yield (
                 new.replace(b"\n", b"\r\n")
-                if b"\n" in new and _ends_a_crlf_file(data, line) and b"\r" not in new
+                if b"\n" in new
+                and not line.data.endswith(b"\n")
+                and data[: line.start].endswith(b"\r\n")
+                and b"\r" not in new
                 else new
             )
             position = line.start + end
@@ -215,11 +206,6 @@ def _parts(data: bytes, lines: Sequence[HitLine], subject: str) -> Iterator[byte
 def _cuts_character(line: bytes, position: int) -> bool:
     """Returns whether a position is inside a multi-byte character, where ripgrep reports empty matches."""
     return position < len(line) and line[position] & 0xC0 == 0x80
-
-
-def _ends_a_crlf_file(data: bytes, line: HitLine) -> bool:
-    """Returns whether this is a last line without line ending in a file with CRLF."""
-    return not line.data.endswith(b"\n") and data[: line.start].endswith(b"\r\n")
 
 
 class _Reader:

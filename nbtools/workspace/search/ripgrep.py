@@ -19,7 +19,7 @@ import subprocess
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,7 @@ _MOST = 100_000
 
 @functools.cache
 def works_with_landlock(rg: str) -> bool:
-    """Returns whether this ripgrep works under Landlock;
-    a wrapper script, for example, may need to read more files.
-    """
+    """Whether this ripgrep works under Landlock; a wrapper script may need to read more files."""
     if not landlock.available():
         return False
     try:
@@ -177,9 +175,7 @@ def _candidates() -> Iterator[Path]:
 
 
 async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[bytes], None]) -> str:
-    """Runs ripgrep in ``root``; returns its stderr.
-    Raises ``ToolFailure`` if the search failed or was ended early.
-    """
+    """Runs ripgrep in ``root``; returns its stderr. Raises ``ToolFailure`` if it failed or was ended."""
     has_output = False
 
     def on_output(chunk: bytes) -> None:
@@ -190,6 +186,9 @@ async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[b
     with tempfile.TemporaryFile() as stderr:
         try:
             argv = [find_rg(), "--no-config", *arguments]
+            # Options and patterns never begin with a slash: arguments that do are files of full output.
+            named = (word for word in argv[1:] if word.startswith("/"))
+            readable = readable_paths(argv[0], root, named) if works_with_landlock(argv[0]) else None
             running = run(
                 argv,
                 cwd=root,
@@ -197,7 +196,7 @@ async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[b
                 receive=on_output,
                 limits=_NO_LIMIT,
                 errors=stderr,
-                readable=_readable(root, argv),
+                readable=readable,
             )
             ended = await _unless_blocked(root, running)
         except ValueError as error:
@@ -253,9 +252,7 @@ async def _unless_blocked(root: Path, search: Coroutine[Any, Any, ProgramResult]
 
 
 def _blocking_ignore_file(root: Path, ended: threading.Event) -> str | None:
-    """Returns an ignore file that applies to ``root`` or below and blocks its reader;
-    None also once the search has ended.
-    """
+    """Returns an ignore file of ``root`` that blocks its reader; None once the search has ended."""
     above = (path for path in _ignore_files(root) if _blocks(path))
     found = next(above, None)
     for folder, folders, names in os.walk(root):
@@ -279,20 +276,8 @@ def _blocks(path: str) -> bool:
 
 
 def workspace_files(root: Path, names: Collection[str]) -> Collection[str]:
-    """Returns those of ripgrep's reported names that are files of the workspace;
-    all, if Landlock restricted it.
-    """
+    """Returns those reported names that are files of the workspace: all, if Landlock restricted it."""
     return names if works_with_landlock(find_rg()) else without_links(root, names)
-
-
-def _readable(root: Path, argv: Sequence[str]) -> list[str] | None:
-    """Returns what this search may read; None if it cannot be restricted."""
-    # Options and patterns never begin with a slash: arguments that do are files of full output.
-    return (
-        readable_paths(argv[0], root, (word for word in argv[1:] if word.startswith("/")))
-        if works_with_landlock(argv[0])
-        else None
-    )
 
 
 def ripgrep_failure(errors: str) -> ToolFailure:

@@ -28,9 +28,7 @@ COLUMNS = 500
 
 
 def is_cut(match: Match) -> bool:
-    """Returns whether ripgrep, limited to ``COLUMNS`` bytes, may have cut this line;
-    it ends cut lines with a note in brackets.
-    """
+    """Whether ripgrep, limited to ``COLUMNS`` bytes, may have cut this line: it then adds a note in [ ]."""
     return len(match.text.encode("utf-8", "replace")) > COLUMNS and match.text.endswith("]")
 
 
@@ -74,19 +72,15 @@ class LongLineReader:
 
 
 def _window(path: str, number: int, raw: bytes, hits: Sequence[tuple[int, int]], *, context: bool) -> Match:
-    """Cuts a line to the part around its first hit;
-    ``hits`` are byte offsets, of which those that begin in that part are marked.
-    """
+    """Cuts a line to the part around its first hit; of ``hits`` (bytes), those in that part are marked."""
     text = raw.removesuffix(b"\r").decode("utf-8", "replace")
     first = len(raw[: hits[0][0]].decode("utf-8", "replace")) if hits else 0
     left = max(0, min(first - COLUMNS // 5, len(text) - COLUMNS)) if first > COLUMNS // 2 else 0
     right = left + COLUMNS
     lead = "…" if left else ""
-    note = (
-        f"{'' if right >= len(text) else '…'} [{len(text):,} characters in all]"
-        if len(text) > COLUMNS
-        else ""
-    )
+    note = f" [{len(text):,} characters in all]" if len(text) > COLUMNS else ""
+    if right < len(text):
+        note = f"…{note}"
     ranges = tuple(
         (len(lead) + begin - left, len(lead) + min(end, right) - left)
         for begin, end in (_characters(raw, hit) for hit in hits[:COLUMNS])
@@ -110,9 +104,7 @@ NOTEBOOK = ".ipynb"
 """The ending of a notebook's name."""
 _NOTEBOOK_TYPE = ("--type-add=nbtoolsnotebook:*.ipynb",)
 ONLY_NOTEBOOKS = (*_NOTEBOOK_TYPE, "--type=nbtoolsnotebook")
-"""Flags that restrict ripgrep to notebooks.
-A type, unlike a glob, does not apply to folders and keeps ignore rules.
-"""
+"""Flags that restrict ripgrep to notebooks: a type, unlike a glob, spares folders and ignore rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +132,7 @@ class Query:
 
 
 def with_literal_names(query: Query, root: Path, start: str) -> Query:
-    """Returns the query with those globs escaped that are the path of an existing file,
-    from ``start`` or ``root``: ``file[1].txt``.
-    """
+    """Escapes globs that are an existing path from ``start`` or ``root``: ``file[1].txt``."""
 
     def literal(glob: str | None) -> str | None:
         exists = (
@@ -203,9 +193,7 @@ async def count_matches(
 async def count_in(
     root: Path, paths: Sequence[str], query: Query, options: Sequence[str], *, names_only: bool
 ) -> dict[str, int]:
-    """Counts the matching lines of ``paths`` and the files below them;
-    which files are searched depends only on ``options``.
-    """
+    """Counts the matching lines of ``paths`` and files below; only ``options`` select the files."""
     counter, counts = _Counter(query, names_only=names_only), Counter[str]()
 
     def receive(chunk: bytes) -> None:
@@ -229,14 +217,11 @@ class _Counter:
     """Reads counts from ripgrep's output, run with ``options``, as it arrives."""
 
     def __init__(self, query: Query, *, names_only: bool) -> None:
-        chosen = (
-            (_names, _NAMES)
-            if names_only
-            else (_matching_lines, _MULTILINE)
-            if query.multiline
-            else (_counts, _COUNTS)
-        )
-        self._parse, self.options = chosen
+        self._parse, self.options = _counts, ["--count"]
+        if names_only:
+            self._parse, self.options = _names, ["--files-with-matches"]
+        elif query.multiline:
+            self._parse, self.options = _matching_lines, _MULTILINE
         self._rest = b""
 
     def read(self, chunk: bytes) -> Iterable[tuple[str, int]]:
@@ -270,9 +255,7 @@ async def matching_lines(
 
 @dataclass(frozen=True, slots=True)
 class FoundLines:
-    """The matching lines of a search by path, in the order of their lines,
-    with context lines between them.
-    """
+    """The matching lines of a search by path, in their order, with context lines between them."""
 
     matches: dict[str, list[Match]]
     root: Path
@@ -280,15 +263,21 @@ class FoundLines:
 
     async def with_windows(self, page: list[Match]) -> list[Match]:
         """Returns lines of this search in which cut lines show the part around their first hit."""
-        return await _with_windows(self.root, self.options, page)
+        # Searches cut lines again, because the cut part may contain the hits.
+        cut = frozenset((match.path, match.line) for match in page if is_cut(match))
+        if not cut:
+            return page
+        windows = LongLineReader(cut)
+        await run_ripgrep(
+            self.root, ["--json", *self.options, *sorted({below(path) for path, _ in cut})], windows.receive
+        )
+        return [windows.found.get((match.path, match.line), match) for match in page]
 
 
 async def lines_in(
     root: Path, paths: Sequence[str], query: Query, options: Sequence[str], before: int, after: int
 ) -> FoundLines:
-    """Returns the matching lines, with context, of ``paths`` and the files below them,
-    as ``options`` select them.
-    """
+    """Returns matching lines with context of ``paths`` and files below, as ``options`` select them."""
     options = [f"--before-context={before}", f"--after-context={after}", *options, *_flags(query), "--"]
     return FoundLines(await _matches(root, [*_LINES, *options, *paths]), root, options)
 
@@ -297,7 +286,11 @@ def path_filter(
     query: Query, start: str, hiding: ReadFilter, ignoring: IgnoreFilter | None
 ) -> Callable[[str], bool] | None:
     """Returns a function that tells whether a path is searched; None if all are."""
-    return _not_ignored(visible_filter(_path_filter(query, start), hiding), ignoring)
+    keep = visible_filter(_path_filter(query, start), hiding)
+    if ignoring is None:
+        return keep
+    beside = ignoring.beside_ripgrep()
+    return lambda path: (keep is None or keep(path)) and not beside.ignores(path)
 
 
 async def search(
@@ -308,9 +301,7 @@ async def search(
     receive: Callable[[bytes], None],
     hiding: ReadFilter = NO_FILTER,
 ) -> tuple[str, ...]:
-    """Runs ripgrep for ``query`` with further ``options``; returns what it could not read.
-    Reported names begin with ``./``.
-    """
+    """Runs ripgrep; returns what it could not read. Reported names begin with ``./``."""
     flags = [*options, *_flags(query), *file_flags(query), *hiding.rg_flags()]
     return parse_unreadable(await run_ripgrep(root, [*flags, "--", below(start)], receive))
 
@@ -323,19 +314,8 @@ def visible_filter(keep: Callable[[str], bool] | None, hiding: ReadFilter) -> Ca
     return lambda path: not hiding.hides(path) and (keep is None or keep(path))
 
 
-def _not_ignored(
-    keep: Callable[[str], bool] | None, ignoring: IgnoreFilter | None
-) -> Callable[[str], bool] | None:
-    if ignoring is None:
-        return keep
-    beside = ignoring.beside_ripgrep()
-    return lambda path: (keep is None or keep(path)) and not beside.ignores(path)
-
-
 def glob_filter(glob: str | None, start: str) -> Callable[[str], bool]:
-    """Returns a function that tells whether a path (from the root) matches a query's glob;
-    ripgrep filters only by name.
-    """
+    """Returns whether a path (from the root) matches a query's glob, as a function."""
     return _glob_matcher(glob, start) if glob is not None else lambda _: True
 
 
@@ -368,16 +348,6 @@ async def _matches(root: Path, arguments: list[str]) -> dict[str, list[Match]]:
     return {path: found[path] for path in workspace_files(root, found)}
 
 
-async def _with_windows(root: Path, options: Sequence[str], page: list[Match]) -> list[Match]:
-    """Searches cut lines again, because the cut part may contain the hits."""
-    cut = frozenset((match.path, match.line) for match in page if is_cut(match))
-    if not cut:
-        return page
-    windows = LongLineReader(cut)
-    await run_ripgrep(root, ["--json", *options, *sorted({below(path) for path, _ in cut})], windows.receive)
-    return [windows.found.get((match.path, match.line), match) for match in page]
-
-
 def _match(parts: re.Match[bytes]) -> Match:
     """Converts a line of output; hits are between unique colour sequences."""
     path, number, kind, rest = parts.groups()
@@ -406,12 +376,8 @@ def _page(matches: list[Match], skip: int, take: int, before: int, after: int) -
     return [match for match in matches if match.line in (near if match.context else numbers)]
 
 
-_COUNTS = ["--count"]
-_NAMES = ["--files-with-matches"]
 _MULTILINE = ["--line-number", "--no-heading", "--max-columns=1", "--color=never"]
-"""For multiline matches ripgrep counts matches, not lines;
-so its output lines are counted, cut as short as possible.
-"""
+"""Multiline, ripgrep counts matches, not lines: so its output lines, cut short, are counted."""
 _NAME = re.compile(r"(?:\./)?([^\0]+)\0")
 _COUNT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)\r?\n")
 """With ``--crlf``, ripgrep itself writes CRLF."""
@@ -429,7 +395,11 @@ def _names(data: bytes) -> Read:
 
 
 def _counts(data: bytes) -> Read:
-    end = _counts_end(data)
+    # A path may contain newlines.
+    end = data.rfind(b"\n")
+    while end >= 0 and not data[data.rfind(b"\0", 0, end) + 1 : end].removesuffix(b"\r").isdigit():
+        end = data.rfind(b"\n", 0, end)
+    end += 1
     return ((path, int(number)) for path, number in _COUNT.findall(os.fsdecode(data[:end]))), data[end:]
 
 
@@ -440,14 +410,6 @@ def _matching_lines(data: bytes) -> Read:
     return ((os.fsdecode(path), number) for path, number in found.items()), data[whole:]
 
 
-def _counts_end(data: bytes) -> int:
-    """Returns the end of the last complete ``path NUL count newline``; a path may contain newlines."""
-    end = data.rfind(b"\n")
-    while end >= 0 and not data[data.rfind(b"\0", 0, end) + 1 : end].removesuffix(b"\r").isdigit():
-        end = data.rfind(b"\n", 0, end)
-    return end + 1
-
-
 def path_of(raw: bytes) -> str:
     """Returns the path that ripgrep reported."""
     return os.fsdecode(raw.removeprefix(b"./"))
@@ -455,7 +417,9 @@ def path_of(raw: bytes) -> str:
 
 def below(path: str) -> str:
     """Returns a path as an argument of ripgrep."""
-    return "./" if path == "." else path if os.path.isabs(path) else f"./{path}"
+    if path == ".":
+        return "./"
+    return path if os.path.isabs(path) else f"./{path}"
 
 
 def _path_filter(query: Query, start: str) -> Callable[[str], bool] | None:
@@ -502,9 +466,7 @@ _ENDING = re.compile(r"\\n|\n|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^]\\])*\]", re.DOTAL
 
 
 def with_any_ending(query: Query) -> Query:
-    """Returns the query with a pattern in which a line break is CRLF, too;
-    a pattern that names CR, and classes, stay as they are.
-    """
+    """Returns the query with line breaks that match CRLF too, unless the pattern names CR."""
     pattern = query.pattern
     if query.fixed:
         lines = (_META.sub(r"\\\g<0>", line) for line in pattern.split("\n"))
@@ -523,26 +485,17 @@ def with_any_ending(query: Query) -> Query:
 
 def file_flags(query: Query) -> list[str]:
     """Returns ripgrep's flags for the files that the query searches."""
-    kinds = (
-        [f"--type={query.type}"]
-        if query.type
-        else _type_flags(globs.last_name(query.glob))
-        if query.glob
-        else []
-    )
+    name = globs.last_name(query.glob) if query.glob else "*"
+    kinds = [f"--type={query.type}"] if query.type else []
+    if not query.type and name != "*":
+        # A type of our own: ``--glob`` would include ignored files again.
+        kinds = [f"--type-add=nbtools:{name}", "--type=nbtools"]
     pruned = query.exclude is not None and "/" not in query.exclude.rstrip("/")
     return [
-        *("--null", "--with-filename", *_hidden(query.hidden), *kinds),
+        *("--null", "--with-filename", "--no-require-git"),
+        *(["--hidden", "--glob=!.git"] if query.hidden else []),
+        *kinds,
         *([*_NOTEBOOK_TYPE, "--type-not=nbtoolsnotebook"] if query.cells else []),
         *(["--no-ignore"] if query.ignored else []),
         *([f"--glob=!{query.exclude}"] if pruned else []),
     ]
-
-
-def _hidden(hidden: bool) -> list[str]:
-    return ["--no-require-git", *(["--hidden", "--glob=!.git"] if hidden else [])]
-
-
-def _type_flags(name: str) -> list[str]:
-    """Returns flags that define a file type for the name.  ``--glob`` would include ignored files again."""
-    return [] if name == "*" else [f"--type-add=nbtools:{name}", "--type=nbtools"]

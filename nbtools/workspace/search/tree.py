@@ -12,27 +12,12 @@ from nbtools.workspace.cancellation import CancellationFlag
 from nbtools.workspace.files import no_follow
 from nbtools.workspace.files.no_follow import scan_folder
 
-_CLOSED = frozenset(
-    (
-        *(
-            "node_modules",
-            "bower_components",
-            "vendor",
-            "target",
-            "dist",
-            "build",
-            "out",
-            "bin",
-            "obj",
-            "coverage",
-            "__pycache__",
-        ),
-        *("env", "venv", "tmp", "temp", "artifacts", "logs", "cache", "resource", "resources"),
-    )
+_CLOSED_NAMES = (
+    "node_modules bower_components vendor target dist build out bin obj coverage __pycache__ env venv tmp"
+    " temp artifacts logs cache resource resources"
 )
-"""Folders usually filled by programs; these, and folders that begin with a dot,
-are displayed but not opened.
-"""
+_CLOSED = frozenset(_CLOSED_NAMES.split())
+"""Folders usually filled by programs: displayed, but like those that begin with a dot, not opened."""
 
 
 @dataclass(slots=True)

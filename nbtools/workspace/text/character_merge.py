@@ -1,6 +1,4 @@
-"""Merges a change into text that was found loosely:
-where the old and the new text agree, the file's own characters stay.
-"""
+"""Merges a change into loosely found text: where old and new text agree, the file's characters stay."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ def _merged(
 
 
 def merge_contents(old: Sequence[str], found: Sequence[str], new: Sequence[str]) -> Sequence[str]:
-    """Returns the lines of ``new`` without their indentation,
-    with the characters of ``found`` where ``old`` and ``new`` agree.
-    """
+    """Returns ``new`` without indentation, with ``found``'s characters where ``old`` and ``new`` agree."""
     if list(old) == list(found) or not old or not new:
         return [line.lstrip() for line in new]
     return _Alignment(old, found).merge(old, new)
@@ -71,9 +67,7 @@ class _Alignment:
         self._starts = [start for start, _, _ in self._blocks]
 
     def merge(self, old: Sequence[str], new: Sequence[str]) -> Sequence[str]:
-        """Returns the lines of ``new`` without their indentation;
-        what ``old`` has, too, is taken from the file.
-        """
+        """Returns ``new`` without indentation; what ``old`` has, too, is taken from the file."""
         ours, theirs = _tokens(_TOKEN, old), _tokens(_TOKEN, new)
         bounds = [0, *accumulate(len(_UNIT.findall(token)) for token in ours)]
         pieces, done = list[str](), 0
@@ -110,9 +104,7 @@ class _Alignment:
 
 
 def _tokens(pattern: re.Pattern[str], lines: Sequence[str]) -> list[str]:
-    """Returns the tokens of lines without their indentation;
-    the blanks at the end of a line belong to its newline.
-    """
+    """Returns the tokens of lines without indentation; blanks at a line's end belong to its newline."""
     return pattern.findall("".join(f"{line.lstrip()}\n" for line in lines))
 
 

@@ -136,7 +136,8 @@ async def correct_edit(
         raise _not_corrected(failure, Message.of("It was not corrected: ", reason.message)) from None
     if answer.text.strip().startswith("DONE"):
         raise _done(failure, answer.model, answer.text)
-    old = _old(answer.text, change.old)
+    found = _ANSWER.search(with_lf(answer.text))
+    old = "" if found is None or not found[1].strip() else found[1] + "\n" * change.old.endswith("\n")
     if not old or not _fits(index, old, change.count):
         raise _not_corrected(
             failure, f"The model {answer.model} was asked for the intended text and did not find it."
@@ -148,11 +149,9 @@ def _task(index: TextIndex, change: Replacement, failure: ToolFailure) -> str:
     part = _relevant(index, change.old)
     if part is None:
         raise ToolFailure(failure.code, "the file is long, and nothing in it is similar to the text.")
-    times = (
-        "as often as it is there"
-        if change.count is None
-        else f"{change.count} time{'' if change.count == 1 else 's'}"
-    )
+    times = "1 time" if change.count == 1 else f"{change.count} times"
+    if change.count is None:
+        times = "as often as it is there"
     return (
         f"What went wrong: {failure.message}\n\nThe text to replace, {times}:\n\n{change.old}\n\nThe text to"
         f" put in its place:\n\n{change.new}\n\nThe"
@@ -172,12 +171,6 @@ def _relevant(index: TextIndex, old: str) -> str | None:
     first = text.rfind("\n", 0, max(start - MAX_FILE_LENGTH // 2, 0)) + 1
     last = text.find("\n", min(end + MAX_FILE_LENGTH // 2, len(text)))
     return with_lf(displayable(text[first : last if last >= 0 else None]))
-
-
-def _old(answer: str, old: str) -> str:
-    """Returns the text in the answer, with a final newline if ``old`` has one."""
-    found = _ANSWER.search(with_lf(answer))
-    return "" if found is None or not found[1].strip() else found[1] + "\n" * old.endswith("\n")
 
 
 def _fits(index: TextIndex, old: str, count: int | None) -> bool:

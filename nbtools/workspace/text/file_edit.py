@@ -158,9 +158,7 @@ def _first_hunks(hunks: Sequence[PatchHunk]) -> Iterator[PatchHunk]:
 
 
 def _excerpt(hunks: Sequence[PatchHunk], count: int, sign: str) -> str:
-    """Returns the old (``-``) or new (``+``) lines of the hunks, with a line for each gap;
-    the old file has ``count`` lines.
-    """
+    """Returns the old (``-``) or new (``+``) lines of the hunks, with a line for each gap."""
     parts, line = list[str](), 1
     for hunk in hunks:
         parts += [_gap(line, hunk.old_start - 1), *_side(hunk, sign)]

@@ -102,9 +102,7 @@ def _selected(file: PatchedFile, choice: FileChoice) -> PatchedFile | None:
 
 
 def _steps(plan: PatchPlan, chosen: dict[int, PatchedFile | None]) -> Iterator[Step]:
-    """Yields the operations of the chosen changes in the plan's order.
-    Those of a changed file come where its last one was.
-    """
+    """Yields the chosen operations in the plan's order; a changed file's come where its last one was."""
     owners = {id(step): file for file in plan.files for step in file.steps}
     for step in plan.steps:
         owner = owners.get(id(step))
@@ -121,9 +119,7 @@ def _steps(plan: PatchPlan, chosen: dict[int, PatchedFile | None]) -> Iterator[S
 
 
 def _check_dependencies(steps: Sequence[Step]) -> None:
-    """Raises ``ToolFailure`` if an operation needs another one that was left out,
-    such as the deletion of a file in its place.
-    """
+    """Raises ``ToolFailure`` if an operation needs one that was left out, as a deletion in its place."""
     present: dict[Path, bool] = {}
 
     def exists(path: Path) -> bool:
@@ -152,9 +148,7 @@ def _check_dependencies(steps: Sequence[Step]) -> None:
 def describe_choices(
     names: Sequence[str], parts: Sequence[FileParts], choices: Sequence[FileChoice]
 ) -> tuple[str, ...]:
-    """Returns what a person did to a change, for the model and the record:
-    ``left out b.py``, ``took 1 of 3 changes in a.py``.
-    """
+    """Returns what a person did to a change: ``left out b.py``, ``took 1 of 3 changes in a.py``."""
     return tuple(_descriptions(names, parts, choices))
 
 

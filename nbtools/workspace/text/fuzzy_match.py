@@ -29,16 +29,12 @@ _OPPOSITES = (
     "|before|after"
 )
 _SIGN = re.compile(rf"\d+|[-+*/%=<>!&|^~]+|(?<![^\W_])(?:{_LOGIC}|{_OPPOSITES})(?![^\W_])")
-"""Differences that change a line's meaning, however small:
-numbers, operators, words of logic and opposites, also in names.
-"""
+"""Small differences that change a meaning: numbers, operators, words of logic, opposites (in names)."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearMatch:
-    """A similar place: the lines from ``start`` to ``end`` (0-based, end exclusive).
-    ``fits``: they may be taken for the text.
-    """
+    """A similar place: lines ``start`` to ``end`` (0-based, exclusive). ``fits``: it may be the text."""
 
     start: int
     end: int
@@ -88,9 +84,7 @@ def find_nearest(lines: Sequence[str], old: str, first: int = 0) -> tuple[NearMa
 
 
 def _lines_like(lines: Sequence[str], anchor: str, first: int) -> Sequence[int]:
-    """Returns the indexes of lines similar to ``anchor``: those with its numbers, else the most similar;
-    none if too many.
-    """
+    """Returns the indexes of lines like ``anchor``: those with its numbers, else the most similar."""
     # Not imported at the top: it takes 40 ms, and most edits are exact.
     from rapidfuzz import process  # noqa: PLC0415
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415

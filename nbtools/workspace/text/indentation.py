@@ -1,6 +1,4 @@
-"""Re-indents new lines for a place that is indented differently from the text given for it;
-nesting never changes.
-"""
+"""Re-indents new lines for a place that is indented differently; nesting never changes."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ class Reindenter:
         self._mapping: Mapping[str, str] | None = None
 
     def reindent(self, line: str) -> str:
-        """Returns ``line`` indented for the file;
-        a blank line becomes empty unless the indentation is unchanged.
-        """
+        """Returns ``line`` indented for the file; a blank one is empty if the indentation changes."""
         if self._is_same:
             return line
         if not line.strip():
@@ -76,9 +72,7 @@ class Reindenter:
         return {indent: indent.removeprefix(removed) for indent in self._new} if possible else None
 
     def _by_units(self) -> Mapping[str, str] | None:
-        """Converts units, if their widths in the edit and in the file are certain,
-        and every line has a whole number of them.
-        """
+        """Converts units if both widths are certain and every line has a whole number of them."""
         if len(self._given) != 1 or len(self._there) != 1:
             return None
         pairs = sorted((len(old), len(found)) for old, found in self._pairs.items())
@@ -101,9 +95,7 @@ class Reindenter:
         return {indent: self._there * (found + level * columns) for indent, (level, _) in levels.items()}
 
     def _has_other_units(self) -> bool:
-        """Returns whether the old lines, all at one indentation,
-        are as many units deep in the edit as in the file, and these differ.
-        """
+        """Whether old lines of one indentation are as many, different units deep in edit and file."""
         if len(self._pairs) != 1 or self._given != " " or set(self._unit) != {" "}:
             return False
         ((old, found),) = self._pairs.items()
@@ -112,9 +104,7 @@ class Reindenter:
         return is_whole and 0 < len(old) // step == len(found) // unit
 
     def _guessed_units(self, old: int, found: int) -> tuple[int, int]:
-        """Returns the units of the edit and the file where all old lines have one indentation:
-        a tab against a usual number of spaces.
-        """
+        """Returns the units where all old lines have one indentation: a tab against usual spaces."""
         step = gcd(*(len(indent) - old for indent in self._new))
         if self._has_other_units():
             return step, len(self._unit)
@@ -127,12 +117,12 @@ class Reindenter:
         is_certain = width in _TAB_WIDTHS and (
             implied == width or implied not in _TAB_WIDTHS or width % implied != 0
         )
-        return ((1, width) if from_tabs else (width, 1)) if is_certain else (step, 0)
+        if not is_certain:
+            return step, 0
+        return (1, width) if from_tabs else (width, 1)
 
     def _by_deepest(self) -> Mapping[str, str] | None:
-        """Moves lines that are deeper than all of ``old`` as the deepest of these moves;
-        the others must be as deep as one of them.
-        """
+        """Moves lines deeper than all of ``old`` as its deepest; others must be as deep as one of them."""
         deepest = max(self._pairs, key=len)
         deeper = self._new - self._pairs.keys()
         if not all(indent.startswith(deepest) for indent in deeper):
@@ -154,9 +144,7 @@ def _ambiguous_indentation(where: str) -> ToolFailure:
 
 
 def _keeps_nesting(mapping: Mapping[str, str]) -> bool:
-    """Returns whether both the indentations and what they become are each the beginning of the next deeper
-    one.
-    """
+    """Whether the indentations, and what they become, are each the beginning of the next deeper one."""
     before = sorted(mapping, key=len)
     after = [mapping[indent] for indent in before]
     return all(
@@ -194,9 +182,7 @@ def missing_margin(before: str, old: Sequence[str], new: Sequence[str], where: s
 
 
 def indentation_unit(lines: Iterable[str]) -> str:
-    """Returns one level of indentation in ``lines``: a tab or some spaces;
-    four spaces if no line is indented.
-    """
+    """Returns one level of indentation: a tab or some spaces, four if no line is indented."""
     indents = [_indent(line) for line in lines if line.strip()]
     tabs = sum(indent.startswith("\t") for indent in indents)
     if tabs > sum(indent.startswith(" ") for indent in indents):

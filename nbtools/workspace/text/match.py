@@ -18,9 +18,7 @@ from nbtools.diff.text_lines import displayable, plain_characters, with_lf
 from nbtools.workspace.text.fuzzy_match import NearMatch, find_nearest, is_unambiguous
 
 MatchMode: TypeAlias = Literal["exact", "blanks", "close"]
-"""exact: only line endings may differ.  blanks: also whitespace between tokens and indentation.
-close: every rung.
-"""
+"""exact: only line endings may differ. blanks: also whitespace and indentation. close: every rung."""
 MatchMethod: TypeAlias = Literal[
     "exact", "line endings", "whitespace", "indentation", "look-alike characters", "close match"
 ]
@@ -63,9 +61,7 @@ _FOLDS: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """The places where a text was found, in order, and the rung that found them;
-    ``nearest``: the most similar places, if searched for.
-    """
+    """The places of a text, in order, and the rung that found them; ``nearest``: the most similar ones."""
 
     spans: tuple[Span, ...] = ()
     how: MatchMethod = "exact"
@@ -83,9 +79,7 @@ class TextMatch:
 
 @dataclass(frozen=True, slots=True)
 class LooseMatch:
-    """A text that was found, but not exactly:
-    its line (from 1), the rung of the ladder that found it, and its similarity (0 to 1).
-    """
+    """A text not found exactly: its line (from 1), the rung that found it, its similarity (0 to 1)."""
 
     line: int
     how: MatchMethod
@@ -93,9 +87,7 @@ class LooseMatch:
 
 
 class TextIndex:
-    """A text prepared for searches.  Positions are those in ``text``,
-    whose undecodable bytes are lone surrogates.
-    """
+    """A text prepared for searches. Positions are those in ``text``, with its lone surrogates."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -104,9 +96,7 @@ class TextIndex:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends, with U+FFFD for undecodable bytes,
-        and an empty one after the last.
-        """
+        """The lines without their ends, U+FFFD for undecodable bytes, and an empty last one."""
         lines = displayable(with_lf(self.text)).split("\n")
         return [*lines, ""] if lines[-1] else lines
 
@@ -252,9 +242,7 @@ class TextIndex:
     def nearest(
         self, old: str, *, open_end: bool = False, first: int = 0
     ) -> tuple[NearMatch | None, NearMatch | None]:
-        """Returns the two places most similar to ``old``, see ``find_nearest``;
-        ``open_end`` and ``first``: see ``matches``.
-        """
+        """Returns the two places most similar to ``old``; for ``open_end``, ``first`` see ``matches``."""
         lines = self.lines if open_end or self.text.endswith("\n") else self.lines[:-1]
         return find_nearest(lines, displayable(with_lf(old)), first)
 
@@ -286,9 +274,7 @@ class _LinePattern:
         return last and found[0].endswith(wanted[0]) and found[1:-1] == wanted[1:-1]
 
     def spans(self, index: TextIndex, start: int) -> Iterator[Span]:
-        """Yields the positions at the lines from ``start`` on, which agree with the pattern;
-        several only within a line.
-        """
+        """Yields the positions at lines from ``start`` that match; several only within a line."""
         last = start + len(self.wanted) - 1
         base, last_base, last_line = index.starts[start], index.starts[last], index.lines[last]
         if self.whole_lines:
@@ -311,9 +297,7 @@ class _LinePattern:
 
 
 class _Columns:
-    """The columns of a line for those of the form that ``_collapsed`` gives to it;
-    the same columns if it has no words.
-    """
+    """The columns of a line for those of its ``_collapsed`` form; the same if it has no words."""
 
     def __init__(self, line: str) -> None:
         self._words: list[int] = []

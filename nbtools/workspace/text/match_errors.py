@@ -1,6 +1,4 @@
-"""Messages on how a text was found, or why it was not found as often as expected,
-with the most similar text.
-"""
+"""Messages on how a text was found, or why not as often as expected, with the most similar text."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ _DIFFERENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """The number of times a text was expected (None:
-    any) and found, and the first lines (from 1) where it was found.
-    """
+    """The number of times a text was expected (None: any) and found, and its first lines (from 1)."""
 
     expected: int | None
     found: int
@@ -152,9 +148,7 @@ def _first_difference(index: TextIndex, block: Sequence[str], start: int) -> str
 
 
 def _normalization(number: int, found: str, wanted: str) -> str:
-    """Names the Unicode normalization of two lines that look the same,
-    with the first character that is written in two ways.
-    """
+    """Names the Unicode normalization of two lines that look the same, with the first difference."""
     there, given = (
         next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, line)), "mixed")
         for line in (found, wanted)

@@ -1,6 +1,4 @@
-"""Finds where search/replace blocks and the hunks of a patch belong in a text,
-which may have changed since the patch was made.
-"""
+"""Finds where search/replace blocks and hunks of a patch belong in a text that may have changed."""
 
 from __future__ import annotations
 
@@ -105,9 +103,7 @@ def locate_hunks(index: TextIndex, hunks: Sequence[Hunk], match: MatchMode, subj
 def _locate(
     index: TextIndex, hunk: Hunk, match: MatchMode, subject: str, after: int, drift: int
 ) -> HunkMatch:
-    """Returns the place of one hunk; ``drift`` is that of the previous hunk,
-    and the result's is in addition to it.
-    """
+    """Returns the place of one hunk; ``drift`` is that of the previous hunk, to which it adds its own."""
     expected = None if hunk.line is None else hunk.line - bool(hunk.old()) + drift
     if not hunk.old():
         return _insertion(index, hunk, subject, expected)
@@ -267,16 +263,26 @@ def _edits_of_hunk(index: TextIndex, placed: HunkMatch) -> Iterator[Edit]:
                     old[first : first + removed],
                     index.lines[position : position + removed],
                 )
-                yield _edit(index.text, starts[position], starts[position + removed], new, placed)
+                # The new text as in the patch if the old lines match exactly, else with the line endings of
+                # the file there.
+                start = starts[position]
+                end = starts[position + removed]
+                ending = (
+                    ending_at(index.text, start - 1)
+                    if index.text.rfind("\n", 0, start) >= 0
+                    else main_ending(index.text)
+                )
+                literal = placed.found.how == "exact" and (placed.hunk.old() or "\r" in new)
+                after = new if literal else with_original_endings(index.text[start:end], with_lf(new), ending)
+                joins = after and start > 0 and index.text[start - 1] != "\n"
+                yield Edit(start, end, ending + after if joins else after, placed.hunk.name)
             position, removed, added = position + removed + 1, 0, []
 
 
 def _moved(
     index: TextIndex, placed: HunkMatch, added: Sequence[str], old: Sequence[str], found: Sequence[str]
 ) -> str:
-    """Returns the new lines for the lines ``found``, given as ``old``:
-    with the file's characters and indentation if it has others.
-    """
+    """Returns the new lines for ``found``, given as ``old``, with the file's characters and indentation."""
     if not placed.found.is_inexact or not added:
         return "".join(added)
     reindenter = _reindenter(index, placed) if placed.found.may_differ_in_indentation else None
@@ -300,9 +306,7 @@ def _reindenter(index: TextIndex, placed: HunkMatch) -> Reindenter:
 
 
 def _context_is_exact(index: TextIndex, placed: HunkMatch) -> bool:
-    """Returns whether the hunk's context has the file's indentation,
-    so that only its removed lines were given with another.
-    """
+    """Whether the context has the file's indentation, so that only removed lines had another."""
     signs = [line.sign for line in placed.hunk.lines if line.sign != "+"]
     context = [
         (old, line)
@@ -312,17 +316,6 @@ def _context_is_exact(index: TextIndex, placed: HunkMatch) -> bool:
         if sign == " " and old.strip()
     ]
     return bool(context) and all(old.rstrip() == line.rstrip() for old, line in context)
-
-
-def _edit(text: str, start: int, end: int, new: str, placed: HunkMatch) -> Edit:
-    """Returns the edit: the new text as in the patch if the old lines match exactly,
-    else with the line endings of the file there.
-    """
-    ending = ending_at(text, start - 1) if text.rfind("\n", 0, start) >= 0 else main_ending(text)
-    literal = placed.found.how == "exact" and (placed.hunk.old() or "\r" in new)
-    after = new if literal else with_original_endings(text[start:end], with_lf(new), ending)
-    joins = after and start > 0 and text[start - 1] != "\n"
-    return Edit(start, end, ending + after if joins else after, placed.hunk.name)
 
 
 def block_edits(text: str, blocks: Iterable[Block], match: MatchMode, subject: str) -> Edits:
@@ -341,9 +334,7 @@ def block_edits(text: str, blocks: Iterable[Block], match: MatchMode, subject: s
 
 
 def _find_block(index: TextIndex, block: Block, match: MatchMode, subject: str) -> Edits:
-    """Returns the edits of a block; of several readings,
-    that with the longest old text in the file counts.
-    """
+    """Returns the edits of a block: the reading with the longest old text in the file."""
     first = block.replacements[0]
     if len(block.replacements) == 1:
         fills = not first.old or not (first.old.strip() or index.text.strip())

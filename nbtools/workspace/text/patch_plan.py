@@ -1,6 +1,4 @@
-"""Plans the application of a patch to the current files, without changing them;
-detects the patch's format.
-"""
+"""Plans the application of a patch to the current files, changing nothing; detects its format."""
 
 from __future__ import annotations
 
@@ -53,14 +51,10 @@ class PatchedFile:
         return self.before is not None and self.after is not None and self.former != self.name
 
     def text(self, data: bytes | None) -> str | None:
-        decoded = None if data is None else decode(data)
-        return (
-            None
-            if data is None
-            else displayable(decoded.text)
-            if decoded
-            else f"({len(data):,} bytes that are not text)\n"
-        )
+        if data is None:
+            return None
+        decoded = decode(data)
+        return displayable(decoded.text) if decoded else f"({len(data):,} bytes that are not text)\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +67,7 @@ class PatchPlan:
 
 
 def plan_patch(workspace: Workspace, patch: Patch, match: MatchMode) -> PatchPlan:
-    """Plans the application of ``patch``.  Raises ``ToolFailure`` for the first part that cannot be
-    applied.
-    """
+    """Plans the application of ``patch``. Raises ``ToolFailure`` for a part that cannot be applied."""
     planner = _Planner(workspace, match)
     planner.notes += patch.notes
     for file in patch.files:
@@ -223,9 +215,7 @@ class _Planner:
         return file, file.after
 
     def _refuse_link(self, path: str) -> None:
-        """Raises ``ToolFailure`` for a link:
-        its target may be changed through it, but neither deleted nor moved.
-        """
+        """Raises ``ToolFailure`` for a link: its target may be changed, but it is not deleted or moved."""
         path_of_entry = entry_path(self.workspace, path)
         if path_of_entry.is_symlink():
             name = printable_path(self.workspace.relative(path_of_entry))

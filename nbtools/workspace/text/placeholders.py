@@ -34,9 +34,7 @@ _MAX_LENGTH = 120
 
 
 def find_placeholder(new: str, old: str) -> str | None:
-    """Returns the first line of ``new`` that is only a placeholder for omitted text and is not in ``old``;
-    else None.
-    """
+    """Returns the first line of ``new`` that only stands for omitted text, unless ``old`` has it."""
     if "..." not in new and "…" not in new:
         return None
     old_lines = {line.strip() for line in old.split("\n")}

@@ -24,9 +24,7 @@ _MIN_DISTINCTIVE_LENGTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """``new`` for the characters from ``start`` to ``end``;
-    ``name`` is the edit, hunk or block that it belongs to.
-    """
+    """``new`` for the characters from ``start`` to ``end``; ``name`` is the edit, hunk or block."""
 
     start: int
     end: int
@@ -36,9 +34,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class ReplacementResult:
-    """The text after the replacements, and how many places they changed;
-    ``changes``: which, unless they were made in turn.
-    """
+    """The replaced text, and how many places changed; ``changes``: which, unless made in turn."""
 
     text: str
     places: int
@@ -160,9 +156,7 @@ def replacement_edits(
 
 
 def _whole_lines(text: str, start: int, end: int) -> Span:
-    """Returns the span with the blanks around it and the last line's end, if nothing else is on its lines:
-    no empty line is left.
-    """
+    """Returns the span with blanks and line end around it if it is alone: no empty line is left."""
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     last = len(text) if last < 0 else last
     only = (
@@ -174,9 +168,7 @@ def _whole_lines(text: str, start: int, end: int) -> Span:
 
 
 def _merged(index: TextIndex, found: TextMatch, span: Span, change: Replacement, subject: str) -> str:
-    """Returns the new text for a place that was found loosely:
-    the file's characters where nothing changes, and its indentation.
-    """
+    """Returns the new text for a loosely found place, with the file's characters and indentation."""
     start, end = span
     original, old, new = (
         displayable(with_lf(index.text[start:end])),
@@ -226,9 +218,7 @@ def _pieces(text: str, edits: Sequence[Edit]) -> Iterator[str]:
 
 
 def smallest_replacement(original: str, proposed: str) -> Replacement:
-    """Returns the replacement that turns ``original`` into ``proposed`` (both with LF):
-    as few whole lines as occur only once.
-    """
+    """Returns the replacement from ``original`` to ``proposed``: few whole lines that occur once."""
     old, new = split_lines(original), split_lines(proposed)
     most = min(len(old), len(new))
     head = next((k for k in range(most) if old[k] != new[k]), most)

@@ -1,6 +1,4 @@
-"""Checks what a change to a file's text leaves behind, before anyone is asked:
-a notebook, Python that compiles.
-"""
+"""Checks what a change leaves behind, before anyone is asked: a notebook, Python that compiles."""
 
 from __future__ import annotations
 
@@ -120,9 +118,7 @@ def _missing(mapping: Mapping[str, Any], fields: Mapping[str, type | tuple[type,
 
 
 def refuse_broken_code(path: Path, subject: str, before: str, after: str) -> None:
-    """Raises ``ToolFailure`` (``edit_preparation_failure``) if Python code that compiled would not compile
-    after a loose match.
-    """
+    """Raises ``ToolFailure`` if Python code that compiled would not compile after a loose match."""
     if path.suffix not in {".py", ".pyi"} or not _compiles(before) or _compiles(after):
         return
     raise ToolFailure(

@@ -51,9 +51,7 @@ class WebAddress:
 
 
 def parse_web_address(url: str) -> WebAddress:
-    """Parses a URL.  Raises ``ToolFailure`` (``invalid_tool_params``) if it is not a web address or contains
-    credentials.
-    """
+    """Parses a URL. Raises ``ToolFailure`` if it is no web address or contains credentials."""
     url = url.strip()
     if _UNSEEN.search(url):
         raise _invalid(url, "contains a control character or a backslash; remove it")
@@ -82,24 +80,17 @@ def _host(parts: SplitResult) -> str:
     """Returns the host in normal form.  Raises ``ValueError`` if it is not a valid name or address."""
     name = parts.hostname or ""
     if ":" in name:
-        return _ipv6(name)
+        # A zone (``%eth0``) names a network interface of this machine, so such an address is never public.
+        if "%" in name:
+            raise ValueError(name)
+        try:
+            return str(IPv6Address(name))
+        except AddressValueError as error:
+            raise ValueError(name) from error
     name = (name if name.isascii() else _in_ascii(name)).lower().removesuffix(".")
     if name and (len(name) > _LONGEST_NAME or not _NAME.fullmatch(name)):
         raise ValueError(name)
     return name
-
-
-def _ipv6(literal: str) -> str:
-    """Returns the short form of an IPv6 address.
-    Raises ``ValueError`` for an invalid one or one with a zone.
-    """
-    # A zone (``%eth0``) names a network interface of this machine, so such an address is never public.
-    if "%" in literal:
-        raise ValueError(literal)
-    try:
-        return str(IPv6Address(literal))
-    except AddressValueError as error:
-        raise ValueError(literal) from error
 
 
 def _in_ascii(name: str) -> str:
@@ -168,9 +159,7 @@ def _is_public_4(address: IPv4Address) -> bool:
 
 
 def _is_public_6(address: IPv6Address) -> bool:
-    """Returns whether an IPv6 address is public;
-    a NAT64 address is checked as the IPv4 address that it embeds.
-    """
+    """Whether an IPv6 address is public; of NAT64, the IPv4 address that it embeds counts."""
     if address.scope_id is not None:
         return False
     if address in _NAT64:

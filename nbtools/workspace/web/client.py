@@ -78,9 +78,7 @@ class Decompressor:
         self._begun = False
 
     def __call__(self, chunk: bytes, most: int) -> bytes:
-        """Decompresses a chunk to at most ``most`` bytes, as protection against decompression bombs.
-        Raises ``zlib.error``.
-        """
+        """Decompresses at most ``most`` bytes, against decompression bombs. Raises ``zlib.error``."""
         if self._begun or not chunk:
             return self._stream.decompress(chunk, most)
         self._begun = True
@@ -113,9 +111,7 @@ Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response, after redirects within the host;
-    ``body`` is decompressed, ``content_type`` is the header as sent.
-    """
+    """A response after redirects within the host, with its decompressed ``body``."""
 
     address: WebAddress
     status: int
@@ -164,9 +160,7 @@ class PublicNetworkBackend(httpcore.AsyncNetworkBackend):
         return await self._system.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
 
     async def checked_addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Returns the addresses of a host.
-        Raises ``ToolFailure`` (``web_fetch_fallback_failed``) if one of them is not public.
-        """
+        """Returns a host's addresses. Raises ``web_fetch_fallback_failed`` if one is not public."""
         try:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError):
@@ -340,9 +334,7 @@ class RateLimit:
 
 @cache
 def _tls_context() -> ssl.SSLContext:
-    """Returns a TLS context that trusts the system's certificates (which may include a company's own) and
-    Mozilla's.
-    """
+    """Returns a TLS context that trusts the system's (also a company's) and Mozilla's certificates."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context

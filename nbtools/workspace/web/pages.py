@@ -43,9 +43,7 @@ _LOOKS_LIKE_HTML = re.compile(
     r"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _MOST_HTML = 2_000_000
-"""Maximum number of characters of HTML to convert:
-the converter blocks the process, for about a second at this size.
-"""
+"""Most characters of HTML to convert: the converter blocks the process, here for about a second."""
 _MOST_JSON = 2_000_000
 _DEEPEST = 30
 """Maximum indentation level; otherwise the lines of a deeply nested document get very long."""
@@ -70,9 +68,7 @@ _JUNK = (
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page as text.  ``title`` is the title of an HTML page, on one line;
-    ``note`` says what is missing from the text.
-    """
+    """A page as text. ``title``: an HTML page's, on one line; ``note``: what is missing from the text."""
 
     text: str
     title: str = ""
@@ -114,7 +110,11 @@ def read_page(body: bytes, header: str, url: str, *, raw: bool = False) -> PageC
             " text. Download it with a shell command.",
         )
     if _is_html(text, mime):
-        title = _title(text)
+        begin = _TITLE_BEGIN.search(text, 0, _MOST_HTML)
+        end = _TITLE_END.search(text, begin.end(), begin.end() + 2000) if begin else None
+        title = (
+            " ".join(html.unescape(text[begin.end() : end.start()]).split())[:300] if begin and end else ""
+        )
         return PageText(text, title) if raw else _markdown(text, title, url)
     return PageText(text if raw or not _is_json(mime) else _pretty(text))
 
@@ -153,7 +153,10 @@ def _text(body: bytes, charset: str, mime: str) -> str | None:
     if by_mark is not None and by_mark.encoding.bom:
         return displayable(by_mark.text)
     for codec in filter(None, ("utf-8", declared) if declared == "windows-1252" else (declared, "utf-8")):
-        text = _decoded(body, codec)
+        try:
+            text = body.decode(codec)
+        except (UnicodeDecodeError, LookupError):
+            text = None
         if text is not None and "\0" not in text:
             return text
     if by_mark is None or not (declared or mime.startswith("text/") or _is_json(mime) or "xml" in mime):
@@ -168,21 +171,12 @@ def _codec(name: str) -> str:
 
 
 def _codec_inside(body: bytes, mime: str) -> str:
-    """Returns the encoding declared in an HTML or XML document.
-    Since the declaration is ASCII, it cannot be UTF-16.
-    """
+    """Returns the encoding that HTML or XML declares, in ASCII, so that it cannot be UTF-16."""
     if not (mime == "" or "html" in mime or "xml" in mime):
         return ""
     found = _DECLARED.search(body, 0, _DECLARED_WITHIN)
     codec = _codec(found[1].decode("ascii", "replace")) if found else ""
     return "utf-8" if codec.startswith("utf") and codec else codec
-
-
-def _decoded(body: bytes, codec: str) -> str | None:
-    try:
-        return body.decode(codec)
-    except (UnicodeDecodeError, LookupError):
-        return None
 
 
 def _is_html(text: str, mime: str) -> bool:
@@ -196,9 +190,7 @@ def _is_json(mime: str) -> bool:
 
 
 def _pretty(text: str) -> str:
-    """Formats JSON with one item per line; invalid or very long text is unchanged.
-    Numbers and strings keep their spelling.
-    """
+    """Formats JSON, an item per line; invalid or very long text is unchanged, numbers keep their spelling."""
     if len(text) > _MOST_JSON:
         return text
     try:
@@ -218,12 +210,6 @@ def _format_tokens(tokens: list[str]) -> Iterator[str]:
         yield ": " if piece == ":" else piece
         depth += piece in "[{"
         before = piece
-
-
-def _title(text: str) -> str:
-    begin = _TITLE_BEGIN.search(text, 0, _MOST_HTML)
-    end = _TITLE_END.search(text, begin.end(), begin.end() + 2000) if begin else None
-    return " ".join(html.unescape(text[begin.end() : end.start()]).split())[:300] if begin and end else ""
 
 
 def _markdown(text: str, title: str, url: str) -> PageText:
