@@ -223,6 +223,7 @@ class ToolScheduler:
                 task.uncancel()
 
     async def _run_states(self, request: ToolCallRequest, planner: Planner) -> FinishedCall:
+        judge = self.judge
         plan, approval = planner(request), None
         if self.hooks is not None:
             plan = await self._run_before_hooks(request, plan, planner)
@@ -230,7 +231,7 @@ class ToolScheduler:
             self._concurrency.ensure_allowed(exclusive=True)
         if plan.decision.action is not Action.ALLOW:
             self._live[request.id] = EvaluatedCall(request, plan, self._clock())
-            plan, approval = await self._approve(request, plan, planner)
+            plan, approval = await self._approve(request, plan, planner, judge)
         for _ in range(_MAX_CONFLICTS):
             try:
                 return await self._run(request, plan, approval)
@@ -273,10 +274,19 @@ class ToolScheduler:
         )
 
     async def _approve(
-        self, request: ToolCallRequest, plan: Plan, planner: Planner, conflict: str = ""
+        self,
+        request: ToolCallRequest,
+        plan: Plan,
+        planner: Planner,
+        judge: PolicyEngine,
+        conflict: str = "",
     ) -> tuple[Plan, Approval | None]:
+        """Obtains approval for a plan that ``judge`` has decided on."""
+
         async def replan(changed: ToolCallRequest) -> Plan:
             # A call that the person modified passes hooks and policy again.
+            nonlocal judge
+            judge = self.judge
             return await self._run_before_hooks(changed, planner(changed), planner)
 
         approval = await approve(
@@ -285,7 +295,7 @@ class ToolScheduler:
             self._approval_context,
             self._enter,
             replan,
-            self._watch_grants,
+            lambda plan, allowed: self._watch_grants(plan, allowed, judge),
             self._clock,
             conflict,
         )
@@ -299,7 +309,9 @@ class ToolScheduler:
             watch()
 
     @contextmanager
-    def _watch_grants(self, plan: Plan, allowed: Callable[[Decision], None]) -> Iterator[None]:
+    def _watch_grants(
+        self, plan: Plan, allowed: Callable[[Decision], None], judge: PolicyEngine
+    ) -> Iterator[None]:
         loop = asyncio.get_running_loop()
 
         def decide() -> None:
@@ -314,7 +326,8 @@ class ToolScheduler:
 
         self._grant_watches.add(watch)
         try:
-            decide()  # a grant may have been added since the plan was made
+            if self.judge is not judge:  # a grant, and with it another judge, came after the plan was made
+                decide()
             yield
         finally:
             self._grant_watches.discard(watch)
@@ -331,22 +344,20 @@ class ToolScheduler:
         self, request: ToolCallRequest, plan: Plan, failure: ToolFailure
     ) -> tuple[Plan, Approval | None]:
         """Plans the edit again and asks, whatever allowed it. Raises ``failure`` if it does not apply."""
-        again, notes = structs.replace(request, arguments=plan.arguments), plan.notes
+        again, notes, judge = structs.replace(request, arguments=plan.arguments), plan.notes, self.judge
         plan = await self._run_before_hooks(again, self.plan(again), self.plan)
         plan = structs.replace(plan, notes=tuple(dict.fromkeys((*notes, *plan.notes))))
         if plan.decision.action is not Action.DENY:
             plan = structs.replace(plan, decision=_CONFLICT)
         try:
-            return await self._approve(request, plan, self.plan, _CHANGED)
+            return await self._approve(request, plan, self.plan, judge, _CHANGED)
         except ToolFailure as second:
             raise second if second.code is ErrorCode.POLICY_VIOLATION else failure from None
 
     async def _run_before_hooks(self, request: ToolCallRequest, plan: Plan, planner: Planner) -> Plan:
-        return (
-            plan
-            if self.hooks is None
-            else await self.hooks.run_before(request, plan, planner, self.judge.mode)
-        )
+        if self.hooks is None:
+            return plan
+        return await self.hooks.run_before(request, plan, planner, self.judge.mode)
 
     async def _execute_with_notes(self, executing: ExecutingCall) -> ToolResult:
         """Executes the call, adds notes and runs hooks, which see a failure as a result, too."""

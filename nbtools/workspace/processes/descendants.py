@@ -4,6 +4,9 @@ Each command gets a unique environment variable (its mark), which its children i
 belongs to the command if it is in its group or session, has the mark, or has the command's output open; a
 program escapes only if it clears its environment, starts a session and closes the output.  Elsewhere (macOS)
 only the process group is known.
+
+Reads ``/proc`` itself: ``psutil`` knows no sessions, outputs or programs that are just starting, and its
+import takes longer (140 ms) than the start of the watchdog, which does the same without packages.
 """
 
 from __future__ import annotations

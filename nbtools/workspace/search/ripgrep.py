@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from nbtools.core.call import CURRENT_CALL
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, did_you_mean
 from nbtools.workspace.files import no_follow
@@ -63,7 +64,15 @@ def works_with_landlock(rg: str) -> bool:
 
 def readable_paths(rg: str, root: Path, named: Iterable[str]) -> list[str]:
     """Returns the real paths that ripgrep may read; ``named``: files outside ``root`` to search."""
-    return [*_program(rg), str(root), *named, *map(os.path.realpath, _ignore_files(root))]
+    call = CURRENT_CALL.get()
+    found = _found_ignore_files(root, call.id) if call else _found_ignore_files.__wrapped__(root, "")
+    return [*_program(rg), str(root), *named, *found]
+
+
+@functools.lru_cache(maxsize=4)
+def _found_ignore_files(root: Path, call: str) -> tuple[str, ...]:  # noqa: ARG001 - the call is a key of the cache
+    """Returns the real paths of ignore files above ``root``, looked up once for the searches of a call."""
+    return tuple(os.path.realpath(path) for path in _ignore_files(root) if os.path.exists(path))
 
 
 def without_links(root: Path, names: Iterable[str]) -> list[str]:
@@ -93,7 +102,8 @@ def _is_file(name: str, folder: int) -> bool:
 def _program(rg: str) -> tuple[str, ...]:
     real = os.path.realpath(rg)
     own = os.path.join(os.path.dirname(os.path.dirname(real)), "lib")
-    return tuple(dict.fromkeys(map(os.path.realpath, (real, own, os.devnull, *_LIBRARIES))))
+    paths = dict.fromkeys(map(os.path.realpath, (real, own, os.devnull, *_LIBRARIES)))
+    return tuple(filter(os.path.exists, paths))
 
 
 def _ignore_files(root: Path) -> Iterator[str]:
