@@ -128,8 +128,8 @@ class _KnownContent:
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._stream.__aexit__(kind, error, trace)
+    ) -> None:
+        await self._stream.__aexit__(kind, error, trace)
 
 
 def _known(item: SessionMessage | Exception) -> SessionMessage | Exception:
