@@ -199,21 +199,17 @@ class CommandMatcher(GuardedCommand):
         parts = (*(command.text for command in line.commands), *(act.text for act in self.analysis.commands))
         texts = (self.command.strip(), *parts)
         odd = next((text for text in texts if not (text.startswith(others) or allow.find_literal(text))), "")
-        return (
-            f"the rule {literal[0].name} covers commands that are written so, and no rule covers {odd}"
-            if odd
-            else ""
-        )
+        if odd:
+            return f"the rule {literal[0].name} covers commands that are written so, and no rule covers {odd}"
+        return ""
 
     @property
     def _entries(self) -> str:
         """The entries of the table of programs that were used, each once."""
         acts = self.analysis.commands
-        return (
-            acts[0].entry
-            if len(acts) == 1
-            else ", ".join(dict.fromkeys(act.entry for act in acts if act.entry))
-        )
+        if len(acts) == 1:
+            return acts[0].entry
+        return ", ".join(dict.fromkeys(act.entry for act in acts if act.entry))
 
     def remark(self) -> str:
         """Names the first program not in the table: a rule for it would allow whatever it does."""

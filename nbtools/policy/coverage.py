@@ -83,11 +83,9 @@ class Coverage:
     def excluded(self) -> str:
         """The example, and redirects where the rule does not cover them."""
         redirect = "" if self.complete else _REDIRECT
-        return (
-            f"{self.example}, for instance, or {redirect}"
-            if self.example and redirect
-            else self.example or redirect
-        )
+        if self.example and redirect:
+            return f"{self.example}, for instance, or {redirect}"
+        return self.example or redirect
 
 
 def coverage(rule: str | Rule, table: ProgramTable | None = None) -> Coverage:
@@ -204,11 +202,9 @@ class _PrefixRule:
         parsed = self._acts()
         named = [act for act in parsed.commands if act.words]
         started_by = [act for act in named if not act.via]
-        return (
-            None
-            if parsed.unverified or parsed.doubt or len(started_by) != 1 or 0 in named[-1].dynamic
-            else named[-1]
-        )
+        if parsed.unverified or parsed.doubt or len(started_by) != 1 or 0 in named[-1].dynamic:
+            return None
+        return named[-1]
 
     def _words(self, entries: tuple[Entry, ...]) -> str:
         entry, project = entries[-1], any(one.project for one in entries)

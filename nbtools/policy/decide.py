@@ -142,11 +142,9 @@ class PolicyEngine:
             return default
         question = default if by_rules is None else replace(by_rules, rule=default.rule)
         remark = case.remark() if self._asks else ""
-        return (
-            replace(question, reason=f"{question.reason}; {remark}", reading="", entry="")
-            if remark
-            else question
-        )
+        if remark:
+            return replace(question, reason=f"{question.reason}; {remark}", reading="", entry="")
+        return question
 
     def _default(self, rules: ToolRules, case: CallMatcher) -> Decision:
         """Returns the decision of the mode.  ``auto_edit`` allows edits in the workspace only."""

@@ -73,11 +73,9 @@ def _of_folders(paths: Sequence[str]) -> tuple[str, ...]:
         map(is_protected_name, "/".join(folders).split("/"))
     ):  # protected paths need approval whatever the rules say
         return ()
-    return (
-        tuple(f"edit({folder}/**)" for folder in folders)
-        if all(folders) and ".." not in "/".join(folders).split("/")
-        else ()
-    )
+    if all(folders) and ".." not in "/".join(folders).split("/"):
+        return tuple(f"edit({folder}/**)" for folder in folders)
+    return ()
 
 
 def can_be_allowed(decision: Decision) -> bool:
@@ -141,11 +139,9 @@ def _grant(act: AnalysedCommand) -> str:
         return _exactly(act)
     if len(known) == 1 and len(words) > 1 and (program in _HAS_VERBS):
         verb = words[1]
-        return (
-            f"{program} {verb}:*"
-            if _PLAIN_WORD.fullmatch(verb) and not verb.startswith("-")
-            else _exactly(act)
-        )
+        if _PLAIN_WORD.fullmatch(verb) and not verb.startswith("-"):
+            return f"{program} {verb}:*"
+        return _exactly(act)
     return f"{' '.join(known)}:*" if all(map(_PLAIN_WORD.fullmatch, known)) else ""
 
 

@@ -231,11 +231,9 @@ class PathMatcher(CallMatcher):
             return self.rules.allow.writes.find_covering(resolved)
         if own is None and self.rules.kind in (Kind.READ, Kind.SEARCH):
             reads = self.rules.allow.reads
-            return (
-                reads.find_touching(resolved)
-                if self.rules.kind is Kind.SEARCH
-                else reads.find_covering(resolved)
-            )
+            if self.rules.kind is Kind.SEARCH:
+                return reads.find_touching(resolved)
+            return reads.find_covering(resolved)
         return own
 
     def is_read_by_edit_rule(self) -> bool:

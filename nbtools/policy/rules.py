@@ -100,11 +100,9 @@ class Rule:
 
     def fits_annotations(self, annotations: Mapping[str, Any] | None) -> bool:
         """Whether the tool has the rule's annotations; None (untrusted) fits only a rule without any."""
-        return (
-            not self.annotations
-            if annotations is None
-            else all(bool(annotations.get(name, False)) is value for name, value in self.annotations)
-        )
+        if annotations is None:
+            return not self.annotations
+        return all(bool(annotations.get(name, False)) is value for name, value in self.annotations)
 
 
 @lru_cache(maxsize=65_536)

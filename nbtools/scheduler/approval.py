@@ -204,15 +204,13 @@ async def _ask(confirmer: Confirmer, confirmation: Confirmation) -> Answer:
             " granted."
         )
         raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, message)
-    return (
-        replace(
+    if _takes_nothing(answer, confirmation.details):
+        return replace(
             answer,
             outcome=ToolConfirmationOutcome.CANCEL,
             reason=answer.reason or "No part of the change was chosen.",
         )
-        if _takes_nothing(answer, confirmation.details)
-        else answer
-    )
+    return answer
 
 
 def _takes_nothing(answer: Answer, details: ToolCallConfirmationDetails) -> bool:

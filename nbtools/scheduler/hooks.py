@@ -150,11 +150,9 @@ class HookState:
                 )
                 return deny_instead_of_asking(self.mode, asks)
             case Action.ALLOW:
-                return (
-                    Decision(Action.ALLOW, f"the hook {hook} allows it{reason}", f"hook {hook}")
-                    if self._needs_approval_by_mode
-                    else None
-                )
+                if self._needs_approval_by_mode:
+                    return Decision(Action.ALLOW, f"the hook {hook} allows it{reason}", f"hook {hook}")
+                return None
 
     @property
     def _needs_approval_by_mode(self) -> bool:
@@ -272,11 +270,9 @@ async def _verdicts(
         answer = (answer,)
     verdicts = tuple(answer)
     invalid = next((verdict for verdict in verdicts if not isinstance(verdict, allowed)), None)
-    return (
-        verdicts
-        if invalid is None
-        else (Fault(f"returned {as_json(answer)}, which is not a verdict for this event"),)
-    )
+    if invalid is None:
+        return verdicts
+    return (Fault(f"returned {as_json(answer)}, which is not a verdict for this event"),)
 
 
 def _after(hook: Hook, verdict: After, result: ToolResult) -> ToolResult:

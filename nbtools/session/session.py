@@ -319,12 +319,10 @@ class Session:
 
     def tool_named(self, name: str) -> str:
         """Returns the canonical tool for a name in a rule: any agent's name, the session's dialect first."""
-        return (
-            name
-            if name in self._registry
-            else canonical_rule_name(
-                canonical_tool_name(name, self._dialect), self._server_names.canonical_name
-            )
+        if name in self._registry:
+            return name
+        return canonical_rule_name(
+            canonical_tool_name(name, self._dialect), self._server_names.canonical_name
         )
 
     def unknown_tool(self, name: str) -> str:

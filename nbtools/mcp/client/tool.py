@@ -38,11 +38,9 @@ def annotations_of(tool: Tool) -> Mapping[str, bool]:
 def annotations_text(server: str, tool: Tool) -> str:
     """Describes the tool's annotations for the approval request."""
     text = ", ".join(_stated(tool))
-    return (
-        f"According to {server}, it {text} (not verified)."
-        if text
-        else f"{server} does not declare what it does (no annotations)."
-    )
+    if text:
+        return f"According to {server}, it {text} (not verified)."
+    return f"{server} does not declare what it does (no annotations)."
 
 
 def _stated(tool: Tool) -> Iterator[str]:

@@ -305,11 +305,9 @@ class _Lines:
             yield chunk
 
     def _count(self, chunk: bytes) -> int:
-        return (
-            chunk.count(self._newline)
-            if len(self._newline) == 1
-            else sum(1 for _ in _ends(chunk, self._newline))
-        )
+        if len(self._newline) == 1:
+            return chunk.count(self._newline)
+        return sum(1 for _ in _ends(chunk, self._newline))
 
     def _ends_a_line(self, stop: int) -> bool:
         """Returns whether ``stop`` is the beginning or follows a line ending."""

@@ -24,8 +24,6 @@ def stamp(path: str) -> Stamp | None:
         info = os.stat(path, follow_symlinks=False) if os.path.isabs(path) else None
     except OSError:
         return None
-    return (
-        Stamp(path, info.st_size, info.st_mtime_ns, info.st_ino)
-        if info is not None and stat.S_ISREG(info.st_mode)
-        else None
-    )
+    if info is not None and stat.S_ISREG(info.st_mode):
+        return Stamp(path, info.st_size, info.st_mtime_ns, info.st_ino)
+    return None

@@ -160,11 +160,9 @@ def _revert(made: list[AppliedStep], on_not_reverted: Callable[[Step], None]) ->
 
 def _with_backup(made: AppliedStep, reason: str) -> str:
     backup = made.backup
-    return (
-        f"{reason} Its previous content is in {backup.name} beside it."
-        if backup is not None and os.path.lexists(backup)
-        else reason
-    )
+    if backup is not None and os.path.lexists(backup):
+        return f"{reason} Its previous content is in {backup.name} beside it."
+    return reason
 
 
 def _named(stuck: list[str]) -> str:

@@ -75,8 +75,6 @@ def _is_understood(act: shell.AnalysedCommand, *, is_moved: bool) -> bool:
 
 def _resolved(path: Path) -> Path:
     """Returns the path with all links resolved but the last name: a command may change the link itself."""
-    return (
-        Path(os.path.realpath(path.parent), path.name)
-        if path.name not in ("", "..")
-        else Path(os.path.realpath(path))
-    )
+    if path.name not in ("", ".."):
+        return Path(os.path.realpath(path.parent), path.name)
+    return Path(os.path.realpath(path))

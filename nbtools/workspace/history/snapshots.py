@@ -372,11 +372,9 @@ class CommandSnapshots:
                 entry = await _run_to_end(lambda: self._begin(progress, written))
         except ToolFailure as failure:
             return CommandSnapshot(_cannot_undo(failure.message))
-        return (
-            CommandSnapshot(_cannot_undo(entry.why))
-            if isinstance(entry, LimitExceeded)
-            else CommandSnapshot("", entry, self._end)
-        )
+        if isinstance(entry, LimitExceeded):
+            return CommandSnapshot(_cannot_undo(entry.why))
+        return CommandSnapshot("", entry, self._end)
 
     def warning(self, command: str, folder: Path) -> str:
         """Returns a warning, from the last scan, that a command's changes cannot be undone, else ""."""

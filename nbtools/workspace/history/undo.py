@@ -93,11 +93,9 @@ def change_state(journal: Journal, entry: Entry) -> ChangeState:
     """Returns how far a change was made, as the files show: its session may have been interrupted."""
     found = {file.outcome for file in plan_undo(journal, [entry], str, merging=False).files}
     if not found:  # the entry has folders only
-        return (
-            "made"
-            if any(os.path.lexists(folder) for record in entry.records for folder in record.folders)
-            else "not made"
-        )
+        if any(os.path.lexists(folder) for record in entry.records for folder in record.folders):
+            return "made"
+        return "not made"
     if found == {"restored"}:
         return "made"
     if found == {"as before"}:
@@ -196,11 +194,9 @@ class _Planner:
     def _why_gone(self, key: str) -> str:
         file = self.journal.blobs.file(key)
         overwritten = is_loose(key) and file.exists()
-        return (
-            f"a program that had it open changed the stored copy, {file}"
-            if overwritten
-            else "its previous content is not stored"
-        )
+        if overwritten:
+            return f"a program that had it open changed the stored copy, {file}"
+        return "its previous content is not stored"
 
     def _merge(self, path: Path, base: bytes | None, now: bytes | None, before: bytes | None) -> None:
         """Removes the change and keeps later ones."""
@@ -338,11 +334,9 @@ class _Planner:
             self._report(record.path, "conflict", "it was changed since")
 
     def _content(self, path: Path) -> bytes | None:
-        return (
-            self.now[path]
-            if path in self.now
-            else read_if_exists(path, self.name(path), limit=sys.maxsize - 1)
-        )
+        if path in self.now:
+            return self.now[path]
+        return read_if_exists(path, self.name(path), limit=sys.maxsize - 1)
 
     def _exists(self, path: Path) -> bool:
         return self.now[path] is not None if path in self.now else status_or_none(path) is not None
@@ -434,11 +428,9 @@ def may_have_changed_more(entries: Iterable[Entry]) -> str:
     calls = list(unsaved)[-_MOST_NAMED:]
     reasons = "; ".join(dict.fromkeys(unsaved[call] for call in calls))
     earlier = f" and {len(unsaved) - len(calls):,} earlier calls" if len(unsaved) > len(calls) else ""
-    return (
-        f"{', '.join(calls)}{earlier} may have changed more, which undo does not restore: {reasons}."
-        if unsaved
-        else ""
-    )
+    if unsaved:
+        return f"{', '.join(calls)}{earlier} may have changed more, which undo does not restore: {reasons}."
+    return ""
 
 
 def _unknown(journal: Journal, call: str) -> ToolFailure:

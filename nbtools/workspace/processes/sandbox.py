@@ -289,11 +289,9 @@ class SandboxedCommand:
     def created_warning(self) -> str:
         """Returns a warning about protected paths that the command created; empty if there are none."""
         names = ", ".join(path.name for path in self.missing if path.is_symlink() or path.exists())
-        return (
-            f"the command created {names}, which can make other programs run commands: check it first"
-            if names
-            else ""
-        )
+        if names:
+            return f"the command created {names}, which can make other programs run commands: check it first"
+        return ""
 
 
 class Sandbox:

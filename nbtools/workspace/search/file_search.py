@@ -134,11 +134,9 @@ def _timed(folder: int, paths: Sequence[str]) -> list[tuple[int, str]]:
     try:
         return [(-os.stat(path, dir_fd=folder, follow_symlinks=False).st_mtime_ns, path) for path in paths]
     except OSError:
-        return (
-            [(0, paths[0])]
-            if len(paths) == 1
-            else [pair for path in paths for pair in _timed(folder, [path])]
-        )
+        if len(paths) == 1:
+            return [(0, paths[0])]
+        return [pair for path in paths for pair in _timed(folder, [path])]
 
 
 def file_sizes(root: Path, paths: Sequence[str]) -> list[int | None]:

@@ -470,11 +470,9 @@ def with_any_ending(query: Query) -> Query:
     pattern = query.pattern
     if query.fixed:
         lines = (_META.sub(r"\\\g<0>", line) for line in pattern.split("\n"))
-        return (
-            replace(query, fixed=False, pattern=_ANY_ENDING.join(lines))
-            if "\n" in pattern and "\r" not in pattern
-            else query
-        )
+        if "\n" in pattern and "\r" not in pattern:
+            return replace(query, fixed=False, pattern=_ANY_ENDING.join(lines))
+        return query
     if _NAMES_CR.search(pattern) or re.search(r"\(\?[a-zA-Z]*x", pattern):
         return query
     return replace(

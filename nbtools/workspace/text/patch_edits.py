@@ -338,11 +338,9 @@ def _find_block(index: TextIndex, block: Block, match: MatchMode, subject: str) 
     first = block.replacements[0]
     if len(block.replacements) == 1:
         fills = not first.old or not (first.old.strip() or index.text.strip())
-        return (
-            _fill(index, block.name, first, subject)
-            if fills
-            else _replace(index, block.name, first, match, subject)
-        )
+        if fills:
+            return _fill(index, block.name, first, subject)
+        return _replace(index, block.name, first, match, subject)
     for reading in block.replacements:
         if reading.old and next(index.matches(reading.old, "exact", whole_lines=True), None):
             found = _replace(index, block.name, reading, match, subject)

@@ -55,11 +55,9 @@ def _cells(data: bytes) -> list[Any] | None:
     except (ValueError, RecursionError):
         return None
     cells = notebook.get("cells") if isinstance(notebook, dict) and notebook.get("nbformat") == 4 else None
-    return (
-        cells
-        if isinstance(cells, list) and all(isinstance(cell, dict) and "cell_type" in cell for cell in cells)
-        else None
-    )
+    if isinstance(cells, list) and all(isinstance(cell, dict) and "cell_type" in cell for cell in cells):
+        return cells
+    return None
 
 
 def _notebook_problem(data: bytes) -> str | None:
