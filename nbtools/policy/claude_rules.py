@@ -102,8 +102,7 @@ def check_allowed_name(rule: Rule) -> None:
 
 
 def parameter_rule(rule: Rule, spec: str) -> Rule:
-    """Returns the rule for calls whose top-level parameter ``name`` has the value of ``name:value``;
-    a star matches any text.
+    """Returns the rule for calls with the top-level parameter of ``name:value``; a star is any text.
 
     Lists, objects and absent parameters never match.
     """

@@ -1,5 +1,4 @@
-"""Guards of command lines, which hold in every mode:
-essential and protected files, and changes that only show at run time.
+"""Guards of command lines in every mode: essential and protected files, changes known only at run time.
 
 The table of programs cannot list every way to name a file, so a command that mentions a path hidden from
 reading needs approval, however the path is written (``--file=a``, ``@a``, ``HEAD:a``, ``'read a'``).
@@ -110,8 +109,7 @@ _NO_FILE = re.compile(r"/dev/(?:null|zero|full|tty|stdin|stdout|stderr|fd/\d+)|-
 
 @dataclass(frozen=True)
 class GuardedCommand(CallMatcher):
-    """A call that runs ``command`` in ``directory``, relative to the workspace;
-    ``moving``: or elsewhere (see ``CommandTarget``).
+    """A call of ``command`` in ``directory``, in the workspace; ``moving``: or elsewhere (``CommandTarget``).
 
     ``table``: the table of programs, None for the included one.
     """
@@ -218,8 +216,7 @@ class GuardedCommand(CallMatcher):
         return None
 
     def unknown_target(self) -> Decision | None:
-        """Returns the question before a command writes or removes what is only known when it runs;
-        None where all is known.
+        """Asks before a command writes or removes what is only known when it runs; None where all is known.
 
         A path counts as known where the line says what its variables are, or where it begins with a literal
         folder, which is neither essential nor above the workspace.  A rule with exactly this line allows it.

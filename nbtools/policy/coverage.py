@@ -89,8 +89,7 @@ class Coverage:
 
 
 def coverage(rule: str | Rule, table: ProgramTable | None = None) -> Coverage:
-    """Returns the coverage of a rule that allows commands, by the programs of ``table``;
-    None: the table that nbtools includes.
+    """Returns the coverage of a rule that allows commands, by ``table`` (None: the included one).
 
     Raises ``PolicyError`` for an invalid rule.
     """

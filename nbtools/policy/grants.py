@@ -84,8 +84,7 @@ def can_be_allowed(decision: Decision) -> bool:
 
 
 def exceeds_tool_kind(tool: AnyToolBuilder, kind: Kind) -> bool:
-    """Whether a call makes changes of another kind than its tool,
-    such as running a cell with a tool that edits cells.
+    """Whether a call's changes are of another kind than its tool, as running a cell for one that edits.
 
     An allow rule for the tool does not cover such a call, so each one needs approval.
     """
@@ -120,8 +119,7 @@ def _grants(tool: str, directory: str, act: AnalysedCommand) -> Iterator[str]:
 
 
 def _grant(act: AnalysedCommand) -> str:
-    """Returns the spec of a rule: ``git log:*`` for programs and sub-commands in the table,
-    the exact words for all others.
+    """Returns a rule's spec: ``git log:*`` for programs and sub-commands in the table, else the exact words.
 
     Empty where no rule could express it.
     """

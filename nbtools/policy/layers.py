@@ -27,8 +27,7 @@ SAVED = "saved"
 
 @dataclass(frozen=True)
 class Policy:
-    """A permission mode and three lists of rules, each a text or a ``Rule``.
-    An empty mode means that of the layers below.
+    """A permission mode (empty: that of the layers below) and lists of rules, each a text or a ``Rule``.
 
     ``programs`` adds entries to the table of programs, by name (see ``docs/programs.md``).
     Raises ``PolicyError`` for an invalid mode, rule or program.

@@ -30,8 +30,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][\w.+-]*(?:/[A-Za-z0-9_][\w.+-]*)*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A resolved path: ``absolute``, and ``relative`` to the workspace's root (``.``:
-    the root itself), empty for a path outside.
+    """A resolved path: ``absolute``, and ``relative`` to the root (``.`` itself), empty if outside.
 
     ``unclear`` says why the path may be another one when the command runs.  ``folder``: whether it is known
     to be a folder.  ``above``: whether it contains the workspace.
@@ -141,8 +140,7 @@ class PathContext:
 
 @dataclass(slots=True)
 class _Pattern:
-    """One gitignore pattern.  ``prefix``: the literal folders it begins with;
-    ``whole``: whether there is nothing else.
+    """One gitignore pattern. ``prefix``: the literal folders at its beginning; ``whole``: there is no more.
 
     ``inner``: whether it covers only the contents of the folder, not a file of that name.  ``folder``: the
     name of a folder at any depth whose contents are all that it covers.

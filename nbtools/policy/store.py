@@ -156,8 +156,7 @@ class PolicyStore:
         return _read_layer("project", self.project_path)
 
     def add(self, path: Path, policy: Policy) -> None:
-        """Adds rules to the user's or the project's file.
-        Raises ``PolicyError`` where the file cannot be read.
+        """Adds rules to the user's or the project's file. Raises ``PolicyError`` where it cannot be read.
 
         A trusted project stays trusted, as the person has just made the change.
         """

@@ -1,5 +1,4 @@
-"""Limits which calls run at the same time: several read-only calls, or one call that changes something;
-first come, first served.
+"""Limits what runs at the same time: several read-only calls, or one that changes something, in order.
 
 A call may make calls itself.  Such nested calls run within the slot of the outer call; queueing behind it
 would be a deadlock, because it waits for them.  Among themselves nested calls obey the same limit, and a call
@@ -38,8 +37,7 @@ class ConcurrencyLimiter:
             raise ToolFailure(ErrorCode.POLICY_VIOLATION, _CHANGE_IN_READ_ONLY_CALL)
 
     async def enter(self, exclusive: bool) -> Slot:
-        """Waits until the call may run and returns its slot;
-        call ``leave`` on it afterwards, in the same task.
+        """Waits until the call may run; returns its slot, to ``leave`` afterwards in the same task.
 
         Cancelling the wait leaves the queue.  Raises ``ToolFailure`` as ``check`` does.
         """

@@ -113,8 +113,7 @@ Shorten: TypeAlias = Callable[[ToolResult, int], ToolResult]
 
 
 class ToolScheduler:
-    """Runs calls in one event loop: read-only calls in parallel, changes one at a time,
-    at most ``limit`` at once.
+    """Runs calls in one event loop: read-only ones in parallel, changes singly, at most ``limit`` at once.
 
     A call can be cancelled in any state.  ``judge``, ``hooks`` and ``redactor`` (removes secrets from results
     and streamed output) may be replaced between calls.  ``approval_context`` supplies the confirmer and
@@ -183,8 +182,7 @@ class ToolScheduler:
             await self._ended
 
     async def run(self, request: ToolCallRequest, planner: Planner | None = None) -> FinishedCall:
-        """Runs the call through all its states.
-        Cancelling the awaiting task cancels the call, records it and propagates.
+        """Runs the call through all its states; cancelling the awaiting task cancels and records it.
 
         The request's id must not be that of a running call.
         ``planner`` plans a call of a tool that is not registered.

@@ -82,8 +82,7 @@ class CallPipeline:
         self._closed = True
 
     def command_folder(self) -> str:
-        """Returns the folder, relative to the workspace,
-        in which commands start in dialects that carry it over.
+        """Returns the folder in which commands start in dialects that carry it over, relative to the root.
 
         It looks at the file system, which costs more than all else of a short call,
         so only the commands that need it ask for it.

@@ -25,8 +25,7 @@ from nbtools.workspace.processes.environment import program_folders
 
 
 def policy_layers(root: str | os.PathLike[str] = ".") -> tuple[Layer, ...]:
-    """Loads the saved policy layers of the workspace at ``root``,
-    for ``Session(root, layers=policy_layers(root))``.
+    """Loads the workspace's saved policy layers, for ``Session(root, layers=policy_layers(root))``.
 
     Notebooks load them by themselves.  ``user``: ``policy.toml`` in ``$NBTOOLS_CONFIG`` or the user's
     configuration folder.  ``project``: ``.nbtools/policy.toml`` in the workspace; until the person trusts it
@@ -103,8 +102,7 @@ _MAX_NAMES = 50_000
 
 
 def _odd_name(root: str) -> str:
-    """Reports a file or folder whose name, or a part of it after a blank or quote,
-    a program may read as an option; else empty.
+    """Reports a file whose name, or a part after blank or quote, a program may take for an option.
 
     With more than ``_MAX_NAMES`` files it reports that instead.
     """
@@ -145,8 +143,7 @@ def _text(path: str) -> str | None:
 
 
 def _real(root: str, path: str) -> str:
-    """Resolves symbolic links; a text that cannot be a path is returned unchanged.
-    ``root`` is resolved already.
+    """Resolves symbolic links; a text that can be no path stays. ``root`` is resolved already.
 
     Returns an empty text for a path through a link in ``/proc``:
     for the command it leads elsewhere than for this process.

@@ -139,8 +139,7 @@ class Session:
         return await self._calls.run(spoken, name, arguments, id, approved=approved, batch=batch)
 
     async def call_many(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[ToolResult]:
-        """Runs the calls of one message in order, adjacent read-only calls in parallel;
-        returns the results in the order of the calls.
+        """Runs the calls of a message in order, adjacent read-only ones in parallel; returns the results so.
 
         A call that asks to wait for earlier ones (in Gemini CLI ``wait_for_previous``) runs alone.  After a
         hook has stopped a call, and in Gemini CLI's dialect after a denial, the calls that have not begun are

@@ -28,8 +28,7 @@ def one_line(path: str) -> str:
 
 
 def is_inside(root: Path, path: Path) -> bool:
-    """Returns whether ``path`` is ``root`` or below it, compared by components:
-    ``/a/bc`` is not inside ``/a/b``.
+    """Whether ``path`` is ``root`` or below it, compared by components: ``/a/bc`` is not inside ``/a/b``.
 
     Both must be real paths.
     """
@@ -37,8 +36,7 @@ def is_inside(root: Path, path: Path) -> bool:
 
 
 def real_path(start: str, path: str) -> str:
-    """Returns the absolute path, without links and dots,
-    to which ``path`` leads from the real folder ``start``.
+    """Returns the path, absolute, without links and dots, to which ``path`` leads from ``start``.
 
     Components that do not exist yet are kept as written.  A ``..`` behind one raises ``OSError``, as in the
     kernel.  (``os.path.realpath`` would guess, and stops following links where a path grows long.)  Raises

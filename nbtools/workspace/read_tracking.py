@@ -36,8 +36,7 @@ class NotRead:
 
 
 class ReadTracker:
-    """Tracks files by real path.  ``required``:
-    whether an existing file must have been read before it is changed.
+    """Tracks files by real path. ``required``: an existing file must be read before it is changed.
 
     Files are compared by content, never by modification time.
     """
@@ -92,8 +91,7 @@ class ReadTracker:
         return previous is not None and previous.digest != _digest(current)
 
     def require_read(self, path: Path, subject: str, current: bytes, *, whole: bool) -> None:
-        """Raises ``ToolFailure`` (``edit_preparation_failure``) if reading first is required and the file was
-        not read.
+        """Raises ``edit_preparation_failure`` if reading first is required and the file was not read.
 
         ``whole``: all of the file is replaced, so all of it must have been read, and it must not have changed
         since (``conflict``).  An edit of a part needs no such check: the text to replace must still be there.

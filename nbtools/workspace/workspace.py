@@ -198,8 +198,7 @@ class Workspace:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Gitignore patterns of files that must not be read;
-        those with ``//`` or ``~/`` start at the root of the disk.
+        """Gitignore patterns of files that must not be read; ``//`` and ``~/`` start outside the root.
 
         Listings and searches leave such files out and say so;
         whether a path that is named may be read is decided by the policy.

@@ -129,8 +129,7 @@ class McpServers:
             self._connections[server.name] = self._connection(server)
 
     def load(self) -> None:
-        """Adds the servers that the files configure, without starting them;
-        ``catalogue`` has further information.
+        """Adds the servers that the files configure, without starting them; ``catalogue`` has more on them.
 
         A changed entry takes effect at the server's next start.
         A connected server stays, even if no file configures it any more.
@@ -195,8 +194,7 @@ class McpServers:
         )
 
     async def connect(self, *names: str) -> None:
-        """Connects the named servers, or all that are not disabled, concurrently.
-        Failures are recorded in each ``state``.
+        """Connects the named servers, or all not disabled, concurrently; failures are in each ``state``.
 
         A named server is tried again at once, even if it has just failed.
         """
@@ -239,8 +237,7 @@ class McpServers:
         return where
 
     def complete_login(self, name: str, address: str) -> None:
-        """Completes a login by hand, for a browser on another machine;
-        ``address`` is the URL it was redirected to.
+        """Completes a login by hand, for a browser elsewhere; ``address`` is where it was redirected to.
 
         Raises ``ToolFailure``.
         """

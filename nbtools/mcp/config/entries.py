@@ -21,8 +21,7 @@ def variables_in(text: str) -> list[str]:
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Returns ``text`` with ``$NAME``, ``${NAME}``, ``${NAME:-default}``,
-    Cursor's ``${env:NAME}`` and ``%NAME%`` replaced.
+    """Replaces ``$NAME``, ``${NAME}``, ``${NAME:-default}``, Cursor's ``${env:NAME}`` and ``%NAME%``.
 
     ``$1`` and a ``%NAME%`` that is not set stay unchanged.
     Raises ``KeyError`` with the name of a variable that is not set.
@@ -189,8 +188,7 @@ class _DeclaredServer(BaseModel):
 
 
 def parse_server(name: str, declared: Any, environ: Mapping[str, str]) -> ServerSettings:
-    """Converts one entry of ``mcpServers`` to settings.
-    Raises ``ToolFailure`` that names the server and the problem.
+    """Converts an entry of ``mcpServers``. Raises ``ToolFailure`` with the server and the problem.
 
     Variables in commands, addresses, headers and environments are replaced from ``environ``.  ``timeout`` is
     in milliseconds, as Gemini CLI and Claude Code write it.

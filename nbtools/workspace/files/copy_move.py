@@ -95,8 +95,7 @@ def hidden_sibling(path: Path, what: str) -> Path:
 
 
 def entry_path(workspace: Workspace, path: str) -> Path:
-    """Returns the path of the file, folder or link that ``path`` names:
-    links on the way are followed, one at the end is not.
+    """Returns the path of the file, folder or link that ``path`` names; only links on the way are followed.
 
     Raises ``ToolFailure`` as ``Workspace.resolve`` does.
     """

@@ -22,8 +22,7 @@ def ending_at(text: str, position: int) -> str:
 
 
 def with_original_endings(original: str, proposed: str, ending: str) -> str:
-    """Returns ``proposed`` (with LF) for ``original``;
-    equal lines keep every byte, with their endings and undecodable bytes.
+    """Returns ``proposed`` (with LF) for ``original``; equal lines keep every byte, also undecodable ones.
 
     Changed lines get the ending of the line that they replace, else of a neighbour, else ``ending``.  Raises
     ``ToolFailure`` (``edit_preparation_failure``) if a changed line would turn undecodable bytes into U+FFFD.

@@ -165,8 +165,7 @@ def parse_pages(pages: str) -> tuple[int, int | None]:
 
 
 def extract_pages(data: bytes, pages: str | None, subject: str) -> tuple[bytes, int, range]:
-    """Returns the document reduced to the requested pages, its total number of pages,
-    and which are included (from 1).
+    """Returns the document reduced to some pages, its total number of pages, and which are included.
 
     Raises ``ToolFailure`` for more than ``MAX_PAGES`` pages, for a long document without ``pages``,
     and for one that is damaged or protected by a password.

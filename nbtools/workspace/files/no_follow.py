@@ -38,8 +38,7 @@ _NOFOLLOW_ANY = 0x20000000
 
 
 def open_no_links(path: PathLike, flags: int, mode: int = 0, dir_fd: int | None = None) -> int:
-    """Opens as ``os.open`` does.  Raises ``ToolFailure`` (``path_not_in_workspace``) if any component is a
-    link.
+    """Opens as ``os.open``. Raises ``ToolFailure`` (``path_not_in_workspace``) if any component is a link.
 
     The descriptor is not inherited by subprocesses.
     """

@@ -17,8 +17,7 @@ _ALL = "/**"
 
 
 class ReadFilter:
-    """Gitignore ``patterns`` relative to ``root``,
-    except those with ``//`` (root of the disk) and ``~/`` (home folder).
+    """Gitignore ``patterns`` relative to ``root``; ``//`` is the root of the disk, ``~/`` the home folder.
 
     Each pattern stands alone: negated patterns (``!``) have no effect.
     """

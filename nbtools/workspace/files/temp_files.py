@@ -45,8 +45,7 @@ def hidden_name(what: str, of: str = "") -> str:
 
 
 def sweep(path: Path, is_stored: Callable[[bytes], bool] = lambda _: False) -> tuple[Path, ...]:
-    """Cleans up what interrupted changes left in a folder.
-    Returns files that remain as the only copy of a previous content.
+    """Cleans up after interrupted changes in a folder. Returns files that are the only copy of a content.
 
     ``is_stored`` tells whether a content is stored elsewhere; a content that is not gets its file's name back
     if that is free.  What cannot be read or removed remains, too.

@@ -27,8 +27,7 @@ _NO_FILES = re.compile(r"/dev/(?:null|tty|stdout|stderr|fd/[12])")
 
 
 def written_paths(command: str, folder: Path, root: Path) -> tuple[Path, ...] | None:
-    """Returns what a command that runs in ``folder`` may change, with links in folders resolved;
-    None if that is not known completely.
+    """Returns what a command in ``folder`` may change, with links in folders resolved; None if not known.
 
     Empty for a command that is known to change nothing.
     """

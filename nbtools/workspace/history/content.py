@@ -70,8 +70,7 @@ def _loose_prefix(data: bytes) -> str:
 
 
 def delta(before: bytes, after: bytes) -> bytes | None:
-    """Returns what turns ``before`` into ``after``:
-    the lengths of the common head and tail, and the bytes between.
+    """Returns what makes ``after`` of ``before``: lengths of common head and tail, and the bytes between.
 
     None if that is too much.
     """
@@ -209,8 +208,7 @@ class BlobStore:
         return Blob(key, packed=False, stored=len(data), data=None)
 
     def backup_path(self, path: Path, data: bytes) -> Path | None:
-        """Returns where the file at ``path``, which holds ``data``, can be moved to when it is replaced;
-        its name is the key.
+        """Returns where the file at ``path``, which holds ``data``, can be moved; its name is the key.
 
         None if a copy is as good or the only way:
         for small files, files with several hard links, and files on another file system.  Raises ``OSError``.

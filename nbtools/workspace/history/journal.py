@@ -52,8 +52,7 @@ class RecordDraft:
 
 
 class Journal:
-    """The journal of the workspace at ``root``; created on the disk with the first change.
-    Several sessions may use it at once.
+    """The journal of the workspace at ``root``, created with the first change. Sessions may share it.
 
     ``session`` is the id of the session that works here.
     """
@@ -98,8 +97,7 @@ class Journal:
     def record_intent(
         self, drafts: Sequence[RecordDraft], *, undoes: str = "", status: Status = "intended"
     ) -> int:
-        """Records changes that are about to be made and returns the entry's number;
-        it is on the disk when this returns.
+        """Records changes about to be made and returns the entry's number, once it is on the disk.
 
         Raises ``ToolFailure``: the changes must not be made then.
         """
@@ -234,8 +232,7 @@ class Journal:
         return rows[0][0] if rows else ""
 
     def changes(self, name: Callable[[Path], str], session: str = "") -> tuple[JournalEntry, ...]:
-        """Returns all calls with saved changes, oldest first: of one session if given;
-        of very many, the last ones.
+        """Returns the calls with saved changes, oldest first: of one session if given, at most the last ones.
 
         ``name`` names a path in them.
         """

@@ -49,8 +49,7 @@ class AppliedStep:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Makes ``path`` hold ``after``; it must hold ``before`` until then (None: not exist).
-    Missing folders are created.
+    """Makes ``path``, which must hold ``before`` (None: not exist), hold ``after``. Folders are created.
 
     ``mode``: the mode of a new file; None: the default.
     ``keep``: where the previous file, or a copy of it, goes first.
@@ -127,8 +126,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Moves what is at ``path`` to ``to``;
-    nothing may be there, or with ``overwrite`` a file that another file replaces.
+    """Moves ``path`` to ``to``; nothing may be there, or with ``overwrite`` a file that a file replaces.
 
     ``keep``: where a hard link to, or a copy of, the overwritten file goes.
     """

@@ -1,5 +1,4 @@
-"""Snapshots of the workspace's files before and after each command,
-so that a command's changes can be undone.
+"""Snapshots of the workspace's files before and after each command, so that it can be undone.
 
 Included are files that git does not ignore, within the settings' limits; links and empty folders are not.  A
 file is read only if its status has changed since the last snapshot.

@@ -75,8 +75,7 @@ class JournalStore:
 
     @contextlib.contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """Opens a transaction: it is on the disk when it ends, or rolled back.
-        Raises ``ToolFailure`` if it cannot be written.
+        """Opens a transaction: on the disk when it ends, or rolled back. Raises ``ToolFailure``.
 
         Not ``durable``: a power cut may revert it, with everything later; ``kill -9`` does not.
         """
@@ -294,8 +293,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change by a call: all of ``records`` or none.
-    ``undoes`` and ``undone_by`` are calls, empty if there is none.
+    """One change by a call: all of ``records`` or none. ``undoes`` and ``undone_by`` are calls, or empty.
 
     ``unsaved`` says why the call, a command, may have changed more than the records undo;
     empty if it is known that it did not.

@@ -371,8 +371,7 @@ def _content_of(path: Path) -> bytes | None:
 
 
 def entries_to_undo(journal: Journal, call: str) -> tuple[Entry, ...]:
-    """Returns the entries of a call in order;
-    without a call, the last change of this session that is not undone.
+    """Returns the entries of a call in order; without a call, this session's last change not undone.
 
     If the session has changed nothing yet, the last change of the workspace counts.  Raises ``ToolFailure``.
     """

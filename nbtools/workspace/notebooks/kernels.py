@@ -53,8 +53,7 @@ class Kernels:
     async def run(
         self, notebook: Path, kernel: str, source: str, timeout: float, watch: OutputCallback
     ) -> CellRun:  # noqa: ASYNC109
-        """Runs code in the kernel of ``notebook``;
-        ``kernel`` is the name of its kernel spec (empty: the default).
+        """Runs code in the kernel of ``notebook``; ``kernel`` is its kernel spec (empty: the default).
 
         Interrupts the code when cancelled.
         Raises ``ToolFailure`` (``execution_failed``) if the kernel cannot be started.

@@ -52,8 +52,7 @@ _INDEX = re.compile(r"cell-(0|[1-9]\d{0,8})")
 
 
 def find_cell(cells: Sequence[CellText], cell_id: str, subject: str) -> int:
-    """Returns the index of the cell with that id or ``#number``;
-    or, where there is none, of ``cell-index``, which counts from 0.
+    """Returns the index of the cell of that id or ``#number``, else of ``cell-index``, counted from 0.
 
     Raises ``ToolFailure`` (``invalid_tool_params``) that lists the existing ids with the first lines of their
     cells.

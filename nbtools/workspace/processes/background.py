@@ -67,8 +67,7 @@ class OutputCursor:
         return NewOutput(self._collector.cut(text, _plain(end) if last else text, limit, lines), lines)
 
     def read_matching(self, matches: Callable[[str], bool], *, final: bool) -> NewOutput:
-        """Returns the new lines for which ``matches(line)`` is true; the others count as read.
-        An unfinished line is left for later.
+        """Returns the new lines that ``matches``; others count as read, an unfinished line is left for later.
 
         May take long, since it reads all new output.  If ``matches`` raises, nothing counts as read.
         """
@@ -219,8 +218,7 @@ class BackgroundCommand:
     async def read(
         self, limit: int, matches: Callable[[str], bool] | None, wait: float
     ) -> tuple[NewOutput, JobState]:
-        """Returns the new output and the state.
-        If there is no output, waits up to ``wait`` seconds for some (that matches) or the end.
+        """Returns new output and the state; waits up to ``wait`` seconds for some (that matches) or the end.
 
         If the returned state ``has_ended``, all output has been returned.
         """
@@ -239,8 +237,7 @@ class BackgroundCommand:
                     await self._changed.wait()
 
     async def read_whole(self, limit: int, wait: float) -> tuple[NewOutput, JobState]:
-        """Waits up to ``wait`` seconds for the end, then returns all output,
-        shortened to ``limit`` characters, and the state.
+        """Waits up to ``wait`` seconds for the end; returns all output, cut to ``limit``, and the state.
 
         All output then counts as read.
         """

@@ -43,8 +43,7 @@ async def capture(
     env: Mapping[str, str] | None = None,
     receive: Callable[[bytes], None] = lambda _: None,
 ) -> CaptureResult:
-    """Runs ``argv`` in ``cwd`` with ``stdin`` as its input, for at most ``seconds``;
-    ``env`` is added to the environment of commands.
+    """Runs ``argv`` with the input ``stdin`` for at most ``seconds``; ``env`` adds to that of commands.
 
     A program that does not exist ends with exit code 127, as in a shell.  ``receive`` gets stdout (not
     stderr) in chunks as they arrive.  When cancelled, it first ends the program and all its processes.

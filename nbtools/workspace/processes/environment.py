@@ -13,8 +13,7 @@ from nbtools.core.secret_variables import is_secret
 
 
 def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, str]:
-    """Returns the environment of commands:
-    the kernel's, without the variables of the kernel itself, and secrets only with ``secrets``.
+    """Returns the environment of commands: without the kernel's own variables, secrets if ``secrets``.
 
     - Pagers print everything at once.
     - ``TERM`` names a capable terminal, but ``FORCE_COLOR`` and ``CLICOLOR_FORCE``, which ipykernel sets, are

@@ -40,8 +40,7 @@ def available() -> bool:
 
 
 def restrict_reads(paths: Iterable[str], start: Callable[[], T]) -> T:
-    """Calls ``start`` and returns its result;
-    processes that it starts can read files in and below ``paths`` (real paths) only.
+    """Returns what ``start`` does; processes that it starts can read only in and below ``paths`` (real).
 
     Paths that do not exist or have become links are ignored.
     Raises what ``start`` raises, and ``OSError`` if Landlock fails.

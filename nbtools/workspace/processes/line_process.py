@@ -115,8 +115,7 @@ async def open_line_process(
     on_end: Callable[[], None],
     max_line_bytes: int,
 ) -> AsyncIterator[LineProcess]:
-    """Starts ``argv``; on exit, ends it with all processes that it started.
-    Raises ``OSError`` if it cannot be started.
+    """Starts ``argv``; on exit, ends it with all processes that it started. Raises ``OSError``.
 
     ``on_line`` gets each line of stdout without its end; ``on_end`` is called once when the output has ended.
     A line of more than ``max_line_bytes`` bytes ends the program and sets ``too_long``.

@@ -90,8 +90,7 @@ class OutputCollector:
         return text.decode("utf-8", "replace"), len(text) == self.bytes
 
     def shortened(self, limit: int, head_share: float = _HEAD_SHARE) -> ShortenedOutput:
-        """Returns the text for a model: everything up to ``limit`` characters,
-        otherwise the beginning and the end.
+        """Returns the text for a model: all up to ``limit`` characters, else its beginning and end.
 
         ``head_share``: the share of the beginning.
         """
@@ -254,8 +253,7 @@ _SPILL_HEAD_SHARE = 0.2
 
 
 def shorten_result(result: ToolResult, limit: int) -> ToolResult:
-    """Shortens the text of a result to ``limit`` characters:
-    the first fifth and the last four fifths, cut at line ends.
+    """Shortens a result's text to ``limit`` characters, the first fifth and the last four, at line ends.
 
     Between them a note names the file with the whole text.
     The texts of several parts count together; other parts are unchanged.

@@ -1,5 +1,4 @@
-"""Draws pages of a PDF document in a process of its own,
-because a document can crash or stall the library that draws it.
+"""Draws pages of a PDF document in a process of its own: a document can crash or stall the library.
 
 The process imports nothing of nbtools: it reads the document from its standard input and prints one line in
 base64 for each page, a PNG picture, or an empty line for a page that cannot be drawn.  Its argument is the

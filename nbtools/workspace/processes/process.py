@@ -46,8 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """The outcome of a program.  ``exit_code`` is None if ``signal`` (``SIGTERM`` …) ended it;
-    ``stopped`` names the limit it exceeded.
+    """A program's outcome. ``exit_code``: None if ``signal`` ended it; ``stopped``: the limit it exceeded.
 
     ``background``: the names of the processes that were still running when the program exited, and were
     ended; ``left``: the pids of those that were left running.
@@ -71,8 +70,7 @@ async def run(
     errors: BinaryIO | None = None,
     readable: Sequence[str] | None = None,
 ) -> ProgramResult:
-    """Runs ``argv`` and passes its output to ``receive`` in chunks as they arrive,
-    in the running event loop (of any thread).
+    """Runs ``argv`` in the running event loop (of any thread); ``receive`` gets output as it arrives.
 
     ``errors``: a file for stderr, which otherwise is part of the output.  ``readable``: the real paths that
     the program can read; needs Landlock.  Raises ``OSError`` if the program cannot be started.  When

@@ -23,8 +23,7 @@ _ASSIGNED_MAGIC = re.compile(r"(?m)^([ \t]*[\w., ]+=[ \t]*)[%!].*$")
 
 
 def problems_of(kind: str, data: bytes) -> list[dict[str, Any]]:
-    """Returns the problems of a file of the ``kind`` (``python``, ``json``, ``toml``, ``notebook``),
-    at most 100.
+    """Returns at most 100 problems of a file of the ``kind`` ``python``, ``json``, ``toml``, ``notebook``.
 
     Each has ``severity``, ``message``, ``line``, ``end_line`` (from 1), ``column`` (from 1,
     or None) and ``cell`` (from 1, or None).

@@ -360,8 +360,7 @@ class Terminal:
             self.prompt_count += 1
 
     def _is_bash_in_front(self) -> bool:
-        """Whether no program has the keyboard.
-        Bash's first prompt, before anything is typed, tells its process group.
+        """Whether no program has the keyboard, by the process group that bash's first prompt has told.
 
         Any program can print what announces a prompt, because bash knows it.
         """

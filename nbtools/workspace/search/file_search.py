@@ -44,8 +44,7 @@ async def find_files(
     hiding: ReadFilter = NO_FILTER,
     ignoring: IgnoreFilter | None = None,
 ) -> FileMatches:
-    """Returns all files below ``start`` that match ``pattern``, a glob relative to ``start``,
-    in no particular order.
+    """Returns all files below ``start`` that match the glob ``pattern``, relative to it, in any order.
 
     The path of an existing file means that file: ``app/[id]/page.js``; so do existing folders in a pattern.
     Omitted are links, git-ignored files unless ``ignored``, names that begin with a dot unless ``hidden`` or

@@ -27,8 +27,7 @@ class IgnoreFile:
 
 
 class IgnoreRules:
-    """The ignore rules for the entries directly in ``folder``, a real path,
-    from ignore files of these ``kinds`` and git's own settings.
+    """The ignore rules for the entries of ``folder``, a real path: files of these ``kinds``, and git's own.
 
     If the folder itself is ignored, the user named it on purpose:
     the rule that ignores it is not applied to its entries.

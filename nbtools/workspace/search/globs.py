@@ -18,8 +18,7 @@ _SPECIAL = re.compile(r"[*?\[{]")
 
 @functools.lru_cache(maxsize=256)
 def compile_glob(pattern: str, folder: str = ".", *, ignore_case: bool = False) -> re.Pattern[str]:
-    """Returns a regex that matches whole paths (with ``/``) by a pattern relative to ``folder``.
-    Raises ``ValueError`` if it is invalid.
+    """Returns a regex for whole paths by a pattern relative to ``folder``. Raises ``ValueError``.
 
     Names may begin with a dot; ``folder`` is matched literally.
     Matching takes at most linear time in the length of a name, so no pattern can block.

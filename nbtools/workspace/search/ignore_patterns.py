@@ -1,5 +1,4 @@
-"""The patterns of one ignore file, as gitignore defines them,
-matched in time linear in the path whatever they are.
+"""The patterns of one ignore file, by gitignore's rules, matched in linear time whatever they are.
 
 The engine is Rust's, without backtracking,
 so that an ignore file of a project that is not trusted cannot block a search.
@@ -59,8 +58,7 @@ class IgnorePatterns:
         return bool(self._runs)
 
     def verdict(self, path: str, *, folder: bool) -> bool | None:
-        """Returns whether the last pattern that matches ignores the path, relative to the file's folder;
-        None if none matches.
+        """Returns whether the last matching pattern ignores the path, relative to the file's folder; or None.
 
         Only the path itself is matched, not the folders above it.
         """

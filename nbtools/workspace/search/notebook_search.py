@@ -161,8 +161,7 @@ def _may_name_notebooks(query: Query) -> bool:
 
 
 def _json_pattern(query: Query) -> str | None:
-    r"""Returns a regular expression that the JSON of every notebook with a match matches;
-    None if the pattern is not plain text.
+    r"""Returns a regex for the JSON of every notebook with a match; None if the pattern is not plain text.
 
     JSON can write any character as ``\uXXXX``, and a source can be a list of strings that end within a line.
     Files with such escapes of printable ASCII characters (or of the two letters that equal an ASCII one if
@@ -207,8 +206,7 @@ class _Cells:
 def _write_cells(
     root: Path, paths: Sequence[str], folder: Path, query: Query, halt: CancellationFlag
 ) -> _Cells:
-    """Writes the cells one after another into one file,
-    or each into its own if a match could go from one to the next.
+    """Writes the cells into one file, or each into its own if a match could go beyond a cell.
 
     The order of the lines, or of the file names, is that of the cells.
     """

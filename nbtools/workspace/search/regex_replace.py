@@ -65,8 +65,7 @@ async def find_hits(
     multiline: bool = False,
     hiding: ReadFilter = NO_FILTER,
 ) -> Hits:
-    """Returns all matches below ``start`` (a folder or file relative to ``root``),
-    except those equal to their replacement.
+    """Returns the matches below ``start`` (relative to ``root``) that differ from their replacement.
 
     Hidden files are omitted.  In ``replacement``, ``$1`` and ``${name}`` insert groups and ``$$`` a dollar
     sign; with a fixed query it is literal text.  ``progress`` is called with the growing hits.  Raises

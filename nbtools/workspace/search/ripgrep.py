@@ -145,8 +145,7 @@ _NO_LIMIT = Limits(seconds=3600, silence=3600)
 
 
 def find_rg() -> str:
-    """Returns the path of ``rg``: from ``NBTOOLS_RG``, else the installed distribution, the scripts folder,
-    PATH, in this order.
+    """Returns the path of ``rg``: by ``NBTOOLS_RG``, else of the distribution, the scripts folder, PATH.
 
     A kernel's PATH often lacks the folder of its own environment.
     Raises ``ToolFailure`` that says what to install.

@@ -163,8 +163,7 @@ async def count_matches(
     hiding: ReadFilter = NO_FILTER,
     ignoring: IgnoreFilter | None = None,
 ) -> MatchCounts:
-    """Counts the matching lines of every visible file below ``start`` (a folder or file,
-    relative to ``root``).
+    """Counts the matching lines of every visible file below ``start`` (folder or file, relative to ``root``).
 
     With ``names_only`` every file counts as one, and ripgrep stops at its first match.  ``progress`` is
     called with the growing dictionary.  What ``ignoring`` ignores is left out.  Raises ``ToolFailure`` for an
@@ -233,8 +232,7 @@ class _Counter:
 async def matching_lines(
     root: Path, query: Query, wanted: Sequence[tuple[str, int, int]], before: int = 0, after: int = 0
 ) -> list[Match]:
-    """Returns matching lines with context:
-    for each file in ``wanted`` (path, lines to skip, lines to take), in that order.
+    """Returns matching lines with context for each of ``wanted`` (path, lines to skip, lines to take).
 
     A long line is cut to the part around its first hit, with a note on its length.
     """

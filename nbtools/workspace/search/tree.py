@@ -22,8 +22,7 @@ _CLOSED = frozenset(_CLOSED_NAMES.split())
 
 @dataclass(slots=True)
 class Node:
-    """An entry of the tree.  For a folder that is not ``open`` only the number of its entries is known,
-    -1 if it is unreadable.
+    """An entry of the tree. Of a folder not ``open`` only ``count`` is known, -1 if it is unreadable.
 
     ``to`` is the target of a link as written; links are not followed.
     """
@@ -49,8 +48,7 @@ the second argument is whether it is a folder.
 def read_tree(
     path: str, depth: int | None, halt: CancellationFlag, hides: Hides = lambda _path, _folder: False
 ) -> Node:
-    """Returns the tree below a folder, ``depth`` levels deep.
-    An unreadable folder is not open and has no entries.
+    """Returns the tree below a folder, ``depth`` levels deep; an unreadable folder is not open and empty.
 
     Raises ``OSError`` if ``path`` itself is unreadable, and ``ToolFailure`` if it has become a link.
     """

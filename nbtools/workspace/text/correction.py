@@ -27,8 +27,7 @@ from nbtools.workspace.workspace import Workspace
 async def generate_text(
     workspace: Workspace, request: TextRequest, what: str, seconds: float
 ) -> GeneratedText:
-    """Returns a text that the model writes within ``seconds``;
-    its input is redacted, unless the settings say otherwise.
+    """Returns what the model writes within ``seconds`` for a request, redacted unless settings say otherwise.
 
     Raises ``ToolFailure`` if no model is set (the message names ``what``, which needs one),
     or if it does not answer in time.

@@ -107,8 +107,7 @@ def plan_edit(
     in_turn: bool = False,
     keep_end: bool = False,
 ) -> FileChange:
-    """Returns the change that makes all of ``changes`` in the file at ``path``, which holds ``before``;
-    see ``apply_replacements``.
+    """Returns the change that makes ``changes`` in the file at ``path``; see ``apply_replacements``.
 
     ``keep_end``: a final newline that the replacements remove is added again, and one that they add is
     removed.  Raises ``ToolFailure``: ``read_content_failure`` if the file is not text.

@@ -40,8 +40,7 @@ def content_parts(before: bytes | None, after: bytes | None) -> FileParts:
 def chosen_content(
     path: Path, subject: str, before: bytes | None, after: bytes, choice: tuple[bool, ...] | str
 ) -> bytes:
-    """Returns the content that a choice gives a file:
-    the chosen hunks, or a text in the file's encoding and with its line ends.
+    """Returns the content by a choice: the chosen hunks, or a text in the file's encoding and line ends.
 
     Raises ``ToolFailure`` for a choice that the change does not have,
     and for a text that the file cannot hold.

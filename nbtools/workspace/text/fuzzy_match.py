@@ -55,8 +55,7 @@ def is_unambiguous(best: NearMatch | None, other: NearMatch | None) -> bool:
 
 
 def find_nearest(lines: Sequence[str], old: str, first: int = 0) -> tuple[NearMatch | None, NearMatch | None]:
-    """Returns the place most similar to ``old`` in the lines from ``first`` on,
-    and the next one that does not overlap it.
+    """Returns the place most similar to ``old`` from line ``first`` on, and the next one apart from it.
 
     Fitting places come first.  The last of ``lines`` is what comes after the file's last newline.
     """

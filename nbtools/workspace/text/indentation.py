@@ -155,8 +155,7 @@ def _keeps_nesting(mapping: Mapping[str, str]) -> bool:
 
 
 def missing_margin(before: str, old: Sequence[str], new: Sequence[str], where: str) -> str:
-    """Returns what to put before the lines of ``new`` after its first one,
-    where ``old`` was found after the blanks ``before``.
+    """Returns what goes before ``new``'s lines after the first, where ``old`` follows the blanks ``before``.
 
     The other lines of ``old`` have the indentation of the file; its first line has only the part after
     ``before``.  The same holds for ``new`` if its other lines are indented as those of ``old``, or deeper.

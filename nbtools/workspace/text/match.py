@@ -127,8 +127,7 @@ class TextIndex:
         whole_lines: bool = False,
         first: int = 0,
     ) -> Iterator[TextMatch]:
-        """Yields what each rung finds, if it finds anything;
-        the last one in ``close`` mode always has ``nearest``.
+        """Yields what each rung finds, if anything; the last in ``close`` mode always has ``nearest``.
 
         ``one``: a single place is expected, so that overlapping ones (``aba`` in ``ababa``) count as several;
         on the rungs after line endings they always do.  ``open_end``: on these, a newline at the end of

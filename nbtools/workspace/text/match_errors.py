@@ -110,8 +110,7 @@ def overlap_failure(one: str, other: str, line: int, subject: str) -> ToolFailur
 
 
 def describe_nearest(index: TextIndex, old: str, found: TextMatch | None = None) -> str:
-    """Describes, as half a sentence, where ``old`` nearly occurs, and the difference;
-    or two places that are equally similar.
+    """Describes, as a clause, where ``old`` nearly occurs and the difference, or two equally similar places.
 
     ``found``: what a search for it has returned, which may have the most similar places already.
     """

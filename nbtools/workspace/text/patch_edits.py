@@ -319,8 +319,7 @@ def _context_is_exact(index: TextIndex, placed: HunkMatch) -> bool:
 
 
 def block_edits(text: str, blocks: Iterable[Block], match: MatchMode, subject: str) -> Edits:
-    """Finds all blocks in the unchanged text:
-    whole lines first, then parts of lines and inexact matches, as ``find_replacement`` does.
+    """Finds blocks in the unchanged text: whole lines first, then parts of lines and inexact matches.
 
     Raises ``ToolFailure``: as ``find_replacement`` does;
     ``invalid_tool_params`` for an empty old text if the file is not empty.

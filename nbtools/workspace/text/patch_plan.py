@@ -32,8 +32,7 @@ _ADVICE = "Change it with a command."
 
 @dataclass(slots=True)
 class PatchedFile:
-    """A file that a patch changes, before and after; None: it does not exist then.
-    Names are relative to the workspace.
+    """A file that a patch changes, before and after (None: not there), with names in the workspace.
 
     ``steps`` are the operations of the plan that change it, in their order.
     """
@@ -278,8 +277,7 @@ def _exists(subject: str, advice: str) -> ToolFailure:
 
 
 def read_patch(patch: str, path: str | None = None) -> Patch:
-    """Parses a patch in the format of its first recognised line;
-    ``path`` is the file for blocks and hunks without one.
+    """Parses a patch by its first recognised line; ``path`` is the file of blocks and hunks without one.
 
     Raises ``ToolFailure`` (``invalid_tool_params``), also for a second patch in another format:
     it would be ignored.

@@ -50,8 +50,7 @@ def apply_replacements(
     match: MatchMode = "exact",
     in_turn: bool = False,
 ) -> ReplacementResult:
-    """Makes all replacements, or none; each is searched for in the original ``text``,
-    with ``in_turn`` in the result of those before.
+    """Makes all replacements, or none: in the original ``text``, or ``in_turn``, each after those before.
 
     Raises ``ToolFailure``: ``edit_no_change``, ``edit_no_occurrence_found`` with the most similar text,
     ``edit_expected_occurrence_mismatch`` with the lines of all occurrences, ``edit_preparation_failure`` if
@@ -92,8 +91,7 @@ def _no_change(subject: str, reason: str) -> ToolFailure:
 def find_replacement(
     index: TextIndex, change: Replacement, subject: str, match: MatchMode, *, whole_lines: bool = False
 ) -> TextMatch:
-    """Returns the places of ``change.old``, as many as expected.
-    Raises ``ToolFailure`` if there are none, or more or fewer.
+    """Returns the places of ``change.old``. Raises ``ToolFailure`` if there are more or fewer than expected.
 
     ``whole_lines``: the texts are meant as whole lines.
     """

@@ -24,8 +24,7 @@ _OUTPUT_FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 
 
 def refuse_broken_notebook(path: Path, subject: str, before: bytes | None, after: bytes) -> None:
-    """Raises ``ToolFailure`` (``edit_preparation_failure``) if ``after`` makes of a notebook file something
-    that is no notebook.
+    """Raises ``edit_preparation_failure`` if ``after`` makes of a notebook something that is none.
 
     A new file must be one by the schema of nbformat 4 (or 3).
     One that was none before may be repaired in several steps.

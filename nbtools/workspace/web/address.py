@@ -141,8 +141,7 @@ _NAT64 = ip_network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Returns whether a numeric address belongs to the public internet:
-    not this machine, its network, or a cloud's internal services.
+    """Whether a numeric address is public: not this machine's, its network's or a cloud's internal one.
 
     False for an invalid address.
     """
