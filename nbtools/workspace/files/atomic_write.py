@@ -199,6 +199,7 @@ def _swap(place: _Place, data: bytes, expected: bytes, info: os.stat_result, man
     with _Temporary(place.folder, 0o600) as new:
         new.fill(data, sync=manner.sync)
         new.copy_metadata(place, info)
+        # Locked only once everything is written: other sessions wait for the check and the exchange alone.
         with folder_lock(place.folder):
             _check_content(place, expected)
             _take_place(new, place, expected, manner)
@@ -336,18 +337,18 @@ class _Temporary:
         own = os.fstat(self._descriptor)
         if (own.st_uid, own.st_gid) != (info.st_uid, info.st_gid):
             os.fchown(self._descriptor, info.st_uid, info.st_gid)
-        if sys.platform == "linux":
-            _copy_attributes(place, self._descriptor)
+        with contextlib.suppress(OSError), open_reader(place.open(_READ), place.subject) as old:
+            copy_attributes(old.fileno(), self._descriptor)
         os.fchmod(self._descriptor, stat.S_IMODE(info.st_mode))
 
 
-if sys.platform == "linux":
-
-    def _copy_attributes(place: _Place, descriptor: int) -> None:
-        with contextlib.suppress(OSError), open_reader(place.open(_READ), place.subject) as old:
-            for name in os.listxattr(old.fileno()):
+def copy_attributes(old: int, new: int) -> None:
+    """Copies the extended attributes, with access lists, of an open file or folder, as far as possible."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            for name in os.listxattr(old):
                 with contextlib.suppress(OSError):
-                    os.setxattr(descriptor, name, os.getxattr(old.fileno(), name))
+                    os.setxattr(new, name, os.getxattr(old, name))
 
 
 def _check_content(place: _Place, expected: bytes) -> None:

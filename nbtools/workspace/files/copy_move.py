@@ -8,13 +8,12 @@ import os
 import posixpath
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
-from nbtools.workspace.files.atomic_write import make_folders, remove_folders
+from nbtools.workspace.files.atomic_write import copy_attributes, make_folders, remove_folders
 from nbtools.workspace.files.no_follow import FolderEntry, open_folder, scan_folder
 from nbtools.workspace.files.temp_files import hidden_name
 from nbtools.workspace.search.gitignore import IGNORE_FILES, REPOSITORY, IgnoreRules
@@ -67,19 +66,9 @@ def _copy_folder(place: FolderEntry, to: FolderEntry) -> None:
 
 def _copy_metadata(old: int, new: int) -> None:
     info = os.fstat(old)
-    if sys.platform == "linux":
-        _copy_attributes(old, new)
+    copy_attributes(old, new)
     os.fchmod(new, stat.S_IMODE(info.st_mode))
     os.utime(new, ns=(info.st_atime_ns, info.st_mtime_ns))
-
-
-if sys.platform == "linux":
-
-    def _copy_attributes(old: int, new: int) -> None:
-        with contextlib.suppress(OSError):
-            for name in os.listxattr(old):
-                with contextlib.suppress(OSError):
-                    os.setxattr(new, name, os.getxattr(old, name))
 
 
 _NO_LINK = frozenset({errno.EPERM, errno.ENOTSUP, errno.EXDEV, errno.EMLINK, errno.ENOSYS, errno.EACCES})

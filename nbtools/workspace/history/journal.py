@@ -215,12 +215,12 @@ class Journal:
         filters = [(name, value) for name, value in conditions if value]
         where = " AND ".join(f"{name} = ?" for name, _ in filters) or "1"
         order = f"ORDER BY id DESC LIMIT {last}" if last else "ORDER BY id DESC"
-        rows = self.store.read(f"{_ENTRIES} WHERE {where} {order}", [value for _, value in filters])
+        rows = self.store.query(f"{_ENTRIES} WHERE {where} {order}", [value for _, value in filters])
         return tuple(self._entry(row) for row in reversed(rows) if self._pending.get(row[0], "") is not None)
 
     def entry(self, number: int) -> Entry:
         """Returns an existing entry."""
-        return self._entry(self.store.read(f"{_ENTRIES} WHERE id = ?", (number,))[0])
+        return self._entry(self.store.query(f"{_ENTRIES} WHERE id = ?", (number,))[0])
 
     def last_call(self, session: str = "") -> str:
         """Returns the last call (of a session) with saved changes that is neither undone nor an undo."""
@@ -228,7 +228,7 @@ class Journal:
             return ""
         self.flush()
         values = (session, session)
-        rows = self.store.read(_LAST_CALL, values)
+        rows = self.store.query(_LAST_CALL, values)
         return rows[0][0] if rows else ""
 
     def changes(self, name: Callable[[Path], str], session: str = "") -> tuple[JournalEntry, ...]:
@@ -245,7 +245,7 @@ class Journal:
     def running_commands(self) -> tuple[tuple[int, str], ...]:
         """Returns number and session of the entries of commands that still run and are not undone."""
         return tuple(
-            self.store.read(
+            self.store.query(
                 "SELECT id, session FROM entries WHERE status = 'running' AND undone_by = '' ORDER BY id"
             )
         )
@@ -260,12 +260,12 @@ class Journal:
     def records(self, entry: int) -> tuple[Record, ...]:
         """Returns an entry's records in order."""
         return tuple(
-            _record(row) for row in self.store.read(f"{_STEPS} WHERE entry = ? ORDER BY rowid", (entry,))
+            _record(row) for row in self.store.query(f"{_STEPS} WHERE entry = ? ORDER BY rowid", (entry,))
         )
 
     def content(self, key: str) -> bytes | None:
         """Returns the content stored under ``key``; None if it is missing."""
-        rows = self.store.read("SELECT packed, data FROM blobs WHERE key = ?", (key,))
+        rows = self.store.query("SELECT packed, data FROM blobs WHERE key = ?", (key,))
         return self.blobs.content(key, packed=rows[0][0], data=rows[0][1]) if rows else None
 
     def flush(self) -> None:

@@ -29,7 +29,7 @@ WHERE kind = 'trash')
 
 def prune(store: JournalStore, blobs: BlobStore, limit: int) -> None:
     """Drops the oldest entries until the journal is within ``limit`` bytes; the newest entry always stays."""
-    if int(store.read(_SIZE)[0][0]) <= limit:
+    if int(store.query(_SIZE)[0][0]) <= limit:
         return
     keys: list[str] = []
     trash: list[Path] = []
@@ -56,7 +56,7 @@ def prune(store: JournalStore, blobs: BlobStore, limit: int) -> None:
 
 def dropped_notice(store: JournalStore) -> str:
     """Returns the notice about dropped entries; empty if there are none."""
-    facts = dict(store.read("SELECT name, value FROM facts"))
+    facts = dict(store.query("SELECT name, value FROM facts"))
     if "dropped" not in facts:
         return ""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(float(facts["dropped_at"])))

@@ -38,14 +38,16 @@ def recover(store: JournalStore, blobs: BlobStore) -> tuple[Path, ...]:
     _drop_second_names(store, blobs)
     return tuple(
         path
-        for folder in sorted({Path(os.fsdecode(row[0])).parent for row in store.read(_INTERRUPTED, (_LAST,))})
+        for folder in sorted(
+            {Path(os.fsdecode(row[0])).parent for row in store.query(_INTERRUPTED, (_LAST,))}
+        )
         for path in sweep(folder, lambda data: _is_stored(store, blobs, data))
     )
 
 
 def _drop_second_names(store: JournalStore, blobs: BlobStore) -> None:
     """Deletes backup hard links of files that are still in their place."""
-    for path, place, key in store.read(_MOVED_AWAY, (_LAST,)):
+    for path, place, key in store.query(_MOVED_AWAY, (_LAST,)):
         original, backup = Path(os.fsdecode(path)), Path(os.fsdecode(place)) if place else blobs.file(key)
         # A file with two names would be written in place.
         # A session that is just changing it holds this lock until it has one name again.
@@ -57,14 +59,14 @@ def _drop_second_names(store: JournalStore, blobs: BlobStore) -> None:
 def _is_stored(store: JournalStore, blobs: BlobStore, data: bytes) -> bool:
     """Returns whether the journal has this content."""
     values = (digest(data), -1) if len(data) <= MAX_HASHED_BYTES else ("", len(data))
-    rows = store.read("SELECT key, packed, data FROM blobs WHERE key = ? OR stored = ?", values)
+    rows = store.query("SELECT key, packed, data FROM blobs WHERE key = ? OR stored = ?", values)
     return any(blobs.content(key, packed=packed, data=inline) == data for key, packed, inline in rows)
 
 
 def _drop_orphans(store: JournalStore) -> None:
     """Deletes contents written for an entry that was never recorded; the files still have them."""
     with contextlib.suppress(OSError):
-        recorded = {row[0] for row in store.read("SELECT key FROM blobs WHERE key GLOB 'f-*'")}
+        recorded = {row[0] for row in store.query("SELECT key FROM blobs WHERE key GLOB 'f-*'")}
         for file in list(_old(store.folder / "blobs")):
             if file.name not in recorded:
                 os.unlink(file)

@@ -152,7 +152,7 @@ class FileSnapshot:
         version = self._journal.store.version
         if self._stored.version != version:
             self._stored = _StoredFiles(version)
-            for raw, *stamp, key in self._journal.store.read(_SELECT_FILES):
+            for raw, *stamp, key in self._journal.store.query(_SELECT_FILES):
                 self._stored.add(os.fsdecode(raw), (stamp[0], stamp[1], stamp[2], stamp[3], stamp[4]), key)
         return self._stored
 
@@ -235,8 +235,8 @@ class _ChangeRecords:
 
     def __init__(self, journal: Journal, root: Path, stored: _StoredFiles, *, unsure: bool) -> None:
         self._unsure = unsure
-        facts = dict(journal.store.read("SELECT name, value FROM facts"))
-        rows = journal.store.read(_OTHER_PATHS, (int(facts.get("kept_after", 0)), *_COMMANDS))
+        facts = dict(journal.store.query("SELECT name, value FROM facts"))
+        rows = journal.store.query(_OTHER_PATHS, (int(facts.get("kept_after", 0)), *_COMMANDS))
         self._journal = journal
         self._root = root
         self._stored = stored

@@ -66,7 +66,7 @@ class JournalStore:
 
         The store's own transactions do not change it.
         """
-        data = self.read("PRAGMA data_version")
+        data = self.query("PRAGMA data_version")
         return self._changes, data
 
     def forget(self) -> None:
@@ -91,7 +91,7 @@ class JournalStore:
                     self._set_aside()
                 raise
 
-    def read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Returns all rows; none from a corrupt database, which is set aside.  Raises ``ToolFailure``."""
         with self._lock, translate_errors(_unusable):
             for _ in range(2):

@@ -50,7 +50,7 @@ class Kernels:
     def __init__(self) -> None:
         self._kernels: dict[Path, asyncio.Task[_Kernel]] = {}
 
-    async def run(
+    async def run_code(
         self, notebook: Path, kernel: str, source: str, timeout: float, watch: OutputCallback
     ) -> CellRun:  # noqa: ASYNC109
         """Runs code in the kernel of ``notebook``; ``kernel`` is its kernel spec (empty: the default).

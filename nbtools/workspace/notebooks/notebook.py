@@ -95,7 +95,7 @@ class ClosedNotebook:
     ) -> CellRun:  # noqa: ASYNC109 - as above
         """Runs a cell and writes its outputs into the file. Raises ``conflict`` if the cell is gone then."""
         kernel = (await self._read()).kernel
-        ran = await self._kernels.run(self._path, kernel, cell.source, timeout, watch)
+        ran = await self._kernels.run_code(self._path, kernel, cell.source, timeout, watch)
         file = await self._read()
         index = _find_unchanged(file.cells, cell.id, cell.source, self.subject)
         await self._write(file, await asyncio.to_thread(file.set_outputs, index, ran.outputs, ran.count))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nbtools.workspace.processes.environment import environment
-from nbtools.workspace.processes.process import Limits, ProgramResult, run
+from nbtools.workspace.processes.process import Limits, ProgramResult, run_program
 
 MAX_BYTES = 10_000_000
 """Default maximum number of bytes of each stream."""
@@ -59,7 +59,7 @@ async def capture(
                 out.stop = errors.stop = lambda: (
                     limit.reschedule(loop.time()) if limit.when() is None else None
                 )
-                ended = await run(
+                ended = await run_program(
                     command,
                     cwd=cwd,
                     env=program_env,

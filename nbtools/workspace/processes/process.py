@@ -1,8 +1,8 @@
 """Runs a program with streamed output and limits, and ends all processes that it started.
 
 The program gets its own session and process group, no input, and one pipe for stdout and stderr.  However it
-ends (by itself, at a limit, by cancellation), all processes that it started have ended before ``run`` returns
-or raises.  A program started with ``start`` may run longer; it ends with Python at the latest.
+ends (by itself, at a limit, by cancellation), all processes that it started have ended before ``run_program``
+returns or raises.  A program started with ``start`` may run longer; it ends with Python at the latest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXIT_TIMEOUT = 0.1
 """Seconds for remaining processes to end by themselves."""
 _CHUNK = 1 << 17
 _PIPE = 1 << 20
-_MOST_CHUNKS = 64
+_MOST_CHUNKS = 64  # a program that writes without end must not keep the event loop reading
 _LITTLE = 1 << 16
 _PAUSE = 0.004
 """Seconds between reads after little output: many small writes are read together; the pipe holds them."""
@@ -60,7 +60,7 @@ class ProgramResult:
     left: tuple[int, ...] = ()
 
 
-async def run(
+async def run_program(
     argv: Sequence[str],
     *,
     cwd: Path,
@@ -92,7 +92,7 @@ def start(
     unbuffered: bool = False,
     descriptors: Sequence[int] = (),
 ) -> RunningProgram:
-    """Starts a program as ``run`` does; the caller must end it.
+    """Starts a program as ``run_program`` does; the caller must end it.
 
     ``stdin``: the descriptor of its input.  ``descriptors``: others that it inherits.
     ``unbuffered``: output is read without delay, even in small pieces.  Raises ``OSError``.
@@ -158,7 +158,7 @@ class RunningProgram:
         register(descendants)
 
     async def wait(self, limits: Limits) -> ProgramResult:
-        """Waits until the program has ended or reached a limit, and returns the outcome, as ``run`` does."""
+        """Waits for the end or a limit and returns the outcome, as ``run_program`` does."""
         try:
             stopped = await self.wait_for_exit_or_limit(limits)
             if stopped:
@@ -280,6 +280,7 @@ class RunningProgram:
         if self.closed:
             return
         self.closed = True
+        # A process may fork while it is being killed; the next look finds its child.
         for _ in range(0 if self.clean else 50):
             if not self.descendants.send(signal.SIGKILL):
                 break

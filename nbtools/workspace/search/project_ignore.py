@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nbtools.workspace.search.gitignore import IGNORE_FILES, REPOSITORY, IgnoreRules, read_patterns
-from nbtools.workspace.search.ignore_patterns import IgnorePatterns
+from nbtools.workspace.search.gitignore import (
+    IGNORE_FILES,
+    REPOSITORY,
+    IgnorePatterns,
+    IgnoreRules,
+    read_patterns,
+)
 from nbtools.workspace.workspace import Workspace
 
 

@@ -6,7 +6,6 @@ in the file's text as UTF-8 without byte order mark.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -22,7 +21,14 @@ from nbtools.workspace.files.encoding import DecodedText
 from nbtools.workspace.files.no_follow import status
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
 from nbtools.workspace.search.ripgrep import workspace_files
-from nbtools.workspace.search.text_search import Query, glob_filter, search, visible_filter, with_any_ending
+from nbtools.workspace.search.text_search import (
+    Query,
+    glob_filter,
+    json_bytes,
+    search,
+    visible_filter,
+    with_any_ending,
+)
 
 _REFERENCE = re.compile(r"\$(?:\$|\{([^}]*)\}|(\w+))", re.ASCII)
 _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?P?<(?![=!])(\w+)>)?(?!\?)", re.DOTALL)
@@ -227,7 +233,7 @@ class _Reader:
         self._progress(self.hits)
 
     def _match(self, data: Any) -> None:
-        whole = _bytes(data["lines"])
+        whole = json_bytes(data["lines"])
         hits = tuple(self._hits(whole, data["submatches"]))
         if hits:
             self._lines.append(HitLine(data["absolute_offset"], whole, hits))
@@ -238,14 +244,14 @@ class _Reader:
             if "replacement" not in found:
                 self.too_old = True
                 return
-            new = _bytes(found["replacement"])
+            new = json_bytes(found["replacement"])
             new = new.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") if crlf else new
             if new != line[found["start"] : found["end"]] and not _cuts_character(line, found["start"]):
                 yield found["start"], found["end"], new
 
     def _end(self, data: Any) -> None:
         lines, self._lines = self._lines, []
-        path = os.fsdecode(_bytes(data["path"]).removeprefix(b"./"))
+        path = os.fsdecode(json_bytes(data["path"]).removeprefix(b"./"))
         if not self._fit(path):
             return
         if data["binary_offset"] is not None:
@@ -255,8 +261,3 @@ class _Reader:
             self.hits.same.add(path)
         else:
             self.hits.files[path] = lines
-
-
-def _bytes(value: dict[str, str]) -> bytes:
-    """Decodes a JSON value: text, or base64 for invalid UTF-8."""
-    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])

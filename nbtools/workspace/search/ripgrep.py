@@ -28,7 +28,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, did_you_mean
 from nbtools.workspace.files import no_follow
 from nbtools.workspace.processes import landlock
-from nbtools.workspace.processes.process import Limits, ProgramResult, run
+from nbtools.workspace.processes.process import Limits, ProgramResult, run_program
 
 _LIBRARIES = (
     "/lib",
@@ -198,7 +198,7 @@ async def run_ripgrep(root: Path, arguments: Iterable[str], receive: Callable[[b
             # Options and patterns never begin with a slash: arguments that do are files of full output.
             named = (word for word in argv[1:] if word.startswith("/"))
             readable = readable_paths(argv[0], root, named) if works_with_landlock(argv[0]) else None
-            running = run(
+            running = run_program(
                 argv,
                 cwd=root,
                 env=os.environ,

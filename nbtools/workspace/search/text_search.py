@@ -52,11 +52,11 @@ class LongLineReader:
         if event["type"] not in {"match", "context"}:
             return
         data = event["data"]
-        path = os.fsdecode(_bytes(data["path"]).removeprefix(b"./"))
+        path = os.fsdecode(json_bytes(data["path"]).removeprefix(b"./"))
         hits = [(hit["start"], hit["end"]) for hit in data["submatches"]]
         start = 0
         for number, raw in enumerate(
-            _bytes(data["lines"]).removesuffix(b"\n").split(b"\n"), data["line_number"]
+            json_bytes(data["lines"]).removesuffix(b"\n").split(b"\n"), data["line_number"]
         ):
             if (path, number) in self._wanted:
                 stop = start + len(raw)
@@ -94,7 +94,7 @@ def _characters(raw: bytes, hit: tuple[int, int]) -> tuple[int, int]:
     return begin, begin + len(raw[hit[0] : hit[1]].decode("utf-8", "replace"))
 
 
-def _bytes(field: Mapping[str, str]) -> bytes:
+def json_bytes(field: Mapping[str, str]) -> bytes:
     """Decodes a field of ripgrep's JSON: text, or base64 for invalid UTF-8."""
     return field["text"].encode() if "text" in field else base64.b64decode(field["bytes"])
 

@@ -311,7 +311,7 @@ def test_a_full_journal_drops_its_oldest_entries_and_reports_it(root: Path, stat
     assert [entry.id for entry in entries] == list(range(entries[0].id, 32))
     assert not list((journal.folder / "trash").iterdir())
     assert any("cannot be undone any more" in notice for notice in journal.notices)
-    assert journal.store.read("SELECT sum(stored) FROM blobs")[0][0] <= 1_000_000
+    assert journal.store.query("SELECT sum(stored) FROM blobs")[0][0] <= 1_000_000
     journal.close()
 
 
@@ -391,7 +391,7 @@ def test_several_sessions_write_at_once(root: Path, state: Path) -> None:
     entries = journal.entries()
     assert len(entries) == 200
     assert all(entry.status == "made" for entry in entries)
-    assert journal.store.read("PRAGMA integrity_check")[0][0] == "ok"
+    assert journal.store.query("PRAGMA integrity_check")[0][0] == "ok"
     journal.close()
 
 

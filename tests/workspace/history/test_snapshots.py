@@ -174,11 +174,11 @@ def test_nothing_is_written_where_nothing_changed(root: Path, snapshot: FileSnap
     records(snapshot, root, lambda _: None)
     settle(root)
     records(snapshot, root, lambda _: None)
-    before = snapshot._journal.store.read("SELECT path, mtime, ctime, key FROM files ORDER BY path")
+    before = snapshot._journal.store.query("SELECT path, mtime, ctime, key FROM files ORDER BY path")
     assert len(before) == 5
     assert list(snapshot._changes(looked(snapshot), lambda _: None, recorded=True)) == []
     records(snapshot, root, lambda _: None)
-    assert snapshot._journal.store.read("SELECT path, mtime, ctime, key FROM files ORDER BY path") == before
+    assert snapshot._journal.store.query("SELECT path, mtime, ctime, key FROM files ORDER BY path") == before
     assert snapshot._journal.entries() == ()
 
 

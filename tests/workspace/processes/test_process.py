@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from nbtools.workspace.processes.process import Limits, ProgramResult, run
+from nbtools.workspace.processes.process import Limits, ProgramResult, run_program
 from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes")
@@ -29,7 +29,7 @@ class Ran:
 
     async def command(self, text: str, **limits: float) -> ProgramResult:
         environment = {**os.environ, "TESTED": "1"}
-        self.ended = await run(
+        self.ended = await run_program(
             ["bash", "-c", text],
             cwd=Path.cwd(),
             env=environment,
@@ -74,7 +74,7 @@ async def test_a_signal_is_reported() -> None:
 
 async def test_a_program_that_cannot_be_started_raises() -> None:
     with pytest.raises(FileNotFoundError):
-        await run(["/no/such/program"], cwd=Path.cwd(), env={}, receive=print, limits=Limits())
+        await run_program(["/no/such/program"], cwd=Path.cwd(), env={}, receive=print, limits=Limits())
 
 
 async def test_the_time_limit_ends_the_whole_group() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nbtools.workspace.search.ignore_patterns import MOST_PATTERNS, IgnorePatterns
+from nbtools.workspace.search.gitignore import MOST_PATTERNS, IgnorePatterns
 from tests.examples import examples
 
 NAMES = ["a", "b", "ab", "a.b", "[a]", "a b", "{a}", "-", "]"]
