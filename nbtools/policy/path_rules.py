@@ -242,13 +242,6 @@ class _PatternIndex:
             self.others.append(pattern)
 
     def find(self, path: str) -> SourcedRule | None:
-        for patterns in self._candidates(path):
-            for pattern in patterns:
-                if pattern.matches(path):
-                    return pattern.sourced
-        return None
-
-    def _candidates(self, path: str) -> list[list[_Pattern]]:
         parts = path.rstrip("/").split("/")
         found = []
         if self.prefixes:
@@ -259,7 +252,11 @@ class _PatternIndex:
         if self.endings:
             endings = [part[part.rfind(".") :] for part in parts if "." in part]
             found += [self.endings[ending] for ending in endings if ending in self.endings]
-        return [*found, self.others] if self.others else found
+        for patterns in [*found, self.others] if self.others else found:
+            for pattern in patterns:
+                if pattern.matches(path):
+                    return pattern.sourced
+        return None
 
     @property
     def unanchored(self) -> SourcedRule | None:

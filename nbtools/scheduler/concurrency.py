@@ -59,20 +59,17 @@ class ConcurrencyLimiter:
     async def acquire(self, exclusive: bool) -> None:
         """Waits like ``enter``, for nested calls; ``release`` ends it."""
         if self._waiting or not self._is_free(exclusive):
-            await self._wait(exclusive)
+            admission: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append((admission, exclusive))
+            try:
+                await admission
+            except asyncio.CancelledError:
+                if admission.done() and not admission.cancelled():
+                    self.release()
+                self._admit()
+                raise
         else:
             self._take(exclusive)
-
-    async def _wait(self, exclusive: bool) -> None:
-        admission: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((admission, exclusive))
-        try:
-            await admission
-        except asyncio.CancelledError:
-            if admission.done() and not admission.cancelled():
-                self.release()
-            self._admit()
-            raise
 
     def release(self) -> None:
         """Ends one call and admits those that wait."""

@@ -72,28 +72,25 @@ class LazyMcpServers:
         """The servers, created if need be, with those of configuration files where settings say so."""
         with self._lock:  # another thread may ask, too
             if self._servers is None:
-                self._servers = self._create()
+                from nbtools.mcp.client.sampling import (  # noqa: PLC0415 - a session without servers need not load them
+                    Sampling,
+                )
+                from nbtools.mcp.client.servers import McpServers  # noqa: PLC0415 - as above
+
+                servers = McpServers(
+                    self._registry,
+                    self._workspace.root,
+                    self._ask,
+                    Sampling(lambda: self._workspace.model, self._run),
+                )
+                if self._workspace.settings.servers:
+                    servers.load()
+                self._servers = servers
             return self._servers
 
     @property
     def are_loaded(self) -> bool:
         return self._servers is not None
-
-    def _create(self) -> McpServers:
-        from nbtools.mcp.client.sampling import (  # noqa: PLC0415 - a session without servers need not load them
-            Sampling,
-        )
-        from nbtools.mcp.client.servers import McpServers  # noqa: PLC0415 - as above
-
-        servers = McpServers(
-            self._registry,
-            self._workspace.root,
-            self._ask,
-            Sampling(lambda: self._workspace.model, self._run),
-        )
-        if self._workspace.settings.servers:
-            servers.load()
-        return servers
 
     async def connect_for(self, tool: str, tools: DialectTools) -> None:
         """Connects the server that offers the MCP tool ``tool``. Raises ``ToolFailure``."""

@@ -275,17 +275,13 @@ def _write_in_place(place: _Place, data: bytes, expected: bytes, store: Path | N
         _check_content(place, expected)
         if store is not None:
             write_durable(store, expected)
-        _write_over(place, data, expected)
-
-
-def _write_over(place: _Place, data: bytes, expected: bytes) -> None:
-    descriptor = place.open(os.O_WRONLY)
-    with ExitStack() as on_exit:
-        on_exit.callback(os.close, descriptor)
-        with ExitStack() as on_failure:
-            on_failure.callback(_rewrite, descriptor, expected)
-            _rewrite(descriptor, data)
-            on_failure.pop_all()
+        descriptor = place.open(os.O_WRONLY)
+        with ExitStack() as on_exit:
+            on_exit.callback(os.close, descriptor)
+            with ExitStack() as on_failure:
+                on_failure.callback(_rewrite, descriptor, expected)
+                _rewrite(descriptor, data)
+                on_failure.pop_all()
 
 
 def _rewrite(descriptor: int, data: bytes) -> None:

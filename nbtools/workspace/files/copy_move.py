@@ -198,17 +198,13 @@ def _move_to_free(place: FolderEntry, to: FolderEntry, subject: str) -> None:
             if error.errno not in _NO_LINK:
                 raise
         else:
-            _unlink_first(place, to)
+            try:
+                place.unlink()
+            except OSError:
+                to.unlink()
+                raise
             return
     _rename(place, to)
-
-
-def _unlink_first(place: FolderEntry, to: FolderEntry) -> None:
-    try:
-        place.unlink()
-    except OSError:
-        to.unlink()
-        raise
 
 
 def _rename(place: FolderEntry, to: FolderEntry) -> None:
@@ -217,18 +213,14 @@ def _rename(place: FolderEntry, to: FolderEntry) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        _move_by_copy(place, to)
-
-
-def _move_by_copy(place: FolderEntry, to: FolderEntry) -> None:
-    """Renames the copy when it is complete; deletes the original last."""
-    copy = FolderEntry(to.folder, hidden_name("copy"))
-    with ExitStack() as on_failure:
-        on_failure.callback(_remove_if_there, copy)
-        copy_entry(place, copy)
-        copy.rename(to)
-        on_failure.pop_all()
-    _remove(place)
+        # Renames the copy when it is complete; deletes the original last.
+        copy = FolderEntry(to.folder, hidden_name("copy"))
+        with ExitStack() as on_failure:
+            on_failure.callback(_remove_if_there, copy)
+            copy_entry(place, copy)
+            copy.rename(to)
+            on_failure.pop_all()
+        _remove(place)
 
 
 def _remove_if_there(place: FolderEntry) -> None:

@@ -150,17 +150,13 @@ def _start_time(pid: int) -> str:
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
-        return _start_time_by_signal(pid)
+        # Without /proc, which may be missing or hide other users' processes.
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return ""
+        except OSError:
+            return _UNKNOWN
+        return _UNKNOWN
     state, *fields = status[status.rindex(b")") + 2 :].split()
     return "" if state in (b"Z", b"X") else fields[18].decode()
-
-
-def _start_time_by_signal(pid: int) -> str:
-    """Does the same without ``/proc``, which may be missing or hide other users' processes."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return ""
-    except OSError:
-        return _UNKNOWN
-    return _UNKNOWN

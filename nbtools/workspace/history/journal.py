@@ -136,7 +136,19 @@ class Journal:
         for draft in drafts:
             if draft.blob is not None:
                 draft.blob.insert(connection)
-            connection.execute(_INSERT, _row(entry, draft.record))
+            record = draft.record
+            values = (
+                record.kind,
+                os.fsencode(record.path),
+                os.fsencode(record.place) if record.place else b"",
+                record.before,
+                record.after,
+                record.delta,
+                record.mode,
+                record.bytes,
+                b"\0".join(map(os.fsencode, record.folders)),
+            )
+            connection.execute(_INSERT, (entry, *values))
 
     def trash_path(self) -> Path:
         """Returns an unused path for something to be deleted as a whole.  Raises ``ToolFailure``."""
@@ -311,23 +323,6 @@ def _listed(entries: list[Entry], journal: Journal, name: Callable[[Path], str])
 def _leftover_notice(path: Path) -> str:
     fact = f"{path} is the only copy of a file's content before a change that was interrupted."
     return f"{fact} Look at it, then move or delete it."
-
-
-def _row(entry: int, record: Record) -> tuple[Any, ...]:
-    place = os.fsencode(record.place) if record.place else b""
-    folders = b"\0".join(map(os.fsencode, record.folders))
-    values = (
-        record.kind,
-        os.fsencode(record.path),
-        place,
-        record.before,
-        record.after,
-        record.delta,
-        record.mode,
-        record.bytes,
-        folders,
-    )
-    return (entry, *values)
 
 
 def _record(row: Sequence[Any]) -> Record:

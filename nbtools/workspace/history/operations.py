@@ -334,21 +334,17 @@ def _back_up(path: Path, to: Path, subject: str) -> None:
             try:
                 os.link(path.name, to, src_dir_fd=above, follow_symlinks=False)
             except OSError:
-                _copy(path, to)
+                try:
+                    shutil.copy2(path, to, follow_symlinks=False)
+                    if not to.is_symlink():
+                        with to.open("rb") as file:
+                            os.fsync(file.fileno())
+                except BaseException:
+                    with contextlib.suppress(OSError):
+                        to.unlink()
+                    raise
     except OSError as error:
         raise from_os_error(error, subject, ErrorCode.FILE_WRITE_FAILURE) from None
-
-
-def _copy(path: Path, to: Path) -> None:
-    try:
-        shutil.copy2(path, to, follow_symlinks=False)
-        if not to.is_symlink():
-            with to.open("rb") as file:
-                os.fsync(file.fileno())
-    except BaseException:
-        with contextlib.suppress(OSError):
-            to.unlink()
-        raise
 
 
 def _check_content(path: Path, expected: bytes, subject: str) -> None:

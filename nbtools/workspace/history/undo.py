@@ -131,9 +131,31 @@ class _Planner:
             to for path, to in moves if self._exists(path) and (to in stays or not self._exists(to))
         )
 
-    def undo(self, record: Record) -> None:
+    def undo(self, record: Record) -> None:  # noqa: C901 - a line or two for each kind
         try:
-            self._undo(record)
+            match record.kind:
+                case "write":
+                    self._write(record)
+                case "move":
+                    self._move(record, record.place or record.path)
+                case "trash":
+                    self._restore(record, record.place or record.path)
+                case "restore":
+                    self._trash(record)
+                case "mode":
+                    self._mode(record)
+                case "link":
+                    self._link(record)
+                case "unfolder":
+                    self._step(MakeFolder(record.path, self.name(record.path)))
+                case "lost":
+                    exists = self._is_still_there(record)
+                    reason = "" if exists else "it was too large to be stored, and is lost"
+                    self._report(record.path, "as before" if exists else "conflict", reason)
+                case "cells":
+                    self._report(record.path, "conflict", IN_EDITOR)
+                case "folder":
+                    pass
         except ToolFailure as failure:  # a folder or a pipe is there now
             self._report(record.path, "conflict", failure.message)
 
@@ -141,31 +163,6 @@ class _Planner:
         """Plans the deletion of folders created for the changes, as far as they are empty."""
         deepest_first = sorted(dict.fromkeys(folders), key=lambda folder: len(folder.parts), reverse=True)
         self.plan.folders += [RemoveFolder(folder, self.name(folder)) for folder in deepest_first]
-
-    def _undo(self, record: Record) -> None:  # noqa: C901 - a line or two for each kind
-        match record.kind:
-            case "write":
-                self._write(record)
-            case "move":
-                self._move(record, record.place or record.path)
-            case "trash":
-                self._restore(record, record.place or record.path)
-            case "restore":
-                self._trash(record)
-            case "mode":
-                self._mode(record)
-            case "link":
-                self._link(record)
-            case "unfolder":
-                self._step(MakeFolder(record.path, self.name(record.path)))
-            case "lost":
-                exists = self._is_still_there(record)
-                reason = "" if exists else "it was too large to be stored, and is lost"
-                self._report(record.path, "as before" if exists else "conflict", reason)
-            case "cells":
-                self._report(record.path, "conflict", IN_EDITOR)
-            case "folder":
-                pass
 
     def _write(self, record: Record) -> None:
         path = record.path

@@ -229,12 +229,14 @@ class _Members:
         return {displayable(join_lines(json.loads(line))): line for line in lines}
 
 
+def _unreadable(reason: str) -> ToolFailure:
+    return ToolFailure(ErrorCode.READ_CONTENT_FAILURE, reason)
+
+
 def _text(data: bytes, subject: str) -> tuple[str, Encoding]:
     text = decode(data)
     if text is None:
-        raise ToolFailure(
-            ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not a notebook: it is not a text file."
-        )
+        raise _unreadable(f"{subject} is not a notebook: it is not a text file.")
     return text.text, text.encoding
 
 
@@ -243,35 +245,21 @@ def _notebook(text: str, subject: str) -> dict[str, Any]:
         notebook = json.loads(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}: {error.msg}"
-        raise ToolFailure(
-            ErrorCode.READ_CONTENT_FAILURE,
-            f"{subject} is not valid JSON ({where}). Correct it as text first.",
-        ) from None
+        raise _unreadable(f"{subject} is not valid JSON ({where}). Correct it as text first.") from None
     except RecursionError:
-        raise ToolFailure(
-            ErrorCode.READ_CONTENT_FAILURE, f"{subject} is nested too deeply to be a notebook."
-        ) from None
+        raise _unreadable(f"{subject} is nested too deeply to be a notebook.") from None
     except ValueError:
-        raise ToolFailure(
-            ErrorCode.READ_CONTENT_FAILURE,
-            f"{subject} contains a number with too many digits to be a notebook.",
-        ) from None
+        raise _unreadable(f"{subject} contains a number with too many digits to be a notebook.") from None
     if not isinstance(notebook, dict) or "nbformat" not in notebook:
-        raise ToolFailure(
-            ErrorCode.READ_CONTENT_FAILURE, f"{subject} is JSON but not a notebook: it has no nbformat."
-        )
+        raise _unreadable(f"{subject} is JSON but not a notebook: it has no nbformat.")
     if notebook["nbformat"] != 4:
         version = f"{subject} is a notebook of format {notebook['nbformat']}; only format 4 is supported"
-        raise ToolFailure(
-            ErrorCode.READ_CONTENT_FAILURE, f"{version}. Convert it with jupyter nbconvert --to notebook."
-        )
+        raise _unreadable(f"{version}. Convert it with jupyter nbconvert --to notebook.")
     cells = notebook.get("cells")
     if not isinstance(cells, list) or not all(
         isinstance(cell, dict) and isinstance(cell.get("cell_type"), str) for cell in cells
     ):
-        raise ToolFailure(
-            ErrorCode.READ_CONTENT_FAILURE, f"{subject} is not a valid notebook: it has no list of cells."
-        )
+        raise _unreadable(f"{subject} is not a valid notebook: it has no list of cells.")
     return notebook
 
 

@@ -277,7 +277,14 @@ async def lines_in(
 ) -> FoundLines:
     """Returns matching lines with context of ``paths`` and files below, as ``options`` select them."""
     options = [f"--before-context={before}", f"--after-context={after}", *options, *_flags(query), "--"]
-    return FoundLines(await _matches(root, [*_LINES, *options, *paths]), root, options)
+    output = bytearray()
+    await run_ripgrep(root, [*_LINES, *options, *paths], output.extend)
+    found: dict[str, list[Match]] = {}
+    for parts in _LINE.finditer(bytes(output)):
+        match = _match(parts)
+        found.setdefault(match.path, []).append(match)
+    matches = {path: found[path] for path in workspace_files(root, found)}
+    return FoundLines(matches, root, options)
 
 
 def path_filter(
@@ -333,17 +340,6 @@ _LINES = [
 ]
 _LINE = re.compile(rb"\x1b\[0m([^\0]+)\x1b\[0m\0\x1b\[0m(\d+)\x1b\[0m([:-])([^\n]*)\n?")
 """The name of a file may contain line breaks."""
-
-
-async def _matches(root: Path, arguments: list[str]) -> dict[str, list[Match]]:
-    """Returns the matches by path, in the order of their lines."""
-    output = bytearray()
-    await run_ripgrep(root, arguments, output.extend)
-    found: dict[str, list[Match]] = {}
-    for parts in _LINE.finditer(bytes(output)):
-        match = _match(parts)
-        found.setdefault(match.path, []).append(match)
-    return {path: found[path] for path in workspace_files(root, found)}
 
 
 def _match(parts: re.Match[bytes]) -> Match:

@@ -255,7 +255,12 @@ class WebClient:
             answer = await self._request(pool, address)
             if isinstance(answer, Response):
                 return answer
-            address = _redirected(address, answer)
+            try:
+                address = address.resolve_redirect(answer)
+            except ToolFailure as failure:
+                raise _problem(
+                    f"{_name(address)} redirects to an address that cannot be fetched: {failure.message}"
+                ) from None
             if address.host != first.host:
                 raise self._other_host(first, address)
         raise _problem(
@@ -279,7 +284,12 @@ class WebClient:
     async def _request(self, pool: httpcore.AsyncConnectionPool, address: WebAddress) -> Response | str:
         """Sends one request; returns the response, or the location of a redirect."""
         if self._proxy is not None:
-            await self._check_for_proxy(address)
+            # The proxy resolves the name itself; one that is known here must be public.
+            try:
+                await self._backend.checked_addresses(*address.endpoint)
+            except ToolFailure as failure:
+                if failure.code is ErrorCode.WEB_FETCH_FALLBACK_FAILED:
+                    raise
         port = None if address.has_default_port else address.port
         url = httpcore.URL(
             scheme=address.scheme.encode(),
@@ -296,13 +306,6 @@ class WebClient:
             async for chunk in response.aiter_stream():
                 body.append(chunk)
             return Response(address, response.status, headers.get(b"content-type", ""), body.content())
-
-    async def _check_for_proxy(self, address: WebAddress) -> None:
-        try:
-            await self._backend.checked_addresses(*address.endpoint)
-        except ToolFailure as failure:
-            if failure.code is ErrorCode.WEB_FETCH_FALLBACK_FAILED:
-                raise
 
     def _pool(self) -> httpcore.AsyncConnectionPool:
         if self._proxy is not None:
@@ -345,15 +348,6 @@ def _hosts_and_ports(name: str) -> tuple[tuple[str, int], ...]:
     if colon and port.isdecimal() and (":" not in host or host.startswith("[")):
         return ((host.strip("[]").lower(), int(port)),)
     return ((name.strip("[]").lower(), 80), (name.strip("[]").lower(), 443))
-
-
-def _redirected(address: WebAddress, location: str) -> WebAddress:
-    try:
-        return address.resolve_redirect(location)
-    except ToolFailure as failure:
-        raise _problem(
-            f"{_name(address)} redirects to an address that cannot be fetched: {failure.message}"
-        ) from None
 
 
 def _problem(message: str) -> ToolFailure:
