@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +18,7 @@ from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.processes import syntax_check
-from nbtools.workspace.processes.process import Limits, start
+from nbtools.workspace.processes.capture import run_script
 from nbtools.workspace.workspace import Workspace
 
 _KINDS = {
@@ -127,16 +124,10 @@ class DiagnosticsInvocation(BaseToolInvocation[DiagnosticsParams]):
 
     async def _check(self, kind: str, data: bytes) -> tuple[Diagnostic, ...]:
         """Runs the check.  Raises ``ToolFailure`` if it does not end in time, or fails."""
-        output = bytearray()
-        with tempfile.TemporaryFile() as content:
-            content.write(data)
-            content.seek(0)
-            argv = [sys.executable, "-I", "-S", syntax_check.__file__, kind]
-            try:
-                running = start(argv, cwd=Path(os.sep), env={}, receive=output.extend, stdin=content.fileno())
-            except OSError as error:
-                raise from_os_error(error, "Python cannot be started", ErrorCode.EXECUTION_FAILED) from None
-            ended = await running.wait(Limits(self.tool.seconds, self.tool.seconds))
+        try:
+            ended, output = await run_script(["-S", syntax_check.__file__, kind], data, self.tool.seconds)
+        except OSError as error:
+            raise from_os_error(error, "Python cannot be started", ErrorCode.EXECUTION_FAILED) from None
         if ended.exit_code != 0:
             code = (
                 ErrorCode.TIMEOUT

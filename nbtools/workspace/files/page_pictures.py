@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import os
-import sys
-import tempfile
 from pathlib import Path
 
 from nbtools.core.result import PagePicture
-from nbtools.workspace.processes.process import Limits, start
+from nbtools.workspace.processes.capture import run_script
 
 SECONDS = 15.0
 """The most seconds for all pages; the pages drawn until then are returned."""
@@ -28,21 +25,11 @@ async def page_pictures(document: bytes, first: int = 1) -> tuple[PagePicture, .
     """
     if importlib.util.find_spec("pypdfium2") is None:
         return ()
-    output = bytearray()
-    with tempfile.TemporaryFile() as content:
-        content.write(document)
-        content.seek(0)
-        argv = [sys.executable, "-I", str(_RENDERER), str(MAX_PAGES)]
-        try:
-            running = start(argv, cwd=Path(os.sep), env={}, receive=output.extend, stdin=content.fileno())
-        except OSError:
-            return ()
-        await running.wait(Limits(SECONDS, SECONDS))
-    return _pictures(bytes(output), first)
-
-
-def _pictures(output: bytes, first: int) -> tuple[PagePicture, ...]:
-    """Returns the pictures of complete lines that fit in ``MAX_TOTAL``; anything but base64 ends them."""
+    try:
+        _, output = await run_script([str(_RENDERER), str(MAX_PAGES)], document, SECONDS)
+    except OSError:
+        return ()
+    # Only complete lines count; anything but base64 ends them, for instance where the drawing was stopped.
     pictures, size = list[PagePicture](), 0
     for number, line in enumerate(output.split(b"\n")[:-1], first):
         try:

@@ -17,9 +17,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from nbtools.core.errors import ToolFailure
+from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.read import open_file
 from nbtools.workspace.history.command_reach import NOT_SAVED, unsaved_reason, written_paths
 from nbtools.workspace.history.content import Blob, delta, fingerprint
@@ -317,8 +317,6 @@ def _look(path: Path) -> Stamp | None:
     return stamp_of(info) if stat.S_ISREG(info.st_mode) else None
 
 
-T = TypeVar("T")
-
 _QUIET = 1.0
 """Seconds until progress of a snapshot is reported."""
 _LIMIT_CACHED_FOR = 30.0
@@ -367,8 +365,8 @@ class CommandSnapshots:
             return CommandSnapshot()
         progress = _progress_reporter(tell)
         try:
-            async with self._turn:
-                entry = await _run_to_end(lambda: self._begin(progress, written))
+            async with self._turn:  # which lasts until the thread ends, even when cancelled
+                entry = await run_in_thread(lambda _: self._begin(progress, written))
         except ToolFailure as failure:
             return CommandSnapshot(_cannot_undo(failure.message))
         if isinstance(entry, LimitExceeded):
@@ -412,7 +410,7 @@ class CommandSnapshots:
         written = self._running.pop(entry)
         with contextlib.suppress(ToolFailure):
             async with self._turn:
-                await _run_to_end(lambda: self._snapshot.end(entry, self._final_scan(), written))
+                await run_in_thread(lambda _: self._snapshot.end(entry, self._final_scan(), written))
 
     def _begin(
         self, progress: Callable[[int, int], None], written: Sequence[Path] | None
@@ -467,13 +465,3 @@ def _progress_reporter(tell: Callable[[str], None] | None) -> Callable[[int, int
             )
 
     return progress
-
-
-async def _run_to_end(work: Callable[[], T]) -> T:
-    """Runs ``work`` in a thread and waits for its end even when cancelled: two snapshots must not overlap."""
-    task = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise

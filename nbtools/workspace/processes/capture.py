@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nbtools.workspace.processes.environment import environment
-from nbtools.workspace.processes.process import Limits, ProgramResult, run_program
+from nbtools.workspace.processes.process import Limits, ProgramResult, run_program, start
 
 MAX_BYTES = 10_000_000
 """Default maximum number of bytes of each stream."""
@@ -71,6 +72,21 @@ async def capture(
             ended = ProgramResult(None, "SIGTERM", loop.time() - began)
     too_long = next((stream.name for stream in (out, errors) if stream.size > most), "")
     return CaptureResult(out.text, errors.text, ended, too_long)
+
+
+async def run_script(arguments: Sequence[str], data: bytes, seconds: float) -> tuple[ProgramResult, bytes]:
+    """Runs Python on a script, isolated and without environment; returns the outcome and stdout.
+
+    ``arguments``: options of Python, the script and its arguments; ``data``: its input.  Raises ``OSError``.
+    """
+    output = bytearray()
+    with tempfile.TemporaryFile() as content:
+        content.write(data)
+        content.seek(0)
+        argv = [sys.executable, "-I", *arguments]
+        running = start(argv, cwd=Path(os.sep), env={}, receive=output.extend, stdin=content.fileno())
+        ended = await running.wait(Limits(seconds, seconds))
+    return ended, bytes(output)
 
 
 class _Stream:
