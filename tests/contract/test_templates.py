@@ -40,8 +40,8 @@ from nbtools.traces.comparison.comparison_messages import (
 from nbtools.traces.comparison.html import MARKS
 from nbtools.traces.corpus.corpus import Ingested
 from nbtools.traces.explorer.explorer_view import TraceBar, TraceFact, TraceLine
+from nbtools.traces.explorer.export.static_html import render as render_explorer
 from nbtools.traces.explorer.export.static_html import trace_html
-from nbtools.traces.explorer.html import render as render_explorer
 from nbtools.traces.explorer.summary import Summary
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem

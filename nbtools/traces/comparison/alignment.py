@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import TypeAlias
 
 from nbtools.diff.line_diff import opcodes
@@ -52,23 +53,15 @@ def align(runs: Sequence[Sequence[ComparableCall]], baseline: int) -> list[Row]:
     slots: list[list[Row]] = [[] for _ in range(len(rows) + 1)]
     for position in range(shared):
         rows[position].at |= dict.fromkeys(range(len(runs)), position)
-    for run in sorted(
-        (run for run in range(len(runs)) if run != baseline), key=lambda run: _digest(runs[run])
-    ):
-        pairs = _ALL_PAIRS // max(len(runs) - 1, 1)
-        _add(
-            rows,
-            slots,
-            run,
-            keys[run],
-            aligned_pairs(runs[baseline][shared:], runs[run][shared:], pairs),
-            shared,
-        )
-    return [
-        row
-        for slot, base in zip(slots, [*rows, None], strict=True)
-        for row in (*slot, *([base] if base else []))
-    ]
+    for run in sorted(set(range(len(runs))) - {baseline}, key=lambda run: _digest(runs[run])):
+        limit = _ALL_PAIRS // max(len(runs) - 1, 1)
+        pairs = aligned_pairs(runs[baseline][shared:], runs[run][shared:], limit)
+        _add(rows, slots, run, keys[run], pairs, shared)
+    ordered: list[Row] = []
+    for slot, base in zip_longest(slots, rows):
+        ordered += slot
+        ordered += [base] if base else []
+    return ordered
 
 
 def central_run(runs: Sequence[Sequence[ComparableCall]]) -> int:
@@ -111,11 +104,9 @@ def _merged(slot: list[Row], run: int, positions: list[int], keys: Sequence[str]
     """Returns the rows of a slot with the steps of a run:
     in rows that have the same step, and in new rows between them.
     """
-    blocks = (
-        matching_blocks([row.key for row in slot], [keys[at] for at in positions])
-        if slot and len(slot) < _MAX_SLOT
-        else []
-    )
+    blocks: Sequence[tuple[int, int, int]] = ()
+    if slot and len(slot) < _MAX_SLOT:
+        blocks = matching_blocks([row.key for row in slot], [keys[at] for at in positions])
     rows: list[Row] = []
     i = j = 0
     for x, y, size in [*blocks, (len(slot), len(positions), 0)]:
@@ -137,10 +128,10 @@ def aligned_pairs(a: Sequence[ComparableCall], b: Sequence[ComparableCall], pair
             yield from ((op.i1 + at, op.j1 + at, False) for at in range(op.i2 - op.i1))
             continue
         size = (op.i2 - op.i1) * (op.j2 - op.j1)
-        found = (
-            _most_similar(a[op.i1 : op.i2], b[op.j1 : op.j2]) if 0 < size <= min(_MAX_PAIRS, pairs) else []
-        )
-        pairs -= size if size <= min(_MAX_PAIRS, pairs) else 0
+        found: list[tuple[int, int]] = []
+        if 0 < size <= min(_MAX_PAIRS, pairs):
+            found = _most_similar(a[op.i1 : op.i2], b[op.j1 : op.j2])
+            pairs -= size
         i, j = op.i1, op.j1
         for x, y in [*((op.i1 + x, op.j1 + y) for x, y in found), (op.i2, op.j2)]:
             yield from ((at, None, False) for at in range(i, x))

@@ -144,24 +144,16 @@ class Comparison:
 
     def parting_text(self, parting: Parting) -> str:
         """Returns where a run parts, by its own and the baseline's step numbers: ``at step 3 (A: 4)``."""
-        ours, theirs = (
-            self.number(parting.run, parting.call),
-            self.number(self.baseline, parting.baseline_call),
-        )
-        return (
-            f"at {f'step {ours}' if ours else 'its end'} ({self.runs[self.baseline].name}:"
-            f" {theirs or 'its end'})"
-        )
+        ours = self.number(parting.run, parting.call)
+        theirs = self.number(self.baseline, parting.baseline_call) or "its end"
+        place = f"step {ours}" if ours else "its end"
+        return f"at {place} ({self.runs[self.baseline].name}: {theirs})"
 
     def _step(self, row: Row) -> Step:
-        calls = tuple(
-            self._calls[run][row.at[run]] if run in row.at else None for run in range(len(self.runs))
-        )
-        return Step(
-            tuple(None if one is None else one.call for one in calls),
-            frozenset(row.alike | self._changed_differently(calls)),
-            _note(calls),
-        )
+        runs = enumerate(self._calls)
+        calls = tuple(known[row.at[run]] if run in row.at else None for run, known in runs)
+        alike = frozenset(row.alike | self._changed_differently(calls))
+        return Step(tuple(None if one is None else one.call for one in calls), alike, _note(calls))
 
     def _changed_differently(self, calls: Sequence[ComparableCall | None]) -> set[int]:
         """Returns the runs that changed a file in another way than the baseline,
@@ -172,18 +164,18 @@ class Comparison:
             return set()
         digests = {run: digest for run, call in made if (digest := self._digests.of(call)) is not None}
         counts = Counter(digests.values())
-        usual = digests.get(self.baseline) or max(
-            counts, key=lambda digest: (counts[digest], digest), default=b""
-        )
+        most = max(counts, key=lambda digest: (counts[digest], digest), default=b"")
+        usual = digests.get(self.baseline) or most
         return {run for run, digest in digests.items() if digest != usual}
 
     def _parting(self, run: int) -> Parting | None:
         base = self.baseline
         for number, step in enumerate(self.steps):
             ours, theirs = step.calls[run], step.calls[base]
-            if (ours is None) != (theirs is None) or (
-                ours and theirs and (run in step.alike or end_differently(map(ending_of, (ours, theirs))))
-            ):
+            parts = (ours is None) != (theirs is None)
+            if ours and theirs:
+                parts = run in step.alike or end_differently(map(ending_of, (ours, theirs)))
+            if parts:
                 return Parting(run, number, self._next_call(number, run), self._next_call(number, base))
         return None
 
@@ -196,11 +188,8 @@ class Comparison:
         return comparison_bundle(self)
 
     def __repr__(self) -> str:
-        parted = [
-            f"{self.runs[one.run].name} parts {self.parting_text(one)}"
-            for one in self.partings
-            if one is not None
-        ]
+        partings = filter(None, self.partings)
+        parted = [f"{self.runs[one.run].name} parts {self.parting_text(one)}" for one in partings]
         names = f"{len(self.runs)} runs, {self.same:,} of {len(self.steps):,} steps the same"
         return f"<Comparison of {names}, {', '.join(parted) or 'no difference'}>"
 

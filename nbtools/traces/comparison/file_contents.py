@@ -53,7 +53,7 @@ def file_content(trace: Trace, path: str) -> FileContent:
             part
             for one in call.detail.changes
             if is_path(file_key(one.file_name, folders.get(call.session, "")), path)
-            for part in _parts(one)
+            for part in recorded_parts(one)
         ]
         content = _followed(content, diffs)
     return content
@@ -78,7 +78,7 @@ def _followed(content: FileContent, diffs: Sequence[FileDiff]) -> FileContent:
     return content
 
 
-def _parts(diff: FileDiff) -> Iterator[FileDiff]:
+def recorded_parts(diff: FileDiff) -> Iterator[FileDiff]:
     """Yields the diff, or its hunks as parts of the file where the log has a patch without the texts."""
     if diff.original_content != diff.new_content or not diff.file_diff:
         yield diff

@@ -11,7 +11,7 @@ from nbtools.traces.comparison.comparison_messages import ComparedRow, Compariso
 from nbtools.traces.comparison.rows import Rows, columns_in_use
 from nbtools.traces.comparison.run import ChangedFile
 from nbtools.traces.explorer.cell_sources import trace_line
-from nbtools.traces.explorer.html import render
+from nbtools.traces.explorer.export.static_html import render
 from nbtools.traces.explorer.redaction import redacted
 
 MAX_STEPS = 120
@@ -74,12 +74,8 @@ def _files(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
 def _lines(file: ChangedFile | None) -> str:
     if file is None:
         return ""
-    counts = [
-        text
-        for text in (f"+{file.added:,}" if file.added else "", f"−{file.removed:,}" if file.removed else "")
-        if text
-    ]
-    return " ".join(counts) or "changed"
+    counts = (f"+{file.added:,}" if file.added else "", f"−{file.removed:,}" if file.removed else "")
+    return " ".join(filter(None, counts)) or "changed"
 
 
 def _commands(comparison: Comparison) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.checks import DEFAULT_CHECKS, Check, CheckKind, parse_check
-from nbtools.traces.comparison.file_contents import file_content
+from nbtools.traces.comparison.file_contents import FileContent, file_content
 from nbtools.traces.comparison.run import Run, main_sessions
 from nbtools.traces.model import PREVIEW, Call, Event
 from nbtools.traces.review.commands import LOOKUPS, commands_of, is_test_command
@@ -21,21 +21,8 @@ from nbtools.traces.trace import Trace
 
 State: TypeAlias = Literal["passed", "failed", "unknown", ""]
 MAX_CHECKS = 12
-_READERS = LOOKUPS | {
-    "echo",
-    "printf",
-    "install",
-    "add",
-    "uninstall",
-    "remove",
-    "man",
-    "less",
-    "vim",
-    "nano",
-    "sed",
-    "touch",
-    "rm",
-}
+_EDITORS = {"echo", "printf", "man", "less", "vim", "nano", "sed", "touch", "rm"}
+_READERS = LOOKUPS | _EDITORS | {"install", "add", "uninstall", "remove"}
 """Words before a command by which it is not run but read, installed or named."""
 
 
@@ -125,17 +112,13 @@ def _rate(check: Check, states: Sequence[State]) -> Rate | None:
 
 
 def _column(check: Check, traces: Sequence[Trace], baseline: int) -> list[Outcome]:
-    if check.kind == "file_same":
-        return _same_contents([_content_digest(trace, check.path) for trace in traces], baseline)
-    evaluate = _EVALUATORS[check.kind]
-    return [_evaluated(evaluate, trace, check) for trace in traces]
-
-
-def _evaluated(evaluate: Callable[[Trace, Check], Outcome], trace: Trace, check: Check) -> Outcome:
-    try:
-        return evaluate(trace, check)
-    except TraceError as error:
-        return Outcome("unknown", str(error))
+    outcomes: list[Outcome] = []
+    for trace in traces:
+        try:
+            outcomes.append(_EVALUATORS[check.kind](trace, check))
+        except TraceError as error:
+            outcomes.append(Outcome("unknown", str(error)))
+    return _same_contents(outcomes, baseline) if check.kind == "file_same" else outcomes
 
 
 def _command(trace: Trace, check: Check) -> Outcome:
@@ -162,11 +145,8 @@ def _commands(trace: Trace) -> list[Call]:
 
 
 def _command_line(call: Call) -> str:
-    return (
-        call.detail.command or call.subject
-        if len(call.subject) >= PREVIEW - 1 or call.subject.endswith("…")
-        else call.subject
-    )
+    is_cut = len(call.subject) >= PREVIEW - 1 or call.subject.endswith("…")
+    return (call.detail.command if is_cut else "") or call.subject
 
 
 def _runs(part: str, words: Sequence[str]) -> bool:
@@ -186,24 +166,15 @@ def _ending(trace: Trace, call: Call, parts: Sequence[tuple[str, str]], place: i
     if succeeded is None:
         return Outcome("unknown", "the log does not say how it ended", call)
     operators = {operator for _, operator in parts[place:]} - {"", "&&"}
-    if (
-        operators
-        and not (operators == {"|"} and any(part == "set -o pipefail" for part, _ in parts))
-        and parts[place + 1 :]
-    ):
+    is_pipe = operators == {"|"} and any(part == "set -o pipefail" for part, _ in parts)
+    if operators and not is_pipe and parts[place + 1 :]:
         last = parts[-1][0].split()[0]
-        return Outcome(
-            "unknown", f"its own exit code is not recorded, only that of {last[:30]} after it", call
-        )
+        text = f"its own exit code is not recorded, only that of {last[:30]} after it"
+        return Outcome("unknown", text, call)
     edits = _edits_after(trace, call)
     later = f", {edits} edit{'s' if edits > 1 else ''} after it" if edits else ""
-    code = (
-        f"exit code {call.exit_code}"
-        if call.exit_code is not None
-        else "succeeded"
-        if succeeded
-        else "failed"
-    )
+    code = "succeeded" if succeeded else "failed"
+    code = code if call.exit_code is None else f"exit code {call.exit_code}"
     return Outcome("passed" if succeeded else "failed", f"{code}{later}", call)
 
 
@@ -281,49 +252,37 @@ def _file_contains(trace: Trace, check: Check) -> Outcome:
     last = content.changes[-1] if content.changes else None
     if content.text is not None and check.text in content.text:
         return Outcome("passed", "contained", last)
-    if content.whole:
-        return Outcome("failed", "not contained", last)
-    return Outcome(
-        "unknown", "the log has only a part of the file" if content.changes else "no recorded change", last
-    )
+    return Outcome("failed", "not contained", last) if content.whole else _unknown_content(content)
 
 
-def _content_digest(trace: Trace, path: str) -> tuple[str, Call | None] | Outcome:
-    try:
-        content = file_content(trace, path)
-    except TraceError as error:
-        return Outcome("unknown", str(error))
-    last = content.changes[-1] if content.changes else None
+def _unknown_content(content: FileContent) -> Outcome:
+    if not content.changes:
+        return Outcome("unknown", "no recorded change")
+    return Outcome("unknown", "the log has only a part of the file", content.changes[-1])
+
+
+def _file_digest(trace: Trace, check: Check) -> Outcome:
+    """Returns the digest of the file's content at the end; ``_same_contents`` compares it."""
+    content = file_content(trace, check.path)
     if content.text is None or not content.whole:
-        return Outcome(
-            "unknown",
-            "the log has only a part of the file" if content.changes else "no recorded change",
-            last,
-        )
-    return blake2b(content.text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest(), last
+        return _unknown_content(content)
+    digest = blake2b(content.text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return Outcome("", digest, content.changes[-1] if content.changes else None)
 
 
-def _same_contents(found: Sequence[tuple[str, Call | None] | Outcome], baseline: int) -> list[Outcome]:
-    base = found[baseline]
-    if isinstance(base, Outcome):
-        return [
-            (
-                one
-                if isinstance(one, Outcome)
-                else Outcome("unknown", f"{one[0]}, the baseline's is unknown", one[1])
-            )
-            for one in found
-        ]
-    same = [
-        (
-            one
-            if isinstance(one, Outcome)
-            else Outcome("passed" if one[0] == base[0] else "failed", one[0], one[1])
-        )
-        for one in found
-    ]
-    same[baseline] = Outcome("", f"{base[0]}, the baseline", base[1])
-    return same
+def _same_contents(digests: Sequence[Outcome], baseline: int) -> list[Outcome]:
+    base = digests[baseline]
+    outcomes: list[Outcome] = []
+    for at, one in enumerate(digests):
+        if one.state == "unknown":
+            outcomes.append(one)
+        elif base.state == "unknown":
+            outcomes.append(Outcome("unknown", f"{one.text}, the baseline's is unknown", one.row))
+        elif at == baseline:
+            outcomes.append(Outcome("", f"{one.text}, the baseline", one.row))
+        else:
+            outcomes.append(Outcome("passed" if one.text == base.text else "failed", one.text, one.row))
+    return outcomes
 
 
 _EVALUATORS: dict[CheckKind, Callable[[Trace, Check], Outcome]] = {
@@ -334,4 +293,5 @@ _EVALUATORS: dict[CheckKind, Callable[[Trace, Check], Outcome]] = {
     "verdict": _verdict,
     "file_changed": _file_changed,
     "file_contains": _file_contains,
+    "file_same": _file_digest,
 }

@@ -24,11 +24,10 @@ from nbtools.traces.comparison.comparison_messages import (
     Mark,
 )
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
-from nbtools.traces.comparison.run import Run, has_failed
-from nbtools.traces.comparison.steps import CHANGES
-from nbtools.traces.explorer.line_style import icon_of, outcome_of
+from nbtools.traces.comparison.run import Run
+from nbtools.traces.explorer.line_style import CHANGE_OPS, has_failed, icon_of, outcome_of
 from nbtools.traces.explorer.redaction import redacted
-from nbtools.traces.explorer.summary import short_number
+from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.model import Call
 from nbtools.traces.review.statistics import Rate
 from nbtools.traces.session_list.rows import home_relative
@@ -91,7 +90,7 @@ def _totals(run: Run) -> tuple[str, ...]:
         *("" if count is None else f"{count:,}" for count in counts),
         *("" if count is None else short_number(count) for count in tokens),
         "" if run.seconds is None else elapsed(run.seconds),
-        "" if run.cost is None else f"${run.cost:,.2f}" if run.cost >= 0.1 else f"${run.cost:.4f}",
+        "" if run.cost is None else dollars(run.cost),
     )
 
 
@@ -154,7 +153,7 @@ class Rows:
     def _other(self, at: int, run: int, named: Call) -> ComparedCall:
         """Returns the call of a run that is similar to the one that the row names."""
         call = self.comparison.steps[at].calls[run] or named
-        is_change = (call.op, call.paths) == (named.op, named.paths) and call.op in CHANGES
+        is_change = (call.op, call.paths) == (named.op, named.paths) and call.op in CHANGE_OPS
         text = (
             f"{one_line(call.name, 100)}"
             f" {_subject(self.comparison.runs[run], call)}{' (another change)' if is_change else ''}"
@@ -243,7 +242,9 @@ def _subject(run: Run, call: Call) -> str:
 def _mark(call: Call | None, *, is_alike: bool) -> Mark:
     if call is None:
         return ""
-    return "failed" if has_failed(call) else "alike" if is_alike else "same"
+    if has_failed(call):
+        return "failed"
+    return "alike" if is_alike else "same"
 
 
 def columns_in_use(view: ComparisonView) -> list[tuple[int, ComparedTotal]]:

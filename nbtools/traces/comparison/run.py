@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.steps import (
-    CHANGES,
     ComparableCall,
     comparable_call,
     file_key,
     normalized_command,
     relative_path,
 )
-from nbtools.traces.model import Call, FileChange, Session, Tokens
+from nbtools.traces.explorer.line_style import CHANGE_OPS, has_failed
+from nbtools.traces.model import FileChange, Session, Tokens
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.repeated_records import REPEATS
 from nbtools.traces.trace import Trace
+from nbtools.traces.usage.requests import input_of, sum_of_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Run:
     @property
     def tokens_in(self) -> int | None:
         """Tokens that were sent, with those read from and written to a cache."""
-        return _total((self.tokens.input, self.tokens.cache_read, self.tokens.cache_write))
+        return input_of(self.tokens)
 
     def relative_subject(self, subject: str) -> str:
         """Returns a call's subject without the path of the run's folder."""
@@ -109,7 +110,14 @@ def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
     live = {(call.session, call.id) for call in calls}
     applied = [one for one in trace.file_changes if one.applied and one.path]
     times = [time for one in trace.sessions for time in (one.started, one.ended) if time is not None]
-    task = _task(trace, {one.id for one in main})
+    ids = {one.id for one in main}
+    typed = (
+        typed_text(one.text) for one in trace.events if one.kind == "user" and one.live and one.session in ids
+    )
+    task = " ".join(next(filter(None, typed), "").split())
+    failed = sum(map(has_failed, trace.calls))
+    failed += sum(one.kind == "error" and bool(one.text) for one in trace.events)
+    tells_errors = all(log.format.tells_errors for log in trace.readings)
     return Run(
         name=name,
         title=(typed_text(main[0].title) if len(main) == 1 else "") or task or main[0].id,
@@ -120,10 +128,10 @@ def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
         task=task,
         steps=steps,
         calls=len(trace.calls),
-        failed=_failed(trace),
-        edits=sum(call.op in CHANGES for call in trace.calls),
+        failed=failed if failed or tells_errors else None,
+        edits=sum(call.op in CHANGE_OPS for call in trace.calls),
         files=len({file_key(one.path, folders.get(one.session, "")) for one in applied}),
-        tokens=_tokens(trace.sessions),
+        tokens=sum_of_tokens(one.tokens for one in trace.sessions),
         cost=trace.cost(prices=prices).total,
         seconds=max(times) - min(times) if times and max(times) > min(times) else None,
         read=_unique(
@@ -140,28 +148,6 @@ def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
         changed=tuple(_changed_files([one for one in applied if (one.session, one.call) in live], folders)),
         repeats=sum(one.counts.get(REPEATS, 0) for one in trace.sessions),
     )
-
-
-def has_failed(call: Call) -> bool:
-    """Whether the explorer counts a call as failed."""
-    return call.status == "error" or (call.status == "ok" and bool(call.exit_code))
-
-
-def _failed(trace: Trace) -> int | None:
-    failed = sum(map(has_failed, trace.calls)) + sum(
-        one.kind == "error" and bool(one.text) for one in trace.events
-    )
-    return failed if failed or all(log.format.tells_errors for log in trace.readings) else None
-
-
-def _task(trace: Trace, main: set[str]) -> str:
-    """Returns the beginning of what the person typed first; empty where the log does not have it."""
-    texts = (
-        typed_text(one.text)
-        for one in trace.events
-        if one.kind == "user" and one.live and one.session in main
-    )
-    return " ".join(next(filter(None, texts), "").split())
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
@@ -181,8 +167,3 @@ def _changed_files(changes: Sequence[FileChange], folders: dict[str, str]) -> It
 def _total(counts: Iterable[int | None]) -> int | None:
     recorded = [count for count in counts if count is not None]
     return sum(recorded) if recorded else None
-
-
-def _tokens(sessions: Sequence[Session]) -> Tokens:
-    names = ("input", "cache_read", "cache_write", "output", "reasoning")
-    return Tokens(**{name: _total(getattr(one.tokens, name) for one in sessions) for name in names})

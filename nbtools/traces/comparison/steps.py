@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.model import Call, Op
+from nbtools.traces.explorer.line_style import CHANGE_OPS
+from nbtools.traces.model import Call
 
-CHANGES: frozenset[Op] = frozenset({"edit", "write", "patch", "notebook"})
 _MIN_SIMILARITY = 0.6
 _FAILED = ("error", "denied", "cancelled", "interrupted")
 _MAX_DIGESTS = 20_000
@@ -40,23 +41,19 @@ class ComparableCall:
 
 def comparable_call(call: Call, cwd: str) -> ComparableCall:
     paths = tuple(relative_path(path, cwd) for path in call.paths)
-    if call.op in CHANGES:
+    if call.op in CHANGE_OPS:
         return ComparableCall(call, "change", " ".join(paths) or call.subject, paths)
     if call.op == "shell":
         return ComparableCall(call, "shell", normalized_command(call.subject, cwd), paths)
-    return ComparableCall(
-        call, call.op, relative_path(call.subject, cwd) or " ".join(paths) or call.name, paths
-    )
+    target = relative_path(call.subject, cwd) or " ".join(paths) or call.name
+    return ComparableCall(call, call.op, target, paths)
 
 
 @lru_cache(maxsize=1 << 14)
 def relative_path(path: str, cwd: str) -> str:
     """Returns the path relative to ``cwd``, where it is inside."""
-    return (
-        posixpath.relpath(path, cwd)
-        if cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/"))
-        else path
-    )
+    is_inside = cwd and (path == cwd or path.startswith(f"{cwd.rstrip('/')}/"))
+    return posixpath.relpath(path, cwd) if is_inside else path
 
 
 @lru_cache(maxsize=1 << 14)
@@ -100,11 +97,8 @@ def similarity(one: ComparableCall, other: ComparableCall) -> float:
     """
     if one.group != other.group:
         return 0
-    common = set(one.paths) & set(other.paths)
-    alike = max(
-        text_similarity(one.target, other.target),
-        0.9 * len(common) / max(len(one.paths), len(other.paths), 1),
-    )
+    common = len(set(one.paths) & set(other.paths)) / max(len(one.paths), len(other.paths), 1)
+    alike = max(text_similarity(one.target, other.target), 0.9 * common)
     return alike if alike >= _MIN_SIMILARITY else 0
 
 
@@ -144,19 +138,10 @@ class ChangeDigests:
         None where the log does not have their texts, or can no longer be read.
         """
         if id(call) not in self._known:
-            self._known[id(call)] = _digest(call) if len(self._known) < _MAX_DIGESTS else None
+            texts: list[str] = []
+            with suppress(TraceError):
+                changes = call.detail.changes if len(self._known) < _MAX_DIGESTS else ()
+                texts = [diff.file_diff.partition("@@")[2] or diff.new_content for diff in changes]
+            data = "\0".join(texts).encode("utf-8", "surrogatepass")
+            self._known[id(call)] = hashlib.blake2b(data, digest_size=16).digest() if texts else None
         return self._known[id(call)]
-
-
-def _digest(call: Call) -> bytes | None:
-    try:
-        texts: Sequence[str] = [
-            diff.file_diff.partition("@@")[2] or diff.new_content for diff in call.detail.changes
-        ]
-    except TraceError:
-        return None
-    return (
-        hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        if texts
-        else None
-    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from nbtools.core.errors import ToolFailure, TraceError
@@ -12,10 +13,12 @@ from nbtools.traces.comparison.comparison import Comparison, compare
 from nbtools.traces.comparison.rows import Rows
 from nbtools.traces.comparison.text import comparison_text
 from nbtools.traces.comparison.view import ComparisonDisplay
-from nbtools.traces.log_arguments import LATEST, CompareLogs, comparison_command, expanded
+from nbtools.traces.log_arguments import LATEST, comparison_command, expanded
 
 _OTHERS = ("search", "notebook", "follow", "html")
 """Options that take one log."""
+_FIELDS = ("name", "title", "log", "agents", "models", "task", "steps", "calls", "failed", "edits", "files")
+"""Fields of a run that JSON has as they are."""
 
 
 def is_comparison(words: Sequence[str]) -> bool:
@@ -30,24 +33,25 @@ def compared(options: Namespace) -> str:
         raise TraceError(
             f"--{stray} takes one log, and {len(options.log)} are named. A path with spaces needs quotes."
         )
-    command = _command(options)
+    with _trace_errors():
+        flags = {"check": options.check, "baseline": options.baseline}
+        command = comparison_command(_expanded(options.log), flags)
     comparison = compare(*command.logs, baseline=command.baseline, checks=command.checks)
     if options.json:
         return json.dumps(_records(comparison), indent=2)
     return comparison_text(ComparisonDisplay(comparison).opened(), Rows(comparison))
 
 
-def _command(options: Namespace) -> CompareLogs:
-    flags = {"check": options.check, "baseline": options.baseline}
-    try:
-        return comparison_command(_expanded(options.log), flags)
-    except ToolFailure as error:
-        raise TraceError(str(error).removeprefix("%trace: ")) from error
-
-
 def _expanded(words: Sequence[str]) -> list[str]:
-    try:
+    with _trace_errors():
         return [path for word in words for path in expanded(word)]
+
+
+@contextmanager
+def _trace_errors() -> Iterator[None]:
+    """Raises problems with the arguments as ``TraceError``, without the name of the magic."""
+    try:
+        yield
     except ToolFailure as error:
         raise TraceError(str(error).removeprefix("%trace: ")) from error
 
@@ -55,22 +59,7 @@ def _expanded(words: Sequence[str]) -> list[str]:
 def _records(comparison: Comparison) -> dict[str, Any]:
     runs = [
         {
-            **{
-                name: getattr(run, name)
-                for name in (
-                    "name",
-                    "title",
-                    "log",
-                    "agents",
-                    "models",
-                    "task",
-                    "steps",
-                    "calls",
-                    "failed",
-                    "edits",
-                )
-            },
-            "files": run.files,
+            **{name: getattr(run, name) for name in _FIELDS},
             "tokens_in": run.tokens_in,
             "tokens_out": run.tokens.output,
             "seconds": run.seconds,
@@ -79,9 +68,8 @@ def _records(comparison: Comparison) -> dict[str, Any]:
         }
         for run, parting in zip(comparison.runs, comparison.partings, strict=True)
     ]
-    baseline = comparison.runs[comparison.baseline].name
     return {
-        "baseline": baseline,
+        "baseline": comparison.runs[comparison.baseline].name,
         "shared": comparison.shared,
         "runs": runs,
         "outcomes": comparison.outcomes().records(),

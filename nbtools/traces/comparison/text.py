@@ -21,7 +21,7 @@ def comparison_text(view: ComparisonView, rows: Rows) -> str:
     totals = columns_in_use(view)
     head = ("", "Run", "Parts", *(total.label for _, total in totals))
     table = [
-        (run.name, _short(run.title, _TITLE), run.parts, *(run.totals[at] for at, _ in totals))
+        (run.name, one_line(run.title, _TITLE), run.parts, *(run.totals[at] for at, _ in totals))
         for run in view.runs
     ]
     lines = [view.facts, "", *_table([head, *table]), "", *_outcomes(view)]
@@ -31,9 +31,9 @@ def comparison_text(view: ComparisonView, rows: Rows) -> str:
 
 def _outcomes(view: ComparisonView) -> Iterator[str]:
     outcomes = view.outcomes
-    head = ("", *(_short(check.source, _OUTCOME) for check in outcomes.checks))
+    head = ("", *(one_line(check.source, _OUTCOME) for check in outcomes.checks))
     rows = [
-        (run.name, *(_short(f"{MARKS[cell.state]} {cell.text}".strip(), _OUTCOME) for cell in cells))
+        (run.name, *(one_line(f"{MARKS[cell.state]} {cell.text}".strip(), _OUTCOME) for cell in cells))
         for run, cells in zip(view.runs, outcomes.cells, strict=True)
     ]
     rates = tuple(check.rate for check in outcomes.checks)
@@ -64,7 +64,7 @@ def _step(row: ComparedRow, runs: int) -> tuple[str, ...]:
     numbers = (number or ("·" if mark else "") for number, mark in zip(row.numbers, row.marks, strict=True))
     parts = f"← parts: {row.parts}" if row.parts else ""
     ending = f"[{row.note or row.ending}]" if row.note or row.ending else ""
-    return (*numbers, " ".join(filter(None, (row.name, _short(row.subject, 80), ending, parts))))
+    return (*numbers, " ".join(filter(None, (row.name, one_line(row.subject, 80), ending, parts))))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -77,7 +77,3 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join(
             cell + " " * (width - cell_width(cell)) for cell, width in zip(row, widths, strict=False)
         ).rstrip()
-
-
-def _short(text: str, most: int) -> str:
-    return one_line(text, most)

@@ -4,10 +4,9 @@ as far as the log records the texts.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from nbtools.cards.blocks import text_block
@@ -17,6 +16,7 @@ from nbtools.cards.model import Block, Card
 from nbtools.core.errors import TraceError
 from nbtools.core.message import counted
 from nbtools.core.result import FileDiff
+from nbtools.traces.comparison.file_contents import recorded_parts
 from nbtools.traces.comparison.steps import file_key
 from nbtools.traces.explorer.explorer_messages import (
     TraceChangedFile,
@@ -33,7 +33,6 @@ MAX_FILES = 1_000
 """Largest number of files that are listed."""
 _MAX_STEPS = 50
 """Largest number of a file's steps that are named."""
-_HUNK = re.compile(r"^@@ [^\n]*\n", re.MULTILINE)
 _MAX_PARTS = 20
 """Largest number of parts of one file whose diffs are shown."""
 
@@ -92,7 +91,7 @@ class ChangedFiles:
             record="",
             root="/",
         )
-        around = (TraceContext(label="Changed by", parts=self._links([one.line for one in changes])),)
+        around = (TraceContext(label="Changed by", parts=shown.steps),)
         return TraceOpened(line=changes[0].line, card=card, foot="", around=around)
 
     @cached_property
@@ -131,7 +130,7 @@ class ChangedFiles:
                 part
                 for one in call.detail.changes
                 if file_key(one.file_name, folder) == key
-                for part in _recorded(one)
+                for part in recorded_parts(one)
             ]
             if not diffs:
                 missing["whose text the log does not record"].append(line)
@@ -169,9 +168,6 @@ class ChangedFiles:
         more = f" and {len(numbers) - _MAX_STEPS} more" if len(numbers) > _MAX_STEPS else ""
         return ("Step " if len(numbers) == 1 else "Steps ") + ", ".join(numbers[:_MAX_STEPS]) + more
 
-    def _links(self, lines: Sequence[int]) -> tuple[TraceLink, ...]:
-        return _links(self._lines, lines)
-
 
 def _listed(key: str, changes: Sequence[_Change], lines: Timeline) -> TraceChangedFile:
     counts = [(one.change.added, one.change.removed) for one in changes]
@@ -192,40 +188,22 @@ def _listed(key: str, changes: Sequence[_Change], lines: Timeline) -> TraceChang
 
 def _kind(changes: Sequence[_Change]) -> str:
     kinds = [one.change.kind for one in changes]
-    return (
-        "deleted"
-        if kinds[-1] == "delete"
-        else "new"
-        if kinds[0] == "add"
-        else "renamed"
-        if "rename" in kinds
-        else ""
-    )
+    if kinds[-1] == "delete":
+        return "deleted"
+    if kinds[0] == "add":
+        return "new"
+    return "renamed" if "rename" in kinds else ""
 
 
 def _links(lines: Timeline, places: Sequence[int]) -> tuple[TraceLink, ...]:
     places = list(dict.fromkeys(places))
     links: list[TraceLink] = []
     for place in places[:_MAX_STEPS]:
-        links += [
-            *([TraceLink(text=", ")] if links else []),
-            TraceLink(text=lines.numbers[place], line=place),
-        ]
-    return (
-        *links,
-        *([TraceLink(text=f" and {len(places) - _MAX_STEPS} more")] if len(places) > _MAX_STEPS else []),
-    )
-
-
-def _recorded(diff: FileDiff) -> Iterator[FileDiff]:
-    """Yields the diff, or its hunks as parts of the file where the log has a patch without the texts."""
-    if diff.original_content != diff.new_content or not diff.file_diff:
-        yield diff
-        return
-    for hunk in _HUNK.split(diff.file_diff)[1:]:
-        lines = hunk.splitlines(keepends=True)
-        old, new = ("".join(line[1:] for line in lines if line[0] in signs) for signs in (" -", " +"))
-        yield replace(diff, original_content=old, new_content=new)
+        links += [TraceLink(text=", ")] if links else []
+        links.append(TraceLink(text=lines.numbers[place], line=place))
+    if len(places) > _MAX_STEPS:
+        links.append(TraceLink(text=f" and {len(places) - _MAX_STEPS} more"))
+    return tuple(links)
 
 
 def _follow(parts: list[Part], diff: FileDiff, line: int) -> None:

@@ -15,13 +15,12 @@ from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.cards.model import Card
 from nbtools.cards.phrases import size
 from nbtools.core.errors import TraceError
-from nbtools.traces.explorer.cell_sources import CellSources
+from nbtools.traces.explorer.cell_sources import CellSources, RunnableCall, runnable_call
 from nbtools.traces.explorer.explorer_messages import TraceOpened, TraceRaw
 from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.recorded_card import recorded_card
 from nbtools.traces.explorer.redaction import redacted, redacted_display
-from nbtools.traces.explorer.runnable_call import RunnableCall, runnable_call
 from nbtools.traces.explorer.step_context import StepContext
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Detail, Event, Ref, Session
@@ -93,20 +92,17 @@ def _location(ref: Ref, reading: LogFile) -> str:
 
 def _record_text(reading: LogFile, ref: Ref) -> tuple[str, str]:
     """Returns the text of a record, and a note on what was left out."""
-    text = _pretty(reading.source.bytes_of(ref)) if ref.length <= _PRETTY else ""
     part = Ref(ref.offset, min(ref.length, MAX_BYTES), ref.line, ref.file, ref.member)
-    text = text or reading.source.bytes_of(part).decode("utf-8", "replace")
+    data = reading.source.bytes_of(ref if ref.length <= _PRETTY else part)
+    text = data.decode("utf-8", "replace")
+    if ref.length <= _PRETTY:
+        try:
+            text = json.dumps(msgspec.json.decode(data), indent=2, ensure_ascii=False)
+        except DECODE_ERRORS:
+            text = text.rstrip("\n")
     cut = len(text) > MAX_BYTES or ref.length > _PRETTY
     note = f"The record has {size(ref.length)}; only its beginning is shown." if cut else ""
     return seen(redacted(text[:MAX_BYTES]), keep="\t\n"), note
-
-
-def _pretty(data: bytes) -> str:
-    """Returns JSON indented, other data as it is."""
-    try:
-        return json.dumps(msgspec.json.decode(data), indent=2, ensure_ascii=False)
-    except DECODE_ERRORS:
-        return data.decode("utf-8", "replace").rstrip("\n")
 
 
 _MARKDOWN = frozenset({"user", "assistant_text", "compaction"})
@@ -124,13 +120,13 @@ class DetailBuilder:
 
     def detail(self, line: int) -> TraceOpened:
         """Returns the detail view.  Raises ``TraceError`` if the log has changed since it was read."""
-        row = self._lines.rows[line]
-        number = self._lines.numbers[line]
-        card, runnable = (
-            self._call_content(row)
-            if isinstance(row, Call)
-            else (self._message_card(row, line), RunnableCall())
-        )
+        row, number, runnable = self._lines.rows[line], self._lines.numbers[line], RunnableCall()
+        if isinstance(row, Call):
+            detail, cwd = row.detail, recorded_folder(row, self._lines.sessions)
+            card = recorded_card(redacted_call(row), redacted_detail(detail), cwd=cwd)
+            runnable = runnable_call(row, detail, self._lines.sessions)
+        else:
+            card = self._message_card(row, line)
         return TraceOpened(
             line=line,
             number=number,
@@ -143,13 +139,6 @@ class DetailBuilder:
             tool=runnable.source,
             link=self._cells.link(number),
             place=self._cells.place,
-        )
-
-    def _call_content(self, call: Call) -> tuple[Card, RunnableCall]:
-        detail = call.detail
-        cwd = recorded_folder(call, self._lines.sessions)
-        return recorded_card(redacted_call(call), redacted_detail(detail), cwd=cwd), runnable_call(
-            call, detail, self._lines.sessions
         )
 
     def _message_card(self, row: LineRow, line: int) -> Card:
@@ -192,4 +181,4 @@ def _foot(row: LineRow, number: str) -> str:
         return f"step {number}"
     at, turn = (row.started, 0) if isinstance(row, Session) else (row.at, row.turn)
     clock = "" if at is None else time.strftime("%H:%M:%S", time.localtime(at))
-    return one_line(" · ".join(filter(None, [f"step {number}", clock, f"turn {turn}" if turn else ""])))
+    return " · ".join(filter(None, [f"step {number}", clock, f"turn {turn}" if turn else ""]))

@@ -19,8 +19,8 @@ from nbtools.core.errors import TraceError
 from nbtools.core.secret_search import Secret
 from nbtools.traces.explorer.explorer_messages import OpenTask
 from nbtools.traces.explorer.export.new_file import create_file
+from nbtools.traces.explorer.export.static_html import render
 from nbtools.traces.explorer.facets import Facets
-from nbtools.traces.explorer.html import render
 from nbtools.traces.explorer.redaction import redacting
 from nbtools.traces.export.removal import HEAD, Patterns, Removal, RemovingRedactor, removal_for
 from nbtools.traces.parallel_reading import gc_paused

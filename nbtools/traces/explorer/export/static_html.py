@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from nbtools.cards.hidden_characters import seen
+from nbtools.cards.markup import templates
 from nbtools.cards.style import AMBER, BLUE, GREEN, GREY, RED
 from nbtools.core.message import counted
 from nbtools.traces.explorer.explorer_view import Tone, TraceBar, TraceLine
-from nbtools.traces.explorer.html import render
 from nbtools.traces.explorer.summary import Summary
 
 MAX_LINES = 200
@@ -48,6 +49,8 @@ _WHO: dict[Tone, str] = {"person": "You", "agent": "Agent"}
 _PATH = 60
 """Characters of an absolute path, or of a subject, that are shown without shortening."""
 _ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?/\S+")
+render = templates(Path(__file__).parents[1] / "templates").render
+"""Renders a template of the explorer, the comparison or the shared page: ``render("trace", summary=…)``."""
 
 
 def trace_html(
