@@ -45,7 +45,7 @@ from nbtools.traces.explorer.export.static_html import trace_html
 from nbtools.traces.explorer.summary import Summary
 from nbtools.traces.html import render as render_trace
 from nbtools.traces.model import NOWHERE, Problem
-from nbtools.traces.query.result_table import query_result_html
+from nbtools.traces.query.sql import query_result_html
 from tests.browser.catalogue import BLOCKS
 
 M = TypeVar("M", bound=BaseModel)

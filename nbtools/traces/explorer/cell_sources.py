@@ -66,8 +66,8 @@ class CellSources:
 
 @dataclass(frozen=True, slots=True)
 class RunnableCall:
-    """Which tool a recorded call means, and how a cell calls it, is known to the other products:
-    ``nbtools.notebook`` supplies it.
+    """The cell that makes a recorded call again.  Which tool the call means, and how a cell calls it, is
+    known to the other products: ``nbtools.notebook`` supplies it.
 
     ``source`` is a cell that makes the call in the notebook's workspace; empty if it cannot be made.
 

@@ -31,8 +31,7 @@ from nbtools.traces.session_list.model import SessionsTask
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:
-    from nbtools.traces.explorer.reviewing.reviewer import Reviewer
-    from nbtools.traces.explorer.reviewing.signal_search import SignalSearch
+    from nbtools.traces.explorer.reviewing.reviewer import Reviewer, SignalSearch
 
 INITIAL_LINES = 200
 """Lines sent with the initial view."""
@@ -141,10 +140,8 @@ class Explorer:
 
     def _add_review_facets(self) -> None:
         if not self._is_reviewed:
-            from nbtools.traces.explorer.reviewing.reviewer import (  # noqa: PLC0415 - loaded with the first review
-                ReviewFacet,
-                SignalFacet,
-            )
+            # Loaded with the first review.
+            from nbtools.traces.explorer.reviewing.reviewer import ReviewFacet, SignalFacet  # noqa: PLC0415
 
             self._is_reviewed = True
             self.add_facet(lambda explorer: ReviewFacet(explorer.reviewer))
@@ -261,10 +258,8 @@ class Explorer:
     @cached_property
     def reviewer(self) -> Reviewer:
         """Answers requests about the review of the log."""
-        from nbtools.traces.explorer.reviewing.reviewer import (  # noqa: PLC0415 - loaded with the first review
-            Reviewer,
-        )
-        from nbtools.traces.explorer.reviewing.signal_search import SignalSearch  # noqa: PLC0415
+        # Loaded with the first review.
+        from nbtools.traces.explorer.reviewing.reviewer import Reviewer, SignalSearch  # noqa: PLC0415
 
         self._signals = self._signals or SignalSearch(self.trace)
         return Reviewer(self.trace, self.lines, self._signals, self._following.version)

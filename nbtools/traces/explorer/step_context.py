@@ -45,19 +45,11 @@ class StepContext:
         row = self._lines.rows[line]
         if not isinstance(row, Call):
             return tuple(self._nesting(line))
-        approved = redacted(row.permission)
-        return (
-            *self._why(line),
-            *self._before(line),
-            *self._after(line),
-            *self._files(line),
-            *self._nesting(line),
-            *(
-                (TraceContext(label="Approved", parts=(TraceLink(text=one_line(approved, 200)),)),)
-                if approved
-                else ()
-            ),
-        )
+        parts = (self._why, self._before, self._after, self._files, self._nesting)
+        found = [context for part in parts for context in part(line)]
+        if approved := redacted(row.permission):
+            found.append(TraceContext(label="Approved", parts=(TraceLink(text=one_line(approved, 200)),)))
+        return tuple(found)
 
     def _why(self, line: int) -> Iterator[TraceContext]:
         """Yields the message or thought just before it."""
@@ -68,29 +60,21 @@ class StepContext:
             if calls > _MAX_EXPLAINED or (isinstance(row, Event) and row.kind == "user"):
                 return
             if isinstance(row, Event) and row.kind in ("assistant_text", "thinking") and row.text.strip():
-                yield TraceContext(
-                    label="Why",
-                    parts=(TraceLink(text=f"“{one_line(redacted(row.text.strip()), 200)}”", line=at),),
-                )
+                text = f"“{one_line(redacted(row.text.strip()), 200)}”"
+                yield TraceContext(label="Why", parts=(TraceLink(text=text, line=at),))
                 return
 
     def _before(self, line: int) -> Iterator[TraceContext]:
         """Yields the call before it, if that failed or concerned the same file."""
-        at = next((at for at in self._neighbours(line, -1) if isinstance(self._lines.rows[at], Call)), None)
-        if at is None:
-            return
-        if self._lines.tones[at] in ("failed", "stopped") or set(self._facets.paths_at(at)) & set(
-            self._facets.paths_at(line)
-        ):
-            yield TraceContext(label="Before", parts=(self._step(at), TraceLink(text=self._summary(at))))
+        at = next(self._calls(line, -1), None)
+        if at is not None:
+            common = set(self._facets.paths_at(at)) & set(self._facets.paths_at(line))
+            if common or self._lines.tones[at] in ("failed", "stopped"):
+                yield TraceContext(label="Before", parts=(self._step(at), TraceLink(text=self._summary(at))))
 
     def _after(self, line: int) -> Iterator[TraceContext]:
         """Yields the next call that ran the tests or failed, else the next one."""
-        calls = list(
-            islice(
-                (at for at in self._neighbours(line, 1) if isinstance(self._lines.rows[at], Call)), _LOOKAHEAD
-            )
-        )
+        calls = list(islice(self._calls(line, 1), _LOOKAHEAD))
         notable = next((at for at in calls if self._ran_tests(at) or self._lines.tones[at] == "failed"), None)
         if calls:
             at = calls[0] if notable is None else notable
@@ -125,20 +109,16 @@ class StepContext:
         if below:
             label = "Sub-agent" if isinstance(row, Call) and row.op == "agent" else "Nested steps"
             yield TraceContext(label=label, parts=(TraceLink(text=counted(below, "step"), line=line + 1),))
-        parent = self._parent(line)
+        depth, depths = self._lines.depths[line], self._lines.depths
+        parent = next((at for at in range(line - 1, -1, -1) if depths[at] < depth), None) if depth else None
         if parent is not None:
             subject = self._lines[parent].subject
-            yield TraceContext(
-                label="Part of", parts=(self._step(parent), TraceLink(text=f": {subject}" if subject else ""))
-            )
+            text = TraceLink(text=f": {subject}" if subject else "")
+            yield TraceContext(label="Part of", parts=(self._step(parent), text))
 
-    def _parent(self, line: int) -> int | None:
-        depth = self._lines.depths[line]
-        return (
-            next((at for at in range(line - 1, -1, -1) if self._lines.depths[at] < depth), None)
-            if depth
-            else None
-        )
+    def _calls(self, line: int, direction: int) -> Iterator[int]:
+        """Returns the lines of neighbours that are calls."""
+        return (at for at in self._neighbours(line, direction) if isinstance(self._lines.rows[at], Call))
 
     def _neighbours(self, line: int, direction: int) -> Iterator[int]:
         """Returns the lines of the same session in a ``direction`` (1 or -1), the nearest first."""
@@ -169,10 +149,8 @@ class StepContext:
         title = f"{displayed.name} {displayed.subject}".rstrip()
         if displayed.tone not in ("failed", "stopped"):
             return f": {title}"
-        outcome = outcome_of(call) or "failed"
-        return (
-            f" {'ended with ' if call.exit_code else ''}{outcome}: {_first_line(call.detail.result) or title}"
-        )
+        outcome = f" {'ended with ' if call.exit_code else ''}{outcome_of(call) or 'failed'}"
+        return f"{outcome}: {_first_line(call.detail.result) or title}"
 
 
 def _first_line(text: str) -> str:

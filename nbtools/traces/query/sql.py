@@ -1,4 +1,5 @@
-"""SQL queries over rows, with DuckDB: ``select name, count(*) from calls group by name``.
+"""SQL queries over rows, with DuckDB: ``select name, count(*) from calls group by name``,
+and their results, which are displayed as script-free HTML tables.
 
 Uses only those parts of DuckDB that are stable between releases:
 ``sql(query).to_arrow_table()``, registered tables, functions.
@@ -6,15 +7,27 @@ Uses only those parts of DuckDB that are stable between releases:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
 from threading import Lock
 from typing import Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.html import render
 from nbtools.traces.optional_libraries import import_library
-from nbtools.traces.query.result_table import MAX_ROWS, query_result_html
 from nbtools.traces.query.tables import TABLES, TEXTS, arrow_without_texts, texts_of
 from nbtools.traces.rows import Rows
+
+MAX_ROWS = 50
+"""Maximum number of rows in the table."""
+_CELL = 200
+_TOOLTIP = 2_000
+"""Maximum number of characters in a tooltip; fifty long outputs would make a notebook large."""
+_NUMBERS = (int, float, Decimal, timedelta)
+_EXPONENT_FROM = 1e6
+"""Numbers from here on would be written with an exponent at six digits."""
 
 
 class QueryResult:
@@ -51,9 +64,8 @@ class QueryResult:
         return f"<QueryResult with {len(self):,} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        return query_result_html(
-            self.columns, QueryResult(self._table.slice(0, MAX_ROWS)).fetchall(), len(self)
-        )
+        first = QueryResult(self._table.slice(0, MAX_ROWS)).fetchall()
+        return query_result_html(self.columns, first, len(self))
 
 
 class Database:
@@ -88,13 +100,14 @@ class Database:
         pa = import_library("pyarrow")
         import_library("numpy")  # DuckDB needs it for every function in Python, Arrow's too
         struct = pa.struct([(field, pa.string()) for field in fields])
-        failure = (
-            self._failure
-        )  # not self: the connection keeps the function, and the garbage collector cannot see that cycle
+        # Not self: the connection keeps the function, and the garbage collector cannot see that cycle.
+        failure = self._failure
 
         def compute(numbers: Any) -> Any:
             try:
-                return pa.array([_struct(fields, of(number)) for number in numbers.to_pylist()], struct)
+                texts = map(of, numbers.to_pylist())
+                clean = ([text.encode("utf-8", "replace").decode() for text in one] for one in texts)
+                return pa.array([dict(zip(fields, one, strict=True)) for one in clean], struct)
             except Exception as error:
                 failure.append(error)
                 raise
@@ -107,11 +120,9 @@ class Database:
         with self._lock:
             try:
                 found = self._connection.sql(query)
-                return QueryResult(
-                    import_library("pyarrow").table({})
-                    if found is None
-                    else _unique_columns(found.to_arrow_table())
-                )
+                if found is None:
+                    return QueryResult(import_library("pyarrow").table({}))
+                return QueryResult(_unique_columns(found.to_arrow_table()))
             except self._duckdb.Error as error:
                 raise self._failure[0] if self._failure else TraceError(str(error)) from error
             finally:
@@ -147,12 +158,6 @@ def _view(db: Database, name: str, rows: Rows[Any]) -> None:
     db.execute(f"create temp view {name} as select * exclude (number, texts), {columns} from ({inner})")  # noqa: S608 - as above
 
 
-def _struct(fields: tuple[str, ...], texts: tuple[str, ...]) -> dict[str, str]:
-    return {
-        field: text.encode("utf-8", "replace").decode() for field, text in zip(fields, texts, strict=True)
-    }
-
-
 def _unique_columns(table: Any) -> Any:
     """Makes column names unique, as data frames require: the second ``n`` becomes ``n_1``."""
     names: list[str] = []
@@ -164,3 +169,57 @@ def _unique_columns(table: Any) -> Any:
             unique = f"{name}_{number}"
         names.append(unique)
     return table.rename_columns(names)
+
+
+def query_result_html(columns: tuple[str, ...], rows: list[tuple[Any, ...]], count: int) -> str:
+    """Renders the first ``rows`` of a result with ``count`` rows. Pass at most ``MAX_ROWS``."""
+    numeric: list[bool] = []
+    for index in range(len(columns)):
+        present = [row[index] for row in rows if row[index] is not None]
+        are_numbers = (isinstance(one, _NUMBERS) and not isinstance(one, bool) for one in present)
+        numeric.append(bool(present) and all(are_numbers))
+    return render(
+        "query_result",
+        columns=columns,
+        numeric=numeric,
+        rows=[list(map(_cell, row)) for row in rows],
+        count=count,
+    )
+
+
+def format_value(value: Any) -> str:
+    """Formats a value for a cell; times are UTC, to the second."""
+    return _FORMATTERS.get(type(value), str)(value)
+
+
+def _format_float(value: Any) -> str:
+    return f"{value:,.6g}" if abs(value) < _EXPONENT_FROM else f"{value:,.0f}"
+
+
+def _format_json(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+_FORMATTERS: dict[type, Callable[[Any], str]] = {
+    type(None): lambda _: "",
+    bool: lambda value: "true" if value else "false",
+    int: lambda value: f"{value:,}",
+    float: _format_float,
+    Decimal: _format_float,
+    datetime: lambda value: f"{value:%Y-%m-%d %H:%M:%S}",
+    timedelta: lambda value: str(timedelta(seconds=round(value.total_seconds()))),
+    list: _format_json,
+    dict: _format_json,
+}
+
+
+def _cell(value: Any) -> tuple[str, str]:
+    """Returns the text of a cell and its tooltip."""
+    text = format_value(value)
+    if isinstance(value, datetime):
+        return text, value.isoformat()
+    if len(text) <= _CELL:
+        return text, ""
+    return f"{text[:_CELL]}…", text[:_TOOLTIP] + ("…" if len(text) > _TOOLTIP else "")

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from nbtools.traces.model import (
     Call,
@@ -48,140 +48,105 @@ TABLES: dict[str, type] = {
 }
 CORPUS_TABLES: dict[str, type] = {**TABLES, "signals": Signal, "session_starts": SessionStart}
 """The tables that a corpus stores."""
-_TOKENS = tuple(f"{kind}_tokens" for kind in TOKEN_KINDS)
+_TOKENS = " ".join(f"{kind}_tokens" for kind in TOKEN_KINDS)
+
+
+def _columns_of(table: str) -> dict[str, ColumnType]:
+    """Reads a table of columns: each line has names, in order, and their type."""
+    lines = (line.partition(":") for line in table.strip().splitlines())
+    return {name: cast("ColumnType", kind.strip()) for names, _, kind in lines for name in names.split()}
+
 
 COLUMNS: dict[type, dict[str, ColumnType]] = {
-    Session: {
-        **dict.fromkeys(
-            (
-                "id",
-                "format",
-                "format_version",
-                "agent",
-                "agent_version",
-                "parent",
-                "parent_call",
-                "title",
-                "cwd",
-            ),
-            "text",
-        ),
-        **dict.fromkeys(("repository", "branch", "commit"), "text"),
-        "models": "texts",
-        "started": "time",
-        "ended": "time",
-        "records": "number",
-        **dict.fromkeys(_TOKENS, "number"),
-        "native_tokens": "json",
-        "cost": "real",
-        "flags": "texts",
-        "counts": "json",
-        "ref": "ref",
-    },
-    Event: {
-        "session": "text",
-        "seq": "number",
-        "kind": "text",
-        "text": "text",
-        "size": "number",
-        "time": "time",
-        "role": "text",
-        "model": "text",
-        "turn": "number",
-        "live": "flag",
-        "key": "text",
-        "parent": "text",
-        "type": "text",
-        "ref": "ref",
-    },
-    Call: {
-        "session": "text",
-        "id": "text",
-        "seq": "number",
-        **dict.fromkeys(("name", "op", "native_id", "level", "parent", "subject"), "text"),
-        "paths": "texts",
-        "time": "time",
-        "ended": "time",
-        "duration": "real",
-        "status": "text",
-        "status_source": "text",
-        "exit_code": "number",
-        "answered": "flag",
-        "result_size": "number",
-        "permission": "text",
-        "child": "text",
-        "turn": "number",
-        "live": "flag",
-        "counted": "flag",
-        "ref": "ref",
-        "result_ref": "ref",
-    },
-    FileChange: {
-        **dict.fromkeys(("session", "call", "path", "kind"), "text"),
-        "added": "number",
-        "removed": "number",
-        "basis": "text",
-        "applied": "flag",
-    },
+    Session: _columns_of(f"""
+        id format format_version agent agent_version parent parent_call title cwd: text
+        repository branch commit: text
+        models: texts
+        started ended: time
+        records {_TOKENS}: number
+        native_tokens: json
+        cost: real
+        flags: texts
+        counts: json
+        ref: ref
+    """),
+    Event: _columns_of("""
+        session: text
+        seq: number
+        kind text: text
+        size: number
+        time: time
+        role model: text
+        turn: number
+        live: flag
+        key parent type: text
+        ref: ref
+    """),
+    Call: _columns_of("""
+        session id: text
+        seq: number
+        name op native_id level parent subject: text
+        paths: texts
+        time ended: time
+        duration: real
+        status status_source: text
+        exit_code: number
+        answered: flag
+        result_size: number
+        permission child: text
+        turn: number
+        live counted: flag
+        ref result_ref: ref
+    """),
+    FileChange: _columns_of("""
+        session call path kind: text
+        added removed: number
+        basis: text
+        applied: flag
+    """),
     Problem: {"ref": "ref", "why": "text", "recovered": "number"},
-    Label: {
-        **dict.fromkeys(("id", "session", "call"), "text"),
-        "seq": "number",
-        "last_seq": "number",
-        **dict.fromkeys(("step", "last_step", "kind", "value", "reviewer"), "text"),
-        "time": "time",
-        **dict.fromkeys(("span", "status", "about"), "text"),
-        "whole_session": "flag",
-    },
-    Signal: {
-        "session": "text",
-        "kind": "text",
-        "seq": "number",
-        "last_seq": "number",
-        "seqs": "numbers",
-        "explanation": "text",
-    },
-    SampleResult: {
-        "session": "text",
-        "id": "text",
-        "epoch": "number",
-        "scores": "json",
-        "error": "text",
-        "limit_reached": "text",
-        "total_tokens": "number",
-        "duration": "real",
-        "working_time": "real",
-    },
+    Label: _columns_of("""
+        id session call: text
+        seq last_seq: number
+        step last_step kind value reviewer: text
+        time: time
+        span status about: text
+        whole_session: flag
+    """),
+    Signal: _columns_of("""
+        session kind: text
+        seq last_seq: number
+        seqs: numbers
+        explanation: text
+    """),
+    SampleResult: _columns_of("""
+        session id: text
+        epoch: number
+        scores: json
+        error limit_reached: text
+        total_tokens: number
+        duration working_time: real
+    """),
     SessionStart: {"session": "text", "hashes": "texts"},
-    RequestUsage: {
-        "session": "text",
-        "seq": "number",
-        "last": "number",
-        "scope": "text",
-        "id": "text",
-        "model": "text",
-        "time": "time",
-        "turn": "number",
-        "live": "flag",
-        **dict.fromkeys(_TOKENS, "number"),
-        "cost": "real",
-        "flags": "texts",
-        "ref": "ref",
-    },
-    ContextPart: {
-        "session": "text",
-        "seq": "number",
-        "call": "text",
-        "part": "text",
-        "name": "text",
-        "characters": "number",
-        "tokens_min": "number",
-        "tokens_max": "number",
-        "requests": "number",
-        "cached_requests": "number",
-        "turn": "number",
-        "live": "flag",
-    },
+    RequestUsage: _columns_of(f"""
+        session: text
+        seq last: number
+        scope id model: text
+        time: time
+        turn: number
+        live: flag
+        {_TOKENS}: number
+        cost: real
+        flags: texts
+        ref: ref
+    """),
+    ContextPart: _columns_of("""
+        session: text
+        seq: number
+        call part name: text
+        characters tokens_min tokens_max requests cached_requests turn: number
+        live: flag
+    """),
 }
 """The columns of each row type and their types, without texts."""
 
@@ -219,11 +184,8 @@ def record_batch(
     """Returns a ``pyarrow.RecordBatch``; ``texts`` reads the texts of a row."""
     columns = _columns(rows, kind, readings)
     if kind in TEXTS:
-        read = texts or texts_of
-        found = [read(row, reading) for row, reading in zip(rows, readings, strict=True)]
-        columns += (
-            [list(column) for column in zip(*found, strict=True)] if found else [[] for _ in TEXTS[kind]]
-        )
+        found = [*map(texts or texts_of, rows, readings)]
+        columns += [[one[place] for one in found] for place in range(len(TEXTS[kind]))]
     return _batch(columns, schema(kind))
 
 
@@ -243,24 +205,12 @@ def schema(kind: type) -> Any:
 @cache
 def _schema_without_texts(kind: type) -> Any:
     pa = import_library("pyarrow")
-    types = _arrow_types()
-    return pa.schema(
-        [
-            *(pa.field(name, types[held]) for name, held in COLUMNS[kind].items()),
-            pa.field("source", pa.string()),
-        ]
-    )
-
-
-@cache
-def _arrow_types() -> dict[ColumnType, Any]:
-    pa = import_library("pyarrow")
     number, text = pa.int64(), pa.string()
     ref = pa.struct(
         [("offset", number), ("length", number), ("line", number), ("file", number), ("member", text)]
     )
     time = pa.timestamp("us", tz="UTC")
-    return {
+    types: dict[ColumnType, Any] = {
         "text": text,
         "texts": pa.list_(text),
         "numbers": pa.list_(number),
@@ -271,23 +221,24 @@ def _arrow_types() -> dict[ColumnType, Any]:
         "time": time,
         "ref": ref,
     }
+    fields = [pa.field(name, types[held]) for name, held in COLUMNS[kind].items()]
+    return pa.schema([*fields, pa.field("source", text)])
 
 
 def _batches(rows: Sequence[Any]) -> Iterator[tuple[int, Sequence[LogFile | None]]]:
     readings: Sequence[LogFile | None] = getattr(rows, "log_files", ())
     if len(readings) != len(rows):
-        readings = [
-            origin if isinstance(origin := getattr(row, "origin", None), LogFile) else None for row in rows
-        ]
+        origins = (getattr(row, "origin", None) for row in rows)
+        readings = [origin if isinstance(origin, LogFile) else None for origin in origins]
     for start in range(0, len(rows), BATCH):
         yield start, readings[start : start + BATCH]
 
 
 def _columns(rows: Sequence[Any], kind: type, readings: Sequence[LogFile | None]) -> list[list[Any]]:
-    columns = [
-        [_CONVERTERS[held](value) for value in map(_getter(name), rows)]
-        for name, held in COLUMNS[kind].items()
-    ]
+    columns: list[list[Any]] = []
+    for name, held in COLUMNS[kind].items():
+        values, convert = map(_getter(name), rows), _CONVERTERS.get(held)
+        columns.append(list(map(convert, values) if convert else values))
     return [*columns, [None if reading is None else str(reading.source.path) for reading in readings]]
 
 
@@ -325,10 +276,6 @@ def _fit(value: Any, type_: Any) -> Any:
     return value
 
 
-def _unchanged(value: Any) -> Any:
-    return value
-
-
 def _microseconds(at: Any) -> int | None:
     if not isinstance(at, int | float) or not -_LARGEST < at * 1e6 < _LARGEST:
         return None
@@ -340,23 +287,13 @@ def _json(value: Any) -> str | None:
 
 
 def _ref_struct(ref: Any) -> dict[str, Any]:
-    return {
-        "offset": ref.offset,
-        "length": ref.length,
-        "line": ref.line,
-        "file": ref.file,
-        "member": ref.member,
-    }
+    return {name: getattr(ref, name) for name in ("offset", "length", "line", "file", "member")}
 
 
 _CONVERTERS: dict[ColumnType, Callable[[Any], Any]] = {
-    "text": _unchanged,
     "texts": list,
     "numbers": list,
     "json": _json,
-    "number": _unchanged,
-    "real": _unchanged,
-    "flag": _unchanged,
     "time": _microseconds,
     "ref": _ref_struct,
 }

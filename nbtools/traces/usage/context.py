@@ -6,14 +6,16 @@ ranges: what was added between two requests is at most what the input has grown 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from nbtools import shell
 from nbtools.traces.model import Call, ContextPart, Event, EventKind, PartKind, RequestUsage
-from nbtools.traces.usage.programs import programs_of
 from nbtools.traces.usage.requests import input_of
 
 _PARTS: dict[EventKind, PartKind] = {
@@ -31,6 +33,14 @@ _LOST = {"cache_break", "after_compaction"}
 """Marks of requests that found less in the cache than the one before."""
 _BYTES_OF_CHARACTER = 4
 """A token stands for at least one byte, so a text has at most four tokens for each character."""
+
+_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"$`\\\n]*\"")
+_SIMPLE = re.compile(r"[\w\s./:=@%+,~^*?-]*(?:(?:&&|\|\|?|;)[\w\s./:=@%+,~^*?-]+)*")
+"""A command line in which only operators between commands have a meaning for the shell."""
+_OPERATOR = re.compile(r"&&|\|\|?|;|\n")
+_ASSIGNMENT = re.compile(r"\w+\+?=")
+_SILENT = {"cd", "export", "set", "source", ".", "pushd", "popd", "true", ":"}
+"""Programs without output, which are left out if there are others."""
 
 
 class _Part(NamedTuple):
@@ -106,6 +116,21 @@ def _source_of(call: Call) -> tuple[PartKind, str]:
     return "result", call.name
 
 
+@lru_cache(maxsize=1 << 14)
+def programs_of(command: str) -> str:
+    """Returns the programs of a command line in order, each once, without their folders: ``pytest, tail``.
+    Empty where there is none.
+    """
+    plain = _QUOTED.sub("Q", command)
+    if _SIMPLE.fullmatch(plain):  # as most command lines: 13 µs instead of 380
+        parts = (part.split() for part in _OPERATOR.split(plain))
+        names = [next((word for word in words if not _ASSIGNMENT.match(word)), "") for words in parts]
+    else:
+        names = [root for root in shell.parse_shell(command).roots if not root.startswith(("$", "`"))]
+    found = dict.fromkeys(name.rpartition("/")[2] for name in names if name)
+    return ", ".join(name for name in found if name not in _SILENT) or ", ".join(found)
+
+
 class _Attribution:
     """Relates the parts of one session to its requests. A request has a number, its place in ``requests``."""
 
@@ -128,27 +153,14 @@ class _Attribution:
         if self.known:
             yield from self._unlogged(parts)
         for part in parts:
-            start = self._start(part)
-            low, high = (
-                self._answer_tokens(part, answers)
-                if part.part in _ANSWERS
-                else self._added_tokens(part, start)
-            )
+            start = self._answer(part) + 1  # the first request that contained the part
+            if part.part in _ANSWERS:
+                low, high = self._answer_tokens(part, answers)
+            else:
+                low, high = self._added_tokens(part, start)
             requests, cached = self._carried(part, start) if self.known else (None, None)
-            yield ContextPart(
-                self.session,
-                part.seq,
-                part.part,
-                part.name,
-                part.call,
-                part.characters,
-                low,
-                high,
-                requests,
-                cached,
-                part.turn,
-                part.live,
-            )
+            place = (self.session, part.seq, part.part, part.name, part.call, part.characters)
+            yield ContextPart(*place, low, high, requests, cached, part.turn, part.live)
 
     def _answer(self, part: _Part) -> int:
         """Returns the number of the request whose answer contains the part, or whose answer it follows;
@@ -156,18 +168,12 @@ class _Attribution:
         """
         return bisect_right(self.seqs, part.seq) - 1
 
-    def _start(self, part: _Part) -> int:
-        """Returns the number of the first request that contained the part."""
-        return self._answer(part) + 1
-
     def _end(self, seq: int) -> int:
         """Returns the number after the last request before the next compaction."""
         place = bisect_right(self.compactions, seq)
-        return (
-            bisect_left(self.seqs, self.compactions[place])
-            if place < len(self.compactions)
-            else len(self.seqs)
-        )
+        if place == len(self.compactions):
+            return len(self.seqs)
+        return bisect_left(self.seqs, self.compactions[place])
 
     def _carried(self, part: _Part, start: int) -> tuple[int, int]:
         end = self._end(part.seq)
@@ -198,14 +204,13 @@ class _Attribution:
         """
         if not self.known or start >= len(self.requests):
             return None, None
-        text = part.part not in {"attachment", "file", "command", "result"}  # results may contain images
+        may_have_images = part.part in {"attachment", "file", "command", "result"}
+        limit = _BYTES_OF_CHARACTER * (part.characters or 0)
         if start == 0:
             size = self.sizes[0]
-            return (
-                (None, None)
-                if size is None
-                else (0, min(size, _BYTES_OF_CHARACTER * (part.characters or 0)) if text else size)
-            )
+            if size is None:
+                return None, None
+            return 0, size if may_have_images else min(size, limit)
         before, now = self.sizes[start - 1], self.sizes[start]
         first, second = self.requests[start - 1], self.requests[start]
         comparable = (
@@ -215,8 +220,7 @@ class _Attribution:
         )
         if before is None or now is None or now < before or not comparable:
             return None, None
-        limit = _BYTES_OF_CHARACTER * (part.characters or 0) if text else now - before
-        return 0, min(now - before, limit)
+        return 0, now - before if may_have_images else min(now - before, limit)
 
     def _unlogged(self, parts: Sequence[_Part]) -> Iterator[ContextPart]:
         """Yields what the first request contained besides the parts before it."""
@@ -228,31 +232,13 @@ class _Attribution:
         most = _BYTES_OF_CHARACTER * sum(part.characters or 0 for part in logged)
         cached = self.cached_until[1] - 1 if len(self.requests) > 1 else 0
         low = max(size - most, 0) if measured else 0
-        yield ContextPart(
-            self.session,
-            None,
-            "unlogged",
-            "",
-            "",
-            None,
-            low,
-            size,
-            len(self.requests),
-            cached,
-            first.turn,
-            first.live,
-        )
+        counts = (low, size, len(self.requests), cached)
+        yield ContextPart(self.session, None, "unlogged", "", "", None, *counts, first.turn, first.live)
 
 
 def _ends(requests: Sequence[RequestUsage], is_end: Any) -> list[int]:
     """Returns, for each request, the number of the first one from there on for which ``is_end`` holds."""
-    ends = [len(requests)] * len(requests)
+    ends = [len(requests)] * (len(requests) + 1)
     for number in range(len(requests) - 1, -1, -1):
-        ends[number] = (
-            number
-            if is_end(requests[number])
-            else ends[number + 1]
-            if number + 1 < len(requests)
-            else len(requests)
-        )
-    return ends
+        ends[number] = number if is_end(requests[number]) else ends[number + 1]
+    return ends[:-1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nbtools import traces
-from nbtools.traces.usage.programs import programs_of
+from nbtools.traces.usage.context import programs_of
 from nbtools.traces.usage.requests import input_of
 from tests.traces.recorded import LOGS, SAMPLES
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from itertools import islice
 from threading import Lock
 
 from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.core.background import run_in_background, wait_briefly
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.facets import Facet
 from nbtools.traces.explorer.nesting import LineRow
@@ -20,7 +23,6 @@ from nbtools.traces.explorer.reviewing.review_messages import (
     TraceMark,
     TraceReview,
 )
-from nbtools.traces.explorer.reviewing.signal_search import SignalSearch
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event, Session
 from nbtools.traces.review.model import VERDICTS, Label, Signal, SignalKind
@@ -44,7 +46,60 @@ _LOST = {
     "changed": "changed: this step has other content now",
     "gone": "gone: the log has no such step any more",
 }
+_WAIT = 0.05
+"""Seconds that the first answer waits for signals, enough for most logs."""
+_REST = 9.0
+"""Signals of a log that grows are looked for again after this many times as long as it took."""
 _TONES: dict[str, MarkTone] = {"pass": "pass", "fail": "fail", "defer": "defer"}
+
+
+class SignalSearch:
+    """Looks for the signals of ``trace`` in a thread, again when the log has grown.
+    While it looks again, ``signals`` are those of the shorter log.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self.signals: Sequence[Signal] = ()
+        self._searched: object = None
+        self._work: Future[None] | None = None
+        self._not_before = 0.0
+        self._lock = Lock()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether these are the signals of the log as it is now."""
+        return self._searched is self._trace.calls
+
+    def start(self) -> None:
+        """Begins to look for signals, if that is not under way or was done just now.
+        Raises what looking for them raised.
+        """
+        with self._lock:
+            if self.is_complete:
+                return
+            if (self._work is None or self._work.done()) and time.monotonic() >= self._not_before:
+                self._work = run_in_background(self._run, "nbtools-signals")
+            work = self._work
+        if work is not None:
+            wait_briefly(work, _WAIT if self._searched is None else 0)
+
+    def finish(self) -> None:
+        """Looks for the signals now, if they are not known."""
+        if not self.is_complete:
+            self._run()
+
+    def _run(self) -> None:
+        """Reads arguments and messages from the log, and prepares for the first verdict."""
+        started, calls = time.monotonic(), self._trace.calls
+        try:
+            self._trace.review.prepare()
+            signals: Sequence[Signal] = self._trace.signals
+        except TraceError:  # the log has changed; every other request says so
+            signals = ()
+        finally:
+            self._not_before = time.monotonic() + _REST * (time.monotonic() - started)
+        self.signals, self._searched = signals, calls
 
 
 class Reviewer:
@@ -84,7 +139,7 @@ class Reviewer:
                 agreements=tuple(self._agreements()),
                 done=done,
                 total=total,
-                sessions=self._reviews_sessions,
+                sessions=sum(not session.parent for session in self._trace.sessions) > 1,
                 following=self._following(task),
                 message=message,
                 complete=self._search.is_complete,
@@ -104,13 +159,11 @@ class Reviewer:
 
     def _find_marked(self) -> Mapping[str, Sequence[int]]:
         review = self._trace.review
-        lines: dict[str, set[int]] = {
-            name: set() for name in (*VERDICTS, *(code.name for code in review.book.codes))
-        }
+        names = (*VERDICTS, *(code.name for code in review.book.codes))
+        lines: dict[str, set[int]] = {name: set() for name in names}
         for label in review.labels:
-            lines.setdefault("note" if label.kind == "note" else label.value, set()).update(
-                self._lines_of(label)
-            )
+            name = "note" if label.kind == "note" else label.value
+            lines.setdefault(name, set()).update(self._lines_of(label))
         found = {name: sorted(places) for name, places in lines.items() if places}
         if found:
             waiting = (self._lines.line_by_row.get(id(row)) for row in review.unreviewed("recorded"))
@@ -124,10 +177,8 @@ class Reviewer:
             lines: dict[str, set[int]] = defaultdict(set)
             for signal, places in found:
                 lines[SIGNAL_NAMES[signal.kind]].update(places)
-            self._lines_by_signal = (
-                found,
-                {name: sorted(lines[name]) for name in SIGNAL_NAMES.values() if name in lines},
-            )
+            by_name = {name: sorted(lines[name]) for name in SIGNAL_NAMES.values() if name in lines}
+            self._lines_by_signal = (found, by_name)
         return self._lines_by_signal[1]
 
     # --- changes
@@ -139,25 +190,19 @@ class Reviewer:
                 return ""
             case "undo":
                 undone = review.undo()
-                return (
-                    f"Taken back: {_name(undone)}." if undone else "There is nothing of yours to take back."
-                )
+                none = "There is nothing of yours to take back."
+                return f"Taken back: {_name(undone)}." if undone else none
             case "withdraw":
                 label = self._label(task.label)
                 review.withdraw(label)
                 return f"Taken back: {_name(label)}."
             case "sort":
-                return (
-                    f"The note is sorted under {review.sort_note(self._label(task.label), task.value).value}."
-                )
+                sorted_under = review.sort_note(self._label(task.label), task.value).value
+                return f"The note is sorted under {sorted_under}."
             case "label":
                 return self._toggle(task)
-        where = self._where(task)
-        label = (
-            review.note(where, task.value, task.span)
-            if task.action == "note"
-            else review.verdict(where, task.value, task.span)
-        )
+        record = review.note if task.action == "note" else review.verdict
+        label = record(self._where(task), task.value, task.span)
         return f"{_place(label)}: {_name(label)}."
 
     def _toggle(self, task: ReviewTask) -> str:
@@ -193,10 +238,6 @@ class Reviewer:
 
     # --- what there is
 
-    @property
-    def _reviews_sessions(self) -> bool:
-        return sum(not session.parent for session in self._trace.sessions) > 1
-
     def _following(self, task: ReviewTask) -> int | None:
         """Returns the line to review next; in the recorded order the first one after the line of the task."""
         rows = self._trace.review.unreviewed(task.order, task.seed)
@@ -204,11 +245,9 @@ class Reviewer:
         first = next(lines, None)
         if task.order == "recorded" and task.line is not None:
             after = max(task.line, task.last or 0)
-            return (
-                first
-                if first is None or first > after
-                else next((line for line in lines if line > after), first)
-            )
+            if first is None or first > after:
+                return first
+            return next((line for line in lines if line > after), first)
         return next(lines, first) if first == task.line else first
 
     def _wire_labels(self) -> Iterator[TraceLabel]:
@@ -258,30 +297,19 @@ class Reviewer:
 
     def _marks_of(self, label: Label) -> Sequence[TraceMark]:
         places = self._lines_of(label)
-        tone: MarkTone = (
-            _TONES.get(label.value, "label")
-            if label.kind == "verdict"
-            else "note"
-            if label.kind == "note"
-            else "label"
-        )
+        tone: MarkTone = "note" if label.kind == "note" else "label"
+        if label.kind == "verdict":
+            tone = _TONES.get(label.value, "label")
         text = "note" if label.kind == "note" else one_line(label.value, 40)
-        title = one_line(f"{label.reviewer}: {label.value}", 400) + (
-            f" ({label.status})" if label.status != "same" else ""
-        )
-        return [
-            TraceMark(line=line, tone=tone, text=text, title=title)
-            for line in (places[:1] if tone == "note" else places)
-        ]
+        title = one_line(f"{label.reviewer}: {label.value}", 400)
+        title += f" ({label.status})" if label.status != "same" else ""
+        places = places[:1] if tone == "note" else places
+        return [TraceMark(line=line, tone=tone, text=text, title=title) for line in places]
 
     def _agreements(self) -> Iterator[ReviewAgreement]:
         review = self._trace.review
-        others = dict.fromkeys(
-            label.reviewer
-            for label in review.labels
-            if label.kind == "verdict" and label.reviewer != review.reviewer
-        )
-        for other in others:
+        judges = dict.fromkeys(label.reviewer for label in review.labels if label.kind == "verdict")
+        for other in (judge for judge in judges if judge != review.reviewer):
             found = review.agreement(review.reviewer, other)
             kappa = None if found.kappa is None else round(found.kappa, 2)
             yield ReviewAgreement(reviewer=one_line(other, 100), items=found.items, kappa=kappa)
@@ -296,20 +324,12 @@ class Reviewer:
         signals, found = self._search.signals, self._found_signals
         if signals is not found[0]:
             wanted = {(signal.session, seq) for signal in signals for seq in signal.seqs}
-            steps = (
-                ((line, row) for line, row in enumerate(self._lines.rows) if not isinstance(row, Session))
-                if wanted
-                else ()
-            )
-            lines = {(row.session, row.seq): line for line, row in steps if (row.session, row.seq) in wanted}
-            places = [
-                (
-                    signal,
-                    [lines[signal.session, seq] for seq in signal.seqs if (signal.session, seq) in lines],
-                )
-                for signal in signals
-            ]
-            self._found_signals = found = (signals, places)
+            rows = enumerate(self._lines.rows if wanted else ())
+            steps = ((line, (row.session, row.seq)) for line, row in rows if not isinstance(row, Session))
+            lines = {step: line for line, step in steps if step in wanted}
+            keys = (((signal.session, seq) for seq in signal.seqs) for signal in signals)
+            places = [[lines[key] for key in signal_keys if key in lines] for signal_keys in keys]
+            self._found_signals = found = (signals, list(zip(signals, places, strict=True)))
         return found[1]
 
 
@@ -327,13 +347,9 @@ class ReviewFacet(Facet):
     def title(self, key: str) -> str:
         if key == UNREVIEWED:
             return "Without a verdict of the reviewer"
-        return (
-            "Steps with this verdict"
-            if key in VERDICTS
-            else "Steps with a note"
-            if key == "note"
-            else "Steps with this label"
-        )
+        if key in VERDICTS:
+            return "Steps with this verdict"
+        return "Steps with a note" if key == "note" else "Steps with this label"
 
 
 class SignalFacet(Facet):
@@ -364,12 +380,11 @@ def _steps(label: Label) -> str:
 
 def _place(label: Label) -> str:
     steps = _steps(label)
-    return "The session" if not steps else f"Steps {steps}" if "–" in steps else f"Step {steps}"
+    if not steps:
+        return "The session"
+    return f"Steps {steps}" if "–" in steps else f"Step {steps}"
 
 
 def _name(label: Label) -> str:
-    return (
-        f"{label.kind} “{one_line(label.value, 60)}”"
-        if label.kind in {"note", "label"}
-        else one_line(label.value, 60)
-    )
+    value = one_line(label.value, 60)
+    return f"{label.kind} “{value}”" if label.kind in {"note", "label"} else value

@@ -11,6 +11,7 @@ from typing import Any
 
 from nbtools.cards.phrases import elapsed
 from nbtools.core.message import counted
+from nbtools.traces.explorer.explorer_view import Tone
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.explorer.usage.requests import LineRequests, size_of, tokens_text
@@ -47,14 +48,9 @@ def tokens_strip(lines: Timeline, requests: LineRequests) -> TraceStrip:
     bars = (
         _token_bar(cuts[place], cuts[place + 1], len(lines), found[place], most) for place in sorted(found)
     )
-    return TraceStrip(
-        mode="tokens", names=("requests",), bars=tuple(bars), note=_left_out(len(by_line), lines, requests)
-    )
-
-
-def _left_out(count: int, lines: Timeline, requests: LineRequests) -> str:
-    missing = requests.count - count
-    return f"{counted(missing, 'request')} without a step in the log" if missing and len(lines) else ""
+    missing = requests.count - len(by_line)
+    note = f"{counted(missing, 'request')} without a step in the log" if missing else ""
+    return TraceStrip(mode="tokens", names=("requests",), bars=tuple(bars), note=note)
 
 
 def _token_bar(first: int, end: int, total: int, requests: Sequence[RequestUsage], most: int) -> StripBar:
@@ -62,7 +58,8 @@ def _token_bar(first: int, end: int, total: int, requests: Sequence[RequestUsage
     tokens = largest.tokens
     cached, size, output = tokens.cache_read or 0, input_of(tokens) or 0, tokens.output or 0
     flags = {flag for request in requests for flag in request.flags}
-    mark: Any = "compaction" if "after_compaction" in flags else "cache" if "cache_break" in flags else ""
+    mark: Any = "cache" if "cache_break" in flags else ""
+    mark = "compaction" if "after_compaction" in flags else mark
     notes = (
         tokens_text(largest),
         f"the largest of {len(requests):,} requests" if len(requests) > 1 else "",
@@ -136,25 +133,15 @@ def time_strip(trace: Trace, lines: Timeline) -> TraceStrip:
     roots = {session.id for session in trace.sessions if not session.parent}
     turns = _turn_lane(trace, roots, lines)
     lanes = [lane for lane in (turns, *_call_lanes(trace, roots, lines)) if lane.starts]
-    start, end = (
-        min((lane.starts[0] for lane in lanes), default=0.0),
-        max((max(lane.ends) for lane in lanes), default=0.0),
-    )
+    start = min((lane.starts[0] for lane in lanes), default=0.0)
+    end = max((max(lane.ends) for lane in lanes), default=0.0)
     if end <= start:
         return TraceStrip(mode="time", note=_NO_TIMES)
     axis = _Axis(start, end, _waits(turns))
     bars = [bar for number, lane in enumerate(lanes) for bar in _bars(lane, number, axis, lines)]
-    bars += [
-        StripBar(
-            first=0,
-            last=0,
-            start=axis.at(begin),
-            end=axis.at(stop),
-            mark="waiting",
-            label=f"waiting for the person: {elapsed(stop - begin)}",
-        )
-        for begin, stop in axis.shortened
-    ]
+    for begin, stop in axis.shortened:
+        at, label = (axis.at(begin), axis.at(stop)), f"waiting for the person: {elapsed(stop - begin)}"
+        bars.append(StripBar(first=0, last=0, start=at[0], end=at[1], mark="waiting", label=label))
     note = f"{counted(len(axis.shortened), 'long wait')} shortened" if axis.shortened else ""
     names = tuple(lane.name for lane in lanes)
     return TraceStrip(
@@ -187,22 +174,19 @@ def _call_lanes(trace: Trace, roots: set[str], lines: Timeline) -> list[_Lane]:
     """Returns lanes for the calls of the person's sessions, the last one for all that do not fit,
     and lanes for sub-agents.
     """
-    own, agents = (
-        [_Lane("calls") for _ in range(_CALL_LANES)],
-        [_Lane("sub-agents") for _ in range(_AGENT_LANES)],
-    )
+    own = [_Lane("calls") for _ in range(_CALL_LANES)]
+    agents = [_Lane("sub-agents") for _ in range(_AGENT_LANES)]
     places = lines.line_by_row
-    for call, started, ended, lane in call_times(
-        (call for call in trace.calls if call.session in roots), _CALL_LANES
-    ):
+    calls = (call for call in trace.calls if call.session in roots)
+    for call, started, ended, lane in call_times(calls, _CALL_LANES):
         if (line := places.get(id(call))) is not None:
             own[lane].add(started, ended, line, line)
     numbers: dict[str, int] = {}
-    for call, started, ended, _ in call_times((call for call in trace.calls if call.session not in roots), 1):
+    calls = (call for call in trace.calls if call.session not in roots)
+    for call, started, ended, _ in call_times(calls, 1):
         if (line := places.get(id(call))) is not None:
-            agents[numbers.setdefault(call.session, len(numbers)) % _AGENT_LANES].add(
-                started, ended, line, line
-            )
+            number = numbers.setdefault(call.session, len(numbers))
+            agents[number % _AGENT_LANES].add(started, ended, line, line)
     return own + agents
 
 
@@ -224,14 +208,16 @@ def _bars(lane: _Lane, number: int, axis: _Axis, lines: Timeline) -> Iterator[St
         if begin < end:
             firsts, start, stop = lane.firsts[begin:end], lane.starts[begin], max(lane.ends[begin:end])
             is_turn = lane.name == _TURNS
-            failed = not is_turn and "failed" in map(lines.tones.__getitem__, firsts)
+            tone: Tone = "agent" if is_turn else "done"
+            if not is_turn and "failed" in map(lines.tones.__getitem__, firsts):
+                tone = "failed"
             yield StripBar(
                 first=min(firsts),
                 last=max(lane.lasts[begin:end]),
                 start=axis.at(start),
                 end=axis.at(stop),
                 lane=number,
-                tone="agent" if is_turn else "failed" if failed else "done",
+                tone=tone,
                 label=_label(lines.rows[firsts[0]], end - begin, elapsed(stop - start), is_turn=is_turn),
             )
         begin = end
