@@ -17,14 +17,14 @@ RACE = """
 import sys, threading
 import msgspec
 from nbtools.core.decoders import decoder_of
-from nbtools.traces.corpus.manifest import Change
+from nbtools.traces.model import Session
 
 sys.setswitchinterval(1e-6)
-text, start = msgspec.json.encode(Change()), threading.Barrier(8)
+text, start = msgspec.json.encode(Session(id="id", format="format")), threading.Barrier(8)
 
 def decode():
     start.wait(60)
-    decoder_of(Change).decode(text)
+    decoder_of(Session).decode(text)
 
 threads = [threading.Thread(target=decode) for _ in range(8)]
 for one in threads:

@@ -1,11 +1,12 @@
 """A corpus of thousands of sessions in a folder.
 
-It consists of parts (Parquet files for queries and a search index) and a manifest of the logs they were made
+It consists of parts (Parquet files for queries and a search index) and a catalogue of the logs they were made
 from.
 """
 
 from __future__ import annotations
 
+import glob
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -15,12 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.corpus.catalogue import DAMAGED, PARTS, Catalogue
 from nbtools.traces.corpus.ingest import Ingest, Ingested
-from nbtools.traces.corpus.manifest import Manifest, Part, other_version
 from nbtools.traces.corpus.progress import Progress, progress_display
 from nbtools.traces.corpus.repeats import add_views
 from nbtools.traces.corpus.search_index import Found, SearchIndex
-from nbtools.traces.corpus.storage import PARTS, Storage, explain_damage, sql_literal
 from nbtools.traces.html import render
 from nbtools.traces.model import Problem
 from nbtools.traces.optional_libraries import import_library
@@ -33,47 +33,52 @@ if TYPE_CHECKING:
     from nbtools.traces.corpus.labels import CorpusLabels
 
 T = TypeVar("T")
-_OLD_MANIFEST = "corpus.sqlite"
+_PART_FILE = re.compile(PARTS + r"/[0-9a-f]{32}/")
 _URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 """The beginning of an address such as ``s3://``, of which ``Path`` removes the second slash."""
 
 
-def open_corpus_database(manifest: Manifest, storage: Storage) -> Database:
+def open_corpus_database(catalogue: Catalogue) -> Database:
     """Opens a DuckDB database with a view for each table over the current parts, which has each record once;
     ``all_NAME`` has all.
     """
     db = Database()
-    parts = manifest.parts().values()
     for name, kind in CORPUS_TABLES.items():
         db.add_table(
-            f"no_{name}", schema(kind).empty_table() if name != "problems" else _unreadable_logs(manifest)
+            f"no_{name}", schema(kind).empty_table() if name != "problems" else _unreadable_logs(catalogue)
         )
-        db.execute(f"create temp view all_{name} as from no_{name}{''.join(_unions(storage, name, parts))}")
+        db.execute(f"create temp view all_{name} as from no_{name}{''.join(_unions(catalogue, name))}")
     add_views(db)
     return db
 
 
-def _unreadable_logs(manifest: Manifest) -> Any:
+def _unreadable_logs(catalogue: Catalogue) -> Any:
     rows = [
-        {"why": entry.why, "source": path, "recovered": 0}
-        for path, entry in sorted(manifest.logs().items())
-        if entry.why
+        {"why": log.why, "source": path, "recovered": 0}
+        for path, log in sorted(catalogue.logs.items())
+        if log.why
     ]
     return import_library("pyarrow").Table.from_pylist(rows, schema(Problem))
 
 
-def _unions(storage: Storage, table: str, parts: Iterable[Part]) -> Iterator[str]:
+def _unions(catalogue: Catalogue, table: str) -> Iterator[str]:
     """Yields the SQL that combines the parts:
     complete parts together, and each part with outdated logs by itself, without their rows.
     """
     file = f"{table}.parquet"
-    with_table = [part for part in parts if file in part.files]
-    whole = [part for part in with_table if not part.dead]
-    for group in ([whole] if whole else []) + [[part] for part in with_table if part.dead]:
-        rows = storage.relation([f"{PARTS}/{part.name}/{file}" for part in group])
-        dead = ", ".join(sql_literal(path) for part in group for path in part.dead)
-        condition = f" where source not in ({dead})" if dead else ""
-        yield f" union all by name select * from {rows}{condition}"  # noqa: S608 - quoted
+    parts = [part for part in catalogue.parts.values() if file in part.files]
+    whole = [part for part in parts if not part.outdated]
+    for group in ([whole] if whole else []) + [[part] for part in parts if part.outdated]:
+        paths = (str(catalogue.folder / PARTS / part.name / file) for part in group)
+        files = ", ".join(sql_literal(glob.escape(path)) for path in paths)
+        outdated = ", ".join(sql_literal(path) for part in group for path in part.outdated)
+        condition = f" where source not in ({outdated})" if outdated else ""
+        yield f" union all by name select * from read_parquet([{files}], union_by_name = false){condition}"  # noqa: S608 - quoted
+
+
+def sql_literal(text: str) -> str:
+    """Returns the text as an SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 class Corpus:
@@ -94,13 +99,8 @@ class Corpus:
         if machine is not None:
             warnings.warn("Corpus(…, machine=…) has no effect.", DeprecationWarning, stacklevel=2)
         self.folder = Path(folder).expanduser().absolute()
-        if (self.folder / _OLD_MANIFEST).exists():
-            raise other_version(str(self.folder), 0)
-        self._storage = Storage(self.folder)
-        self._storage.create()
-        self._manifest = Manifest(self._storage)
-        self._manifest.refresh()
-        self._index = SearchIndex(self._storage, self._manifest)
+        self._catalogue = Catalogue(self.folder)
+        self._index = SearchIndex(self._catalogue)
         self._database: Database | None = None
         self._version = -1
 
@@ -131,7 +131,7 @@ class Corpus:
         """
         import_library("pyarrow.parquet")
         with progress_display(progress) as report:
-            made = Ingest(self._storage, self._manifest).run(paths, client, report, keep=keep)
+            made = Ingest(self._catalogue).run(paths, client, report, keep=keep)
         self._while_current(lambda: self._labels.copy_new(self._current_database))
         return made
 
@@ -151,7 +151,8 @@ class Corpus:
         try:
             return self._while_current(read)
         except TraceError as error:
-            raise TraceError(explain_damage(str(error))) from error
+            damage = f"\n{DAMAGED}" if _PART_FILE.search(str(error)) else ""
+            raise TraceError(f"{error}{damage}") from error
 
     def search(self, text: str, limit: int = 50) -> tuple[Found, ...]:
         """Returns events and calls that contain these words, most recently read logs first.
@@ -175,48 +176,46 @@ class Corpus:
 
     def close(self) -> None:
         self._index.close()
+        self._catalogue.close()
         self._database = None
 
     def __repr__(self) -> str:
-        return f"<Corpus of {self._manifest.counts()[0]:,} logs in {self._storage.address}>"
+        return f"<Corpus of {len(self._catalogue.sizes):,} logs in {self.folder}>"
 
     def _repr_html_(self) -> str:
         """Omits what needs a query where DuckDB is not installed."""
-        self._manifest.refresh()
-        logs, size = self._manifest.counts()
-        facts = {"logs": f"{logs:,}, {size / 1e6:,.1f} MB"}
-        unread = [
-            f"{path}: {entry.why}" for path, entry in sorted(self._manifest.logs().items()) if entry.why
-        ]
-        unread += [f"{name} is damaged: {why}" for name, why in sorted(self._manifest.damaged.items())]
+        self._catalogue.refresh()
+        sizes = self._catalogue.sizes
+        facts = {"logs": f"{len(sizes):,}, {sum(sizes) / 1e6:,.1f} MB"}
+        unread = [f"{path}: {log.why}" for path, log in sorted(self._catalogue.logs.items()) if log.why]
         with suppress(TraceError):
             facts |= self._counts()
-        return render("corpus", folder=self._storage.address, facts=facts, unread=unread)
+        return render("corpus", folder=str(self.folder), facts=facts, unread=unread)
 
     @cached_property
     def _labels(self) -> CorpusLabels:
         from nbtools.traces.corpus.labels import CorpusLabels  # noqa: PLC0415 - loaded on first use
 
-        return CorpusLabels(self._storage)
+        return CorpusLabels(self.folder)
 
     def _while_current(self, read: Callable[[], T]) -> T:
         """Returns what ``read`` returns;
         calls it again where an ingest has meanwhile removed what was being read.
         """
-        self._manifest.refresh()
+        self._catalogue.refresh()
         while True:
-            version = self._manifest.version
+            version = self._catalogue.version
             try:
                 return read()
             except TraceError:
-                self._manifest.refresh()
-                if self._manifest.version == version:
+                self._catalogue.refresh()
+                if self._catalogue.version == version:
                     raise
 
     def _current_database(self) -> Database:
-        version = self._manifest.version
+        version = self._catalogue.version
         if self._database is None or version != self._version:
-            self._database, self._version = open_corpus_database(self._manifest, self._storage), version
+            self._database, self._version = open_corpus_database(self._catalogue), version
         return self._database
 
     def _counts(self) -> dict[str, str]:
@@ -239,8 +238,8 @@ class Corpus:
     def _source(self, where: str | Path | Found) -> str:
         if isinstance(where, Found):
             return where.source
-        self._manifest.refresh()
-        if isinstance(where, Path) or where in self._manifest.logs():
+        self._catalogue.refresh()
+        if isinstance(where, Path) or where in self._catalogue.logs:
             return str(where)
         query = f"select distinct source from sessions where id = {sql_literal(where)} order by source"  # noqa: S608 - quoted
         found = self.sql(query).fetchall()
@@ -249,5 +248,5 @@ class Corpus:
                 f"{len(found)} logs have a session {where}. Open one of these:"
                 f" {', '.join(source for (source,) in found)}."
             )
-            raise TraceError(several if found else f"{self._storage.address} has no session {where}.")
+            raise TraceError(several if found else f"{self.folder} has no session {where}.")
         return str(found[0][0])

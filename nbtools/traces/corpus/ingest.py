@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -11,30 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from nbtools.core.errors import TraceError
-from nbtools.traces.corpus.manifest import Change, Entry, Manifest, PartFiles, removed
+from nbtools.traces.corpus.catalogue import Catalogue, Log
 from nbtools.traces.corpus.parallel import TaskFailure, connect, map_files, worker_count
-from nbtools.traces.corpus.parts import (
-    LARGEST_PART,
-    Batch,
-    MergeParts,
-    NotStored,
-    PartWritten,
-    WritePart,
-    plan_batches,
-    plan_merges,
-)
-from nbtools.traces.corpus.plan import Log, Plan, plan_ingest
+from nbtools.traces.corpus.parts import Batch, NotStored, PartWritten, WritePart, plan_batches
+from nbtools.traces.corpus.plan import plan_ingest
 from nbtools.traces.corpus.progress import Progress, ProgressCallback
-from nbtools.traces.corpus.storage import PARTS, Storage
 from nbtools.traces.html import render
 from nbtools.traces.model import NOWHERE, Problem
 
-_PART = re.compile(PARTS + r"/\.?([0-9a-f]{32})/")
-_DAY = 24 * 3600
-"""Age in seconds from which on an unknown part was left by a process that was stopped:
-its writer would have listed it.
-"""
 _CONTINUE = "The logs read so far are in it; run ingest again to continue."
 
 
@@ -68,8 +54,9 @@ class Ingested:
 
 @dataclass
 class Ingest:
-    storage: Storage
-    manifest: Manifest
+    """An ingest into a corpus."""
+
+    catalogue: Catalogue
     read: list[str] = field(default_factory=list)
     problems: dict[str, Problem] = field(default_factory=dict)
 
@@ -77,52 +64,43 @@ class Ingest:
         self, paths: str | Path | Iterable[str | Path], client: Any, report: ProgressCallback, *, keep: bool
     ) -> Ingested:
         started = time.monotonic()
-        with self._translated_errors(), connect(client) as executor:
-            self.manifest.refresh()
-            self._reading = self.manifest.next_reading()
-            damaged = self._damaged_logs()
-            logs = self.manifest.logs()
-            known = {path: entry.log for path, entry in logs.items() if path not in damaged}
-            work = plan_ingest(paths, known, keep=keep)
-            lost = {path for path in damaged if path in logs and not Path(path).exists()}
-            gone = sorted({*work.gone, *lost})
-            self._start(work, [logs[path] for path in gone])
+        with self._translated_errors(), self.catalogue.ingesting(), connect(client) as executor:
+            self.catalogue.refresh()
+            self._reading = self.catalogue.next_reading()
+            damaged = self.catalogue.damaged_parts()
+            lost = {log.path for log in self.catalogue.logs.values() if log.part in damaged}
+            known = {path: log for path, log in self.catalogue.logs.items() if path not in lost}
+            plan = plan_ingest(paths, known, keep=keep)
+            self._workers = worker_count(executor)
+            sound = [part for name, part in self.catalogue.parts.items() if name not in damaged]
+            renewed = plan.to_renew(sound, self._workers)
+            lost = {path for path in lost if not Path(path).exists()}
+            gone = sorted({*plan.gone, *lost})
+            self.catalogue.remove(gone, self._reading)
             self._problem(lost, "The file with its rows is damaged and the log no longer exists.")
-            readable = [log for log in work.logs if not log.why]
-            with closing(self._write_parts(readable, executor)) as outcomes:
-                self._report(outcomes, work, report, started)
-            self._merge(executor)
-            self._delete_unused()
+            self._problem(plan.odd, "The name of the file is not valid UTF-8; rename the file.")
+            self._start([log for log in plan.changed if log.why])
+            logs = [*(log for log in plan.changed if not log.why), *renewed]
+            with closing(self._write_parts(logs, executor)) as outcomes:
+                self._report(outcomes, logs, report, started)
+            self.catalogue.remove_unused_parts()
+        read = {*self.read} - {log.path for log in renewed}
         return Ingested(
-            tuple(sorted(self.read)), tuple(gone), self.problems, work.same, time.monotonic() - started
+            tuple(sorted(read)), tuple(gone), self.problems, len(plan.same), time.monotonic() - started
         )
 
-    def _start(self, work: Plan, gone: list[Entry]) -> None:
-        """Records the logs that are gone, and those that no reader recognises."""
-        unreadable = [self._entry(log) for log in work.logs if log.why]
-        if gone or unreadable:
-            self.manifest.add(Change([*removed(gone, self._reading), *unreadable]))
-        for entry in unreadable:
-            self._problem([entry.path], entry.why)
-        self._problem(work.not_utf8, "The name of the file is not valid UTF-8; rename the file.")
+    def _start(self, unreadable: list[Log]) -> None:
+        """Records the logs that no reader recognises."""
+        self.catalogue.put(replace(log, read=self._reading) for log in unreadable)
+        for log in unreadable:
+            self._problem([log.path], log.why)
 
     def _problem(self, paths: Iterable[str], why: str) -> None:
         self.problems |= {path: Problem(NOWHERE, why) for path in paths}
 
-    def _entry(self, log: Log, **other: Any) -> Entry:
-        return Entry(
-            log.path,
-            self._reading,
-            log.files,
-            log.key,
-            log.size,
-            log.format,
-            log.why,
-            **other,
-        )
-
-    def _report(self, outcomes: Iterable[Log], work: Plan, report: ProgressCallback, started: float) -> None:
-        logs = [log for log in work.logs if not log.why]
+    def _report(
+        self, outcomes: Iterable[Log], logs: list[Log], report: ProgressCallback, started: float
+    ) -> None:
         total = sum(log.size for log in logs)
         so_far = 0
         for number, log in enumerate(outcomes, 1):
@@ -132,17 +110,15 @@ class Ingest:
     def _write_parts(self, logs: list[Log], client: Any) -> Generator[Log]:
         """Yields each log when it is in the corpus or has failed."""
         lost: list[Log] = []
-        batches = plan_batches(logs, worker_count(client))
-        for batch, outcome in map_files(batches, WritePart(self.storage), client):
+        write = WritePart(self.catalogue.folder)
+        for batch, outcome in map_files(plan_batches(logs, self._workers), write, client):
             if isinstance(outcome, TaskFailure) and len(batch.logs) > 1:
                 lost += batch.logs
             else:
                 self._store(batch, outcome)
                 yield from batch.logs
         # Where a process died, its logs are tried one by one, so that only the one that kills it fails.
-        for batch, outcome in map_files(
-            [Batch((log,)) for log in lost], WritePart(self.storage), client, task=0
-        ):
+        for batch, outcome in map_files([Batch((log,)) for log in lost], write, client, task=0):
             self._store(batch, outcome)
             yield from batch.logs
 
@@ -150,86 +126,17 @@ class Ingest:
         if isinstance(outcome, NotStored):
             raise TraceError(f"{outcome.why} {_CONTINUE}")
         if isinstance(outcome, TaskFailure):
-            outcome = PartWritten("", {}, {}, dict.fromkeys((log.path for log in batch.logs), outcome.why))
-        entries = [
-            (
-                Entry(
-                    log.path,
-                    self._reading,
-                    log.files,
-                    "",
-                    log.size,
-                    log.format,
-                    outcome.failures[log.path],
-                )
-                if log.path in outcome.failures
-                else self._entry(log, rows=dict(outcome.rows[log.path]), part=outcome.name)
-            )
-            for log in batch.logs
-        ]
-        files = PartFiles(tuple(log.path for log in batch.logs), dict(outcome.files))
-        self.manifest.add(Change(entries, {outcome.name: files} if outcome.rows else {}))
+            outcome = PartWritten("", {}, {}, {log.path: outcome.why for log in batch.logs})
+        logs = []
+        for log in batch.logs:
+            if (why := outcome.failures.get(log.path)) is None:
+                logs.append(replace(log, part=outcome.name, read=self._reading))
+            else:
+                logs.append(replace(log, key="", why=why, read=self._reading))
+                self._problem([log.path], why)
+        part = (outcome.name, [log.path for log in batch.logs], outcome.files) if outcome.rows else None
+        self.catalogue.put(logs, part)
         self.read += outcome.rows
-        for path, why in outcome.failures.items():
-            self._problem([path], why)
-
-    def _merge(self, client: Any) -> None:
-        self.manifest.refresh()
-        for job, outcome in map_files(
-            plan_merges(self.manifest.parts()), MergeParts(self.storage), client, task=LARGEST_PART
-        ):
-            if not isinstance(outcome, TaskFailure):
-                moved = [
-                    Entry(
-                        e.path,
-                        e.read,
-                        e.files,
-                        e.key,
-                        e.size,
-                        e.format,
-                        e.why,
-                        e.rows,
-                        outcome.name,
-                        e.merges + 1,
-                    )
-                    for e in job.logs
-                ]
-                files = PartFiles(tuple(entry.path for entry in moved), dict(outcome.files))
-                self.manifest.add(Change(moved, {outcome.name: files}))
-
-    def _delete_unused(self) -> None:
-        """Deletes parts in which no log is any more, and those that interrupted processes left."""
-        self.manifest.refresh()
-        unused = self.manifest.unused_parts()
-        known = {*unused, *self.manifest.parts()}
-        oldest = time.time() - _DAY
-        newest: dict[str, float] = {}
-        for name, stored in self.storage.files(PARTS).items():
-            if (found := _PART.match(name)) and found[1] not in known:
-                folder = name[: found.end() - 1]
-                newest[folder] = max(newest.get(folder, 0.0), stored.modified)
-        left = [folder for folder, modified in newest.items() if modified < oldest]
-        self.storage.delete([f"{PARTS}/{name}" for name in sorted(unused)] + left)
-        self.manifest.compact()
-
-    def _damaged_logs(self) -> set[str]:
-        """Returns the logs in parts whose files are missing or have another size than when they
-        were written.
-        """
-        stored = {name: file.size for name, file in self.storage.files(PARTS).items()}
-        damaged = {
-            name
-            for name, part in self.manifest.parts().items()
-            if any(stored.get(f"{PARTS}/{name}/{file}") != size for file, size in part.files.items())
-        }
-        if damaged:
-            self.manifest.refresh()  # a part that another process has just merged is no longer listed
-        return {
-            entry.path
-            for name, part in self.manifest.parts().items()
-            if name in damaged
-            for entry in part.logs
-        }
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
@@ -237,4 +144,4 @@ class Ingest:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            raise TraceError(f"{self.storage.address} cannot be written to: {error}. {_CONTINUE}") from error
+            raise TraceError(f"{self.catalogue.folder} cannot be written to: {error}. {_CONTINUE}") from error

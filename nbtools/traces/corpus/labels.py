@@ -1,32 +1,23 @@
-"""The labels of a corpus: records that ingests have copied into it, and the table ``labels``,
-which places them in its logs.
-
-Each ingest adds the records that are new as a file under a unique name,
-so that those of several reviewers come together.
+"""The labels of a corpus: records that ingests have copied into its label file,
+where those of several reviewers come together, and the table ``labels``, which places them in its logs.
 """
 
 from __future__ import annotations
 
-import re
-import time
-import uuid
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.corpus.storage import LABELS, Storage
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database
 from nbtools.traces.query.tables import arrow_without_texts
 from nbtools.traces.review.model import Label, Record
 from nbtools.traces.review.review import Review, in_force
-from nbtools.traces.review.store import FILE_NAME, LabelFile, decode_records, encode_records
+from nbtools.traces.review.store import FILE_NAME, LabelFile, append_records
 from nbtools.traces.trace import load
 
-_NAME = re.compile(LABELS + r"/\d{20}-[0-9a-f]{32}\.jsonl")
 _CANDIDATES = """
     select source, number from (
         select source, number from sessions join labelled using (id, format)
@@ -38,8 +29,6 @@ _CANDIDATES = """
               and sessions.format = labelled.format
     ) order by all
 """
-_MAX_FILES = 16
-"""Number of files from which on they are replaced by one."""
 
 
 class CorpusLabels:
@@ -47,34 +36,22 @@ class CorpusLabels:
     each again only if it or its labels have changed.
     """
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    def __init__(self, folder: Path) -> None:
         self._own = LabelFile()
-        self._stored: dict[str, Sequence[Record]] = {}
+        self._copied = LabelFile(folder / FILE_NAME)
         self._found: dict[str, tuple[object, Sequence[Label]]] = {}
 
     def copy_new(self, database: Callable[[], Database]) -> None:
         """Copies the person's own records about sessions of the corpus into it. Raises ``TraceError``."""
-        known = self._stored_records()
+        known = {record.id for record in self._copied.records()}
         new = [record for record in self._own.records() if record.id not in known]
-        if not new:
-            return
-        about = {record.id for records in self._by_source(database(), new).values() for record in records}
-        chosen = [record for record in new if record.id in about]
-        replaced = sorted(self._stored) if len(self._stored) >= _MAX_FILES else []
-        if chosen:
-            name = f"{LABELS}/{time.time_ns():020}-{uuid.uuid4().hex}.jsonl"
-            try:
-                self._storage.write(name, encode_records([*(known.values() if replaced else ()), *chosen]))
-            except OSError as error:
-                raise TraceError(
-                    f"{self._storage.address} cannot be written to: {error}. The labels are not in it yet."
-                ) from error
-            self._storage.delete(replaced)
+        if new:
+            about = {record.id for records in self._by_source(database(), new).values() for record in records}
+            append_records(self._copied.path.parent, [record for record in new if record.id in about])
 
     def table(self, db: Database) -> Any:
         """Returns an Arrow table. Raises ``TraceError`` where a label file cannot be read."""
-        records = {record.id: record for record in self._own.records()} | self._stored_records()
+        records = {record.id: record for record in (*self._own.records(), *self._copied.records())}
         in_order = sorted(records.values(), key=lambda record: (record.at, record.id))
         rows = [
             (label, source)
@@ -85,21 +62,6 @@ class CorpusLabels:
         table = arrow_without_texts([label for label, _ in rows], Label)
         sources = import_library("pyarrow").array([source for _, source in rows], "string")
         return table.set_column(table.schema.get_field_index("source"), "source", sources)
-
-    def _stored_records(self) -> dict[str, Record]:
-        """Returns the records in the corpus by id."""
-        previous: set[str] | None = None
-        while (names := {name for name in self._storage.files(LABELS) if _NAME.fullmatch(name)}) != previous:
-            for name in self._stored.keys() - names:
-                del self._stored[name]
-            for name in names - self._stored.keys():
-                with suppress(
-                    FileNotFoundError
-                ):  # replaced since it was listed; then the next listing differs
-                    self._stored[name] = decode_records(self._storage.read(name))
-            previous = names
-        added = LabelFile(self._storage.folder / FILE_NAME).records()
-        return {record.id: record for records in (*self._stored.values(), added) for record in records}
 
     def _by_source(self, db: Database, records: Sequence[Record]) -> Mapping[str, list[Record]]:
         """Returns the records that may be about each log:

@@ -1,6 +1,7 @@
 """Writes logs as parts: Parquet files, one for each table with rows, and a search index.
 
-A part has the rows of a batch of logs. Small parts are merged, because a query opens every file.
+A part has the rows of a batch of logs, not of one log: DuckDB opens every file of a table for every query,
+which takes about 0.4 ms a log.
 """
 
 from __future__ import annotations
@@ -8,19 +9,17 @@ from __future__ import annotations
 import errno
 import heapq
 import os
+import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.corpus.manifest import Entry, Part
-from nbtools.traces.corpus.parallel import batches
-from nbtools.traces.corpus.plan import Log
-from nbtools.traces.corpus.search_index import INDEX, IndexWriter, PartIndex, decompress_text, writing_order
-from nbtools.traces.corpus.storage import PARTS, Storage
+from nbtools.traces.corpus.catalogue import PARTS, Log
+from nbtools.traces.corpus.search_index import IndexWriter
 from nbtools.traces.model import NOWHERE, ContextPart, Problem, SampleResult, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.tables import CORPUS_TABLES, TEXTS, record_batch, schema, texts_of
@@ -73,23 +72,37 @@ class Batch:
 
 @dataclass(frozen=True)
 class WritePart:
-    """Reads the logs of a batch and writes them as a part."""
+    """Reads the logs of a batch and writes them as a part of the corpus in ``folder``."""
 
-    storage: Storage
+    folder: Path
 
     def __call__(self, batch: Batch) -> PartWritten | NotStored:
         name = uuid.uuid4().hex
+        # The reverse of the order in which a search finds them.
+        logs = sorted(batch.logs, key=lambda log: log.path, reverse=True)
         try:
-            with self.storage.new_part(name) as folder:
-                rows, failures = _write(sorted(batch.logs, key=lambda log: log.path, reverse=True), folder)
-                files = _sizes(folder)
+            with _new_part(self.folder / PARTS, name) as folder:
+                rows, failures = _write(logs, folder)
+                files = {entry.name: entry.stat().st_size for entry in os.scandir(folder)}
         except TraceError as error:
             return NotStored(str(error))
         except OSError as error:
             if error.errno not in _DISK_FULL:
                 raise
-            return NotStored(f"{self.storage.address} cannot be written to: {error}.")
+            return NotStored(f"{self.folder} cannot be written to: {error}.")
         return PartWritten(name, files, rows, failures)
+
+
+@contextmanager
+def _new_part(parts: Path, name: str) -> Iterator[Path]:
+    """Yields a temporary folder, which becomes the part ``name`` at the end."""
+    temporary = parts / f".{name}"
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        temporary.rename(parts / name)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write(logs: Iterable[Log], folder: Path) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
@@ -219,16 +232,8 @@ class _TextReader:
             return [None] * len(TEXTS[type(row)])
 
 
-LARGEST_PART = 256 << 20
-"""Maximum bytes of logs in a merged part."""
-_TIERS = (16 << 20, 64 << 20)
-"""Parts with fewer bytes of logs are merged where there are many of them:
-small ones often, larger ones rarely.
-"""
-MAX_SMALL_PARTS = 24
-"""Number of parts of a tier up to which nothing is merged."""
 _BATCH_BYTES = (16 << 20, 128 << 20)
-"""Smallest and largest size of a batch: its part should not have to be merged soon,
+"""Smallest and largest size of a batch: its part should not have to be renewed soon,
 and an interrupted batch is lost.
 """
 _BATCHES_PER_WORKER = 4
@@ -251,91 +256,3 @@ def plan_batches(logs: Iterable[Log], workers: int) -> list[Batch]:
         chosen.append(log)
         heapq.heapreplace(filled, (size + log.size, batch, chosen))
     return [Batch(tuple(batch)) for _, _, batch in sorted(filled, reverse=True)]
-
-
-@dataclass(frozen=True)
-class MergeJob:
-    """A part to be merged from others. ``size`` is the total size of its logs in bytes."""
-
-    parts: tuple[Part, ...]
-
-    @property
-    def size(self) -> int:
-        return sum(part.size for part in self.parts)
-
-    @property
-    def logs(self) -> list[Entry]:
-        return [entry for part in self.parts for entry in part.logs]
-
-
-@dataclass(frozen=True)
-class Merged:
-    """A merged part and its files with their sizes."""
-
-    name: str
-    files: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class MergeParts:
-    """Writes the rows of parts into a new part, without those of logs that have changed or gone."""
-
-    storage: Storage
-
-    def __call__(self, job: MergeJob) -> Merged:
-        name = uuid.uuid4().hex
-        with self.storage.new_part(name) as folder:
-            for table, kind in CORPUS_TABLES.items():
-                with TableFile(folder, kind) as file:
-                    for part in job.parts:
-                        for rows in self._rows(part, table):
-                            file.add(rows)
-            self._merge_indexes(job, folder)
-            files = _sizes(folder)
-        return Merged(name, files)
-
-    def _rows(self, part: Part, table: str) -> Iterator[Any]:
-        if f"{table}.parquet" not in part.files:
-            return
-        path = self.storage.folder / PARTS / part.name / f"{table}.parquet"
-        with import_library("pyarrow.parquet").ParquetFile(path) as file:
-            for rows in file.iter_batches(_ROWS):
-                yield _without_dead(rows, part.dead) if part.dead else rows
-
-    def _merge_indexes(self, job: MergeJob, folder: Path) -> None:
-        indexes: dict[str, PartIndex] = {}
-        with ExitStack() as stack, closing(IndexWriter(folder)) as writer:
-            for part in job.parts:
-                if INDEX in part.files:
-                    indexes[part.name] = PartIndex(self.storage.folder / PARTS / part.name / INDEX)
-                    stack.callback(indexes[part.name].close)
-            for entry in writing_order(job.logs):
-                writer.start_log(entry.path)
-                for batch in indexes[entry.part].documents_of(entry.path) if entry.part in indexes else ():
-                    writer.add_documents(batch, [decompress_text(packed) for *_, packed in batch])
-
-
-def plan_merges(parts: Mapping[str, Part]) -> list[MergeJob]:
-    """Returns the merges to do for these parts; none while there are few small ones."""
-    chosen = {name: part for name, part in parts.items() if len(part.dead) > len(part.logs)}
-    for tier in _TIERS:
-        small = {name: part for name, part in parts.items() if part.size < tier}
-        if len(small) > MAX_SMALL_PARTS:
-            chosen |= small
-    return [
-        MergeJob(tuple(batch))
-        for batch in batches(chosen.values(), LARGEST_PART)
-        if len(batch) > 1 or batch[0].dead
-    ]
-
-
-def _without_dead(rows: Any, dead: Sequence[str]) -> Any:
-    pa = import_library("pyarrow")
-    compute = import_library("pyarrow.compute")
-    return rows.filter(
-        compute.invert(compute.is_in(rows.column("source"), value_set=pa.array(dead, pa.string())))
-    )
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    return {entry.name: entry.stat().st_size for entry in os.scandir(folder)}

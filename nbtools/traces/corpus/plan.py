@@ -10,38 +10,46 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.corpus.catalogue import VERSION, Log, Part
 from nbtools.traces.reader import Format, formats, open_log
 
-LAYOUT_VERSION = 1
-"""Version of the parts' layout; another one makes every log be read again."""
-
-
-@dataclass(frozen=True)
-class Log:
-    """A log to read: its files, itself first, and a key of their current state.
-    ``why`` is the reason where no reader recognises it.
-    """
-
-    path: str
-    files: tuple[str, ...]
-    key: str
-    size: int
-    format: str
-    why: str = ""
+SMALL_PART = 8 << 20
+"""Bytes of logs below which a part is small: half of the smallest batch."""
+MAX_SMALL_PARTS = 24
+"""Number of small parts up to which they stay: a query opens every file."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes that an ingest makes to the corpus.
+    """Says what an ingest does.
 
-    ``logs`` are read, the rows of the paths ``gone`` are removed, ``same`` counts unchanged logs, and ``odd``
-    are paths that are not valid UTF-8 and cannot be stored.
+    The logs ``changed`` are read, the rows of the paths ``gone`` are removed, ``same`` have not changed, and
+    ``odd`` are paths that are not valid UTF-8 and cannot be stored.
     """
 
-    logs: tuple[Log, ...]
+    changed: tuple[Log, ...]
     gone: tuple[str, ...]
-    same: int
-    not_utf8: tuple[str, ...] = ()
+    same: Mapping[str, Log]
+    odd: tuple[str, ...]
+
+    def to_renew(self, parts: Iterable[Part], workers: int) -> list[Log]:
+        """Returns unchanged logs that are read again, so that queries need not open many files with few
+        current rows: those in parts with mostly outdated rows, and in small parts where there are many.
+        """
+        leaving = {*self.gone, *(log.path for log in self.changed)}
+        small: list[list[str]] = []
+        mostly_outdated: list[list[str]] = []
+        for part in parts:
+            staying = [log.path for log in part.logs if log.path not in leaving]
+            if staying and all(path in self.same for path in staying):
+                if len(part.paths) > 2 * len(staying):
+                    mostly_outdated.append(staying)
+                elif sum(self.same[path].size for path in staying) < SMALL_PART:
+                    small.append(staying)
+        # Fewer small parts than this may again become as many: an ingest writes at least one for each worker.
+        if len(small) <= max(MAX_SMALL_PARTS, 2 * workers + 2):
+            small.clear()
+        return [self.same[path] for paths in (*mostly_outdated, *small) for path in paths]
 
 
 def plan_ingest(paths: str | Path | Iterable[str | Path], known: Mapping[str, Log], *, keep: bool) -> Plan:
@@ -58,15 +66,11 @@ def plan_ingest(paths: str | Path | Iterable[str | Path], known: Mapping[str, Lo
         if path not in odd and (log := _log(path, known.get(path), readers)) is not None
     }
     secondary_files = {file for log in (*known.values(), *found.values()) for file in log.files[1:]}
-    logs = [log for path, log in found.items() if path not in secondary_files]
-    changed = tuple(log for log in logs if stored_key(known, log.path) != log.key)
+    logs = {path: log for path, log in found.items() if path not in secondary_files}
+    same = {path: log for path, log in logs.items() if path in known and known[path].key == log.key}
     gone = {path for path in known if path in secondary_files or (not keep and not Path(path).exists())}
-    return Plan(changed, tuple(sorted(gone)), len(logs) - len(changed), odd)
-
-
-def stored_key(known: Mapping[str, Log], path: str) -> str:
-    """Returns the stored key of a log; empty where it is not in the corpus."""
-    return known[path].key if path in known else ""
+    changed = tuple(log for path, log in logs.items() if path not in same)
+    return Plan(changed, tuple(sorted(gone)), same, odd)
 
 
 def expand_paths(paths: str | Path | Iterable[str | Path]) -> list[str]:
@@ -148,7 +152,7 @@ def _with_key(
             (file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
         )  # st_ctime changes with any byte
         size += stat.st_size
-    state = repr((LAYOUT_VERSION, name or sorted(readers), states))
+    state = repr((VERSION, name or sorted(readers), states))
     return Log(
         path,
         files,

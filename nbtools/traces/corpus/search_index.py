@@ -1,4 +1,7 @@
-"""The search index of a corpus: an SQLite file for each part, written by the process that writes the part."""
+"""The search index of a corpus: an SQLite file for each part, written by the process that writes the part.
+
+The parts' indexes are searched one after the other; one index for all would be written by one process only.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import heapq
 import sqlite3
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -16,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.corpus.manifest import Entry, Manifest
-from nbtools.traces.corpus.storage import DAMAGED, PARTS, Storage, read_rows
+from nbtools.traces.corpus.catalogue import DAMAGED, PARTS, Catalogue, Log
 from nbtools.traces.html import render
 from nbtools.traces.model import Call, Event
+from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query import text_index
 from nbtools.traces.query.excerpts import snippet
 from nbtools.traces.query.search import UNSEARCHED_KINDS, text_of_record
@@ -47,7 +50,7 @@ _COMPRESSION_LEVEL = 1
 
 class IndexWriter:
     """Writes the index of a part; the file is created with the first text.
-    The logs come in the order of ``writing_order``.
+    The logs come in the reverse of the order in which a search finds them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,13 +74,11 @@ class IndexWriter:
         ]
         texts = [text_index.indexed_text(text_of_record(record)) for record in records]
         packed = (zlib.compress(text.encode(), _COMPRESSION_LEVEL) for text in texts)
-        names = ((_NAMES[kind], record["session"] or "", record["seq"] or 0) for record in records)
-        self.add_documents([(*name, text) for name, text in zip(names, packed, strict=True)], texts)
-
-    def add_documents(self, documents: Iterable[tuple[str, str, int, bytes]], texts: Iterable[str]) -> None:
-        """Adds table, session, seq and compressed text of documents, and their texts."""
         first = self._documents + 1
-        rows = [(number, self._log, *document) for number, document in enumerate(documents, first)]
+        rows = [
+            (number, self._log, _NAMES[kind], record["session"] or "", record["seq"] or 0, text)
+            for number, (record, text) in enumerate(zip(records, packed, strict=True), first)
+        ]
         with _disk_errors():
             connection = self._connection or self._open()
             if self._path is not None:
@@ -113,31 +114,20 @@ def _disk_errors() -> Iterator[None]:
         raise OSError(errno.ENOSPC, str(error)) from error
 
 
-def writing_order(entries: Iterable[Entry]) -> list[Entry]:
-    """Returns logs in the order in which a part's index has them:
-    the reverse of the order in which they are found.
-    """
-    return sorted(entries, key=_order, reverse=True)
-
-
-def _order(entry: Entry) -> tuple[int, str]:
-    return -entry.read, entry.path
-
-
 @dataclass(frozen=True)
 class Document:
-    """A text of the index ``index``, from the log ``entry``."""
+    """A text of the index ``index``, from ``log``."""
 
     index: PartIndex
     number: int
-    entry: Entry
+    log: Log
     kind: str
     session: str
     seq: int
 
     @property
     def order(self) -> tuple[int, str]:
-        return _order(self.entry)
+        return -self.log.read, self.log.path
 
 
 class PartIndex:
@@ -149,7 +139,7 @@ class PartIndex:
         )
         self.close = weakref.finalize(self, self.connection.close)
 
-    def matching(self, question: text_index.IndexQuery, live: Mapping[str, Entry]) -> Iterator[Document]:
+    def matching(self, question: text_index.IndexQuery, live: Mapping[str, Log]) -> Iterator[Document]:
         """Yields the matching documents of the ``live`` logs, the last one first."""
         query = (
             "select path, kind, session, seq from documents join logs on logs.id = log where documents.id = ?"
@@ -161,27 +151,13 @@ class PartIndex:
             ):
                 yield Document(self, number, live[path], *names)
 
-    def documents_of(self, path: str) -> Iterator[list[tuple[str, str, int, bytes]]]:
-        """Yields batches of a log's documents: table, session, seq and compressed text."""
-        query = (
-            "select kind, session, seq, text from documents where log in (select id from logs where path = ?)"
-            " order by id"
-        )
-        with closing(self.connection.execute(query, (path,))) as found:
-            while batch := found.fetchmany(500):
-                yield batch
-
     def text(self, number: int) -> str:
-        return decompress_text(self._packed(number))
+        return zlib.decompress(self._packed(number)).decode()
 
     def _packed(self, number: int) -> bytes:
         return bytes(
             self.connection.execute("select text from documents where id = ?", (number,)).fetchone()[0]
         )
-
-
-def decompress_text(text: bytes) -> str:
-    return zlib.decompress(text).decode()
 
 
 def beginnings(text: bytes) -> Iterator[str]:
@@ -236,15 +212,14 @@ class Found:
 class SearchIndex:
     """Searches the indexes of all parts; those that are open stay open."""
 
-    storage: Storage
-    manifest: Manifest
+    catalogue: Catalogue
     _open: dict[str, PartIndex] = field(default_factory=dict)
-    _current: tuple[int, list[tuple[PartIndex, dict[str, Entry]]]] = (-1, [])
+    _current: tuple[int, list[tuple[PartIndex, dict[str, Log]]]] = (-1, [])
 
     def find(self, text: str, limit: int) -> tuple[Found, ...]:
         """Returns the matches, most recently read logs first."""
         try:
-            version = self.manifest.version
+            version = self.catalogue.version
             if self._current[0] != version:
                 self._current = (version, self._parts())
             for question in text_index.index_queries(text):
@@ -253,7 +228,7 @@ class SearchIndex:
                 if found:
                     return tuple(self._hit(document, text) for document in found)
         except (FileNotFoundError, sqlite3.Error) as error:
-            raise TraceError(f"{self.storage.address}: {error}. {DAMAGED}") from error
+            raise TraceError(f"{self.catalogue.folder}: {error}. {DAMAGED}") from error
         return ()
 
     def close(self) -> None:
@@ -262,31 +237,29 @@ class SearchIndex:
         self._open.clear()
         self._current = (-1, [])
 
-    def _parts(self) -> list[tuple[PartIndex, dict[str, Entry]]]:
-        parts = {name: part for name, part in self.manifest.parts().items() if INDEX in part.files}
-        files = {name: f"{PARTS}/{name}/{INDEX}" for name in parts}
+    def _parts(self) -> list[tuple[PartIndex, dict[str, Log]]]:
+        parts = {name: part for name, part in self.catalogue.parts.items() if INDEX in part.files}
         for name in self._open.keys() - parts.keys():
             del self._open[name]  # a hit may still need it
         for name in parts.keys() - self._open.keys():
-            file = self.storage.folder / files[name]
+            file = self.catalogue.folder / PARTS / name / INDEX
             if file.stat().st_size != parts[name].files[INDEX]:
-                message = f"{files[name]} was cut"
+                message = f"{PARTS}/{name}/{INDEX} was cut"
                 raise FileNotFoundError(message)
             self._open[name] = PartIndex(file)
-        return [
-            (self._open[name], {entry.path: entry for entry in part.logs}) for name, part in parts.items()
-        ]
+        return [(self._open[name], {log.path: log for log in part.logs}) for name, part in parts.items()]
 
     def _hit(self, document: Document, query: str) -> Found:
         read, text_of = partial(self._row, document), partial(document.index.text, document.number)
-        return Found(document.kind, document.session, document.seq, document.entry.path, query, read, text_of)
+        return Found(document.kind, document.session, document.seq, document.log.path, query, read, text_of)
 
     def _row(self, document: Document) -> dict[str, Any]:
-        current = self.manifest.entries.get(document.entry.path)
-        if current is None or current.read != document.entry.read:
-            raise TraceError("The corpus has changed since this search; search again.")
-        values = {"session": document.session, "seq": document.seq, "source": document.entry.path}
+        file = self.catalogue.folder / PARTS / document.log.part / f"{document.kind}.parquet"
+        values = {"session": document.session, "seq": document.seq, "source": document.log.path}
+        filters = [(column, "==", value) for column, value in values.items()]
         try:
-            return read_rows(self.storage, f"{PARTS}/{current.part}/{document.kind}.parquet", values)[0]
+            table = import_library("pyarrow.parquet").read_table(file, filters=filters, partitioning=None)
         except FileNotFoundError as error:
             raise TraceError("The corpus has changed since this search; search again.") from error
+        row: dict[str, Any] = table.to_pylist()[0]
+        return row

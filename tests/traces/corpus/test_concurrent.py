@@ -7,14 +7,16 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nbtools.traces.corpus import Corpus, manifest
-from nbtools.traces.corpus import parts as part_module
+from nbtools.traces.corpus import Corpus, parts, plan
 from nbtools.traces.query.tables import CORPUS_TABLES
 from tests.traces.atif_logs import many, write
 
@@ -22,10 +24,9 @@ LOGS = 10
 INGEST = """
 import sys
 from nbtools.traces import Corpus
-from nbtools.traces.corpus import manifest, parts
+from nbtools.traces.corpus import parts, plan
 parts._BATCH_BYTES = (1, 1)
-parts.MAX_SMALL_PARTS = 3
-manifest._MAX_FILES = 4
+plan.MAX_SMALL_PARTS = 3
 corpus, *logs = sys.argv[1:]
 print("ready", flush=True)
 made = Corpus(corpus).ingest(logs, progress=lambda progress: print(progress.path, flush=True))
@@ -91,8 +92,8 @@ def test_killed_processes_lose_nothing_that_was_stored(
         told += [line for process in processes for line in process.communicate()[0].splitlines()]
         stored |= {*told} - {"ready"}
         here = Corpus(place)
-        assert stored <= here._manifest.logs().keys()
-        assert len(here.sessions) == here._manifest.counts()[0]
+        assert stored <= here._catalogue.logs.keys()
+        assert len(here.sessions) == len(here._catalogue.sizes)
     assert stored
     one = Corpus(tmp_path / "one")
     one.ingest(logs)
@@ -106,36 +107,49 @@ def test_a_change_that_is_read_later_counts_whatever_is_stored_first(
 ) -> None:
     corpus, other = Corpus(tmp_path / "corpus"), Corpus(tmp_path / "corpus")
     corpus.ingest(logs[0])
-    before = corpus._manifest.entries[str(logs[0])]
+    before = corpus._catalogue.logs[str(logs[0])]
     write(logs[0], "this is later", *many(9), session="s0")
     other.ingest(logs[0])
-    corpus._manifest.add(manifest.Change([before]))
+    corpus._catalogue.put([before])
     for one in (corpus, other, Corpus(tmp_path / "corpus")):
         assert one.sql("select count(*) from calls").fetchall() == [(9,)]
 
 
-def test_a_merge_of_changing_logs_leaves_their_new_rows(
+class OneWorker:
+    """An executor after whose first task something happens."""
+
+    _max_workers = 1
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self._happens = happens
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(work(*arguments))
+        happens, self._happens = self._happens, lambda: None
+        happens()
+        return done
+
+
+def test_logs_that_change_while_their_parts_are_renewed_keep_their_new_rows(
     tmp_path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part_module, "_BATCH_BYTES", (1, 1))
-    monkeypatch.setattr(part_module, "MAX_SMALL_PARTS", 5)
-    merge = part_module.MergeParts.__call__
-    happened = []
-
-    def merging(self: part_module.MergeParts, job: part_module.MergeJob) -> part_module.Merged:
-        merged = merge(self, job)
-        if not happened:
-            happened.append(job)
-            write(logs[0], "this is later", *many(9), session="s0")
-            logs[1].unlink()
-            assert Corpus(tmp_path / "corpus").ingest(logs[:2]).gone == (str(logs[1]),)
-        return merged
-
     corpus = Corpus(tmp_path / "corpus")
-    monkeypatch.setattr(part_module.MergeParts, "__call__", merging)
-    corpus.ingest(logs[:8])
-    assert happened
+    with monkeypatch.context() as patch:
+        patch.setattr(parts, "_BATCH_BYTES", (1, 1))
+        corpus.ingest(logs[:8])
+    monkeypatch.setattr(plan, "MAX_SMALL_PARTS", 5)
+
+    def change() -> None:
+        write(logs[0], "this is later", *many(9), session="s0")
+        logs[1].unlink()
+        assert Corpus(tmp_path / "corpus").ingest(logs[:2], OneWorker(lambda: None)).gone == (str(logs[1]),)
+
+    made = corpus.ingest(logs[:8], OneWorker(change))
+    assert (made.read, made.same) == ((), 8)
+    assert len(corpus._catalogue.parts) == 2
     counts = dict(corpus.sql("select session, count(*) from calls group by session").fetchall())
     assert counts == {"s0": 9, **{f"s{number}": 3 for number in range(2, 8)}}
     assert [hit.session for hit in corpus.search('"this is later"')] == ["s0"]
     assert corpus.search('"this is 1"') == ()
+    assert corpus.ingest(logs[:8]).gone == ()

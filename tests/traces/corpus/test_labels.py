@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nbtools.traces import TraceError, load
-from nbtools.traces.corpus import Corpus, labels
+from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus.ingest import Ingest, Ingested
 from nbtools.traces.reader import open_log
 from tests.traces.atif_logs import many, write
@@ -86,10 +86,9 @@ def test_labels_are_copied_although_another_ingest_has_removed_the_parts(
     assert Corpus(place).sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
 
 
-def test_many_files_of_labels_become_one_and_none_is_lost(
+def test_labels_of_many_reviewers_are_all_there(
     place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(labels, "_MAX_FILES", 3)
     corpora = [Corpus(place) for _ in range(3)]
     corpora[0].ingest(logs)
     for number in range(8):
@@ -103,7 +102,6 @@ def test_many_files_of_labels_become_one_and_none_is_lost(
     expected = [(f"note {number}",) for number in range(8)]
     for corpus in (*corpora, Corpus(place)):
         assert corpus.sql("select value from labels order by value").fetchall() == expected
-    assert len(corpus._storage.files("labels")) <= 3
 
 
 def test_lines_that_are_not_labels_are_skipped(
@@ -113,11 +111,8 @@ def test_lines_that_are_not_labels_are_skipped(
     load(logs[0]).verdict(None, "pass")
     corpus = Corpus(place)
     corpus.ingest(logs)
-    (name,) = corpus._storage.files("labels")
-    corpus._storage.write(
-        f"labels/{'0' * 20}-{'1' * 32}.jsonl", b'\xff\n{"id": 5}\n[[[\n' + corpus._storage.read(name)[:-40]
-    )
-    corpus._storage.write("labels/notes.txt", b"somebody's")
+    file = corpus.folder / "labels.jsonl"
+    file.write_bytes(b'\xff\n{"id": 5}\n[[[\n' + file.read_bytes() + file.read_bytes()[:-40])
     become("nobody", tmp_path, monkeypatch)
     assert Corpus(place).sql(QUERY).fetchall() == [("a", "ana", "verdict", "pass")]
 

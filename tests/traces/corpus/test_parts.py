@@ -1,9 +1,12 @@
-"""However many logs there are, their parts are few, and answer as before: those that are small are merged."""
+"""However many logs there are, their parts are few, and answer as before: the logs of small ones are read again."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,11 +15,25 @@ from hypothesis import strategies as st
 from nbtools import traces
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus import parts as module
-from nbtools.traces.corpus.parts import MAX_SMALL_PARTS
-from nbtools.traces.corpus.plan import Log
+from nbtools.traces.corpus.catalogue import Log
+from nbtools.traces.corpus.plan import MAX_SMALL_PARTS
 from tests.traces.atif_logs import many, write
 
 LOGS = MAX_SMALL_PARTS + 6
+
+
+class OneWorker:
+    """An executor that works in this process: the number of workers is part of the rule."""
+
+    _max_workers = 1
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(work(*arguments))
+        return done
+
+
+ONE = OneWorker()
 
 
 @pytest.fixture
@@ -28,9 +45,13 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def corpus(tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    monkeypatch.setattr(module, "_BATCH_BYTES", (1, 1))
     corpus = Corpus(tmp_path / "corpus")
-    corpus.ingest(logs)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_BATCH_BYTES", (1, 1))
+        corpus.ingest(logs, ONE)
+    assert parts(corpus) == LOGS
+    again = corpus.ingest(logs, ONE)
+    assert (again.read, again.same) == ((), LOGS)
     return corpus
 
 
@@ -46,7 +67,7 @@ def test_many_small_parts_become_one_that_answers_as_the_traces_do(corpus: Corpu
         assert corpus.sql(query).to_arrow().to_pylist() == loaded.sql(query).to_arrow().to_pylist()
 
 
-def test_a_search_finds_rows_in_a_merged_part(corpus: Corpus, logs: Path) -> None:
+def test_a_search_finds_rows_in_a_renewed_part(corpus: Corpus, logs: Path) -> None:
     (found,) = corpus.search("log17")
     assert (found.session, found.source, found.row["full_text"]) == (
         "s17",
@@ -57,7 +78,7 @@ def test_a_search_finds_rows_in_a_merged_part(corpus: Corpus, logs: Path) -> Non
     assert call.row["source"] == str(logs / "05.json")
 
 
-def test_a_log_that_changed_is_dead_in_its_old_part(corpus: Corpus, logs: Path) -> None:
+def test_a_log_that_changed_does_not_count_in_its_old_part(corpus: Corpus, logs: Path) -> None:
     write(logs / "07.json", "this is other", *many(5), session="s7")
     (logs / "08.json").unlink()
     made = corpus.ingest(logs)
@@ -70,13 +91,27 @@ def test_a_log_that_changed_is_dead_in_its_old_part(corpus: Corpus, logs: Path) 
     assert len(corpus.search("other")) == 1
 
 
-def test_a_part_that_is_mostly_dead_is_made_again(corpus: Corpus, logs: Path) -> None:
+def test_a_part_with_mostly_outdated_rows_is_renewed(corpus: Corpus, logs: Path) -> None:
     for number in range(LOGS - 5):
         (logs / f"{number:02}.json").unlink()
     corpus.ingest(logs)
     assert parts(corpus) == 1
     assert corpus.sql("select count(*) from calls").fetchall() == [(15,)]
-    assert [part.dead for part in corpus._manifest.parts().values()] == [()]
+    assert [part.outdated for part in corpus._catalogue.parts.values()] == [[]]
+
+
+def test_small_parts_stay_where_a_log_of_theirs_cannot_be_read_again(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = Corpus(tmp_path / "corpus")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_BATCH_BYTES", (1, 1))
+        corpus.ingest(logs, ONE)
+    for number in range(8):
+        (logs / f"{number:02}.json").unlink()
+    corpus.ingest(logs, ONE, keep=True)
+    assert parts(corpus) == LOGS
+    assert corpus.sql("select count(*) from calls").fetchall() == [(3 * LOGS,)]
 
 
 def test_a_log_that_is_again_as_it_was_is_there_again(corpus: Corpus, logs: Path) -> None:

@@ -211,8 +211,8 @@ def test_a_corpus_has_the_signals_that_can_be_computed(
         raise TraceError("The log has changed.")
 
     monkeypatch.setattr(signals, "_RULES", (fails,))
-    batch = Batch((plan_ingest(log, {}, keep=False).logs[0],))
-    written = WritePart(made._storage)(batch)
+    batch = Batch((plan_ingest(log, {}, keep=False).changed[0],))
+    written = WritePart(made.folder)(batch)
     assert written.failures == {}
     assert written.rows[str(log)]["calls"] == 1
     assert written.rows[str(log)]["problems"] == 1
