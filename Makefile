@@ -21,7 +21,7 @@ VENV ?= .venv
 JOBS ?= 4 # processes for the tests, which often wait: for a browser, a kernel, a timeout
 BIN := $(VENV)/bin
 DONE := .make
-PYTEST = $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --nbval-lax --durations=20
+PYTEST = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTEST_PLUGINS=tests.plugins $(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --nbval-lax --durations=20
 SCRIPTS := labextension/scripts
 NOTEBOOK := notebooks/01_first_calls.ipynb
 FRONT_END := $(wildcard labextension/*.json labextension/yarn.lock labextension/scripts/*.mjs labextension/src/*.ts* labextension/src/*/*.ts* labextension/src/*/*/*.ts* labextension/schema/* labextension/style/*)
@@ -38,11 +38,11 @@ lab: $(DONE)/environment $(DONE)/front-end
 	@exec $(BIN)/python $(SCRIPTS)/open_lab.py $(NOTEBOOK)
 
 test: $(DONE)/python $(DONE)/front-end $(DONE)/browser $(DONE)/servers $(DONE)/lite
-	@$(BIN)/python -m compileall -q -j 0 nbtools tests # tests start hundreds of Python processes
+	@$(BIN)/python tests/precompile.py
 	@NBTOOLS_BROWSER="$${NBTOOLS_BROWSER:-$$(cat $(DONE)/browser)}" $(PYTEST) tests notebooks
 
 test-without-browser: $(DONE)/python $(DONE)/front-end $(DONE)/servers
-	@$(BIN)/python -m compileall -q -j 0 nbtools tests
+	@$(BIN)/python tests/precompile.py
 	@$(PYTEST) -m "not browser" tests notebooks
 
 check: $(CHECKS:%=check-%)

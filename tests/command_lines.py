@@ -47,8 +47,9 @@ def read_lines(path: Path) -> dict[str, Any]:
     return data
 
 
+@cache
 def policy(path: Path, name: str) -> Policy:
-    """Returns one of the policies of a file."""
+    """Returns one of the policies of a file, which thousands of lines share."""
     return Policy(**read_lines(path)["policies"][name])
 
 

@@ -12,7 +12,6 @@ from jsonschema import Draft202012Validator
 
 from nbtools import Session
 from nbtools.agents import adapters
-from nbtools.agents.adapters import google_tools, langchain_tools, openai_agents_tools, openai_responses_tools
 
 
 def test_the_facade_is_a_list():
@@ -25,6 +24,14 @@ def test_the_facade_is_a_list():
 
 @pytest.mark.parametrize("dialect", ["nbtools", "claude", "codex", "gemini", "void"])
 def test_every_tool_is_there_in_the_dialect_with_a_valid_schema(tmp_path, dialect):
+    # here and not above: the SDKs take seconds, and each process of a run collects every test
+    from nbtools.agents.adapters import (
+        google_tools,
+        langchain_tools,
+        openai_agents_tools,
+        openai_responses_tools,
+    )
+
     session = Session(tmp_path, dialect=dialect)
     names = list(session.tools.names())
     declared = google_tools(session)[0].function_declarations or []

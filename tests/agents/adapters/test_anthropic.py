@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from anthropic import AsyncAnthropic
-from anthropic.types import Message
-
 from nbtools import Session
 from nbtools.agents.adapters import answer_anthropic, anthropic_tools
 from tests.agents.adapters.conftest import PIXEL, REASON
 from tests.agents.scripted_http import provider
+
+# Imports of the SDK are in the functions that use it: it takes over a second, and each process of a run
+# collects every test.
 
 
 def message(text: str = "", *uses: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
@@ -28,6 +28,8 @@ def message(text: str = "", *uses: tuple[str, str, dict[str, Any]]) -> dict[str,
 
 
 async def test_messages(session: Session):
+    from anthropic import AsyncAnthropic
+
     script = [
         message("Let me see.", ("1", "read", {"path": "a.py"}), ("2", "read", {"path": "pixel.png"})),
         message("", ("3", "write", {"path": "a.py", "content": "two = 2\n"})),
@@ -61,6 +63,8 @@ async def test_messages(session: Session):
 
 
 async def test_a_blocking_session_is_called_in_its_own_loop(tmp_path):
+    from anthropic.types import Message
+
     (tmp_path / "a.py").write_text("one = 1\n")
     asked = Message.model_validate(
         message("", ("1", "read", {"path": "a.py"}), ("2", "read", {"path": "b.py"}))

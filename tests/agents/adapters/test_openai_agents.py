@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agents import Agent, OpenAIResponsesModel, RunConfig, Runner
 from openai import AsyncOpenAI
 
 from nbtools import Session
-from nbtools.agents.adapters import openai_agents_tools
 from tests.agents.adapters.conftest import PIXEL, REASON
 from tests.agents.scripted_http import provider, response
 
 
 async def test_an_agent(session: Session):
+    # here and not above: it takes over a second, and each process of a run collects every test
+    from agents import Agent, OpenAIResponsesModel, RunConfig, Runner
+
+    from nbtools.agents.adapters import openai_agents_tools
+
     script = [
         response(calls=(("1", "read", {"path": "a.py"}), ("2", "read", {"path": "pixel.png"}))),
         response(
