@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import nbtools
 from nbtools.cli import command_line_parser
-from nbtools.notebook.agent.magic import FLAGS as AGENT_FLAGS
-from nbtools.notebook.agent.magic import VERBS as AGENT_VERBS
+from nbtools.notebook.agent.magic import AGENT, VERBS
 from nbtools.notebook.magics.examples import example_line, examples_for
-from nbtools.notebook.magics.flags import grammar_of
+from nbtools.notebook.magics.flags import Grammar, grammar_of
 from nbtools.notebook.magics.help_pages import help_sheet
 from nbtools.notebook.magics.setting_commands import descriptions
+from nbtools.notebook.magics.sub_commands import CommandSet
 from nbtools.notebook.magics.tools import ToolsCommands
-from nbtools.notebook.mcp.commands import McpCommands
-from nbtools.notebook.traces.magic_arguments import FLAGS as TRACE_FLAGS
+from nbtools.notebook.mcp.commands import mcp_commands
+from nbtools.notebook.traces.magic_arguments import TRACE
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -53,20 +53,20 @@ def magics() -> Iterator[str]:
     """The sub-commands of ``%tools`` and ``%tools mcp``, and the flags of ``%trace`` and ``%%agent``."""
     nobody = cast("Any", None)  # the commands are described, not run
     yield "## %tools\n"
-    yield _commands("%tools", ToolsCommands(nobody).commands)
+    yield _commands(ToolsCommands(nobody))
     yield "### %tools mcp\n"
-    yield _commands("%tools mcp", McpCommands(nobody).words)
+    yield _commands(mcp_commands(nobody))
     yield (
         "## %trace\n\n`%trace` alone lists all sessions, `%trace LOG` opens one, `%trace A B …` compares"
         " several.\n"
     )
-    yield _table(("flag", ""), ((f"`--{flag}`", _text(about)) for flag, about in TRACE_FLAGS.items()))
+    yield _flags("flag", TRACE)
     yield (
         "## %%agent\n\n`%%agent` lets the model work on the cell's text; `%agent` alone shows and changes"
         " settings.\n"
     )
-    yield _table(("flag or word", ""), ((f"`--{flag}`", _text(about)) for flag, about in AGENT_FLAGS.items()))
-    yield _table(("word", ""), ((f"`%agent {verb}`", _text(about)) for verb, about in AGENT_VERBS.items()))
+    yield _flags("flag or word", AGENT)
+    yield _table(("word", ""), ((f"`%agent {verb}`", _text(about)) for verb, about in VERBS.items()))
 
 
 def settings() -> Iterator[str]:
@@ -135,14 +135,13 @@ def _fill(_: Sphinx, __: str, source: list[str]) -> None:
     source[0] = _PLACEHOLDER.sub(lambda found: "\n".join(_PAGES[found[1]]()), source[0])
 
 
-def _commands(magic: str, commands: dict[str, Any]) -> str:
-    return _table(
-        ("command", ""),
-        (
-            (f"`{' '.join(filter(None, (magic, name, one.takes)))}`", _text(one.says))
-            for name, one in commands.items()
-        ),
-    )
+def _commands(commands: CommandSet) -> str:
+    return _table(("command", ""), ((f"`{usage}`", _text(about)) for usage, about in commands.help().rows))
+
+
+def _flags(title: str, grammar: Grammar) -> str:
+    rows = ((f"`--{flag}`", _text(one.description)) for flag, one in grammar.long.items())
+    return _table((title, ""), rows)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

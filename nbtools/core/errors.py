@@ -8,6 +8,7 @@
      ├─ SessionError           a session was created or used wrongly (closed, unknown dialect)
      ├─ TraceError             a log is missing, in no known format, or has changed since it was read
      └─ AgentError             a model cannot be used: no key, unknown model, not reachable, refused
+         └─ RunError           a run failed, and its cell already displays the reason
 
 Every other exception raised by a tool was not foreseen by it:
 it is reported with the line that raised (``unhandled_exception``).
@@ -137,6 +138,10 @@ class SessionError(NbtoolsError):
 
 class AgentError(NbtoolsError):
     """A model cannot be used; the message says in one line why, and what to do."""
+
+
+class RunError(AgentError):
+    """A run that failed; its cell already displays the reason."""
 
 
 class TraceError(NbtoolsError):

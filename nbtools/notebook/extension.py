@@ -65,7 +65,7 @@ class Extension:
         self._state = StateComm(self.runtime, frontend, shell) if isinstance(frontend, Kernel) else None
         self._matcher = matcher_of(
             self.runtime,
-            lambda: self._magics.commands.names,
+            lambda: self._magics.commands,
             lambda: self._shell.user_ns.get("tools") is self._names["tools"],
         )
         self._before: dict[tuple[str, str], Any] = {}

@@ -183,11 +183,11 @@ def test_prompts_are_listed_filled_in_and_returned(lab, own_file):
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("%tools mcp ad x", "%tools mcp has no command 'ad'. Did you mean add"),
+        ("%tools mcp ad x", "%tools mcp has no sub-command 'ad'. Did you mean add"),
         ("%tools mcp add", "needs a name, and either a command or a URL"),
         ("%tools mcp add x", "needs a name, and either a command or a URL"),
         ("%tools mcp add x__y -- z", "a server's name consists of letters"),
-        ("%tools mcp add x --heder a http://h", "Unknown flag --heder. Did you mean --header"),
+        ("%tools mcp add x --heder a http://h", "%tools mcp add has no flag --heder. Did you mean --header"),
         ("%tools mcp add x --header a http://h", "'a' is not valid. Write --header 'Name: value'"),
         ("%tools mcp add x --timeout soon -- z", "--timeout must be a number of seconds above 0, not 'soon'"),
         ("%tools mcp add x --sse -- z", "--header and --sse only work with a URL"),

@@ -29,10 +29,6 @@ NO_MODEL = (
 )
 
 
-class RunError(AgentError):
-    """A run that failed; its cell already displays the reason."""
-
-
 class NotebookAgent:
     """``agent.run("…")`` works on a task with this notebook's tools,
     shows the run in the cell and asks for approvals with cards.
@@ -232,9 +228,20 @@ class NotebookAgent:
         )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        from nbtools.notebook.agent.overview import overview  # noqa: PLC0415 - as above
+        from nbtools.notebook.agent.overview import (  # noqa: PLC0415 - as above
+            AgentSettings,
+            RecordedSettings,
+            overview,
+        )
 
-        return overview(self).bundle()
+        settings = AgentSettings(
+            self.model_name,
+            self.instructions,
+            self.limits,
+            self.usage,
+            RecordedSettings(self.project, self.pace, self.root) if self._recorded else None,
+        )
+        return overview(settings, self.messages).bundle()
 
 
 def _agent_class() -> type[Agent]:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
-from IPython.display import publish_display_data
+from IPython.display import display, publish_display_data
 
 from nbtools.cards.tables import Sheet
-from nbtools.core.errors import ErrorCode, NbtoolsError, ToolFailure
-from nbtools.notebook.agent.handle import RunError
+from nbtools.core.errors import ErrorCode, NbtoolsError, RunError, ToolFailure
 from nbtools.notebook.agent.recorded_source import checked_pace
 from nbtools.notebook.magics.command_line import HelpRequested, parse
-from nbtools.notebook.magics.flags import grammar_from
+from nbtools.notebook.magics.flags import declared, flag, word
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbtools.notebook.agent.handle import NotebookAgent
 
-FLAGS = {
-    "model": "the model: openai:gpt-5, openai-chat:NAME with OPENAI_BASE_URL, recorded:LOG, test",
-    "steps": "stop a run after this many model requests",
-    "instructions": "instructions for the model, in addition to its tools",
-    "project": "of a recorded session: the folder that is copied for its calls",
-    "pace": "of a recorded session: seconds before each step, or step for one call at a time",
-}
 VERBS = {
     "help": "explains the settings and the commands",
     "continue": "goes on with a recorded session",
@@ -36,18 +27,24 @@ VERBS = {
     "stop": "ends the current run",
 }
 _MODELS = ("openai:", "openai-chat:", "anthropic:", "google:", "ollama:", "recorded:", "test")
-_GRAMMAR = grammar_from(
+AGENT = declared(
     "%agent",
-    {
-        "properties": {
-            "words": {"type": "array", "items": {"type": "string"}},
-            "model": {"type": "string"},
-            "steps": {"type": "integer"},
-            "instructions": {"type": "string"},
-            "project": {"type": "string"},
-            "pace": {"type": "string"},
-        }
-    },
+    word(
+        "words",
+        type="array",
+        required=False,
+        offers=lambda before, _: () if before else VERBS,
+        kind="keyword",
+    ),
+    flag(
+        "model",
+        "the model: openai:gpt-5, openai-chat:NAME with OPENAI_BASE_URL, recorded:LOG, test",
+        offers=lambda *_: _MODELS,
+    ),
+    flag("steps", "stop a run after this many model requests", type="integer"),
+    flag("instructions", "instructions for the model, in addition to its tools"),
+    flag("project", "of a recorded session: the folder that is copied for its calls"),
+    flag("pace", "of a recorded session: seconds before each step, or step for one call at a time"),
 )
 
 
@@ -74,7 +71,7 @@ class AgentCommand:
 
 def parse_line(line: str, *, in_cell: bool) -> AgentCommand:
     """Parses a line.  Raises ``ToolFailure`` with a one-line message that says how to write it."""
-    settings = parse(_GRAMMAR, line)
+    settings = parse(AGENT, line)
     words = settings.pop("words", [])
     if in_cell and words:
         raise _error(f"write the task below the %%agent line, not on it ({' '.join(words)}).")
@@ -90,16 +87,6 @@ def parse_line(line: str, *, in_cell: bool) -> AgentCommand:
 
 def _error(message: str) -> ToolFailure:
     return ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"%agent: {message}")
-
-
-def complete_line(words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
-    """Yields completions of ``fragment`` after the words ``words``, each with its kind."""
-    if words and words[-1] == "--model":
-        yield from ((model, "enum") for model in _MODELS)
-    elif fragment.startswith("-"):
-        yield from ((f"--{name}", "param") for name in FLAGS if f"--{name}" not in words)
-    elif not words:
-        yield from ((verb, "keyword") for verb in VERBS)
 
 
 @magics_class
@@ -155,15 +142,13 @@ class AgentMagics(Magics):
                 self._agent.new()
                 _show(Sheet(lines=("Started a new conversation.",)))
             case _:
-                from nbtools.notebook.agent.overview import overview  # noqa: PLC0415 - loaded on first use
-
-                _show(overview(self._agent))
+                display(self._agent)  # type: ignore[no-untyped-call]
         return None
 
 
 def _help() -> Sheet:
     """Returns the settings and commands of the magic."""
-    settings = tuple((f"%agent --{name} {name.upper()}", about) for name, about in FLAGS.items())
+    settings = tuple((f"%agent {one.usage}", one.description) for one in AGENT.long.values())
     commands = (
         ("%agent", "shows the agent's model, settings and usage"),
         *((f"%agent {verb}", about) for verb, about in VERBS.items()),

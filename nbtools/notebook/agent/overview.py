@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from nbtools.agents.usage import Limits, Usage
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.cards.tables import Sheet
 from nbtools.core.message import counted
-
-if TYPE_CHECKING:
-    from nbtools.notebook.agent.handle import NotebookAgent
 
 
 def running_figures(step: int, limits: Limits, usage: Usage, seconds: float) -> tuple[str, ...]:
@@ -40,9 +39,9 @@ def price(dollars: float) -> str:
     """Formats a price: ``$0.0042``, ``$0.31``, ``$12.40``."""
     if not dollars:
         return "$0"
-    return (
-        f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.2g}" if dollars >= 0.0001 else "under $0.0001"
-    )
+    if dollars < 0.0001:
+        return "under $0.0001"
+    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.2g}"
 
 
 _RECORDED = "%agent continue goes on with the recorded session · %agent --project FOLDER --pace SECONDS|step"
@@ -50,28 +49,44 @@ _MAX_MESSAGES = 6
 _SPEAKERS = {"user-prompt": "You", "text": "Agent"}
 
 
-def overview(agent: NotebookAgent) -> Sheet:
+@dataclass(frozen=True, slots=True)
+class RecordedSettings:
+    """Settings of a recorded session; ``root`` is the copy in which its calls run, once there is one."""
+
+    project: str | Path | None
+    pace: float | str
+    root: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """What an agent works with; ``recorded`` only for a recorded session."""
+
+    model: str
+    instructions: str
+    limits: Limits
+    usage: Usage
+    recorded: RecordedSettings | None
+
+
+def overview(agent: AgentSettings, conversation: Sequence[Any]) -> Sheet:
     """Returns the model, the settings, the usage and the latest messages."""
-    messages = list(_messages(agent.messages))
-    earlier = (
-        [("", f"⋯ {counted(len(messages) - _MAX_MESSAGES, 'earlier message')}")]
-        if len(messages) > _MAX_MESSAGES
-        else []
-    )
+    messages = list(_messages(conversation))
+    hidden = len(messages) - _MAX_MESSAGES
     return Sheet(
         title="agent\nA model that works with this notebook's tools.",
         rows=(
-            ("model", agent.model_name or 'not set: agent.model = "openai:gpt-5"'),
+            ("model", agent.model or 'not set: agent.model = "openai:gpt-5"'),
             *((("instructions", one_line(agent.instructions, 200)),) if agent.instructions else ()),
-            *_recorded(agent),
-            ("stops after", _limits(agent)),
-            *((("used", _used(agent)),) if agent.usage.requests else ()),
-            *earlier,
+            *(_recorded(agent.recorded) if agent.recorded else ()),
+            ("stops after", _limits(agent.limits)),
+            *((("used", _used(agent.usage)),) if agent.usage.requests else ()),
+            *((("", f"⋯ {counted(hidden, 'earlier message')}"),) if hidden > 0 else ()),
             *messages[-_MAX_MESSAGES:],
         ),
         code=frozenset(),
         lines=(
-            *((_RECORDED,) if agent.is_recorded else ()),
+            *((_RECORDED,) if agent.recorded else ()),
             (
                 "%%agent + task runs · %agent new starts over · %agent trace opens the log · %agent --model M"
                 " --steps N changes settings"
@@ -80,30 +95,27 @@ def overview(agent: NotebookAgent) -> Sheet:
     )
 
 
-def _recorded(agent: NotebookAgent) -> Iterator[tuple[str, str]]:
-    if agent.is_recorded:
-        yield "project", one_line(str(agent.project or "the recorded folder"), 200)
-        step = "one call at a time; Continue below a run makes the next"
-        yield "pace", step if agent.pace == "step" else f"{float(agent.pace):g} s before each step"
-        if agent.root is not None:
-            yield "runs in", str(agent.root)
+def _recorded(recorded: RecordedSettings) -> Iterator[tuple[str, str]]:
+    yield "project", one_line(str(recorded.project or "the recorded folder"), 200)
+    step = "one call at a time; Continue below a run makes the next"
+    yield "pace", step if recorded.pace == "step" else f"{float(recorded.pace):g} s before each step"
+    if recorded.root is not None:
+        yield "runs in", str(recorded.root)
 
 
-def _limits(agent: NotebookAgent) -> str:
-    limits = agent.limits
+def _limits(limits: Limits) -> str:
     parts = [counted(limits.steps, "step")]
     parts += [counted(limits.tokens, "token")] if limits.tokens is not None else []
     parts += [price(limits.cost)] if limits.cost is not None else []
     return " or ".join(parts)
 
 
-def _used(agent: NotebookAgent) -> str:
-    usage = agent.usage
+def _used(usage: Usage) -> str:
     parts = [counted(usage.requests, "step"), counted(usage.calls, "call"), counted(usage.tokens, "token")]
     return " · ".join([*parts, *([price(usage.cost)] if usage.cost is not None else [])])
 
 
-def _messages(messages: Any) -> Iterator[tuple[str, str]]:
+def _messages(messages: Sequence[Any]) -> Iterator[tuple[str, str]]:
     for message in messages:
         for part in message.parts:
             speaker = _SPEAKERS.get(part.part_kind)

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from nbtools.agents.events import Answer
 from nbtools.agents.usage import Limits, Usage
 from nbtools.cards.hidden_characters import one_line
-from nbtools.core.errors import AgentError
+from nbtools.core.errors import AgentError, RunError
 from nbtools.core.message import counted
-from nbtools.notebook.agent.handle import RunError
 from nbtools.notebook.agent.model import RunAction
 from nbtools.notebook.agent.run_view import ACTIONS, STOPPING, RunDisplay
 from nbtools.notebook.runtime import SourceWork
@@ -55,7 +54,7 @@ class RunController:
         self._is_over = threading.Event()
         self._started = time.time()
         self._cell_id = ""
-        self._unsubscribe: Callable[[], None] = _do_nothing
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._status = ""
         self._failed = False
 
@@ -88,7 +87,10 @@ class RunController:
                 raise
             finally:
                 self._unsubscribe()
-                self._status = "Failed" if self._failed else "Stopped" if self._is_stopped else "Done"
+                if self._failed:
+                    self._status = "Failed"
+                else:
+                    self._status = "Stopped" if self._is_stopped else "Done"
                 self._is_over.set()
             display.close(answer)
             return answer
@@ -172,10 +174,6 @@ class RunController:
         """Stops the run and waits until it has ended, because its event loop is about to end."""
         self.stop()
         self._is_over.wait(PATIENCE)
-
-
-def _do_nothing() -> None:
-    return None
 
 
 def require_pydantic_ai() -> None:

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbtools.cards.magic_source import BLANKS, quoted
-from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.errors import ToolFailure
 from nbtools.core.message import did_you_mean
-from nbtools.notebook.magics.flags import Grammar, Parameter
+from nbtools.notebook.magics.flags import Grammar, Parameter, refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _word(line: str, start: int) -> Word:
             text.append(char)
         at += 1
     if quote:
-        raise _refused(
+        raise refused(
             f"the quote {quote} is not closed: close it, use the other kind of quotes, or write \\{quote}"
         )
     return Word("".join(text), line[start] not in "\"'\\", start, at)
@@ -117,12 +117,12 @@ def parse(grammar: Grammar, line: str, body: str | None = None) -> dict[str, Any
 
 def _body_parameter(grammar: Grammar, arguments: Mapping[str, Any]) -> Parameter:
     if grammar.body is None:
-        raise _refused(
+        raise refused(
             f"{grammar.tool} has no parameter for a cell's text: write its arguments on the line, as in %tool"
             f" {grammar.tool} …"
         )
     if grammar.body.name in arguments:
-        raise _refused(
+        raise refused(
             f"{grammar.tool} got {grammar.body.name} twice, on the line and as the cell's text: remove one of"
             " them"
         )
@@ -148,6 +148,9 @@ class _Reader:
                 self._take_flag(word)
             else:
                 positional.append(word.text)
+                flags_end = flags_end or bool(
+                    self._grammar.ends_flags and self._grammar.ends_flags(positional)
+                )
         self._take_positional(positional)
         return self._found
 
@@ -210,7 +213,7 @@ class _Reader:
         if negated is None or not negated.is_switch or not name.startswith("no-"):
             raise self._unknown(f"--{name}")
         if value is not None:
-            raise _refused(f"--{name} takes no value: write --{negated.flag}={value} instead")
+            raise refused(f"--{name} takes no value: write --{negated.flag}={value} instead")
         self._found[negated.name] = False
 
     def _set_short(self, letters: str) -> None:
@@ -240,11 +243,19 @@ class _Reader:
     def _next_value(self, flag: str) -> str:
         word = next(words(self._line, self._at), None)
         if word is None:
-            raise _refused(f"{flag} needs a value{comment_hint(self._line)}")
+            raise refused(f"{flag} needs a value{comment_hint(self._line)}")
         self._at = word.end
         return word.text
 
     def _take_positional(self, texts: list[str]) -> None:
+        try:
+            self._assign(texts)
+        except ToolFailure as failure:
+            hint = self._grammar.hint
+            raise refused(f"{self._grammar.tool} {hint}") if hint else failure from None
+
+    def _assign(self, texts: list[str]) -> None:
+        """Assigns the words in declared order."""
         for parameter in self._grammar.positional:
             if not texts:
                 return
@@ -259,7 +270,7 @@ class _Reader:
 
     def _too_many(self, text: str) -> ToolFailure:
         names = ", ".join(parameter.name for parameter in self._grammar.positional)
-        return _refused(
+        return refused(
             f"{text!r} is one argument too many: {self._grammar.tool} takes {names or 'no arguments'}. Put"
             " quotes around a text with spaces"
         )
@@ -267,9 +278,49 @@ class _Reader:
     def _unknown(self, flag: str) -> ToolFailure:
         known = [f"--{name}" for name in self._grammar.long]
         hint = did_you_mean(flag, known) if known else " It has no flags."
-        return _refused(
+        if hint.startswith(" Use "):
+            hint = f" Flags: {', '.join(known)}."
+        return refused(
             f"{self._grammar.tool} has no flag {flag}.{hint} (Write -- before words that are not flags.)"
         )
+
+
+def parse_declared(grammar: Grammar, line: str) -> dict[str, Any]:
+    """Returns the arguments of a declared line.
+    Raises ``ToolFailure`` also where a word is missing or none of its choices.
+    """
+    found = parse(grammar, line)
+    for parameter in grammar.positional:
+        value = found.get(parameter.name)
+        missing = parameter.required and not value
+        if missing or (value is not None and parameter.choices and value not in parameter.choices):
+            raise refused(f"{grammar.tool} {grammar.hint or f'takes {grammar.usage}'}")
+    return found
+
+
+def complete_declared(grammar: Grammar, before: list[str], fragment: str) -> Iterator[tuple[str, str]]:
+    """Yields completions of ``fragment`` after the words ``before``, each with its kind."""
+    if fragment.startswith("-"):
+        for name, parameter in grammar.long.items():
+            if parameter.is_list or f"--{name}" not in before:
+                yield f"--{name}", "param"
+        return
+    last: Parameter | None = None
+    spoken: list[str] = []
+    for text in before:
+        if last is not None:  # this word is the value of the flag before it
+            last = None
+        elif text.startswith("-"):
+            named = grammar.long.get(text[2:]) if text.startswith("--") else grammar.short.get(text[1:])
+            last = None if named is None or named.is_switch else named
+        else:
+            spoken.append(text)
+    words = grammar.positional
+    if last is None and words:
+        at = min(len(spoken), len(words) - 1) if words[-1].is_list else len(spoken)
+        last = words[at] if at < len(words) else None
+    if last is not None:
+        yield from last.offered(spoken, fragment)
 
 
 def comment_hint(line: str) -> str:
@@ -290,12 +341,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _refused(message: str) -> ToolFailure:
-    return ToolFailure(
-        ErrorCode.INVALID_TOOL_PARAMS, message if message.endswith((".", ")")) else f"{message}."
-    )
 
 
 def format_line(grammar: Grammar, arguments: Mapping[str, Any]) -> str:

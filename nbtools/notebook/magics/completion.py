@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from nbtools.cards.magic_source import is_plain_line
 from nbtools.core.errors import ToolFailure
 from nbtools.core.tool_names import server_prefix
-from nbtools.notebook.agent.magic import complete_line as agents_offered
-from nbtools.notebook.magics.command_line import comment_start, words
+from nbtools.notebook.agent.magic import AGENT
+from nbtools.notebook.magics.command_line import comment_start, complete_declared, words
 from nbtools.notebook.magics.flags import Grammar, Parameter, grammar_of
-from nbtools.notebook.traces.magic_arguments import complete_line
-from nbtools.policy.modes import Mode
+from nbtools.notebook.traces.magic_arguments import TRACE
 
 if TYPE_CHECKING:
+    from nbtools.notebook.magics.tools import ToolsCommands
     from nbtools.notebook.runtime import NotebookRuntime
 
 _LINE = re.compile(r"(?:^|=)\s*%%?(tools?|trace|agent)\s(.*)$", re.DOTALL)
@@ -32,16 +32,10 @@ _ESCAPED = re.compile(r"\\([\s\"'\\#])")
 _SPECIAL = re.compile(r"([ \t\"'\\]|^#)")
 """Characters that need a backslash in a word, as ``command_line`` parses it."""
 _MAX_PATHS = 200
-_TOOLS_FLAGS = {
-    "allow": ("--save",),
-    "import": ("--save", "--project"),
-    "program": ("--save", "--remove"),
-    "undo": ("--merge", "--keep", "--take-back"),
-}
 
 
 def matcher_of(
-    runtime: NotebookRuntime, commands: Callable[[], Sequence[str]], is_ours: Callable[[], bool]
+    runtime: NotebookRuntime, commands: Callable[[], ToolsCommands], is_ours: Callable[[], bool]
 ) -> Callable[[CompletionContext], SimpleMatcherResult]:
     """Returns a matcher for IPython's completer (API version 2).
 
@@ -115,17 +109,17 @@ def _candidates(
     runtime: NotebookRuntime,
     previous: list[str],
     fragment: str,
-    commands: Callable[[], Sequence[str]],
+    commands: Callable[[], ToolsCommands],
 ) -> Candidates:
     match magic:
         case "tool":
             return _of_tool(runtime, previous, fragment)
         case "trace":
-            return complete_line(previous, fragment)
+            return complete_declared(TRACE, previous, fragment)
         case "agent":
-            return agents_offered(previous, fragment)
+            return complete_declared(AGENT, previous, fragment)
         case _:
-            return _of_tools(runtime, previous, fragment, commands())
+            return commands().complete(previous, fragment)
 
 
 def _split(text: str) -> tuple[list[str], str]:
@@ -214,58 +208,7 @@ def _positional_values(grammar: Grammar) -> Candidates:
     ]
 
 
-def _of_tools(
-    runtime: NotebookRuntime, previous: list[str], fragment: str, commands: Sequence[str]
-) -> Candidates:
-    if not previous:
-        return [(name, "keyword") for name in commands]
-    from nbtools.notebook.magics.rule_commands import (  # noqa: PLC0415 - only needed for completing %tools
-        SWITCHES,
-        all_rules,
-    )
-    from nbtools.notebook.magics.setting_commands import choices, descriptions  # noqa: PLC0415 - as above
-
-    command, session = previous[0], runtime.session
-    if command in ("mcp", "prompt"):
-        from nbtools.notebook.mcp import commands as servers  # noqa: PLC0415 - as above
-        from nbtools.notebook.mcp import prompts  # noqa: PLC0415 - as above
-
-        words = (
-            servers.complete_line(runtime, previous[1:], fragment)
-            if command == "mcp"
-            else prompts.complete_line(session, previous[1:])
-        )
-        return [(word, "enum") for word in words]
-    if fragment.startswith("--"):
-        return [(flag, "param") for flag in _TOOLS_FLAGS.get(command, ()) if flag not in previous]
-    if command == "import":
-        return _paths(runtime, fragment)
-    if command == "program":
-        from nbtools.notebook.magics.program_commands import (  # noqa: PLC0415 - as above
-            offered as programs_offered,
-        )
-
-        return [(word, "enum") for word in programs_offered(session, previous[1:])]
-    rules = list(session.tools)
-    values: dict[str, Callable[[], Iterable[str]]] = {
-        "use": lambda: session.dialects,
-        "mode": lambda: [mode.value for mode in Mode],
-        "confirm": lambda: ["auto", "widget", "prompt", "deny"],
-        "allow": lambda: rules,
-        "ask": lambda: rules,
-        "deny": lambda: rules,
-        "save": lambda: session.grants,
-        "revoke": lambda: all_rules(session),
-        "approve": lambda: SWITCHES if len(previous) == 1 else ["on", "off"],
-        "trust": lambda: ["yes", "no"],
-        "cancel": lambda: [call.request.id for call in session.active],
-        "undo": lambda: [entry.id for entry in reversed(session.changes) if not entry.undone],
-        "set": lambda: list(descriptions()) if len(previous) == 1 else choices(previous[1]),
-    }
-    return [(value, "enum") for value in values.get(command, tuple)()]
-
-
-def _paths(runtime: NotebookRuntime, fragment: str) -> Candidates:
+def workspace_paths(runtime: NotebookRuntime, fragment: str) -> Iterator[str]:
     """Yields workspace paths that start with ``fragment``, escaped for a line; dot files only after a dot."""
     folder, _, start = _ESCAPED.sub(r"\1", fragment).rpartition("/")
     if fragment.startswith(("/", "~")):
@@ -278,7 +221,11 @@ def _paths(runtime: NotebookRuntime, fragment: str) -> Candidates:
         if not runtime.session.workspace.hides(f"{prefix}{entry[0]}", folder=entry[1])
     )
     for name, is_folder in islice(visible, _MAX_PATHS):
-        yield _SPECIAL.sub(r"\\\1", f"{prefix}{name}{'/' if is_folder else ''}"), "path"
+        yield _SPECIAL.sub(r"\\\1", f"{prefix}{name}{'/' if is_folder else ''}")
+
+
+def _paths(runtime: NotebookRuntime, fragment: str) -> Candidates:
+    return [(path, "path") for path in workspace_paths(runtime, fragment)]
 
 
 def _entries(base: Path, start: str) -> list[tuple[str, Any]]:

@@ -1,23 +1,31 @@
-"""Derives command-line flags and positional arguments from a tool's JSON Schema,
-and converts words to values.
+"""What a line of a magic may contain: words and flags, their types, help and completions.
+
+A ``Grammar`` comes from a tool's JSON Schema (``%tool``), or is declared (``%trace``, ``%agent`` and the
+sub-commands of ``%tools``).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.tool import AnyToolBuilder, Kind
 
 _BODIES = ("content", "command", "new", "patch")
 _WHOLE = ("content", "patch")
-_TRUE = {"true", "yes", "on", "1"}
-_FALSE = {"false", "no", "off", "0"}
+_BOOLEANS: Mapping[str, Any] = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
 _INVALID = object()
+
+
+Offers: TypeAlias = Callable[[list[str], str], Iterable[str]]
+"""Returns completions of a value, from the words before it and the beginning of its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,11 @@ class Parameter:
     """For items that are objects: their only required property, if it is a text.
     A plain word then means an object with that text.
     """
+    place: Literal["any", "word", "flag"] = "any"
+    """A tool's parameters may be words or flags; a declared one is either."""
+    offers: Offers | None = None
+    kind: str = "enum"
+    """The kind of its completions, which the front end shows."""
 
     @property
     def flag(self) -> str:
@@ -56,6 +69,21 @@ class Parameter:
     def is_list(self) -> bool:
         """Whether it is only a list (or null), so that its flag can be repeated."""
         return self._only("array")
+
+    @property
+    def usage(self) -> str:
+        """How it is written: ``NAME``, ``[ID …]``, ``yes|no``, ``--step STEP``."""
+        plain = self.name.removesuffix("s") if self.is_list else self.name
+        text = "|".join(map(str, self.choices)) or plain.replace("_", "-").upper()
+        if self.place == "flag":
+            return f"--{self.flag}" if self.is_switch else f"--{self.flag} {text}"
+        text = f"{text} …" if self.is_list else text
+        return text if self.required else f"[{text}]"
+
+    def offered(self, words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
+        """Yields completions of a value, with their kinds; ``words`` are those before it."""
+        values = self.choices if self.offers is None else self.offers(words, fragment)
+        yield from ((str(value), self.kind) for value in values)
 
     def _only(self, kind: str) -> bool:
         return set(self.types) - {"null"} == {kind}
@@ -99,16 +127,77 @@ class Grammar:
     """Whether a shell reads the literal text, so that ``#`` in it is the shell's."""
     lead: tuple[Parameter, ...] = ()
     """The parameters whose words come before the literal text, as the number of a terminal does."""
+    hint: str = ""
+    """What a declared line takes, with an example: the message where its words do not fit."""
+    ends_flags: Callable[[list[str]], bool] | None = None
+    """Whether no flag follows these words, because another program's arguments begin."""
 
     @property
     def positional(self) -> tuple[Parameter, ...]:
         """The parameters that can be positional, in declared order."""
-        return tuple(parameter for parameter in self.parameters if not parameter.is_switch)
+        return tuple(one for one in self.parameters if not one.is_switch and one.place != "flag")
+
+    @property
+    def usage(self) -> str:
+        """How a declared line is written, without its first word: ``[--save] RULE …``."""
+        flags = [one.usage for one in self.parameters if one.place == "flag"]
+        return " ".join([*(f"[{flag}]" for flag in flags), *(one.usage for one in self.positional)])
 
     def named(self, name: str) -> Parameter:
         """Returns the parameter with that name; one that is not in the schema accepts any JSON."""
         found = next((parameter for parameter in self.parameters if parameter.name == name), None)
         return found or Parameter(name, ANY_TYPES, required=False)
+
+
+def word(
+    name: str,
+    *,
+    required: bool = True,
+    type: str = "string",  # noqa: A002 - JSON Schema's word
+    choices: tuple[str, ...] = (),
+    offers: Offers | None = None,
+    kind: str = "enum",
+) -> Parameter:
+    """Declares a positional argument; of type ``array``, it takes all words that follow."""
+    return Parameter(name, (type,), required, choices=choices, offers=offers, kind=kind, place="word")
+
+
+def flag(
+    name: str,
+    about: str = "",
+    *,
+    type: str = "string",  # noqa: A002 - as above
+    short: str = "",
+    offers: Offers | None = None,
+    kind: str = "enum",
+) -> Parameter:
+    """Declares a flag: a switch if it is of type ``boolean``; one of type ``array`` may be repeated."""
+    return Parameter(name, (type,), False, about, short=short, offers=offers, kind=kind, place="flag")
+
+
+def switch(name: str, about: str = "") -> Parameter:
+    """Declares a flag without a value."""
+    return flag(name, about, type="boolean")
+
+
+def declared(
+    title: str,
+    *parameters: Parameter,
+    hint: str = "",
+    ends_flags: Callable[[list[str]], bool] | None = None,
+) -> Grammar:
+    """Returns the grammar of a line that begins with ``title``."""
+    flags = [one for one in parameters if one.place == "flag"]
+    return Grammar(
+        title,
+        parameters,
+        None,
+        None,
+        {one.flag: one for one in flags},
+        {one.short: one for one in flags if one.short},
+        hint=hint,
+        ends_flags=ends_flags,
+    )
 
 
 def grammar_of(tool: AnyToolBuilder) -> Grammar:
@@ -249,7 +338,14 @@ def _read(name: str, text: str, types: tuple[str, ...], choices: tuple[Any, ...]
         if value is not _INVALID:
             return value
     expected = " or ".join(_NOUNS[kind] for kind in types if kind != "null")
-    raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, f"{name} must be {expected}, not {text!r}.")
+    raise refused(f"{name} must be {expected}, not {text!r}.")
+
+
+def refused(problem: str) -> ToolFailure:
+    """Returns the error for a line whose arguments are invalid."""
+    return ToolFailure(
+        ErrorCode.INVALID_TOOL_PARAMS, problem if problem.endswith((".", ")")) else f"{problem}."
+    )
 
 
 _ORDER = ("integer", "number", "boolean", "null", "array", "object", "string")
@@ -277,8 +373,7 @@ def _as(kind: str, text: str) -> Any:
     if kind == "null":
         return None if text == "null" else _INVALID
     if kind == "boolean":
-        word = text.casefold()
-        return True if word in _TRUE else False if word in _FALSE else _INVALID
+        return _BOOLEANS.get(text.casefold(), _INVALID)
     try:
         value = json.loads(text)
     except ValueError:

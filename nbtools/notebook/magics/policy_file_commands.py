@@ -13,15 +13,10 @@ from typing import TYPE_CHECKING
 from nbtools.cards.tables import Sheet
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
+from nbtools.notebook.magics.completion import workspace_paths
+from nbtools.notebook.magics.flags import refused, switch, word
 from nbtools.notebook.magics.rule_commands import described, in_words
-from nbtools.notebook.magics.sub_commands import (
-    SubCommand,
-    inside,
-    one_of,
-    refused,
-    sheet_of_lines,
-    without_flags,
-)
+from nbtools.notebook.magics.sub_commands import SubCommand, inside, sheet_of_lines
 from nbtools.policy.importers.claude import looks_like_claude, read_claude_settings
 from nbtools.policy.importers.gemini_policies import read_gemini_policies
 from nbtools.policy.importers.gemini_settings import read_gemini_settings
@@ -53,17 +48,33 @@ class LayerCommands:
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
         self._displayed = ""
-        self.commands = {
-            "rules": SubCommand("", "lists all rules with their source", self._rules),
-            "trust": SubCommand(
-                "[yes|no]", "shows the project's own rules; yes trusts them, no stops that", self._trust
+        self.commands = (
+            SubCommand(
+                "rules",
+                "lists all rules with their source",
+                self._rules,
+                hint="takes no arguments. %tools allow, ask, deny and revoke change rules.",
             ),
-            "import": SubCommand(
-                "[--save|--project] PATH",
+            SubCommand(
+                "trust",
+                "shows the project's own rules; yes trusts them, no stops that",
+                self._trust,
+                (word("answer", choices=("yes", "no"), required=False),),
+                "takes yes or no; without an argument it shows the project's rules.",
+            ),
+            SubCommand(
+                "import",
                 "imports the permission settings of Claude Code or Gemini CLI",
                 self._import,
+                (
+                    switch("save"),
+                    switch("project"),
+                    word("path", offers=lambda _, fragment: workspace_paths(runtime, fragment), kind="path"),
+                ),
+                "takes one argument, as in %tools import .claude/settings.json.",
+                usage="[--save|--project] PATH",
             ),
-        }
+        )
 
     @property
     def _session(self) -> Session:
@@ -71,9 +82,7 @@ class LayerCommands:
 
     # --- all rules
 
-    def _rules(self, rest: list[str]) -> Sheet:
-        if rest:
-            raise refused("%tools rules takes no arguments. %tools allow, ask, deny and revoke change rules.")
+    def _rules(self) -> Sheet:
         session = self._session
         layers = (
             *session.layers,
@@ -93,23 +102,21 @@ class LayerCommands:
 
     # --- trust
 
-    def _trust(self, rest: list[str]) -> Sheet:
-        if rest and rest[0] not in ("yes", "no"):
-            raise refused("%tools trust takes yes or no; without an argument it shows the project's rules.")
+    def _trust(self, answer: str = "") -> Sheet:
         project, trust = self._session.store.project(), self._session.store.trust()
         if project.problem:
             raise PolicyError(project.problem)
         if trust is Trust.ABSENT:
             return sheet_of_lines(f"This project has no rules of its own: {project.path} does not exist.")
-        if rest == ["no"]:
+        if answer == "no":
             return self._set_trust(
                 project, "", "Not trusted. The project's allow rules are off; its ask and deny rules apply."
             )
-        if rest == ["yes"] and self._displayed in ("", project.digest):
+        if answer == "yes" and self._displayed in ("", project.digest):
             return self._set_trust(
                 project, project.digest, "Trusted until the file changes. All of these rules apply now."
             )
-        changed = rest == ["yes"]
+        changed = answer == "yes"
         self._displayed = project.digest
         return self._trust_sheet(project, trust, changed=changed)
 
@@ -166,20 +173,23 @@ class LayerCommands:
 
     # --- permissions of other agents
 
-    def _import(self, rest: list[str]) -> Sheet:
-        words, flags = without_flags(rest, "import", "--save", "--project")
-        if len(flags) > 1:
+    def _import(self, path: str, *, save: bool = False, project: bool = False) -> Sheet:
+        if save and project:
             raise refused(
                 "%tools import saves to one file: use either --save (your own) or --project (the project's)."
             )
-        path = self._resolve(one_of(words, "import", ".claude/settings.json"))
-        imported = read_permissions(path, self._session)
+        file = self._resolve(path)
+        imported = read_permissions(file, self._session)
         if imported.policy == Policy():
             return replace(
-                sheet_of_lines(f"{path} has no permissions that can be imported."),
+                sheet_of_lines(f"{file} has no permissions that can be imported."),
                 lines=_not_carried(imported),
             )
-        result = self._save(imported.policy, flags) if flags else self._add(imported.policy)
+        if save or project:
+            store = self._session.store
+            result = self._save(imported.policy, store.project_path if project else store.user_path)
+        else:
+            result = self._add(imported.policy)
         mode = f" The mode is {imported.policy.mode}." if imported.policy.mode else ""
         lines = _not_carried(imported)
         rows = tuple((verb, described(rule)) for verb in VERBS for rule in getattr(imported.policy, verb))
@@ -203,9 +213,8 @@ class LayerCommands:
             "Imported for this session. --save writes the rules to your own file, --project to the project's."
         )
 
-    def _save(self, policy: Policy, flags: frozenset[str]) -> str:
+    def _save(self, policy: Policy, path: Path) -> str:
         store = self._session.store
-        path = store.project_path if "--project" in flags else store.user_path
         inside(self._runtime, lambda session: session.store.add(path, policy))
         self.reload()
         trusted = path != store.project_path or store.trust() is Trust.TRUSTED

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbtools.cards.tables import Sheet
 from nbtools.core.errors import PolicyError
 from nbtools.core.message import did_you_mean
+from nbtools.notebook.magics.flags import refused, switch, word
 from nbtools.notebook.magics.policy_file_commands import with_files
-from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
+from nbtools.notebook.magics.sub_commands import SubCommand, inside, sheet_of_lines
 from nbtools.policy.coverage import coverage, find_entries
 from nbtools.policy.layers import SESSION, Layer, Policy
 from nbtools.policy.own_programs import entry_keys, is_pair, parse_program
@@ -35,8 +36,11 @@ _OPTIONS = {
     "shows": "options that make it write nothing",
     "takes": "options that remove the files it reads",
 }
-_IN_VALUES = ("reads", "writes", "folder", "removes", "shell_options")
-_IN_FLAGS = ("rewrites", "shows", "takes")
+_PARTS = {
+    "values": ("reads", "writes", "folder", "removes", "shell_options"),
+    "flags": ("rewrites", "shows", "takes"),
+}
+"""Keys whose options also have a row of their own."""
 _ROLES = {
     "text": "a text, not a file",
     "read": "a file or folder it reads",
@@ -59,6 +63,10 @@ _TRUE = {
     "repository": "it reads configuration from the repository it is started in",
     "free": "none of its options is harmful, so arguments known only at run time may be options",
 }
+_HINT = (
+    "takes a name and properties of the program, as in %tools program --save mytool"
+    ' flags="-v --verbose" operands=read.'
+)
 _HOW = (
     '%tools program NAME flags="-v --verbose" operands=read harmless=true adds one for this session; --save'
     " keeps it for later ones."
@@ -70,35 +78,35 @@ class ProgramCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self.commands = {
-            "program": SubCommand(
-                "[--save|--remove] [NAME [KEY=VALUE …]]",
+        self.commands = (
+            SubCommand(
+                "program",
                 "shows what is known about a program, or adds one to the table of programs",
                 self._program,
+                (
+                    switch("save"),
+                    switch("remove"),
+                    word(
+                        "words",
+                        type="array",
+                        required=False,
+                        offers=lambda before, _: offered(self._session, before),
+                    ),
+                ),
+                _HINT,
+                usage="[--save|--remove] [NAME [KEY=VALUE …]]",
             ),
-        }
+        )
 
     @property
     def _session(self) -> Session:
         return self._runtime.session
 
-    def _program(self, rest: list[str]) -> Sheet:
-        words, flags = without_flags(rest, "program", "--save", "--remove")
+    def _program(self, words: Sequence[str] = (), *, save: bool = False, remove: bool = False) -> Sheet:
         name = " ".join(word for word in words if not is_pair(word))
         pairs = [word for word in words if is_pair(word)]
-        save, remove = "--save" in flags, "--remove" in flags
-        if (
-            (save and remove)
-            or (save and not pairs)
-            or (remove and pairs)
-            or (flags and not name)
-            or (pairs and not name)
-        ):
-            example = 'mytool flags="-v --verbose" operands=read'
-            raise refused(
-                "%tools program takes a name and properties of the program, as in %tools program --save"
-                f" {example}."
-            )
+        if (save and (remove or not pairs)) or (remove and pairs) or ((save or remove or pairs) and not name):
+            raise refused(f"%tools program {_HINT}")
         if remove:
             return self._remove(name)
         if pairs:
@@ -170,15 +178,11 @@ class ProgramCommands:
 
 def offered(session: Session, previous: list[str]) -> list[str]:
     """Returns completions for the next word: programs, their sub-commands, and the keys of an entry."""
-    words = [word for word in previous if not word.startswith("--")]
-    remaining = (
-        [f"{key}=" for key in entry_keys() if not any(word.startswith(f"{key}=") for word in words)]
-        if words
-        else []
-    )
-    if any(map(is_pair, words)):
+    keys = entry_keys() if previous else ()
+    remaining = [f"{key}=" for key in keys if not any(word.startswith(f"{key}=") for word in previous)]
+    if any(map(is_pair, previous)):
         return remaining
-    prefix = "".join(f"{word} " for word in words)
+    prefix = "".join(f"{word} " for word in previous)
     names = (name.removeprefix(prefix) for name in _table(session).names() if name.startswith(prefix))
     return [*dict.fromkeys(name.partition(" ")[0] for name in names), *remaining]
 
@@ -215,7 +219,7 @@ def _source_of(layer: Layer) -> str:
 def _rows(entry: Entry) -> Iterator[tuple[str, str]]:
     for key, meaning in _OPTIONS.items():
         options = getattr(entry, key) - {"always"}
-        for part in _IN_VALUES if key == "values" else _IN_FLAGS if key == "flags" else ():
+        for part in _PARTS.get(key, ()):
             options -= getattr(entry, part)
         if options:
             yield meaning, " ".join(sorted(options, key=lambda one: (one.startswith("--"), one.lower(), one)))

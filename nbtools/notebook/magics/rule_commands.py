@@ -4,7 +4,7 @@ and descriptions of rules in words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
@@ -13,7 +13,8 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.message import did_you_mean
-from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines, without_flags
+from nbtools.notebook.magics.flags import refused, switch, word
+from nbtools.notebook.magics.sub_commands import SubCommand, inside, sheet_of_lines
 from nbtools.policy.coverage import RUN_COMMANDS, coverage
 from nbtools.policy.grants import Grant
 from nbtools.policy.importers.void import Switch, approval_rules
@@ -44,40 +45,75 @@ class RuleCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self.commands = {
-            "allow": SubCommand(
-                "[--save] RULE …",
+        example = 'as in %tools {0} edit or %tools {0} "shell(git status)".'
+        tools = word("rules", type="array", offers=lambda *_: self._session.tools)
+        grants = word("rules", type="array", offers=lambda *_: self._session.grants)
+        removable = word("rules", type="array", offers=lambda *_: all_rules(self._session))
+        self.commands = (
+            SubCommand(
+                "allow",
                 "allows calls without approval in this session; with --save also in later sessions in this"
                 " workspace",
                 self._allow,
+                (switch("save"), tools),
+                f"needs a rule, {example.format('allow')}",
             ),
-            "ask": SubCommand(
-                "RULE …", "requires approval for these calls", lambda rules: self._add("ask", rules)
+            SubCommand(
+                "ask",
+                "requires approval for these calls",
+                lambda rules: self._add("ask", rules),
+                (tools,),
+                f"needs a rule, {example.format('ask')}",
             ),
-            "deny": SubCommand("RULE …", "never allows these calls", lambda rules: self._add("deny", rules)),
-            "grants": SubCommand(
-                "", "lists what is allowed without approval, for this session or saved", self._grants
+            SubCommand(
+                "deny",
+                "never allows these calls",
+                lambda rules: self._add("deny", rules),
+                (tools,),
+                f"needs a rule, {example.format('deny')}",
             ),
-            "save": SubCommand(
-                "RULE …", "saves grants of this session for later sessions in this workspace", self._save
+            SubCommand(
+                "grants",
+                "lists what is allowed without approval, for this session or saved",
+                self._grants,
+                hint="takes no arguments. %tools allow, save and revoke change the grants.",
             ),
-            "revoke": SubCommand(
-                "RULE …", "removes rules and grants, also saved ones; * removes all grants", self._revoke
+            SubCommand(
+                "save",
+                "saves grants of this session for later sessions in this workspace",
+                self._save,
+                (grants,),
+                f"needs a rule, {example.format('save')}",
             ),
-            "approve": SubCommand(
-                "WHAT on|off",
+            SubCommand(
+                "revoke",
+                "removes rules and grants, also saved ones; * removes all grants",
+                self._revoke,
+                (removable,),
+                f"needs a rule, {example.format('revoke')}",
+            ),
+            SubCommand(
+                "approve",
                 f"allows a whole kind of calls without approval, as in Void: {', '.join(SWITCHES)}",
                 self._approve,
+                (
+                    word(
+                        "words",
+                        type="array",
+                        required=False,
+                        offers=lambda before, _: _ON if before else SWITCHES,
+                    ),
+                ),
+                usage="WHAT on|off",
             ),
-        }
+        )
 
     @property
     def _session(self) -> Session:
         return self._runtime.session
 
-    def _allow(self, rest: list[str]) -> Sheet:
-        words, flags = without_flags(rest, "allow", "--save")
-        rules, save = self._checked(words, "allow"), bool(flags)
+    def _allow(self, rules: list[str], *, save: bool = False) -> Sheet:
+        self._check(rules, "allow")
         self._check_inside(rules)
         inside(self._runtime, lambda session: _grant(session, rules, save=save))
         how_long = "for this and later sessions in this workspace" if save else "for this session"
@@ -87,14 +123,14 @@ class RuleCommands:
             "%tools revoke RULE removes it.",
         )
 
-    def _checked(self, rules: list[str], verb: str) -> list[str]:
-        """Returns ``rules``.  Raises ``PolicyError`` also for one that names no tool:
+    def _check(self, rules: list[str], verb: str) -> None:
+        """Raises ``PolicyError`` also for a rule that names no tool:
         it would have no effect, and nobody would notice.
         """
-        for rule in checked(rules, verb):
+        check_rules(rules, verb)
+        for rule in rules:
             if problem := self._session.unknown_tool(read_rule(rule).tool):
                 raise PolicyError(f"The rule {rule} has no effect. {problem}")
-        return rules
 
     def _check_inside(self, rules: list[str]) -> None:
         """Raises ``PolicyError`` for a rule about a file tool and files outside the workspace,
@@ -123,16 +159,13 @@ class RuleCommands:
                 yield " ".join(coverage(rule, session.programs).sentences)
 
     def _add(self, verb: str, rules: list[str]) -> Sheet:
+        self._check(rules, verb)
         policy = self._session.policy
-        listed = tuple(dict.fromkeys((*getattr(policy, verb), *self._checked(rules, verb))))
+        listed = tuple(dict.fromkeys((*getattr(policy, verb), *rules)))
         inside(self._runtime, lambda session: setattr(session, "policy", _with(policy, {verb: listed})))
         return sheet_of_lines(f"{verb} rules of this session: {', '.join(map(str, listed))}.")
 
-    def _grants(self, rest: list[str]) -> Sheet:
-        if rest:
-            raise refused(
-                "%tools grants takes no arguments. %tools allow, save and revoke change the grants."
-            )
+    def _grants(self) -> Sheet:
         granted = self._session.granted
         if not granted:
             return sheet_of_lines(
@@ -143,8 +176,9 @@ class RuleCommands:
         lines = ("%tools revoke RULE removes a grant, %tools save RULE keeps it for later sessions.",)
         return Sheet("", tuple(map(_row, granted)), lines, ("rule", "duration", "since", "granted for"))
 
-    def _save(self, rest: list[str]) -> Sheet:
-        rules, session = checked(rest, "save"), self._session
+    def _save(self, rules: list[str]) -> Sheet:
+        check_rules(rules, "save")
+        session = self._session
         unknown = [rule for rule in rules if rule not in (*session.grants, *session.saved_grants)]
         if unknown:
             near = did_you_mean(unknown[0], session.grants) if session.grants else ""
@@ -156,9 +190,12 @@ class RuleCommands:
             "%tools revoke RULE removes it.",
         )
 
-    def _revoke(self, rest: list[str]) -> Sheet:
+    def _revoke(self, rules: list[str]) -> Sheet:
         session = self._session
-        rules = [*session.grants, *session.saved_grants] if rest == ["*"] else checked(rest, "revoke")
+        if rules == ["*"]:
+            rules = [*session.grants, *session.saved_grants]
+        else:
+            check_rules(rules, "revoke")
         unknown = inside(self._runtime, lambda there: [rule for rule in rules if not _removed(there, rule)])
         if unknown:
             raise PolicyError(
@@ -167,8 +204,8 @@ class RuleCommands:
             )
         return sheet_of_lines(f"Removed: {', '.join(rules)}." if rules else "There are no grants to remove.")
 
-    def _approve(self, rest: list[str]) -> Sheet:
-        if not rest:
+    def _approve(self, words: Sequence[str] = ()) -> Sheet:
+        if not words:
             rows = tuple(
                 (switch, "on" if self._is_on(switch) else "off", ", ".join(approval_rules(switch)))
                 for switch in SWITCHES
@@ -179,33 +216,29 @@ class RuleCommands:
                 ("%tools approve edits on allows all edits without approval in this session.",),
                 ("switch", "", "rules"),
             )
-        *words, state = rest
-        if not words or state not in _ON:
+        *what, state = words
+        if not what or state not in _ON:
             raise refused("%tools approve takes a switch and on or off, as in %tools approve edits on.")
-        switch = next((one for one in SWITCHES if one.lower() == " ".join(words).lower()), " ".join(words))
-        rules = approval_rules(switch)
+        named = " ".join(what)
+        kind = next((one for one in SWITCHES if one.lower() == named.lower()), named)
+        rules = approval_rules(kind)
         inside(
             self._runtime,
             lambda session: _grant(session, rules) if _ON[state] else _revoke_all(session, rules),
         )
         effect = "allowed without approval" if _ON[state] else "the mode and the rules decide"
-        return sheet_of_lines(f"{switch}: {effect} ({', '.join(rules)}).")
+        return sheet_of_lines(f"{kind}: {effect} ({', '.join(rules)}).")
 
     def _is_on(self, switch: str) -> bool:
         return set(approval_rules(switch)) <= {*self._session.grants, *self._session.saved_grants}
 
 
-def checked(rules: list[str], verb: str) -> list[str]:
-    """Returns ``rules``.  Raises ``PolicyError`` unless there is at least one and all are valid."""
-    if not rules:
-        raise PolicyError(
-            f'%tools {verb} needs a rule, as in %tools {verb} edit or %tools {verb} "shell(git status)".'
-        )
+def check_rules(rules: list[str], verb: str) -> None:
+    """Raises ``PolicyError`` unless all are valid."""
     for rule in rules:
         read_rule(rule)
         if verb in VERBS:
             check_rule(rule, Action(verb))
-    return rules
 
 
 def all_rules(session: Session) -> tuple[str, ...]:

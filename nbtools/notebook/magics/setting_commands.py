@@ -11,7 +11,8 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.errors import SessionError
 from nbtools.core.message import did_you_mean
 from nbtools.core.settings import Settings
-from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused, sheet_of_lines
+from nbtools.notebook.magics.flags import word
+from nbtools.notebook.magics.sub_commands import SubCommand, inside, sheet_of_lines
 
 if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime
@@ -28,14 +29,21 @@ class SettingCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self.commands = {
-            "settings": SubCommand(
-                "", "shows the settings: sandbox, secrets, undo and others", self._settings
+        self.commands = (
+            SubCommand("settings", "shows the settings: sandbox, secrets, undo and others", self._settings),
+            SubCommand(
+                "set",
+                "changes a setting, as in: set sandbox required",
+                self._set,
+                (
+                    word("name", offers=lambda *_: descriptions()),
+                    word("value", offers=lambda before, _: choices(before[0])),
+                ),
+                "takes a setting and a value, as in %tools set sandbox required. %tools settings lists them.",
             ),
-            "set": SubCommand("NAME VALUE", "changes a setting, as in: set sandbox required", self._set),
-        }
+        )
 
-    def _settings(self, _: list[str]) -> Sheet:
+    def _settings(self) -> Sheet:
         settings, meanings = self._runtime.session.settings, descriptions()
         rows = tuple(
             (field.name, spelled(field.name, getattr(settings, field.name)), meanings[field.name])
@@ -44,15 +52,9 @@ class SettingCommands:
         lines = ("%tools set NAME VALUE changes one for this session, as in %tools set sandbox required.",)
         return Sheet("", rows, lines, ("setting", "value", "meaning"), frozenset({0, 1}))
 
-    def _set(self, rest: list[str]) -> Sheet:
-        if len(rest) != 2:
-            raise refused(
-                "%tools set takes a setting and a value, as in %tools set sandbox required. %tools settings"
-                " lists them."
-            )
-        changed = with_setting(self._runtime.session.settings, *rest)
+    def _set(self, name: str, value: str) -> Sheet:
+        changed = with_setting(self._runtime.session.settings, name, value)
         inside(self._runtime, lambda session: setattr(session, "settings", changed))
-        name = rest[0]
         sandbox = (self._runtime.session.workspace.sandbox.description(changed),) if name == "sandbox" else ()
         return sheet_of_lines(
             f"{name} is now {spelled(name, getattr(changed, name))}. {descriptions()[name]}",
@@ -97,13 +99,9 @@ def values(name: str) -> str:
     kinds = {one.get("type") for one in about.get("anyOf", [about])}
     if "null" in kinds:
         return f"on, off or {_AS_THE_DIALECT}"
-    return (
-        "on or off"
-        if "boolean" in kinds
-        else "a size, as in 500MB"
-        if name.endswith("_bytes")
-        else "a number above 0"
-    )
+    if "boolean" in kinds:
+        return "on or off"
+    return "a size, as in 500MB" if name.endswith("_bytes") else "a number above 0"
 
 
 def choices(name: str) -> tuple[str, ...]:

@@ -17,18 +17,18 @@ from nbtools.core.call import (
     ValidatingCall,
 )
 from nbtools.core.errors import ErrorCode
-from nbtools.core.message import counted, did_you_mean
+from nbtools.core.message import counted
 from nbtools.dialects import dialect_names
 from nbtools.mcp.client.errors import error_text
 from nbtools.notebook.display_target import AnswerMethod
-from nbtools.notebook.magics.command_line import words
+from nbtools.notebook.magics.flags import refused, word
 from nbtools.notebook.magics.policy_file_commands import LayerCommands
 from nbtools.notebook.magics.program_commands import ProgramCommands
 from nbtools.notebook.magics.rule_commands import RuleCommands, described
 from nbtools.notebook.magics.setting_commands import SettingCommands
-from nbtools.notebook.magics.sub_commands import SubCommand, inside, one_of, refused, sheet_of_lines
+from nbtools.notebook.magics.sub_commands import CommandSet, SubCommand, inside, sheet_of_lines
 from nbtools.notebook.magics.undo_commands import UndoCommands
-from nbtools.notebook.mcp.commands import McpCommands
+from nbtools.notebook.mcp.commands import mcp_commands
 from nbtools.notebook.mcp.prompts import PromptCommands
 from nbtools.notebook.mcp.status import servers_row
 from nbtools.policy.modes import Mode
@@ -40,47 +40,6 @@ if TYPE_CHECKING:
     from nbtools.session.session import Session
 
 
-class ServeCommands:
-    """The sub-command ``serve``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
-
-    def __init__(self, runtime: NotebookRuntime) -> None:
-        self._runtime = runtime
-        self.commands = {
-            "serve": SubCommand(
-                "[off]",
-                "lets MCP clients call the tools through nbtools mcp; approval requests are shown here",
-                self._serve,
-            ),
-        }
-
-    def _serve(self, rest: list[str]) -> Sheet | None:
-        if rest:
-            return self._stop(one_of(rest, "serve", "off"))
-        try:
-            from nbtools.notebook.mcp.serving import (  # noqa: PLC0415 - loads the MCP SDK, an extra
-                ClientServing,
-            )
-        except ImportError as error:
-            raise refused(f"{error_text(error)}.") from None
-
-        if self._runtime.served is None:
-            self._runtime.served = ClientServing(self._runtime)
-        else:
-            self._runtime.served.move()
-        return None  # the view displays itself
-
-    def _stop(self, word: str) -> Sheet:
-        if word != "off":
-            raise refused(f"%tools serve takes no argument or off, not {word!r}.")
-        return sheet_of_lines(
-            "Serving has ended."
-            if self._runtime.stop_serving("Serving has ended.")
-            else "This notebook is not serving."
-        )
-
-
-_HELP = ("--help", "-h", "?")
-_ONLY_HELP = [[word] for word in (*_HELP, "??")]
 _RECENT = 30
 _METHODS = {
     "auto": None,
@@ -90,64 +49,86 @@ _METHODS = {
 }
 
 
-class ToolsCommands:
-    """All sub-commands of ``%tools``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+class ToolsCommands(CommandSet):
+    """All sub-commands of ``%tools``."""
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self.commands: dict[str, SubCommand] = {
-            "": SubCommand("", "shows the session: workspace, mode, rules, running calls", self._overview),
-            "use": SubCommand("DIALECT", "uses the tool names and parameters of another agent", self._use),
-            "mode": SubCommand(
-                "MODE",
-                f"sets the permission mode, which applies where no rule does: {', '.join(Mode)}",
+        modes = [mode.value for mode in Mode]
+        super().__init__(
+            "%tools",
+            SubCommand("", "shows the session: workspace, mode, rules, running calls", self._overview),
+            SubCommand(
+                "use",
+                "uses the tool names and parameters of another agent",
+                self._use,
+                (word("dialect", required=False, offers=lambda *_: dialect_names()),),
+                "takes one argument, as in %tools use claude.",
+            ),
+            SubCommand(
+                "mode",
+                f"sets the permission mode, which applies where no rule does: {', '.join(modes)}",
                 self._mode,
+                (word("mode", required=False, offers=lambda *_: modes),),
+                "takes one argument, as in %tools mode plan.",
             ),
-            **RuleCommands(runtime).commands,
-            **LayerCommands(runtime).commands,
-            **ProgramCommands(runtime).commands,
-            **UndoCommands(runtime).commands,
-            **McpCommands(runtime).commands,
-            **PromptCommands(runtime).commands,
-            "history": SubCommand("[COUNT]", "lists finished calls, latest last", self._history),
-            "pending": SubCommand("", "lists calls that are running or need your answer", self._pending),
-            "cancel": SubCommand("ID …", "cancels calls", self._cancel),
-            "workspace": SubCommand("[FOLDER]", "switches to another folder", self._workspace),
-            **SettingCommands(runtime).commands,
-            **ServeCommands(runtime).commands,
-            "confirm": SubCommand(
-                "METHOD", "sets how approval is requested: auto, widget, prompt, deny", self._confirm
+            *RuleCommands(runtime).commands,
+            *LayerCommands(runtime).commands,
+            *ProgramCommands(runtime).commands,
+            *UndoCommands(runtime).commands,
+            mcp_commands(runtime),
+            PromptCommands(runtime).command,
+            SubCommand(
+                "history",
+                "lists finished calls, latest last",
+                self._history,
+                (word("count", type="integer", required=False),),
+                "takes a number of calls, as in %tools history 10.",
             ),
-            "help": SubCommand("[COMMAND]", "explains one command, or lists all of them", self._help),
-        }
-
-    def run(self, line: str) -> Sheet | None:
-        """Runs a line and returns the table to show; None where a card shows the result."""
-        name, *rest = [word.text for word in words(line)] or [""]
-        if name in _HELP or rest in _ONLY_HELP:
-            name, rest = "help", [] if name in _HELP else [name]
-        elif name.endswith("?"):
-            name, rest = "help", list(filter(None, [name.rstrip("?")]))
-        return self._command(name).run(rest)
-
-    def _command(self, name: str) -> SubCommand:
-        command = self.commands.get(name)
-        if command is None:
-            known = [known for known in self.commands if known]
-            raise refused(
-                f"%tools has no sub-command {name!r}.{did_you_mean(name, known)} %tools help lists them."
-            )
-        return command
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name in self.commands if name)
+            SubCommand("pending", "lists calls that are running or need your answer", self._pending),
+            SubCommand(
+                "cancel",
+                "cancels calls",
+                self._cancel,
+                (word("ids", type="array", offers=self._running_ids),),
+                "needs the id of a call; %tools pending lists them.",
+            ),
+            SubCommand(
+                "workspace",
+                "switches to another folder",
+                self._workspace,
+                (word("folder", required=False),),
+                "takes one argument, as in %tools workspace ../project.",
+            ),
+            *SettingCommands(runtime).commands,
+            SubCommand(
+                "serve",
+                "lets MCP clients call the tools through nbtools mcp; approval requests are shown here",
+                self._serve,
+                (word("off", choices=("off",), required=False),),
+                "takes no argument or off.",
+            ),
+            SubCommand(
+                "confirm",
+                "sets how approval is requested: auto, widget, prompt, deny",
+                self._confirm,
+                (word("method", required=False, offers=lambda *_: _METHODS),),
+                "takes one argument, as in %tools confirm widget.",
+            ),
+            footer=(
+                'A rule names a tool, optionally with a path or command: edit, edit(src/**), "shell(git'
+                ' log:*)".'
+            ),
+        )
 
     @property
     def _session(self) -> Session:
         return self._runtime.session
 
-    def _overview(self, _: list[str]) -> Sheet:
+    def _running_ids(self, *_: object) -> list[str]:
+        return [call.request.id for call in self._session.active]
+
+    def _overview(self) -> Sheet:
         session, store = self._session, self._session.store
         rows = [
             ("workspace", f"{session.workspace.root}"),
@@ -168,39 +149,18 @@ class ToolsCommands:
         lines = ("%tools help lists what can be changed; %tool lists the tools.", *store.problems())
         return Sheet("", tuple(rows), lines, code=frozenset())
 
-    def _help(self, rest: list[str]) -> Sheet:
-        if rest:
-            name = one_of(rest, "help", "undo")
-            command = self._command(name)
-            return Sheet("", ((f"%tools {name} {command.takes}".strip(), command.says),))
-        rows = tuple(
-            (f"%tools {name} {command.takes}".strip(), command.says)
-            for name, command in self.commands.items()
-        )
-        return Sheet(
-            "",
-            rows,
-            (
-                (
-                    'A rule names a tool, optionally with a path or command: edit, edit(src/**), "shell(git'
-                    ' log:*)".'
-                ),
-            ),
-        )
-
-    def _use(self, rest: list[str]) -> Sheet:
-        if not rest:
+    def _use(self, dialect: str = "") -> Sheet:
+        if not dialect:
             return sheet_of_lines(
                 f"The dialect is {self._session.dialect.name}. Available dialects:"
                 f" {', '.join(dialect_names())}."
             )
-        dialect = one_of(rest, "use", "claude")
         inside(self._runtime, lambda session: setattr(session, "dialect", dialect))
         return sheet_of_lines(f"Dialect set to {dialect}. Tools: {', '.join(self._session.tools.names())}.")
 
-    def _mode(self, rest: list[str]) -> Sheet:
-        if rest:
-            mode = one_of(rest, "mode", "plan").replace("-", "_")
+    def _mode(self, mode: str = "") -> Sheet:
+        mode = mode.replace("-", "_")
+        if mode:
             inside(
                 self._runtime, lambda session: setattr(session, "policy", replace(session.policy, mode=mode))
             )
@@ -211,15 +171,14 @@ class ToolsCommands:
                 )
         return sheet_of_lines(f"The mode is {self._session.mode.value}.")
 
-    def _history(self, rest: list[str]) -> Sheet:
-        count = int(rest[0]) if rest and rest[0].isdigit() else _RECENT
+    def _history(self, count: int = _RECENT) -> Sheet:
         calls = self._session.history[-count:]
         if not calls:
             return sheet_of_lines("No call has finished yet.")
         head = ("id", "tool", "what", "state", "decided by", "when", "duration")
         return Sheet("", tuple(_history_row(call) for call in calls), head=head, code=frozenset({1, 2}))
 
-    def _pending(self, _: list[str]) -> Sheet:
+    def _pending(self) -> Sheet:
         calls = self._session.active
         if not calls:
             return sheet_of_lines("No call is running.")
@@ -236,8 +195,6 @@ class ToolsCommands:
         )
 
     def _cancel(self, ids: list[str]) -> Sheet:
-        if not ids:
-            raise refused("%tools cancel needs the id of a call; %tools pending lists them.")
         cancelled = inside(
             self._runtime, lambda session: [call_id for call_id in ids if session.cancel(call_id)]
         )
@@ -245,14 +202,29 @@ class ToolsCommands:
         lines = [f"Cancelled: {', '.join(cancelled)}."] if cancelled else []
         return sheet_of_lines(*lines, *([f"Not running: {', '.join(unknown)}."] if unknown else []))
 
-    def _workspace(self, rest: list[str]) -> Sheet:
-        if rest:
-            self._runtime.move(one_of(rest, "workspace", "../project"))
+    def _workspace(self, folder: str = "") -> Sheet:
+        if folder:
+            self._runtime.move(folder)
         return sheet_of_lines(f"The workspace is {self._session.workspace.root}.")
 
-    def _confirm(self, rest: list[str]) -> Sheet:
-        if rest:
-            method = one_of(rest, "confirm", "widget")
+    def _serve(self, off: str = "") -> Sheet | None:
+        if off:
+            was_serving = self._runtime.stop_serving("Serving has ended.")
+            return sheet_of_lines("Serving has ended." if was_serving else "This notebook is not serving.")
+        try:
+            from nbtools.notebook.mcp.serving import (  # noqa: PLC0415 - loads the MCP SDK, an extra
+                ClientServing,
+            )
+        except ImportError as error:
+            raise refused(f"{error_text(error)}.") from None
+        if self._runtime.served is None:
+            self._runtime.served = ClientServing(self._runtime)
+        else:
+            self._runtime.served.move()
+        return None  # the view displays itself
+
+    def _confirm(self, method: str = "") -> Sheet:
+        if method:
             if method not in _METHODS:
                 raise refused(f"%tools confirm has no method {method!r}. Methods: {', '.join(_METHODS)}.")
             self._runtime.frontend.preference = _METHODS[method]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nbtools.cards.tables import Sheet
-from nbtools.notebook.magics.sub_commands import SubCommand, refused, sheet_of_lines, without_flags
+from nbtools.notebook.magics.flags import refused, switch, word
+from nbtools.notebook.magics.sub_commands import SubCommand, sheet_of_lines
 
 if TYPE_CHECKING:
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.workspace.history.store import JournalEntry
     from nbtools.workspace.history.undo import UndoMerge
 
-_MERGES: dict[str, UndoMerge] = {"--merge": True, "--keep": "keep", "--take-back": "take_back"}
+_MERGES: dict[str, UndoMerge] = {"merge": True, "keep": "keep", "take_back": "take_back"}
 _RECENT = 30
+_COUNT_HINT = "takes a number of calls above 0, as in %tools journal 10."
 _MAX_FILES = 3
 """Files listed in one row."""
 
@@ -26,28 +29,42 @@ class UndoCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self.commands = {
-            "undo": SubCommand(
-                "[--merge | --keep | --take-back] [ID]…",
+        self.commands = (
+            SubCommand(
+                "undo",
                 "undoes the changes of calls, in this order; without ID, of the last call that changed files",
                 self._undo,
+                (*map(switch, _MERGES), word("ids", type="array", required=False, offers=self._undoable)),
+                "takes ids of calls, and one of --merge, --keep, --take-back.",
+                usage="[--merge | --keep | --take-back] [ID]…",
             ),
-            "redo": SubCommand("", "undoes the last undo", self._redo),
-            "journal": SubCommand("[COUNT]", "lists changes that can be undone, latest last", self._journal),
-        }
+            SubCommand(
+                "redo",
+                "undoes the last undo",
+                self._redo,
+                hint="takes no words. %tools undo ID undoes the undo with that id.",
+            ),
+            SubCommand(
+                "journal",
+                "lists changes that can be undone, latest last",
+                self._journal,
+                (word("count", type="integer", required=False),),
+                _COUNT_HINT,
+            ),
+        )
 
-    def _undo(self, rest: list[str]) -> None:
-        words, flags = without_flags(rest, "undo", *_MERGES)
+    def _undoable(self, *_: object) -> list[str]:
+        return [entry.id for entry in reversed(self._runtime.session.changes) if not entry.undone]
+
+    def _undo(self, ids: Sequence[str] = ("",), **flags: bool) -> None:
         if len(flags) > 1:
-            raise refused(f"%tools undo takes one of {', '.join(_MERGES)}.")
+            raise refused("%tools undo takes one of --merge, --keep, --take-back.")
         merge = next((_MERGES[flag] for flag in flags), False)
-        for call in words or [""]:
+        for call in ids:
             if not self._runtime.bridge.undo(call, merge=merge).ok:
                 return
 
-    def _redo(self, rest: list[str]) -> None:
-        if rest:
-            raise refused("%tools redo takes no words. %tools undo ID undoes the undo with that id.")
+    def _redo(self) -> None:
         last = next(
             (entry for entry in reversed(self._runtime.session.changes) if entry.undoes and not entry.undone),
             None,
@@ -56,9 +73,9 @@ class UndoCommands:
             raise refused("There is no undo that could be undone. %tools journal lists the changes.")
         self._runtime.bridge.undo(last.id, merge=False)
 
-    def _journal(self, rest: list[str]) -> Sheet:
-        if len(rest) > 1 or (rest and not (rest[0].isdigit() and int(rest[0]))):
-            raise refused("%tools journal takes a number of calls above 0, as in %tools journal 10.")
+    def _journal(self, count: int = _RECENT) -> Sheet:
+        if count < 1:
+            raise refused(f"%tools journal {_COUNT_HINT}")
         session = self._runtime.session
         changes, notices = session.changes, session.journal_notices
         if not changes:
@@ -68,7 +85,7 @@ class UndoCommands:
                 else ("The journal is off. %tools set journal on records changes from then on.",)
             )
             return sheet_of_lines("There is no change to undo.", *off, *notices)
-        listed = changes[-(int(rest[0]) if rest else _RECENT) :]
+        listed = changes[-count:]
         earlier = (
             (f"{len(changes) - len(listed):,} earlier. %tools journal {len(changes)} lists all.",)
             if len(changes) > len(listed)

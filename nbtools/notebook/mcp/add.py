@@ -1,20 +1,29 @@
-"""Parses the line of ``%tools mcp add`` into an entry of ``mcpServers``."""
+"""The arguments of ``%tools mcp add``, and the entry of ``mcpServers`` that they describe."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from nbtools.core.message import did_you_mean
-from nbtools.notebook.magics.sub_commands import refused
+from nbtools.notebook.magics.flags import flag, refused, switch, word
 
-SWITCHES = ("--sse", "--trust", "--project")
-VALUED = ("--header", "--env", "--timeout", "--include", "--exclude", "--cwd")
-FLAGS = (*VALUED, *SWITCHES)
-_SHORT = {"-H": "--header", "-e": "--env"}
 _EXAMPLE = "%tools mcp add time -- uvx mcp-server-time, or %tools mcp add docs https://host/mcp"
+HINT = f"needs a name, and either a command or a URL, as in {_EXAMPLE}."
+ARGUMENTS = (
+    word("name"),
+    word("target", type="array"),
+    flag("header", "with a URL: a header of each request, 'Name: value'", type="array", short="H"),
+    flag("env", "with a command: a variable of its environment, NAME=value", type="array", short="e"),
+    flag("cwd", "with a command: the folder in which it runs"),
+    switch("sse", "with a URL: the older transport over server-sent events"),
+    flag("timeout", "seconds in which a call must be answered"),
+    flag("include", "only these tools, separated by commas", type="array"),
+    flag("exclude", "all tools but these, separated by commas", type="array"),
+    switch("trust", "its tools run without approval"),
+    switch("project", "add it to the project's .mcp.json, not to your own file"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,91 +37,47 @@ class ServerAddition:
     project: bool
 
 
-@dataclass
-class _ParsedLine:
-    words: list[str] = field(default_factory=list)
-    command: list[str] = field(default_factory=list)
-    switches: set[str] = field(default_factory=set)
-    values: dict[str, list[str]] = field(default_factory=dict)
+def begins_command(words: list[str]) -> bool:
+    """Whether the words after these belong to the server's command, so that its flags are not ours."""
+    return len(words) == 2 and not _is_address(words[1])
 
 
-def parse_addition(rest: list[str]) -> ServerAddition:
-    """Parses the words of a line.  Raises ``ToolFailure`` that says what is missing or invalid."""
-    line = _parse(rest)
-    name, *where = line.words or [""]
-    if not name or bool(where) == bool(line.command):
-        raise refused(f"%tools mcp add needs a name, and either a command or a URL, as in {_EXAMPLE}.")
-    entry = _program(line) if line.command else _address(line, where[0])
-    return ServerAddition(name, {**entry, **_settings(line)}, "--project" in line.switches)
-
-
-def _parse(rest: list[str]) -> _ParsedLine:
-    """Splits flags and command: the command begins after ``--``,
-    or at the first word after the name that is not a URL.
+def server_addition(name: str, target: list[str], **flags: Any) -> ServerAddition:
+    """Returns the addition that the arguments describe.
+    Raises ``ToolFailure`` that says what is missing or invalid.
     """
-    line, remaining = _ParsedLine(), list(rest)
-    while remaining:
-        word = remaining.pop(0)
-        if word == "--" or (line.words and not word.startswith("-") and not _is_address(word)):
-            line.command = remaining if word == "--" else [word, *remaining]
-            return line
-        if word.startswith("-"):
-            _parse_flag(line, word, remaining)
-        else:
-            line.words.append(word)
-    return line
+    if len(target) > 1 and _is_address(target[0]):
+        raise refused(f"%tools mcp add {HINT}")
+    entry = _address(target[0], flags) if _is_address(target[0]) else _program(target, flags)
+    for key, option in (("includeTools", "include"), ("excludeTools", "exclude")):
+        if option in flags:
+            names = [one.strip() for value in flags[option] for one in value.split(",")]
+            entry[key] = list(filter(None, names))
+    if "timeout" in flags:
+        entry["timeout"] = _milliseconds(flags["timeout"])
+    if flags.get("trust"):
+        entry["trust"] = True
+    return ServerAddition(name, entry, flags.get("project", False))
 
 
-def _parse_flag(line: _ParsedLine, word: str, remaining: list[str]) -> None:
-    flag, equals, value = word.partition("=")
-    flag = _SHORT.get(flag, flag)
-    if flag in SWITCHES and not equals:
-        line.switches.add(flag)
-    elif flag in VALUED:
-        if not equals and not remaining:
-            raise refused(f"{flag} needs a value after it.")
-        line.values.setdefault(flag, []).append(value if equals else remaining.pop(0))
-    else:
-        raise refused(f"Unknown flag {flag}.{did_you_mean(flag, FLAGS)} Put the server's own flags after --.")
-
-
-def _program(line: _ParsedLine) -> dict[str, Any]:
-    if "--header" in line.values or "--sse" in line.switches:
+def _program(target: list[str], flags: Mapping[str, Any]) -> dict[str, Any]:
+    if "header" in flags or "sse" in flags:
         raise refused("--header and --sse only work with a URL. For a command use --env NAME=value.")
-    env = dict(_split(one, "=", "--env NAME=value") for one in line.values.get("--env", ()))
-    command, *args = line.command
-    cwd = line.values.get("--cwd", [""])[-1]
-    return {
-        "command": command,
-        "args": args,
-        **({"env": env} if env else {}),
-        **({"cwd": cwd} if cwd else {}),
-    }
+    entry: dict[str, Any] = {"command": target[0], "args": target[1:]}
+    if "env" in flags:
+        entry["env"] = dict(_split(one, "=", "--env NAME=value") for one in flags["env"])
+    if flags.get("cwd"):
+        entry["cwd"] = flags["cwd"]
+    return entry
 
 
-def _address(line: _ParsedLine, url: str) -> dict[str, Any]:
-    if {"--env", "--cwd"} & set(line.values):
+def _address(url: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+    if "env" in flags or "cwd" in flags:
         raise refused("--env and --cwd only work with a command. For a URL use --header 'Name: value'.")
-    headers = dict(_split(one, ":", "--header 'Name: value'") for one in line.values.get("--header", ()))
-    return {
-        "type": "sse" if "--sse" in line.switches else "http",
-        "url": url,
-        **({"headers": headers} if headers else {}),
-    }
-
-
-def _settings(line: _ParsedLine) -> dict[str, Any]:
-    lists = {"includeTools": "--include", "excludeTools": "--exclude"}
-    settings: dict[str, Any] = {
-        key: _names(line.values[flag]) for key, flag in lists.items() if flag in line.values
-    }
-    if "--timeout" in line.values:
-        settings["timeout"] = _milliseconds(line.values["--timeout"][-1])
-    return {**settings, **({"trust": True} if "--trust" in line.switches else {})}
-
-
-def _names(values: list[str]) -> list[str]:
-    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+    entry: dict[str, Any] = {"type": "sse" if flags.get("sse") else "http", "url": url}
+    if "header" in flags:
+        entry["headers"] = dict(_split(one, ":", "--header 'Name: value'") for one in flags["header"])
+    return entry
 
 
 def _milliseconds(text: str) -> int:

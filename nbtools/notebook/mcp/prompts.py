@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -11,7 +11,8 @@ from nbtools.cards.tables import Sheet, Text
 from nbtools.core.errors import ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.mcp.client.prompts import ServerPrompt, fill_prompt, find_prompt, prompts_of
-from nbtools.notebook.magics.sub_commands import SubCommand, inside, refused
+from nbtools.notebook.magics.flags import refused, word
+from nbtools.notebook.magics.sub_commands import SubCommand, inside
 from nbtools.notebook.mcp.status import may_connect_automatically
 
 if TYPE_CHECKING:
@@ -28,24 +29,33 @@ class PromptCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        self.commands = {
-            "prompt": SubCommand(
-                "[SERVER:NAME [key=value …]]", "list prompts of MCP servers, or show one", self._prompt
-            )
-        }
+        self.command = SubCommand(
+            "prompt",
+            "list prompts of MCP servers, or show one",
+            self._prompt,
+            (
+                word(
+                    "words",
+                    type="array",
+                    required=False,
+                    offers=lambda before, _: _completions(runtime.session, before),
+                ),
+            ),
+            usage="[SERVER:NAME [key=value …]]",
+        )
 
-    def _prompt(self, rest: list[str]) -> Sheet:
+    def _prompt(self, words: Sequence[str] = ()) -> Sheet:
         inside(self._runtime, lambda session: session.mcp.load())
         session = self._runtime.session
-        if not rest:
+        if not words:
             return self._runtime.bridge.run_work(lambda _: _prompts_table(session))
-        server, colon, name = rest[0].partition(":")
+        server, colon, name = words[0].partition(":")
         if not colon or not name:
             raise refused(
                 "%tools prompt needs a server and a prompt's name, as in %tools prompt docs:review"
                 " topic=tests."
             )
-        return self._runtime.bridge.run_work(lambda _: _fill(session.mcp.get(server), name, rest[1:]))
+        return self._runtime.bridge.run_work(lambda _: _fill(session.mcp.get(server), name, words[1:]))
 
 
 async def _prompts_table(session: Session) -> Sheet:
@@ -77,20 +87,20 @@ async def _list_prompts(connection: Connection) -> tuple[ServerPrompt, ...]:
     return _listed_prompts[connection]
 
 
-async def _fill(connection: Connection, name: str, words: list[str]) -> Sheet:
+async def _fill(connection: Connection, name: str, words: Sequence[str]) -> Sheet:
     prompt = find_prompt(name, connection.server.name, await _list_prompts(connection))
     answer = await fill_prompt(connection, prompt, _arguments(prompt, words))
     return Text(answer.description, lines=(answer.text,), value=answer.text)
 
 
-def _arguments(prompt: ServerPrompt, words: list[str]) -> Mapping[str, str]:
+def _arguments(prompt: ServerPrompt, words: Sequence[str]) -> Mapping[str, str]:
     """Assigns ``name=value`` by name, other words in order.
     Raises ``ToolFailure`` that lists the prompt's arguments.
     """
     prompt_name, names = _qualified_name(prompt), [argument.name for argument in prompt.arguments]
     arguments: dict[str, str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
+    for text in words:
+        name, equals, value = text.partition("=")
         if equals and name in names:
             arguments[name] = value
             continue
@@ -98,9 +108,9 @@ def _arguments(prompt: ServerPrompt, words: list[str]) -> Mapping[str, str]:
         if free is None or (equals and name.isidentifier()):
             known = ", ".join(names) or "none"
             raise refused(
-                f"{prompt_name} has no argument {word!r}. Its arguments: {known}.{did_you_mean(name, names)}"
+                f"{prompt_name} has no argument {text!r}. Its arguments: {known}.{did_you_mean(name, names)}"
             )
-        arguments[free] = word
+        arguments[free] = text
     missing = [
         argument.name for argument in prompt.arguments if argument.required and argument.name not in arguments
     ]
@@ -121,7 +131,7 @@ def _qualified_name(prompt: ServerPrompt) -> str:
     return f"{prompt.server}:{prompt.name}"
 
 
-def complete_line(session: Session, words: list[str]) -> list[str]:
+def _completions(session: Session, words: list[str]) -> list[str]:
     """Returns completions: prompts listed before, then the names of their arguments."""
     known = {
         _qualified_name(prompt): prompt

@@ -13,7 +13,7 @@ from nbtools.core.tool import Icon
 from nbtools.mcp.client.content import combine_displays, resource_displays
 from nbtools.mcp.client.tool import McpTool, annotations_text
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.notebook.magics.sub_commands import refused
+from nbtools.notebook.magics.flags import refused
 from nbtools.notebook.mcp.status import may_connect_automatically
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Parses the line of ``%trace`` and completes it."""
+"""The arguments of ``%trace``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.magics.command_line import comment_start, parse, words
-from nbtools.notebook.magics.flags import grammar_from
+from nbtools.notebook.magics.flags import declared, flag, word
 from nbtools.traces.log_arguments import (
     CHECK,
     LATEST,
@@ -26,29 +26,6 @@ from nbtools.traces.log_arguments import (
 _MAX_COMPLETIONS = 200
 _RANGE = re.compile(r"([\d.]+)\s*(?:-|–|—|\.\.)\s*([\d.]+)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
-FLAGS = {
-    "step": "the step to begin at: 46, 48.1",
-    "replay": "run this step again in a temporary copy; 46-52 steps through a range",
-    "in": "with --replay: the folder or checkout to copy in place of the session's folder",
-    "at": "with --replay: the commit to check out in the copy",
-    "cwd": "with --replay: the session's folder, if the log does not record it",
-    "baseline": "with several logs: the letter of the one with which the others are aligned, A for the first",
-}
-_GRAMMAR = grammar_from(
-    "%trace",
-    {
-        "required": ["logs"],
-        "properties": {
-            "logs": {"type": "array", "items": {"type": "string"}},
-            **{name: {"type": "string", "description": text} for name, text in FLAGS.items()},
-            CHECK: {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "with several logs: a column of outcomes",
-            },
-        },
-    },
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +112,8 @@ def _parsed(line: str) -> dict[str, Any]:
     """Returns the parsed arguments.  A single path with spaces needs no quotes if it exists."""
     head, tail = _before_flags(line)
     if " " in head and path_exists(head):
-        return {**parse(_GRAMMAR, tail), "logs": [head]}
-    return parse(_GRAMMAR, line)
+        return {**parse(TRACE, tail), "logs": [head]}
+    return parse(TRACE, line)
 
 
 def _before_flags(line: str) -> tuple[str, str]:
@@ -161,18 +138,6 @@ def _is_project(word: str) -> bool:
     return project_named(word)
 
 
-def complete_line(words: list[str], fragment: str) -> Iterator[tuple[str, str]]:
-    """Yields completions of ``fragment`` after the words ``words``, each with its kind:
-    flags, and paths relative to the notebook.
-    """
-    if fragment.startswith("-"):
-        yield from ((f"--{name}", "param") for name in (*FLAGS, CHECK) if f"--{name}" not in words)
-    elif not words or words[-1] not in {"--step", "--replay", "--at"}:
-        if not words and fragment and LATEST.startswith(fragment):
-            yield LATEST, "param"
-        yield from ((path, "path") for path in _matching_paths(fragment))
-
-
 def _matching_paths(fragment: str) -> Iterator[str]:
     """Yields the paths that begin with ``fragment``;
     hidden ones only if their name begins with a dot there.
@@ -186,3 +151,35 @@ def _matching_paths(fragment: str) -> Iterator[str]:
     visible = (one for one in found if start.startswith(".") or not one[0].startswith("."))
     for name, is_folder in islice(visible, _MAX_COMPLETIONS):
         yield f"{folder}{slash}{name}{'/' if is_folder else ''}"
+
+
+def _logs(before: list[str], fragment: str) -> Iterator[str]:
+    if not before and fragment:
+        yield LATEST
+    yield from _matching_paths(fragment)
+
+
+TRACE = declared(
+    "%trace",
+    word("logs", type="array", required=False, offers=_logs, kind="path"),
+    flag("step", "the step to begin at: 46, 48.1"),
+    flag("replay", "run this step again in a temporary copy; 46-52 steps through a range"),
+    flag(
+        "in",
+        "with --replay: the folder or checkout to copy in place of the session's folder",
+        offers=lambda _, fragment: _matching_paths(fragment),
+        kind="path",
+    ),
+    flag("at", "with --replay: the commit to check out in the copy"),
+    flag(
+        "cwd",
+        "with --replay: the session's folder, if the log does not record it",
+        offers=lambda _, fragment: _matching_paths(fragment),
+        kind="path",
+    ),
+    flag(
+        "baseline",
+        "with several logs: the letter of the one with which the others are aligned, A for the first",
+    ),
+    flag(CHECK, "with several logs: a column of outcomes", type="array"),
+)

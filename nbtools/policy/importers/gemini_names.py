@@ -50,19 +50,19 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _MAX_NAME = 63
 
 
-def allowed_tool(tool_name: str, server: str, tool_named: ToolNameLookup) -> str:
+def allowed_tool(tool_name: str, server: str, tool_named: ToolNameLookup) -> str:  # noqa: PLR0911 - a table of names
     """Returns the tool that an allow covers here;
     empty where Gemini CLI has no such tool, or its name means something else here.
     """
-    too_long = (
-        len(_agent_name(tool_name, server)) > _MAX_NAME
-    )  # calls have a shortened name there, which the rule does not match
-    return "" if too_long else _allowed_tool(tool_name, server, tool_named)
-
-
-def _allowed_tool(tool_name: str, server: str, tool_named: ToolNameLookup) -> str:
-    if server:
-        return _tool_of_server(tool_name, server)
+    # Calls of a tool with a longer name have a shortened one there, which the rule does not match.
+    if len(f"mcp_{server}_{tool_name}" if server else tool_name) > _MAX_NAME:
+        return ""
+    if server == EVERY_TOOL:
+        return "mcp__*" if tool_name == EVERY_TOOL else ""
+    if server:  # the tool's name then has no prefix
+        is_plain = tool_name == EVERY_TOOL or _NAME.fullmatch(tool_name) is not None
+        is_plain = is_plain and is_same_server(server) and not tool_name.startswith("mcp_")
+        return mcp_rule(server, tool_name) if is_plain else ""
     if tool_name in PATH_ARGUMENTS:
         return tool_named(tool_name)
     if tool_name == EVERY_TOOL or _DISCOVERED.fullmatch(tool_name):
@@ -75,18 +75,6 @@ def _allowed_tool(tool_name: str, server: str, tool_named: ToolNameLookup) -> st
     return mcp_rule(of_server[1], of_server[2]) if of_server else ""
 
 
-def _tool_of_server(tool_name: str, server: str) -> str:
-    """Returns the tool for an allow with ``mcpName``, where the tool's name has no prefix."""
-    if server == EVERY_TOOL:
-        return "mcp__*" if tool_name == EVERY_TOOL else ""
-    plain = (
-        is_same_server(server)
-        and not tool_name.startswith("mcp_")
-        and (tool_name == EVERY_TOOL or _NAME.fullmatch(tool_name))
-    )
-    return mcp_rule(server, tool_name) if plain else ""
-
-
 def is_same_server(server: str) -> bool:
     """Whether the name of a server is part of its tools' names here without a change,
     so that no other server has the same part.
@@ -94,34 +82,23 @@ def is_same_server(server: str) -> bool:
     return len(server) <= MAX_SERVER_LENGTH and _NAME.fullmatch(server) is not None
 
 
-def _agent_name(tool_name: str, server: str) -> str:
-    return f"mcp_{server}_{tool_name}" if server else tool_name
-
-
-def possible_tools(tool_name: str, server: str, tool_named: ToolNameLookup) -> tuple[str, ...]:
+def possible_tools(tool_name: str, server: str, tool_named: ToolNameLookup) -> list[str]:
     """Returns the tools that a deny or an ask may mean, including all doubtful ones.
 
     A server's name and a tool's may both have underscores, so ``mcp_a_b_c`` is a tool of the server ``a`` or
     ``a_b``. Gemini CLI replaces the middle of a long name by dots.
     """
     if server:
-        names = (tool_name, tool_name.removeprefix(f"mcp_{server}_"))
-        return tuple(dict.fromkeys(mcp_rule(server, _uncut(name)) for name in names))
+        names = dict.fromkeys((tool_name, tool_name.removeprefix(f"mcp_{server}_")))
+        return [mcp_rule(server, name.replace("...", "*")) for name in names]
     if tool_name == "mcp_*":
-        return ("mcp__*",)
-    if tool_name.startswith("mcp_"):
-        return tuple(dict.fromkeys((tool_name, *_splits(tool_name.removeprefix("mcp_")))))
-    return (tool_named(settings_tool_name(tool_name)),)
-
-
-def _splits(name: str) -> tuple[str, ...]:
-    parts = name.split("_")
-    cuts = (("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts)))
-    return tuple(mcp_rule(server, _uncut(tool)) for server, tool in cuts if server and tool)
-
-
-def _uncut(tool: str) -> str:
-    return tool.replace("...", "*")
+        return ["mcp__*"]
+    if not tool_name.startswith("mcp_"):
+        return [tool_named(settings_tool_name(tool_name))]
+    parts = tool_name.split("_")[1:]
+    cuts = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
+    possible = [mcp_rule(one, tool.replace("...", "*")) for one, tool in cuts if one and tool]
+    return list(dict.fromkeys((tool_name, *possible)))
 
 
 def settings_tool_name(tool_name: str) -> str:

@@ -39,17 +39,9 @@ _TOKEN = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])+\]|.", re.DOTALL)
 _BLANKS = r"\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _CONVERTED = {"\\s": f"[{_BLANKS}]", "\\S": f"[^{_BLANKS}]"}
 _LINE = r"[^\n\r\u2028\u2029]"
-_NARROWER = r"""
-    \\ [sdwb.*+?()\[\]{}|/-]
-  | \[ \^? [\w\ .,:=@%/+*;&|<>-]+ \]
-  | \( (?: \?: )? (?! \? )
-  | [)|] | [*+?] (?! [*+{] )
-  | \{ \d+ (?: , \d* )? \}
-  | [\w\ .,:=@%/~\#<>!&;'-]
-"""
-_NARROWER_HERE = re.compile(f"(?:{_NARROWER})+", re.VERBOSE)
-"""An expression for a command's beginning that matches here only what it matches in JSON:
-no quotes, anchors, lookaheads.
+_DEPENDS_ON_JSON = re.compile(r"""["^$]|\(\?[=!]|\\[^sdwb.*+?()\[\]{}|/-]|[*+?}]\?""")
+"""Parts of an expression for a command's beginning that may match more here than in JSON:
+quotes, anchors, lookaheads, other escapes, and repetitions of the least length.
 """
 _COMMAND = re.compile(r'"command\\?"(?:\s|\\s[*+?]?)*:(?:\s|\\s[*+?]?)*\\?"')
 _NAMED = re.compile(r'"(\w+)(\\?"\s*:)')
@@ -78,9 +70,9 @@ def allowed_command(regex: str) -> str:
     """Returns the expression if it matches no more here than in Gemini CLI.
     Raises ``PolicyError`` otherwise.
     """
-    expression(regex)
-    _check_safe(f'"command":"{regex}')
-    if not _NARROWER_HERE.fullmatch(regex):
+    _check(regex, f'"command":"{regex}')
+    is_plain = regex.isascii() and regex.isprintable() and _SAME_IN_BOTH.fullmatch(regex)
+    if not is_plain or _DEPENDS_ON_JSON.search(regex):
         raise PolicyError(
             "its expression depends on more than the command's plain text, which is matched differently here"
         )
@@ -91,8 +83,7 @@ def allowed_arguments(regex: str) -> str:
     """Returns the expression for arguments that are the same here.
     Raises ``PolicyError`` if its meaning differs.
     """
-    expression(regex)
-    _check_safe(regex)
+    _check(regex, regex)
     return _in_python("".join(_LINE if part == "." else part for part in _TOKEN.findall(regex)))
 
 
@@ -110,9 +101,10 @@ def allowed_folder(tool_name: str, regex: str) -> str:
     return f"/{found[2]}**"
 
 
-def _check_safe(regex: str) -> None:
-    """Raises ``PolicyError`` for an expression that Gemini CLI rejects, together with its rule."""
-    if len(regex) > MAX_LENGTH or _UNSAFE.search(regex):
+def _check(regex: str, whole: str) -> None:
+    """Raises ``PolicyError`` for an expression that is not valid or that Gemini CLI rejects with its rule."""
+    expression(regex)
+    if len(whole) > MAX_LENGTH or _UNSAFE.search(whole):
         raise PolicyError(
             "Gemini CLI ignores the rule, because its expression has a group that repeats or is too long"
         )
@@ -159,25 +151,19 @@ def forbidding_rules(
             yield (
                 Rule("shell", f"{prefix}:*", **base)
                 if plain
-                else Rule("shell", command=_literal_beginning(prefix), **base)
+                else Rule("shell", command=rf"{literal_pattern(prefix.strip())}(?:[\s'\x22]|$)", **base)
             )
         if tool != "shell" or not plain:
             text = re.escape(json.dumps(prefix, ensure_ascii=False)[:-1])
             yield Rule(tool, arguments=rf'"command":{text}(?:[\s"]|\\")', **base)
     for regex in filter(None, (command and f'"command":"{command}', arguments)):
         for found in _COMMAND.finditer(regex) if commands else ():
-            yield Rule("shell", command=_dot_matches_all(_TO_QUOTE.match(regex, found.end())), **base)
+            to_quote = _TO_QUOTE.match(regex, found.end())
+            command_text = re.sub(r"(?:\\\\)+$", "", to_quote[0] if to_quote else "")
+            # A dot matches newlines too, which are two characters in JSON.
+            flags = "(?s)" if "." in command_text else ""
+            yield Rule("shell", command=f"{flags}{command_text}" or r"\S", **base)
         yield Rule(tool, arguments=_portable(regex, tool), **base)
-
-
-def _literal_beginning(prefix: str) -> str:
-    return rf"{literal_pattern(prefix.strip())}(?:[\s'\x22]|$)"
-
-
-def _dot_matches_all(found: re.Match[str] | None) -> str:
-    """Returns the expression with a dot that matches newlines too, as in JSON a newline is two characters."""
-    text = re.sub(r"(?:\\\\)+$", "", found[0] if found else "")
-    return f"(?s){text}" if "." in text else text or r"\S"
 
 
 def _portable(regex: str, tool: str) -> str:

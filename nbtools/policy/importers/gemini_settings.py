@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from nbtools.core.errors import PolicyError
 from nbtools.core.schema.parameters import describe_errors
 from nbtools.core.tool_names import CANONICAL_NAMES, mcp_rule
-from nbtools.policy.importers.gemini_dangers import dangerous_commands
+from nbtools.policy.importers.gemini_commands import add_allowed, allow_every_call
 from nbtools.policy.importers.gemini_names import (
     EVERY_TOOL,
     SHELL,
@@ -20,14 +21,16 @@ from nbtools.policy.importers.gemini_names import (
     settings_tool_name,
 )
 from nbtools.policy.importers.gemini_patterns import allowed_beginning, forbidding_rules
-from nbtools.policy.importers.gemini_policies import EVERY_COMMAND, MODES, allow_every_call
+from nbtools.policy.importers.gemini_policies import MODES
 from nbtools.policy.importers.imported import ImportBuilder, ImportedPolicy, ToolNameLookup, is_available
 from nbtools.policy.rules import Rule
 
 
-class _Tools(BaseModel):
+class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
+
+class _Tools(_Model):
     core: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -35,30 +38,22 @@ class _Tools(BaseModel):
     sandbox: Any = None
 
 
-class _Servers(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
+class _Servers(_Model):
     allowed: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
 
 
-class _Server(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
+class _Server(_Model):
     trust: bool = False
     included: tuple[str, ...] | None = Field(None, alias="includeTools")
     excluded: tuple[str, ...] = Field((), alias="excludeTools")
 
 
-class _General(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
+class _General(_Model):
     mode: str = Field("", alias="defaultApprovalMode")
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
+class _Settings(_Model):
     tools: _Tools = _Tools()
     mcp: _Servers = _Servers()
     servers: dict[str, _Server] = Field({}, alias="mcpServers")
@@ -78,63 +73,42 @@ def read_gemini_settings(text: str, tool_named: ToolNameLookup) -> ImportedPolic
         settings = _Settings.model_validate_json(text)
     except ValidationError as error:
         raise PolicyError(f"{describe_errors('The settings', _Settings, error)}.") from None
-    gathering = ImportBuilder()
-    tools, servers = settings.tools, settings.mcp
-    core, exclude = (*tools.core, *settings.former_core), (*tools.exclude, *settings.former_exclude)
-    for verb, names in (("deny", exclude), ("ask", tools.confirm), ("allow", (*tools.allowed, *core))):
+    builder = ImportBuilder()
+    core = (*settings.tools.core, *settings.former_core)
+    exclude = (*settings.tools.exclude, *settings.former_exclude)
+    allowed = (*settings.tools.allowed, *core)
+    for verb, names in (("deny", exclude), ("ask", settings.tools.confirm), ("allow", allowed)):
         for name in names:
-            _add_named(verb, name, tool_named, gathering)
+            try:
+                if verb == "allow":
+                    add_allowed(builder, _allowed(name, tool_named))
+                else:
+                    _forbid(verb, name, tool_named, builder)
+            except PolicyError as error:
+                builder.remark(f"{name}: {str(error).removesuffix('.')}.")
     if core:
-        _deny_others(core, tool_named, gathering)
-    trusted = (name for name, server in settings.servers.items() if server.trust)
-    gathering.add(
-        "deny", *(Rule(mcp_rule(server)) for server in (*servers.excluded, *settings.former_excluded))
-    )
-    for name, server in settings.servers.items():
-        gathering.add("deny", *(Rule(mcp_rule(name, tool)) for tool in server.excluded))
-    for name in dict.fromkeys((*trusted, *servers.allowed)):
-        if name != EVERY_TOOL and not is_same_server(name):
-            gathering.remark(
-                f"The server {name} was not allowed, because its tools could have the names of another"
-                " server's tools here."
-            )
-            continue
-        included = settings.servers.get(name, _Server()).included
-        trusted_tools = ("*",) if included is None else tuple(tool.partition("(")[0] for tool in included)
-        gathering.add("allow", *(Rule(mcp_rule(name, tool)) for tool in trusted_tools))
-    _rest(settings, gathering)
-    return gathering.build()
+        _deny_others(core, tool_named, builder)
+    _add_servers(settings, builder)
+    if settings.general.mode in MODES and settings.general.mode != "yolo":
+        builder.mode = MODES[settings.general.mode]
+    for remark in _remarks(settings):
+        builder.remark(remark)
+    return builder.build()
 
 
-def _add_named(verb: str, name: str, tool_named: ToolNameLookup, gathering: ImportBuilder) -> None:
-    """Converts an entry of the form ``tool`` or ``tool(beginning of a command)``."""
+def _split(name: str) -> tuple[str, str | None]:
+    """Splits an entry of the form ``tool`` or ``tool(beginning of a command)``."""
     found = re.fullmatch(r"([^()]+)(?:\((.*)\))?", name, re.DOTALL)
-    tool_name, beginning = (settings_tool_name(found[1]), found[2]) if found else (name, None)
-    try:
-        if verb == "allow":
-            rule = _allowed(tool_name, beginning, tool_named)
-            gathering.add(verb, rule)
-            gathering.add("ask", *(dangerous_commands(()) if rule.command == EVERY_COMMAND else ()))
-            return
-        for tool in possible_tools(tool_name, "", tool_named):
-            narrowed = beginning if tool == "shell" else None
-            gathering.add(
-                verb, *(forbidding_rules(tool, (narrowed,), None, None, {}) if narrowed else (Rule(tool),))
-            )
-        if beginning and narrowed is None:
-            gathering.remark(
-                f"{name}: only commands can be narrowed by their beginning, so the rule covers every call."
-            )
-    except PolicyError as error:
-        gathering.remark(f"{name}: {str(error).removesuffix('.')}.")
+    return (settings_tool_name(found[1]), found[2]) if found else (name, None)
 
 
-def _allowed(tool_name: str, beginning: str | None, tool_named: ToolNameLookup) -> Rule:
+def _allowed(name: str, tool_named: ToolNameLookup) -> Rule:
     """Returns the allow rule.  Raises ``PolicyError`` for an unknown tool,
     and for a beginning that is more than words.
     """
+    tool_name, beginning = _split(name)
     tool = allowed_tool(tool_name, "", tool_named)
-    if not is_available(tool) or tool == "*":
+    if not is_available(tool) or tool == EVERY_TOOL:
         raise PolicyError("nbtools has no such tool")
     if beginning is None:
         return allow_every_call(tool, {})
@@ -143,31 +117,56 @@ def _allowed(tool_name: str, beginning: str | None, tool_named: ToolNameLookup) 
     return allowed_beginning(tool, beginning, {})
 
 
-def _deny_others(core: tuple[str, ...], tool_named: ToolNameLookup, gathering: ImportBuilder) -> None:
+def _forbid(verb: str, name: str, tool_named: ToolNameLookup, builder: ImportBuilder) -> None:
+    tool_name, beginning = _split(name)
+    for tool in possible_tools(tool_name, "", tool_named):
+        if beginning and tool == "shell":
+            builder.add(verb, *forbidding_rules(tool, (beginning,), None, None, {}))
+            continue
+        builder.add(verb, Rule(tool))
+        if beginning:
+            builder.remark(
+                f"{name}: only commands can be narrowed by their beginning, so the rule covers every call."
+            )
+
+
+def _deny_others(core: tuple[str, ...], tool_named: ToolNameLookup, builder: ImportBuilder) -> None:
     """Denies the tools that are not in ``tools.core``, which lists all available tools."""
     named = {allowed_tool(settings_tool_name(name.partition("(")[0]), "", tool_named) for name in core}
-    gathering.add("deny", *(Rule(tool) for tool in CANONICAL_NAMES if tool not in named))
-    gathering.remark(
+    builder.add("deny", *(Rule(tool) for tool in CANONICAL_NAMES if tool not in named))
+    builder.remark(
         "tools.core allows no other tools, so the other tools of nbtools are denied; custom tools and MCP"
         " tools are not."
     )
     if "shell" in named and not any(settings_tool_name(name) == SHELL for name in core):
-        gathering.remark("tools.core allows no other commands; here other commands need approval.")
+        builder.remark("tools.core allows no other commands; here other commands need approval.")
 
 
-def _rest(settings: _Settings, gathering: ImportBuilder) -> None:
+def _add_servers(settings: _Settings, builder: ImportBuilder) -> None:
+    excluded = (*settings.mcp.excluded, *settings.former_excluded)
+    builder.add("deny", *(Rule(mcp_rule(server)) for server in excluded))
+    for name, server in settings.servers.items():
+        builder.add("deny", *(Rule(mcp_rule(name, tool)) for tool in server.excluded))
+    trusted = (name for name, server in settings.servers.items() if server.trust)
+    for name in dict.fromkeys((*trusted, *settings.mcp.allowed)):
+        if name != EVERY_TOOL and not is_same_server(name):
+            builder.remark(
+                f"The server {name} was not allowed, because its tools could have the names of another"
+                " server's tools here."
+            )
+            continue
+        included = settings.servers.get(name, _Server()).included
+        tools = ("*",) if included is None else tuple(tool.partition("(")[0] for tool in included)
+        builder.add("allow", *(Rule(mcp_rule(name, tool)) for tool in tools))
+
+
+def _remarks(settings: _Settings) -> Iterator[str]:
     mode = settings.general.mode
-    if mode in MODES and mode != "yolo":
-        gathering.mode = MODES[mode]
-    elif mode:
-        gathering.remark(f"Mode {mode} was not imported. Set a mode for a session with %tools mode.")
+    if mode and (mode not in MODES or mode == "yolo"):
+        yield f"Mode {mode} was not imported. Set a mode for a session with %tools mode."
     if settings.hooks:
-        gathering.remark("Hooks were not imported. Use command_hook from nbtools.hooks for each.")
+        yield "Hooks were not imported. Use command_hook from nbtools.hooks for each."
     if settings.tools.sandbox:
-        gathering.remark(
-            "The sandbox was not imported, because it is a setting of nbtools: %tools set sandbox required."
-        )
+        yield "The sandbox was not imported, because it is a setting of nbtools: %tools set sandbox required."
     if settings.mcp.allowed:
-        gathering.remark(
-            "mcp.allowed excludes other servers in Gemini CLI; here their tools need approval as usual."
-        )
+        yield "mcp.allowed excludes other servers in Gemini CLI; here their tools need approval as usual."

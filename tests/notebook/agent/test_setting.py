@@ -6,8 +6,9 @@ import pytest
 
 from nbtools.agents.usage import Limits, Usage
 from nbtools.core.errors import ToolFailure
-from nbtools.notebook.agent.magic import complete_line, parse_line
+from nbtools.notebook.agent.magic import AGENT, parse_line
 from nbtools.notebook.agent.overview import price, running_figures
+from nbtools.notebook.magics.command_line import complete_declared
 from tests.notebook.agent.scripts import PLAYING
 
 
@@ -100,15 +101,21 @@ def test_a_line_that_means_nothing_says_how_it_is_meant(line, in_cell, words):
 
 
 def test_tab_completes_flags_models_and_words(lab):
-    assert {text for text, _ in complete_line([], "--")} == {
+    assert {text for text, _ in complete_declared(AGENT, [], "--")} == {
         "--model",
         "--steps",
         "--instructions",
         "--project",
         "--pace",
     }
-    assert {text for text, _ in complete_line(["--model"], "")} >= {"openai:", "test"}
-    assert {text for text, _ in complete_line([], "")} == {"help", "continue", "new", "trace", "stop"}
+    assert {text for text, _ in complete_declared(AGENT, ["--model"], "")} >= {"openai:", "test"}
+    assert {text for text, _ in complete_declared(AGENT, [], "")} == {
+        "help",
+        "continue",
+        "new",
+        "trace",
+        "stop",
+    }
     assert lab.value(
         "get_ipython().Completer.complete('', '%%agent --mo', 12)[1] or [c.text for c in "
         "get_ipython().Completer.completions('%%agent --mo', 12)]"
