@@ -24,6 +24,7 @@ from nbtools.cards import model as call
 from nbtools.cards.markup import ICON_PATHS
 from nbtools.notebook.agent import model as agent
 from nbtools.notebook.approval import model as approval
+from nbtools.notebook.approval.labels import LABELS
 from nbtools.notebook.extension import FORMS_TARGET
 from nbtools.notebook.forms import model as forms
 from nbtools.notebook.state import model as state
@@ -301,16 +302,36 @@ def is_current(path: Path, wanted: str) -> bool:
     return path.is_file() and path.read_text(encoding="utf-8") == wanted
 
 
+LABELS_SOURCE, LABELS_TARGET = "nbtools/notebook/approval/labels.py", "labextension/src/approval/labels.ts"
+
+
+def labels() -> str:
+    """The labels of answers as calls that the catalogue of translations and the page read."""
+    lines = [
+        f"  {role}: trans.__('{label}'{', scope' if '%1' in label else ''})" for role, label in LABELS.items()
+    ]
+    return (
+        HEADER.format(source=LABELS_SOURCE)
+        + "import type { TranslationBundle } from '@jupyterlab/translation';\n\n"
+        + "/** The labels of answers; `scope` is what is always allowed. */\n"
+        + "export const answerLabels = (trans: TranslationBundle, scope = '') => ({\n"
+        + ",\n".join(lines)
+        + "\n});\n"
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     checks = parser.parse_args().check
-    stale = [(one, wanted) for one in FORMATS if not is_current(ROOT / one.target, wanted := one.generate())]
-    for one, wanted in stale:
+    generated = [(one.source, one.target, one.generate()) for one in FORMATS]
+    generated.append((LABELS_SOURCE, LABELS_TARGET, labels()))
+    stale = [one for one in generated if not is_current(ROOT / one[1], one[2])]
+    for source, target, wanted in stale:
         if checks:
-            print(f"{one.target} is not what {one.source} says: run `make wire`", file=sys.stderr)
+            print(f"{target} is not what {source} says: run `make wire`", file=sys.stderr)
         else:
-            (ROOT / one.target).write_text(wanted, encoding="utf-8")
+            (ROOT / target).write_text(wanted, encoding="utf-8")
     return int(checks and bool(stale))
 
 

@@ -2,6 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ignoreMovedClick } from '../shared/double_click.js';
 import { element } from '../shared/element.js';
 import { KEY_LABELS, type Role } from './answer_keys.js';
+import { answerLabels } from './labels.js';
 import type { ButtonChoice, QuestionData } from './model.js';
 
 /** CSS class of the button with a role. */
@@ -58,7 +59,7 @@ export class AnswerBar {
       const { trans } = this;
       button.disabled = taken === 0;
       button.firstChild!.textContent =
-        taken === count ? trans.__('Approve once') : trans._n('Approve %2 of %1 change', 'Approve %2 of %1 changes', count, taken);
+        taken === count ? answerLabels(trans).once : trans._n('Approve %2 of %1 change', 'Approve %2 of %1 changes', count, taken);
     }
     for (const role of ['always', 'folder', 'server'] as const) {
       const always = this.button(role);
@@ -96,17 +97,11 @@ export class AnswerBar {
   }
 
   private labelOf({ role, scope }: ButtonChoice, isForm: boolean): string {
-    const { trans } = this;
-    const labels: Record<Role, () => string> = {
-      once: () => trans.__('Approve once'),
-      always: () => (scope ? trans.__('Always allow %1', scope) : trans.__('Always allow this tool')),
-      folder: () => trans.__('Always allow %1', scope),
-      server: () => trans.__('Always allow this server'),
-      modify: () => trans.__('Modify…'),
-      deny: () => (isForm ? trans.__('Skip') : trans.__('Deny')),
-      answers: () => trans.__('Answer')
-    };
-    return labels[role]();
+    const labels = answerLabels(this.trans, scope);
+    const whole = role === 'server' ? labels.always_server : labels.always_tool;
+    const always = scope ? labels.always : whole;
+    const { once, modify, answer } = labels;
+    return { once, always, folder: always, server: always, modify, deny: isForm ? labels.skip : labels.deny, answers: answer }[role];
   }
 
   /** What an "always allow" adds, and what that covers. */

@@ -1,4 +1,5 @@
 import { type JSX, useRef, useState } from 'react';
+import { answerLabels } from '../approval/labels.js';
 import { icon } from '../shared/icons.js';
 import { showCell } from './jump.js';
 import type { AnswerTask, WaitingQuestion } from './model.js';
@@ -57,6 +58,7 @@ interface QuestionProps {
 
 function Question({ row: { kernel, question }, context, isSettled }: QuestionProps): JSX.Element {
   const { trans } = context;
+  const labels = answerLabels(trans);
   const { card, fields } = question.data;
   const isShort = JSON.stringify(card.blocks).length <= SHORT;
   const [isOpen, setOpen] = useState(isShort);
@@ -87,13 +89,13 @@ function Question({ row: { kernel, question }, context, isSettled }: QuestionPro
         {fields.length === 0 && (
           <PanelButton
             kind="primary"
-            label={trans.__('Approve once')}
+            label={labels.once}
             disabled={!isOpen || isSent}
             title={isOpen ? '' : trans.__('Show the details first')}
             onClick={answer('once')}
           />
         )}
-        <PanelButton safe label={fields.length ? trans.__('Skip') : trans.__('Deny')} disabled={isSent} onClick={answer('deny')} />
+        <PanelButton safe label={fields.length ? labels.skip : labels.deny} disabled={isSent} onClick={answer('deny')} />
         <PanelButton
           kind={fields.length ? 'primary' : undefined}
           label={fields.length ? trans.__('Go to form') : trans.__('Show')}

@@ -5,16 +5,23 @@ shared by the front ends and the prompt.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nbtools.cards.hidden_characters import one_line
 
-APPROVE_ONCE = "Approve once"
-ALWAYS_ALLOW = "Always allow {}"
-MODIFY = "Modify…"
-DENY = "Deny"
-ANSWER = "Answer"
-SKIP = "Skip"
+LABELS: Mapping[str, str] = {
+    "once": "Approve once",
+    "always": "Always allow %1",
+    "always_tool": "Always allow this tool",
+    "always_server": "Always allow this server",
+    "modify": "Modify…",
+    "deny": "Deny",
+    "answer": "Answer",
+    "skip": "Skip",
+}
+"""The labels of buttons; ``%1`` is what is allowed.  ``make wire`` writes the page's
+``labextension/src/approval/labels.ts`` from them, where ``make translations`` finds them.
+"""
 SKIP_TIP = "Ends the call without an answer"
 UNTIL_COPY_ENDS = "It holds until this temporary copy is removed."
 

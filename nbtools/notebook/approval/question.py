@@ -29,13 +29,8 @@ from nbtools.core.result import FileDiff
 from nbtools.core.tool import SelectableInvocation
 from nbtools.diff.partial_change import count_hunks, take_hunks
 from nbtools.notebook.approval.labels import (
-    ALWAYS_ALLOW,
-    ANSWER,
-    APPROVE_ONCE,
-    DENY,
+    LABELS,
     MAX_TIP,
-    MODIFY,
-    SKIP,
     SKIP_TIP,
     UNTIL_COPY_ENDS,
     always_for,
@@ -91,14 +86,14 @@ class OpenQuestion:
         """The buttons, in their order."""
         confirmation = self._call.confirmation
         if isinstance(confirmation.details, ToolAskConfirmationDetails):
-            return ButtonChoice(role="answers", label=ANSWER), ButtonChoice(
-                role="deny", label=SKIP, tip=SKIP_TIP
+            return ButtonChoice(role="answers", label=LABELS["answer"]), ButtonChoice(
+                role="deny", label=LABELS["skip"], tip=SKIP_TIP
             )
         return (
-            ButtonChoice(role="once", label=APPROVE_ONCE),
+            ButtonChoice(role="once", label=LABELS["once"]),
             *_always_choices(confirmation),
-            ButtonChoice(role="modify", label=MODIFY),
-            ButtonChoice(role="deny", label=DENY),
+            ButtonChoice(role="modify", label=LABELS["modify"]),
+            ButtonChoice(role="deny", label=LABELS["deny"]),
         )
 
     @cached_property
@@ -337,8 +332,8 @@ def _always_choices(confirmation: Confirmation) -> tuple[ButtonChoice, ...]:
     details, offers = confirmation.details, confirmation.offers
     until = () if confirmation.can_save else (UNTIL_COPY_ENDS,)
     if details.type == "mcp" and details.rule and offers:
-        tool = _always("always", "", offers, (*confirmation.covered, *until), "this tool")
-        return tool, _always("server", "", (details.rule,), until, "this server")
+        tool = _always("always", "", offers, (*confirmation.covered, *until), LABELS["always_tool"])
+        return tool, _always("server", "", (details.rule,), until, LABELS["always_server"])
     everywhere = (
         (_always("always", always_for(offers), offers, (*confirmation.covered, *until)),) if offers else ()
     )
@@ -347,12 +342,16 @@ def _always_choices(confirmation: Confirmation) -> tuple[ButtonChoice, ...]:
 
 
 def _always(
-    role: Always, scope: str, rules: tuple[str, ...], covered: Sequence[str], name: str = ""
+    role: Always, scope: str, rules: tuple[str, ...], covered: Sequence[str], label: str = LABELS["always"]
 ) -> ButtonChoice:
-    label = ALWAYS_ALLOW.format(scope or name)
     tip, covers = always_tip(rules, covered), one_line(" ".join(covered), MAX_TIP)
     return ButtonChoice(
-        role=role, label=label, scope=scope, tip=tip, covers=covers, rules=tuple(map(one_line, rules))
+        role=role,
+        label=label.replace("%1", scope),
+        scope=scope,
+        tip=tip,
+        covers=covers,
+        rules=tuple(map(one_line, rules)),
     )
 
 

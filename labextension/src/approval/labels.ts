@@ -1,0 +1,15 @@
+// Generated from nbtools/notebook/approval/labels.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+/** The labels of answers; `scope` is what is always allowed. */
+export const answerLabels = (trans: TranslationBundle, scope = '') => ({
+  once: trans.__('Approve once'),
+  always: trans.__('Always allow %1', scope),
+  always_tool: trans.__('Always allow this tool'),
+  always_server: trans.__('Always allow this server'),
+  modify: trans.__('Modify…'),
+  deny: trans.__('Deny'),
+  answer: trans.__('Answer'),
+  skip: trans.__('Skip')
+});
