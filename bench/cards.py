@@ -16,15 +16,15 @@ from pathlib import Path
 from report import Figure, alternate, table
 
 from nbtools.cards import diff_rows
+from nbtools.cards.card_model import Block, Card, ListingBlock, ListingEntry
 from nbtools.cards.html import card_html
-from nbtools.cards.model import Block, Card, ListingBlock, ListingEntry
 from nbtools.cards.tables import Sheet
 
 ROUNDS = 15
 FIRST = """
 import time
 from nbtools.cards.html import card_html
-from nbtools.cards.model import Card, Line, Row, Hunk, DiffBlock
+from nbtools.cards.card_model import Card, Line, Row, Hunk, DiffBlock
 line = Line(number=1, spans=(("x", "k"),))
 block = DiffBlock(path="a", added=1, removed=1, hunks=(Hunk(rows=(Row(old=line, new=line, changed=True),)),))
 card = Card(id="1", state="success", tool="edit", icon="pencil", subject="a", status="Done", blocks=(block,))

@@ -23,7 +23,7 @@ import nbformat
 from nbclient import NotebookClient
 from report import Figure, table
 
-from nbtools.cards.model import MIME
+from nbtools.cards.card_model import MIME
 
 BAR = 410_000
 """Bytes that the notebook may have: a quarter of the 1,643 kB that version 0.2 wrote for these calls."""

@@ -13,7 +13,7 @@ from nbtools.core.extension_points import register
 
 if TYPE_CHECKING:
     from nbtools.agents.agent import Agent as Agent
-    from nbtools.agents.model import model_named as model_named
+    from nbtools.agents.pydantic_model import model_named as model_named
     from nbtools.agents.usage import Limits as Limits
     from nbtools.core.call import AwaitingApprovalCall as AwaitingApprovalCall
     from nbtools.core.call import CancelledCall as CancelledCall
@@ -94,7 +94,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "nbtools.agents.agent": "Agent",
     "nbtools.agents.usage": "Limits",
-    "nbtools.agents.model": "model_named",
+    "nbtools.agents.pydantic_model": "model_named",
     "nbtools.session.sync": "BlockingSession",
     "nbtools.core.call": (
         "AwaitingApprovalCall CancelledCall ErroredCall ExecutingCall Observer OutputEvent ScheduledCall"

@@ -102,10 +102,8 @@ def wire() -> Iterator[str]:
     from wire_types import FORMATS, schemas  # noqa: PLC0415 - a script beside the front end
 
     for one in FORMATS:
-        yield (
-            f"## {one.source.removeprefix('nbtools/notebook/').removesuffix('/model.py')}\n\nFrom"
-            f" `{one.source}`.\n"
-        )
+        package = Path(one.source).parent.as_posix().removeprefix("nbtools/notebook/")
+        yield f"## {package}\n\nFrom `{one.source}`.\n"
         if mime := [value for name, value in one.constants.items() if name.endswith(("MIME", "TARGET"))]:
             yield f"MIME types and comm targets: {', '.join(f'`{value}`' for value in mime)}.\n"
         for name, schema in sorted(schemas((*one.received, *one.sent)).items()):

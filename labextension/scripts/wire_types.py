@@ -20,14 +20,14 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from nbtools.cards import model as call
+from nbtools.cards import card_model as call
 from nbtools.cards.markup import ICON_PATHS
-from nbtools.notebook.agent import model as agent
-from nbtools.notebook.approval import model as approval
+from nbtools.notebook.agent import run_messages as agent
+from nbtools.notebook.approval import question_messages as approval
 from nbtools.notebook.approval.labels import LABELS
 from nbtools.notebook.extension import FORMS_TARGET
-from nbtools.notebook.forms import model as forms
-from nbtools.notebook.state import model as state
+from nbtools.notebook.forms import form_messages as forms
+from nbtools.notebook.state import state_messages as state
 from nbtools.notebook.state.comm import STATE_TARGET
 from nbtools.notebook.traces.comm import TRACE_TARGET
 from nbtools.notebook.traces.log_tabs import LOG_TARGET
@@ -198,7 +198,7 @@ TRACES = (TraceView, trace.TraceAnswer, trace.LogAnswer)
 QUESTIONS = (approval.QuestionData, approval.WidgetReply)
 FORMATS = (
     Format(
-        "nbtools/cards/model.py",
+        "nbtools/cards/card_model.py",
         "labextension/src/cards/model.ts",
         CALLS,
         (call.NotebookAnswer,),
@@ -211,7 +211,7 @@ FORMATS = (
         SPAN,
     ),
     Format(
-        "nbtools/notebook/approval/model.py",
+        "nbtools/notebook/approval/question_messages.py",
         "labextension/src/approval/model.ts",
         QUESTIONS,
         (approval.AnswerMessage,),
@@ -267,7 +267,7 @@ FORMATS = (
         frozenset((*schemas(CALLS), *schemas(TRACES))),
     ),
     Format(
-        "nbtools/notebook/forms/model.py",
+        "nbtools/notebook/forms/form_messages.py",
         "labextension/src/lab/model.ts",
         (forms.FormAnswer,),
         (forms.FormRequest,),
@@ -275,7 +275,7 @@ FORMATS = (
         "import * as parse from '../shared/parse.js';\n",
     ),
     Format(
-        "nbtools/notebook/agent/model.py",
+        "nbtools/notebook/agent/run_messages.py",
         "labextension/src/agent/model.ts",
         (agent.RunView,),
         (),
@@ -285,7 +285,7 @@ FORMATS = (
         frozenset(schemas(CALLS)),
     ),
     Format(
-        "nbtools/notebook/state/model.py",
+        "nbtools/notebook/state/state_messages.py",
         "labextension/src/panel/model.ts",
         (state.StateMessage,),
         (state.StateRequest,),

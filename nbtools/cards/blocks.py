@@ -8,10 +8,7 @@ from functools import singledispatch
 from itertools import groupby
 from typing import Literal, get_args
 
-from nbtools.cards.diff_rows import diff_block
-from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.highlighting import coloured, line_spans
-from nbtools.cards.model import (
+from nbtools.cards.card_model import (
     AudioBlock,
     Block,
     CodeBlock,
@@ -31,6 +28,9 @@ from nbtools.cards.model import (
     TodoBlock,
     TodoEntry,
 )
+from nbtools.cards.diff_rows import diff_block
+from nbtools.cards.hidden_characters import one_line, seen
+from nbtools.cards.highlighting import coloured, line_spans
 from nbtools.cards.phrases import size
 from nbtools.core import terminal_text
 from nbtools.core.message import counted

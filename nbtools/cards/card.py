@@ -10,10 +10,10 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from nbtools.cards.blocks import blocks_of, changed_file, text_block
+from nbtools.cards.card_model import MIME, Block, Card, CardPlace, DiffBlock, TextBlock
 from nbtools.cards.decision_text import approval_reason, is_skipped, last_of, not_undone, note_of, record_of
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.cards.html import card_html, unfolding
-from nbtools.cards.model import MIME, Block, Card, CardPlace, DiffBlock, TextBlock
 from nbtools.cards.phrases import (
     ANSWERED,
     CANCELLED,

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from nbtools.cards.card_model import CodeBlock, CommandBlock, CommandPart, Span
 from nbtools.cards.here_documents import HereDocument, code_blocks, here_documents, without
 from nbtools.cards.hidden_characters import reveal, seen
 from nbtools.cards.highlighting import text_of
-from nbtools.cards.model import CodeBlock, CommandBlock, CommandPart, Span
 from nbtools.shell import AnalysedCommand, analyse
 from nbtools.shell.grammar import ShellCommand, SimpleCommand, parse_shell
 from nbtools.shell.reader import parse_strictly

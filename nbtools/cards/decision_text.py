@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nbtools.cards.card_model import Card, CardAction
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.model import Card, CardAction
 from nbtools.cards.phrases import OUTCOMES, SKIPPED_BY, SUPERSEDED, UNDONE, clock
 from nbtools.core.call import (
     Approval,

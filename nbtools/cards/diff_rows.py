@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import groupby, zip_longest
 from typing import NamedTuple, TypeAlias
 
+from nbtools.cards.card_model import DiffBlock, Hunk, Line, Row, Span
 from nbtools.cards.hidden_characters import seen
 from nbtools.cards.highlighting import Range, coloured, line_spans
-from nbtools.cards.model import DiffBlock, Hunk, Line, Row, Span
 from nbtools.diff.line_diff import Op, changed_spans, opcodes
 
 CONTEXT = 3

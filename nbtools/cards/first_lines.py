@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import TypeVar
 
-from nbtools.cards.model import (
+from nbtools.cards.card_model import (
     Block,
     CodeBlock,
     DiffBlock,

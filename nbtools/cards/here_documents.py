@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from nbtools.cards.card_model import CodeBlock
 from nbtools.cards.hidden_characters import reveal, seen
 from nbtools.cards.highlighting import LANGUAGES, coloured
-from nbtools.cards.model import CodeBlock
 from nbtools.shell import AnalysedCommand, CommandAnalysis
 from nbtools.shell.grammar import Redirect, ShellCommand, SimpleCommand
 

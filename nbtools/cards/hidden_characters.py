@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category
 
 if TYPE_CHECKING:
-    from nbtools.cards.model import Span  # loading the models would double the time of %load_ext
+    from nbtools.cards.card_model import Span  # loading the models would double the time of %load_ext
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from nbtools.cards.card_model import Span
 from nbtools.cards.hidden_characters import reveal
-from nbtools.cards.model import Span
 
 MAX_CHARACTERS = 24_000
 """Longer texts are not highlighted; that would take too long."""

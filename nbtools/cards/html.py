@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from nbtools.cards.card_model import Block, Card, DiffBlock
 from nbtools.cards.markup import file_link, render
-from nbtools.cards.model import Block, Card, DiffBlock
 from nbtools.cards.style import ACCENTS, GREY, RED
 
 View: TypeAlias = Literal["split", "unified"]

@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from nbtools.cards.card_model import Card, ListingBlock, Span, TextBlock
 from nbtools.cards.diff_rows import UnifiedLine, file_action, number_width, one_sided, unified_lines
 from nbtools.cards.first_lines import entry_name, preview
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import Card, ListingBlock, Span, TextBlock
 from nbtools.cards.phrases import TODO_MARKS, size
 from nbtools.cards.style import MARKS, STYLES, span_style, tint
 from nbtools.core.browser import IN_BROWSER

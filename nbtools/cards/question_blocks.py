@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from nbtools.cards.blocks import changed_file, diff_blocks, text_block
+from nbtools.cards.card_model import Block, DiffBlock, QuestionBlock
 from nbtools.cards.diff_rows import diff_block
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import Block, DiffBlock, QuestionBlock
 from nbtools.core.confirmation import (
     FileParts,
     Question,

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from nbtools.cards.diff_rows import UnifiedLine, file_action, number_width, unified_lines
-from nbtools.cards.first_lines import entry_name, preview, whole
-from nbtools.cards.highlighting import cut, text_of
-from nbtools.cards.model import (
+from nbtools.cards.card_model import (
     AudioBlock,
     Block,
     Card,
@@ -27,6 +24,9 @@ from nbtools.cards.model import (
     TodoBlock,
     TodoEntry,
 )
+from nbtools.cards.diff_rows import UnifiedLine, file_action, number_width, unified_lines
+from nbtools.cards.first_lines import entry_name, preview, whole
+from nbtools.cards.highlighting import cut, text_of
 from nbtools.cards.phrases import TODO_MARKS, size
 from nbtools.core.message import counted
 

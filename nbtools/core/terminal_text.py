@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 Span = tuple[str, str]
-"""Text and its space-separated style words, see ``nbtools.cards.model.Span``."""
+"""Text and its space-separated style words, see ``nbtools.cards.card_model.Span``."""
 
 _CSI = r"(?:\x1b\[|\x9b)"
 _STRING = r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nbtools.cards.card_model import Card, CardAction
 from nbtools.cards.magic_source import is_plain_line
-from nbtools.cards.model import Card, CardAction
 from nbtools.core.call import FinishedCall, SuccessfulCall
 from nbtools.core.result_data import ReplaceInFilesData
 from nbtools.notebook.magics.command_line import format_line

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from nbtools.cards.model import Card
+    from nbtools.cards.card_model import Card
 
 Bundle: TypeAlias = Mapping[str, Any]
 """A MIME bundle: MIME types and their content, always including ``text/plain``."""

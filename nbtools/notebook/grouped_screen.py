@@ -19,7 +19,7 @@ from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget,
 from nbtools.notebook.live_display import LiveDisplay
 
 if TYPE_CHECKING:
-    from nbtools.cards.model import Card
+    from nbtools.cards.card_model import Card
 
 OWN = 10
 """Number of parts of a cell that have an output of their own, in their order with what the cell prints."""
@@ -191,7 +191,7 @@ class _Output:
             self._display.flush()
 
     def _bundle(self) -> Bundle:
-        from nbtools.cards.model import GROUP_MIME  # noqa: PLC0415 - loaded with the first card
+        from nbtools.cards.card_model import GROUP_MIME  # noqa: PLC0415 - loaded with the first card
 
         bundles = tuple(self.parts.values())
         if len(bundles) == 1:
@@ -205,7 +205,7 @@ class _Output:
 
 def _is_open(bundle: Bundle) -> bool:
     """Whether a part is a question, or the card of a call that has not finished."""
-    from nbtools.cards.model import MIME  # noqa: PLC0415 - loaded with the first card
+    from nbtools.cards.card_model import MIME  # noqa: PLC0415 - loaded with the first card
 
     card = bundle.get(MIME)
     return WIDGET_MIME in bundle or bool(isinstance(card, Mapping) and card.get("state") in _UNFINISHED)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from nbtools.cards.card import card_of, in_place, with_caller
+from nbtools.cards.card_model import Card
 from nbtools.cards.decision_text import Undoing, mergeable, superseded, undoable, undone
-from nbtools.cards.model import Card
 from nbtools.core.call import (
     FINISHED,
     AwaitingApprovalCall,

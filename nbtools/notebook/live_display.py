@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nbtools.notebook.display_target import Bundle, DisplayTarget
 
 if TYPE_CHECKING:
-    from nbtools.cards.model import Card
+    from nbtools.cards.card_model import Card
 
 INTERVAL = 0.1
 """Minimum seconds between two updates."""

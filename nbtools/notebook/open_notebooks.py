@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
-from nbtools.cards.model import (
+from nbtools.cards.card_model import (
     NOTEBOOKS_TARGET,
     CellsTask,
     DeleteTask,

@@ -14,8 +14,7 @@ from typing import get_args
 from IPython.display import HTML, display
 
 from nbtools.cards.card import bundle
-from nbtools.cards.html import card_html
-from nbtools.cards.model import (
+from nbtools.cards.card_model import (
     AudioBlock,
     Block,
     Card,
@@ -44,6 +43,7 @@ from nbtools.cards.model import (
     TodoBlock,
     TodoEntry,
 )
+from nbtools.cards.html import card_html
 
 LONG = "a/rather/long/folder/of/a/project/with/many/levels/and_a_module_with_a_long_name.py"
 

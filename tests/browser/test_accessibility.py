@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import expect
 
 from nbtools import open_trace
-from nbtools.cards.model import Block, State
+from nbtools.cards.card_model import Block, State
 from tests.browser import catalogue
 from tests.browser.accessibility import (
     cut_buttons,

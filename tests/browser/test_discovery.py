@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.async_api import expect
 
-from nbtools.cards.model import MIME
+from nbtools.cards.card_model import MIME
 from tests.browser.test_log_address import copied
 
 EDIT = '%tool edit src/cart.py --old "total = 0" --new "total = 0.0"'

@@ -9,7 +9,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.async_api import expect
 
-from nbtools.cards.model import MIME
+from nbtools.cards.card_model import MIME
 from tests.browser.canary import Canary
 from tests.browser.explorer import Explorer
 from tests.notebook.agent.scripts import PLAYING

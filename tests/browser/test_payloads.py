@@ -15,7 +15,7 @@ from typing import Any
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Frame, Page, expect
 
-from nbtools.cards.model import GROUP_MIME, MIME, Card
+from nbtools.cards.card_model import GROUP_MIME, MIME, Card
 from tests.browser import hostile
 from tests.browser.canary import Canary
 from tests.browser.project import write_notebook

@@ -7,8 +7,8 @@ import base64
 import pytest
 
 from nbtools.cards.blocks import MAX_DIFFS, MAX_IMAGE, blocks_of
+from nbtools.cards.card_model import Block, Card, DiffBlock, ImageBlock, PagesBlock, TextBlock, TodoBlock
 from nbtools.cards.html import card_html
-from nbtools.cards.model import Block, Card, DiffBlock, ImageBlock, PagesBlock, TextBlock, TodoBlock
 from nbtools.cards.question_blocks import question_block
 from nbtools.cards.text import card_text
 from nbtools.core.confirmation import Choice, Question

@@ -11,7 +11,15 @@ from msgspec import structs
 
 from nbtools.cards.blocks import MAX_LINES
 from nbtools.cards.card import bundle, card_of
-from nbtools.cards.model import MIME, Card, DiffBlock, MatchesBlock, OutputBlock, QuestionBlock, TextBlock
+from nbtools.cards.card_model import (
+    MIME,
+    Card,
+    DiffBlock,
+    MatchesBlock,
+    OutputBlock,
+    QuestionBlock,
+    TextBlock,
+)
 from nbtools.cards.phrases import FAILED
 from nbtools.core.call import Approval, CancelledCall, ErroredCall, OutputEvent, ScheduledCall, ValidatingCall
 from nbtools.core.confirmation import (

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbtools.cards.card_model import CommandBlock, CommandPart
 from nbtools.cards.command_block import STARTED, command_blocks
 from nbtools.cards.highlighting import text_of
-from nbtools.cards.model import CommandBlock, CommandPart
 
 
 def parts(command: str, directory: str = ".", root: str = "/home/ada/project") -> tuple[CommandPart, ...]:

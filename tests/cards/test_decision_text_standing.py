@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from nbtools import Policy, Session
+from nbtools.cards.card_model import Card
 from nbtools.cards.html import card_html
-from nbtools.cards.model import Card
 from nbtools.cards.text import card_text
 from nbtools.notebook.display_target import AnswerMethod, Bundle, DisplayTarget
 from nbtools.notebook.live_cards import LiveCards

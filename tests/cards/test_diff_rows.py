@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nbtools.cards.card_model import DiffBlock, Row
 from nbtools.cards.diff_rows import FOLD_SENT, MAX_ROWS, diff_block, split
 from nbtools.cards.highlighting import text_of
-from nbtools.cards.model import DiffBlock, Row
 from tests.examples import examples
 
 line = st.sampled_from(["", "a", "b = 1", "b = 2", "    return total", "    return sum", "x" * 40, "é <&>"])

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from nbtools.cards.first_lines import DIFF_LINES, PREVIEW_LINES, SLACK, preview, whole
-from nbtools.cards.model import (
+from nbtools.cards.card_model import (
     CodeBlock,
     DiffBlock,
     Hunk,
@@ -23,6 +22,7 @@ from nbtools.cards.model import (
     TodoBlock,
     TodoEntry,
 )
+from nbtools.cards.first_lines import DIFF_LINES, PREVIEW_LINES, SLACK, preview, whole
 
 LONGEST = PREVIEW_LINES + SLACK
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nbtools.cards.card_model import CodeBlock, CommandBlock
 from nbtools.cards.command_block import command_blocks
 from nbtools.cards.here_documents import HereDocument, here_documents, without
 from nbtools.cards.highlighting import text_of
-from nbtools.cards.model import CodeBlock, CommandBlock
 from nbtools.shell import analyse, parse_shell
 from nbtools.shell.reader import parse_strictly
 

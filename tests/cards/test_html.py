@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.cards.card import card_of
-from nbtools.cards.html import card_html
-from nbtools.cards.markup import UNDERLINED, markdown_html
-from nbtools.cards.model import (
+from nbtools.cards.card_model import (
     Card,
     CardPlace,
     CodeBlock,
@@ -30,6 +28,8 @@ from nbtools.cards.model import (
     Row,
     TextBlock,
 )
+from nbtools.cards.html import card_html
+from nbtools.cards.markup import UNDERLINED, markdown_html
 from nbtools.cards.text import card_text
 from nbtools.core.result import CommandOutput, FileDiff
 from tests.cards.calls import AT, asking, declined, done, edit_details, edit_plan, every_state, exec_details

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nbtools.cards.model import Card
+from nbtools.cards.card_model import Card
 from nbtools.cards.packing import MAX_JSON, pack, unpack
 from tests.contract.sample_cards import CARDS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nbtools.cards.card import in_place
-from nbtools.cards.model import Card
+from nbtools.cards.card_model import Card
 from nbtools.core.call import AwaitingApprovalCall
 
 

@@ -1,6 +1,6 @@
 """Cards as nbtools sends them, one of each kind of block, for looking at in a real JupyterLab."""
 
-from nbtools.cards.model import (
+from nbtools.cards.card_model import (
     MIME,
     Card,
     CardPlace,

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 
 import nbtools.traces
-from nbtools.cards.model import MIME, Card
+from nbtools.cards.card_model import MIME, Card
 from nbtools.core.result import CommandOutput, FileDiff, Listing
 from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
 from tests.contract.test_front_end import said_by

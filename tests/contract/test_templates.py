@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from nbtools.cards.card_model import Block, Card, CardAction, CardPlace, TextBlock
 from nbtools.cards.html import block_html, body_html, card_html, head_html
-from nbtools.cards.model import Block, Card, CardAction, CardPlace, TextBlock
 from nbtools.cards.tables import Sheet
 from nbtools.mcp.auth import oauth_callback
-from nbtools.notebook.agent.model import RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.representations import html_of
+from nbtools.notebook.agent.run_messages import RunFoot, RunHead, RunMessage
 from nbtools.notebook.html import render as render_notebook
 from nbtools.notebook.mcp.login import LoginPage
 from nbtools.traces.comparison.comparison_messages import (

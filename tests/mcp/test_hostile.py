@@ -13,7 +13,7 @@ import pytest_asyncio
 from mcp.client.auth import OAuthFlowError
 
 from nbtools import Policy, Session
-from nbtools.cards.model import TextBlock
+from nbtools.cards.card_model import TextBlock
 from nbtools.cards.question_blocks import question_blocks
 from nbtools.core.confirmation import ToolMcpConfirmationDetails
 from nbtools.core.decision import Action

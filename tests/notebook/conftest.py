@@ -18,7 +18,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 from nbtools.cards.card import workspace_path
-from nbtools.cards.model import MIME, Card
+from nbtools.cards.card_model import MIME, Card
 from tests.warm_kernels import cold_kernels, use_warm_kernels
 
 use_warm_kernels()

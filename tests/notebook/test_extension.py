@@ -133,7 +133,7 @@ def test_loading_does_not_import_what_only_cards_need():
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         ).stdout.split()
     )
-    heavy = {"nbtools.cards.model", "nbtools.cards.markup", "jinja2", "nbtools.session", "duckdb", "mcp"}
+    heavy = {"nbtools.cards.card_model", "nbtools.cards.markup", "jinja2", "nbtools.session", "duckdb", "mcp"}
     assert loaded & heavy == set()
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbtools.cards.card import bundle
-from nbtools.cards.model import GROUP_MIME, MIME, Card, TextBlock
+from nbtools.cards.card_model import GROUP_MIME, MIME, Card, TextBlock
 from nbtools.notebook.display_target import Bundle
 from nbtools.notebook.grouped_screen import MAX_OPEN, OWN, WIDGET_MIME, GroupedScreen
 from tests.examples import examples

@@ -31,7 +31,7 @@ from nbtools import (
     tool,
 )
 from nbtools.cards.blocks import blocks_of
-from nbtools.cards.model import TextBlock
+from nbtools.cards.card_model import TextBlock
 from nbtools.core.result import Markdown
 from nbtools.core.tool import UpdateOutput
 from nbtools.plugins.function_tool import read_docstring

@@ -1,4 +1,4 @@
-// Generated from nbtools/notebook/agent/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+// Generated from nbtools/notebook/agent/run_messages.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
 import { parseCardAction, parseTextBlock, type CardAction, type TextBlock } from '../cards/model.js';

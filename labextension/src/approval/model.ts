@@ -1,4 +1,4 @@
-// Generated from nbtools/notebook/approval/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+// Generated from nbtools/notebook/approval/question_messages.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
 import { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';

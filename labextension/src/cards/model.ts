@@ -1,4 +1,4 @@
-// Generated from nbtools/cards/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+// Generated from nbtools/cards/card_model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
 

@@ -1,4 +1,4 @@
-// Generated from nbtools/notebook/state/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+// Generated from nbtools/notebook/state/state_messages.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
 import { parseQuestionData, type AnswerMessage, type QuestionData } from '../approval/model.js';

@@ -64,8 +64,8 @@ class NotebookAgent:
 
     @model.setter
     def model(self, model: Any) -> None:
-        from nbtools.agents.model import model_named  # noqa: PLC0415 - loaded when an agent is used
         from nbtools.agents.playback import playback_of  # noqa: PLC0415 - as above
+        from nbtools.agents.pydantic_model import model_named  # noqa: PLC0415 - loaded when an agent is used
         from nbtools.notebook.agent.recorded_source import RecordedSource  # noqa: PLC0415 - as above
 
         playback = playback_of(model)

@@ -9,7 +9,15 @@ from nbtools.cards.card import bundle as card_bundle
 from nbtools.cards.hidden_characters import seen
 from nbtools.cards.style import ACCENTS, GREY
 from nbtools.cards.tables import Sheet
-from nbtools.notebook.agent.model import AGENT_MIME, RunAction, RunFile, RunFoot, RunHead, RunMessage, RunView
+from nbtools.notebook.agent.run_messages import (
+    AGENT_MIME,
+    RunAction,
+    RunFile,
+    RunFoot,
+    RunHead,
+    RunMessage,
+    RunView,
+)
 from nbtools.notebook.html import render
 
 Part = RunHead | RunMessage | RunFoot

@@ -17,7 +17,7 @@ from nbtools.agents.usage import Limits, Usage
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.errors import AgentError, RunError
 from nbtools.core.message import counted
-from nbtools.notebook.agent.model import RunAction
+from nbtools.notebook.agent.run_messages import RunAction
 from nbtools.notebook.agent.run_view import ACTIONS, STOPPING, RunDisplay
 from nbtools.notebook.runtime import SourceWork
 from nbtools.notebook.waits import PATIENCE
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.agent.recorded_source import RecordedSource
     from nbtools.notebook.call_bridge import Bridge
     from nbtools.notebook.display_target import DisplayTarget
-    from nbtools.notebook.state.model import FileChange
+    from nbtools.notebook.state.state_messages import FileChange
 
 STOP_REASON = "you stopped it"
 

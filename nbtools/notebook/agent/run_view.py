@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, TypeAlias
 from nbtools.agents.events import AgentEvent, Answer, CallStarted, Remark, StepFinished, TextReceived
 from nbtools.agents.usage import Limits, Usage
 from nbtools.cards.blocks import text_block
+from nbtools.cards.card_model import CardAction, State
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import CardAction, State
 from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputEvent
-from nbtools.notebook.agent.model import RunAction, RunFile, RunFoot, RunHead, RunMessage
 from nbtools.notebook.agent.overview import final_figures, running_figures, whole_seconds
 from nbtools.notebook.agent.representations import bundle, remark_bundle
+from nbtools.notebook.agent.run_messages import RunAction, RunFile, RunFoot, RunHead, RunMessage
 from nbtools.notebook.display_target import Bundle, DisplayTarget
 from nbtools.notebook.grouped_screen import GroupedScreen
 from nbtools.notebook.live_display import LiveDisplay
 
 if TYPE_CHECKING:
-    from nbtools.notebook.state.model import FileChange
+    from nbtools.notebook.state.state_messages import FileChange
 
 SPLIT_LENGTH = 4_000
 """Characters from which a message continues in another display, at the end of a paragraph:

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from nbtools.core.errors import ErrorCode, ToolFailure
 
 if TYPE_CHECKING:
-    from nbtools.notebook.approval.model import AnswerMessage
     from nbtools.notebook.approval.question import OpenQuestion
+    from nbtools.notebook.approval.question_messages import AnswerMessage
 
 
 class OpenQuestions:
@@ -76,7 +76,7 @@ class OpenQuestions:
 
 
 def _parse(question_id: str, message: Mapping[str, Any]) -> AnswerMessage:
-    from nbtools.notebook.approval.model import (  # noqa: PLC0415 - most sessions ask nothing by a widget
+    from nbtools.notebook.approval.question_messages import (  # noqa: PLC0415 - most sessions ask nothing by a widget
         AnswerMessage,
     )
 

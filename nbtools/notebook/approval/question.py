@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, TypeAlias, cast
 
+from nbtools.cards.card_model import Card, DiffBlock
 from nbtools.cards.diff_rows import diff_block
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import Card, DiffBlock
 from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.confirmation import (
     Answer,
@@ -36,7 +36,8 @@ from nbtools.notebook.approval.labels import (
     always_for,
     always_tip,
 )
-from nbtools.notebook.approval.model import (
+from nbtools.notebook.approval.proposal import Proposal, proposal_of
+from nbtools.notebook.approval.question_messages import (
     AnswerMessage,
     ButtonChoice,
     EditableText,
@@ -46,7 +47,6 @@ from nbtools.notebook.approval.model import (
     SelectableFile,
     TakenFile,
 )
-from nbtools.notebook.approval.proposal import Proposal, proposal_of
 
 _LANGUAGES = {"exec": "bash", "mcp": "json", "info": "json"}
 """Languages of the editable texts of other calls than edits."""

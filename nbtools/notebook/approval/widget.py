@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from nbtools.core.errors import NbtoolsError, ToolFailure
-from nbtools.notebook.approval.model import EditRequested, WidgetReply
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.question import OpenQuestion
+from nbtools.notebook.approval.question_messages import EditRequested, WidgetReply
 from nbtools.notebook.subshells import answer_on_subshell
 
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"

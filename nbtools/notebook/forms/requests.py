@@ -15,8 +15,8 @@ from nbtools.cards.magic_source import magic_line, quoted
 from nbtools.core.call import ValidatingCall
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.tool import AnyToolBuilder
+from nbtools.notebook.forms.form_messages import FormAnswer, FormRequest, FormTool
 from nbtools.notebook.forms.form_schema import form_schema, form_values
-from nbtools.notebook.forms.model import FormAnswer, FormRequest, FormTool
 from nbtools.notebook.magics.cell_source import call_source
 from nbtools.notebook.magics.flags import grammar_of
 from nbtools.notebook.magics.help_pages import default_answer

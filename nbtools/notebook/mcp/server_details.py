@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbtools.cards.blocks import blocks_of
+from nbtools.cards.card_model import Card
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.model import Card
 from nbtools.cards.tables import Sheet
 from nbtools.core.errors import ToolFailure
 from nbtools.core.tool import Icon

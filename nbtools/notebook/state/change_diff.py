@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from nbtools.cards.blocks import MAX_DIFFS, diff_blocks, text_block
 from nbtools.cards.card import changed_lines
+from nbtools.cards.card_model import Block, Card
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import Block, Card
 from nbtools.cards.phrases import UNDONE, clock
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import counted

@@ -19,7 +19,8 @@ from nbtools.core.call import FINISHED, AwaitingApprovalCall, CallEvent, OutputE
 from nbtools.core.errors import NbtoolsError
 from nbtools.notebook.live_display import INTERVAL
 from nbtools.notebook.state import snapshot
-from nbtools.notebook.state.model import (
+from nbtools.notebook.state.requests import Page, StateRequests
+from nbtools.notebook.state.state_messages import (
     MAX_ENDED,
     EndedCall,
     KernelState,
@@ -29,7 +30,6 @@ from nbtools.notebook.state.model import (
     StateReply,
     StateRequest,
 )
-from nbtools.notebook.state.requests import Page, StateRequests
 
 if TYPE_CHECKING:
     from nbtools.notebook.call_bridge import Bridge

@@ -22,7 +22,8 @@ from nbtools.core.message import counted
 from nbtools.core.result_data import UndoData
 from nbtools.mcp.config.catalog import start_summary
 from nbtools.notebook.state.change_diff import change_card
-from nbtools.notebook.state.model import (
+from nbtools.notebook.state.snapshot import MODE_MEANINGS, command_id, is_looser
+from nbtools.notebook.state.state_messages import (
     AnswerTask,
     ConfirmTask,
     Consequence,
@@ -38,7 +39,6 @@ from nbtools.notebook.state.model import (
     StopCallTask,
     UndoTask,
 )
-from nbtools.notebook.state.snapshot import MODE_MEANINGS, command_id, is_looser
 from nbtools.notebook.subshells import answer_on_subshell
 from nbtools.policy.modes import Mode
 

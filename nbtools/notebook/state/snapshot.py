@@ -18,7 +18,7 @@ from nbtools.core.tool import Icon
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.magics.rule_commands import described, in_words
 from nbtools.notebook.mcp.status import config_file_of, entry_of, state_of, target_of, trust_of
-from nbtools.notebook.state.model import (
+from nbtools.notebook.state.state_messages import (
     MAX_CHANGES,
     ChangedFile,
     EndedCall,

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from nbtools.cards.card import bundle
+from nbtools.cards.card_model import Card
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import Card
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
 from nbtools.core.message import counted

@@ -6,9 +6,9 @@ from typing import Any
 
 from nbtools.cards.blocks import text_block
 from nbtools.cards.card import bundle
+from nbtools.cards.card_model import Block, Card
 from nbtools.cards.diff_rows import diff_block
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import Block, Card
 from nbtools.core.errors import ErrorCode
 from nbtools.core.result import FileDiff
 from nbtools.replay.replay import Replayed

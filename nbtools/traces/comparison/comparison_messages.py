@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nbtools.cards.model import Wire
+from nbtools.cards.card_model import Wire
 
 COMPARISON_MIME = "application/vnd.nbtools.comparison.v1+json"
 MAX_CHECKS = 12

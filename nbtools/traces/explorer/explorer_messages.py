@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from nbtools.cards.model import Card, Wire
+from nbtools.cards.card_model import Card, Wire
 from nbtools.traces.comparison.comparison_messages import (
     BaselineTask,
     ComparedOutcomes,

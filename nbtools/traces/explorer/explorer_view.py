@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from nbtools.cards.model import Span, Wire
+from nbtools.cards.card_model import Span, Wire
 
 TRACE_MIME = "application/vnd.nbtools.trace.v1+json"
 Tone: TypeAlias = Literal["person", "agent", "quiet", "done", "changed", "failed", "stopped", "unknown"]

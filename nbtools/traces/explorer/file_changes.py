@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nbtools.cards.blocks import text_block
+from nbtools.cards.card_model import Block, Card
 from nbtools.cards.diff_rows import diff_block
 from nbtools.cards.hidden_characters import one_line
-from nbtools.cards.model import Block, Card
 from nbtools.core.errors import TraceError
 from nbtools.core.message import counted
 from nbtools.core.result import FileDiff

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from nbtools.cards.blocks import blocks_of, diff_blocks, text_block
 from nbtools.cards.card import changed_lines, exit_status
+from nbtools.cards.card_model import Block, Card, State, TextBlock
 from nbtools.cards.command_block import command_blocks
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import Block, Card, State, TextBlock
 from nbtools.core.errors import NbtoolsError, ToolFailure, TraceError
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResultDisplay
 from nbtools.traces.explorer.line_style import (

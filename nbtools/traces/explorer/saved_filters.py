@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from nbtools.cards.model import Wire
+from nbtools.cards.card_model import Wire
 from nbtools.core.errors import TraceError
 from nbtools.storage.append_only import append_lines
 from nbtools.storage.folder_lock import folder_lock

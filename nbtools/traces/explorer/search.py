@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 
+from nbtools.cards.card_model import Span
 from nbtools.cards.highlighting import line_spans
-from nbtools.cards.model import Span
 from nbtools.core.background import wait_briefly
 from nbtools.traces.explorer.line_style import relative_path
 from nbtools.traces.explorer.redaction import redacted

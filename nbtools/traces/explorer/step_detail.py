@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace as replaced
 
 from nbtools.cards.blocks import text_block
+from nbtools.cards.card_model import Card
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.cards.model import Card
 from nbtools.cards.phrases import size
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.cell_sources import CellSources, RunnableCall, runnable_call

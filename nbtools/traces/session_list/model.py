@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nbtools.cards.model import Wire
+from nbtools.cards.card_model import Wire
 
 SESSIONS_MIME = "application/vnd.nbtools.sessions.v1+json"
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from nbtools.cards.model import Wire
+from nbtools.cards.card_model import Wire
 from nbtools.traces.explorer.explorer_messages import TraceOpened
 from nbtools.traces.explorer.explorer_view import TraceLine, TraceView
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from nbtools import Policy, Session, policy_layers
-from nbtools.cards.model import TextBlock
+from nbtools.cards.card_model import TextBlock
 from nbtools.cards.question_blocks import question_blocks
 from nbtools.core.confirmation import (
     Answer,

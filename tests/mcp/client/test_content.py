@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from nbtools import Policy, Session
 from nbtools.cards.blocks import blocks_of
+from nbtools.cards.card_model import AudioBlock, Card, ImageBlock
 from nbtools.cards.html import block_html
-from nbtools.cards.model import AudioBlock, Card, ImageBlock
 from nbtools.core.result import FileText, Markdown, Media, Several
 from nbtools.core.schema.json_schema import convert_to_function_response
 from nbtools.mcp.config.entries import parse_server

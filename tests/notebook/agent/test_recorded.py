@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtools.notebook.agent.model import AGENT_MIME
+from nbtools.notebook.agent.run_messages import AGENT_MIME
 from tests.replay.samples import bash, edit, log
 
 

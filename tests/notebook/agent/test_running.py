@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from nbtools.notebook.agent.model import AGENT_MIME
+from nbtools.notebook.agent.run_messages import AGENT_MIME
 from tests.notebook.agent.scripts import PLAYING
 
 EDIT = """("edit", '{"path": "notes.txt", "old": "TODO", "new": "DONE"}')"""

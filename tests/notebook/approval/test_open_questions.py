@@ -11,9 +11,9 @@ from nbtools import Policy, Session
 from nbtools.cards.card import card_of
 from nbtools.core.call import AwaitingApprovalCall
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.notebook.approval.model import MAX_REASON
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.approval.question import OpenQuestion
+from nbtools.notebook.approval.question_messages import MAX_REASON
 
 EDIT = ("edit", {"path": "src/cart.py", "old": "total = 0", "new": "total = 1"})
 SHELL = ("shell", {"command": "git add -A && git commit -m x"})

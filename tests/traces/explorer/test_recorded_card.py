@@ -9,8 +9,8 @@ import pytest
 
 from nbtools import traces
 from nbtools.cards.blocks import blocks_of
+from nbtools.cards.card_model import Card
 from nbtools.cards.html import card_html
-from nbtools.cards.model import Card
 from nbtools.cards.text import card_text
 from nbtools.core.result import CommandOutput, DiffStat, FileDiff, Media, TodoItem, TodoList
 from nbtools.core.tool import Icon

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nbtools.cards.model import Wire
+from nbtools.cards.card_model import Wire
 from nbtools.traces.review.model import MAX_SPAN, MAX_TEXT
 
 MarkTone = Literal["pass", "fail", "defer", "label", "note", "signal"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nbtools.cards.model import Wire
+from nbtools.cards.card_model import Wire
 from nbtools.traces.explorer.explorer_view import Tone
 
 StripMode = Literal["time", "tokens"]

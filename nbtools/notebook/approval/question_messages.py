@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StrictBool, StringConstraints
 
-from nbtools.cards.model import Card, DiffBlock, Wire
+from nbtools.cards.card_model import Card, DiffBlock, Wire
 
 MAX_TEXT = 25_000_000
 """Characters of an edited text: more than a file that can be read whole."""

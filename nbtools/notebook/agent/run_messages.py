@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nbtools.cards.model import CardAction, State, TextBlock, Wire
+from nbtools.cards.card_model import CardAction, State, TextBlock, Wire
 
 AGENT_MIME = "application/vnd.nbtools.agent.v1+json"
 

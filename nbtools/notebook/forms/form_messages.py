@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from nbtools.cards.model import Wire
+from nbtools.cards.card_model import Wire
 
 MAX_NAME = 200
 """Characters of a tool's name."""

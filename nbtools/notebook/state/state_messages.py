@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StrictBool, StrictInt, StringConstraints
 
-from nbtools.cards.model import Card, Wire
-from nbtools.notebook.approval.model import AnswerMessage, QuestionData
+from nbtools.cards.card_model import Card, Wire
+from nbtools.notebook.approval.question_messages import AnswerMessage, QuestionData
 
 MAX_CHANGES = 200
 """Number of changes in a state, the latest ones."""
