@@ -118,12 +118,10 @@ def _not_set_up(error: Exception, name: str) -> str:
 
 
 def _text(name: str, what: str, error: Exception) -> str:
+    if what.endswith("?"):
+        return f"The model {name}: {what}"
     message = _provider_message(error)
-    return (
-        f"The model {name}: {what}.{f' Provider message: {message}' if message else ''}"
-        if not what.endswith("?")
-        else f"The model {name}: {what}"
-    )
+    return f"The model {name}: {what}." + (f" Provider message: {message}" if message else "")
 
 
 def _provider_message(error: Exception) -> str:

@@ -86,11 +86,8 @@ def _message(turn: Turn, instructions: str) -> ModelMessage:
 def _user_message(content: LlmContent, instructions: str) -> ModelRequest:
     from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-    prompt = (
-        content
-        if isinstance(content, str)
-        else [str(part["text"]) if "text" in part else _binary(part) for part in content]
-    )
+    parts = [{"text": content}] if isinstance(content, str) else content
+    prompt = [str(part["text"]) if "text" in part else _binary(part) for part in parts]
     return ModelRequest(parts=[UserPromptPart(prompt)], instructions=instructions or None)
 
 

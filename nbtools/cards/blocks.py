@@ -108,6 +108,13 @@ def _(display: FileDiffs) -> tuple[Block, ...]:
     return diff_blocks(display.files)
 
 
+def diffs_of(display: object) -> tuple[FileDiff, ...]:
+    """Returns the diffs that a result displays."""
+    if isinstance(display, FileDiffs):
+        return display.files
+    return (display,) if isinstance(display, FileDiff) else ()
+
+
 def diff_blocks(files: Sequence[FileDiff]) -> tuple[Block, ...]:
     """Returns the diffs of several files that were changed together, each with its path as title."""
     diffs = (

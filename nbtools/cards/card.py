@@ -384,7 +384,9 @@ _LOOKS = frozenset({Kind.READ, Kind.SEARCH})
 
 def exit_status(code: int | None) -> str:
     """Returns ``Done`` or ``Exit 1``; empty without an exit code."""
-    return "" if code is None else f"Exit {code}" if code else DONE
+    if code is None:
+        return ""
+    return f"Exit {code}" if code else DONE
 
 
 def _change_detail(call: SuccessfulCall, subject: str) -> str:
@@ -454,10 +456,11 @@ def _cancelled(call: CancelledCall, root: str) -> Card:
     head = head_of(call, root)
     if call.answer is not None and _is_reading(call):
         head["places"] = ()
+    denied = SKIPPED if is_skipped(call) else DENIED
     return Card(
         **head,
         **changed_lines(blocks),
-        status=CANCELLED if call.answer is None else SKIPPED if is_skipped(call) else DENIED,
+        status=CANCELLED if call.answer is None else denied,
         detail=_duration(call),
         blocks=blocks,
         folded=question is not None,

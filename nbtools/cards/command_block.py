@@ -224,13 +224,9 @@ class Folder:
     def _joined(self, target: str) -> str | None:
         if target.startswith("~"):
             return "/" + target
-        return (
-            target
-            if target.startswith("/")
-            else None
-            if self.path is None
-            else posixpath.join(self.path, target)
-        )
+        if target.startswith("/"):
+            return target
+        return None if self.path is None else posixpath.join(self.path, target)
 
     def outside(self, target: str) -> bool:
         """Whether ``target`` is certainly outside the workspace; symbolic links are not followed."""

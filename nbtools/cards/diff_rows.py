@@ -222,7 +222,9 @@ def file_action(block: DiffBlock) -> str:
     """Returns what becomes of a file besides its content: it is new, deleted or moved; empty if it stays."""
     if block.former:
         return f"moved from {block.former}"
-    return "new file" if block.created else "deleted" if block.deleted else ""
+    if block.created:
+        return "new file"
+    return "deleted" if block.deleted else ""
 
 
 def one_sided(block: DiffBlock) -> bool:

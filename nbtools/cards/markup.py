@@ -68,6 +68,9 @@ def spans_html(spans: Iterable[Span], side: str = "") -> Markup:
     return Markup("".join(pieces))  # noqa: S704 - the texts are escaped
 
 
+_STYLED_TAGS = {"u": {"mark"}, "b": {"hit", "bold", "k"}, "i": {"c", "italic"}}
+
+
 @lru_cache(maxsize=4096)
 def _tags(words: str, side: str) -> tuple[str, str]:
     """Returns the start and the end tag of a span with these style words; empty without a style."""
@@ -75,15 +78,7 @@ def _tags(words: str, side: str) -> tuple[str, str]:
     style = span_style(words)
     if "mark" in listed:
         style = f"{style};{MARKS.get(side, '')}"
-    name = (
-        "u"
-        if "mark" in listed
-        else "b"
-        if listed & {"hit", "bold", "k"}
-        else "i"
-        if listed & {"c", "italic"}
-        else "span"
-    )
+    name = next((tag for tag, styled in _STYLED_TAGS.items() if listed & styled), "span")
     return (f"<{name} style={_attribute(style)}>", f"</{name}>") if style else ("", "")
 
 

@@ -173,14 +173,12 @@ def span_style(words: str) -> str:
     listed = words.split()
     foreground = next((word[2:] for word in listed if word.startswith("fg")), "")
     background = next((word[2:] for word in listed if word.startswith("bg")), "")
-    colours = (
-        [_on_background(foreground, background)]
-        if background
-        else [_foreground(foreground)]
-        if foreground
-        else []
-    )
-    return ";".join([*(SPANS[word] for word in listed if word in SPANS), *colours])
+    styles = [SPANS[word] for word in listed if word in SPANS]
+    if background:
+        styles.append(_on_background(foreground, background))
+    elif foreground:
+        styles.append(_foreground(foreground))
+    return ";".join(styles)
 
 
 def _foreground(colour: str) -> str:

@@ -207,9 +207,9 @@ class CardTextRenderer:
 
     def part(self, part: CommandPart) -> str:
         operator = f"{part.operator} " if part.operator else ""
-        note = f"⚠ {part.note}" if part.warning else part.note
+        note = self.ink(f"⚠ {part.note}", "33") if part.warning else self.ink(part.note, "2")
         text = self.spans(part.spans).replace("\n", "\n  ")
-        return f"  {operator}{text}{'   ' + self.ink(note, '33' if part.warning else '2') if note else ''}"
+        return f"  {operator}{text}" + (f"   {note}" if part.note or part.warning else "")
 
     def matches(self, block: MatchesBlock) -> Iterator[str]:
         wide = len(str(max((line.number for group in block.groups for line in group.lines), default=0)))

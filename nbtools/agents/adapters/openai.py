@@ -71,10 +71,12 @@ async def answer_openai_responses(session: AnySession, response: Response) -> li
 
 
 def _text(result: ToolResult) -> str:
-    return "\n".join(
-        str(part["text"]) if "text" in part else _IMAGE_BELOW if is_picture(part) else placeholder_text(part)
-        for part in parts_of(result)
-    )
+    def line(part: Part) -> str:
+        if "text" in part:
+            return str(part["text"])
+        return _IMAGE_BELOW if is_picture(part) else placeholder_text(part)
+
+    return "\n".join(map(line, parts_of(result)))
 
 
 def _pictures(results: list[ToolResult]) -> Iterator[Part]:

@@ -141,6 +141,8 @@ class _ProgressObserver:
 
 
 def _last_line(display: ToolResultDisplay) -> str:
-    text = display.text if isinstance(display, CommandOutput) else display if isinstance(display, str) else ""
+    if isinstance(display, CommandOutput):
+        display = display.text
+    text = display if isinstance(display, str) else ""
     lines = plain_text(text[-_LONGEST * 10 :]).strip().splitlines()
     return lines[-1][:_LONGEST] if lines else "running"

@@ -125,14 +125,9 @@ def _line(choices: dict[str, str]) -> str:
 
 
 def _hint(question: Question) -> str:
-    default = (
-        f"; default: {one_line(question.default)}"
-        if question.default
-        else "; optional"
-        if question.optional
-        else ""
-    )
-    return f"{_format_hint(question)}{default}"
+    if question.default:
+        return f"{_format_hint(question)}; default: {one_line(question.default)}"
+    return f"{_format_hint(question)}; optional" if question.optional else _format_hint(question)
 
 
 def _format_hint(question: Question) -> str:

@@ -170,12 +170,9 @@ def _kind_of(parameter: Parameter) -> str:
         else "any value"
     )
     default = parameter.default
-    is_stated = not parameter.required and default not in (None, "", [])
-    return (
-        f"{words}, default {default if isinstance(default, str) else json.dumps(default)}"
-        if is_stated
-        else words
-    )
+    if parameter.required or default in (None, "", []):
+        return words
+    return f"{words}, default {default if isinstance(default, str) else json.dumps(default)}"
 
 
 def _first_sentence(text: str) -> str:

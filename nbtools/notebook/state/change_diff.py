@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbtools.cards.blocks import MAX_DIFFS, diff_blocks, text_block
+from nbtools.cards.blocks import MAX_DIFFS, diff_blocks, diffs_of, text_block
 from nbtools.cards.card import changed_lines
 from nbtools.cards.card_model import Block, Card
 from nbtools.cards.hidden_characters import one_line, seen
@@ -14,7 +14,7 @@ from nbtools.cards.phrases import UNDONE, clock
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import counted
 from nbtools.core.redaction import Redactor
-from nbtools.core.result import FileDiff, FileDiffs
+from nbtools.core.result import FileDiff
 from nbtools.core.secret_variables import secret_variables
 from nbtools.core.tool import Icon
 from nbtools.diff.line_diff import file_diff_with_hunks
@@ -77,13 +77,7 @@ def _of_result(session: Session, call_id: str) -> tuple[FileDiff, ...]:
     display = next(
         (call.result.return_display for call in reversed(session.history) if call.request.id == call_id), None
     )
-    return (
-        display.files
-        if isinstance(display, FileDiffs)
-        else (display,)
-        if isinstance(display, FileDiff)
-        else ()
-    )
+    return diffs_of(display)
 
 
 def _diffs(session: Session, entries: tuple[Entry, ...]) -> list[FileDiff]:
@@ -102,13 +96,10 @@ def _diffs(session: Session, entries: tuple[Entry, ...]) -> list[FileDiff]:
         old, new = None if before is None else decode(before), decode(after)
         if new is None or (before is not None and old is None):
             continue
-        texts = [
-            None if text is None else redactor.text(text.text) if redactor else text.text
-            for text in (old, new)
-        ]
-        found.append(
-            file_diff_with_hunks(seen(session.workspace.relative(path)), texts[0], texts[1] or "")[0]
-        )
+        former, latest = None if old is None else old.text, new.text
+        if redactor is not None:
+            former, latest = None if former is None else redactor.text(former), redactor.text(latest)
+        found.append(file_diff_with_hunks(seen(session.workspace.relative(path)), former, latest)[0])
     return found
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbtools.cards.blocks import diffs_of
 from nbtools.cards.card import head_of
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.core.call import AwaitingApprovalCall, LiveCall
 from nbtools.core.decision import Action
 from nbtools.core.errors import NbtoolsError, ToolFailure
-from nbtools.core.result import FileDiff, FileDiffs
 from nbtools.core.tool import Icon
 from nbtools.notebook.approval.open_questions import OpenQuestions
 from nbtools.notebook.magics.rule_commands import described, in_words
@@ -160,14 +160,7 @@ def _changed_file(path: str, counts: tuple[int, int] | None) -> ChangedFile:
 
 
 def _line_counts(display: object) -> dict[str, tuple[int, int]]:
-    files = (
-        display.files
-        if isinstance(display, FileDiffs)
-        else (display,)
-        if isinstance(display, FileDiff)
-        else ()
-    )
-    return {file.file_name: file.changed_lines for file in files}
+    return {file.file_name: file.changed_lines for file in diffs_of(display)}
 
 
 def rules_state(session: Session) -> RulesState:
