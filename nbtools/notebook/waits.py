@@ -27,8 +27,6 @@ PATIENCE = 5.0
 """Seconds that an interrupted wait allows its call to end;
 processes are terminated, then killed after two seconds.
 """
-
-
 _INTERRUPTED = "The call was interrupted."
 
 
@@ -79,6 +77,8 @@ class Interrupts:
         """Calls ``listener`` at every interrupt until ``end(key)``;
         it returns whether the interrupt was fully handled.
         """
+        # Without a handler of ours, an interrupt during the wait is raised inside the kernel's loop and ends
+        # the kernel.  Only the main thread may set one.
         if threading.current_thread() is threading.main_thread():
             self._listeners[key] = listener
             current = signal.getsignal(signal.SIGINT)
@@ -93,14 +93,10 @@ class Interrupts:
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         handled = [listener() for listener in tuple(self._listeners.values())]
-        if not handled or (not all(handled) and self._before is not signal.default_int_handler):
-            self._call_previous(number, frame)
-
-    def _call_previous(self, number: int, frame: FrameType | None) -> None:
-        """Calls the previous handler.  While there are listeners, that is not Python's own,
-        which would raise inside the loop.
-        """
-        if callable(self._before):
+        # While there are listeners, the previous handler is not called if it is Python's own, which would
+        # raise inside the loop.
+        passes_on = not handled or (not all(handled) and self._before is not signal.default_int_handler)
+        if passes_on and callable(self._before):
             self._before(number, frame)
 
 
@@ -137,14 +133,12 @@ class ThreadWait:
                 task()
         except KeyboardInterrupt:
             stop()
-            self._until_ended(future)
+            # Functions posted from now on are dropped: they are prompts of a call that is being stopped.
+            deadline = time.monotonic() + PATIENCE
+            with suppress(Empty):
+                while not future.done():
+                    self._tasks_to_run.get(timeout=max(0.0, deadline - time.monotonic()))
             raise interruption() from None
-
-    def _until_ended(self, future: Future[Any]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        with suppress(Empty):
-            while not future.done():
-                self._tasks_to_run.get(timeout=max(0.0, deadline - time.monotonic()))
 
 
 class LoopWait:
@@ -171,21 +165,17 @@ class LoopWait:
         except (Stopped, KeyboardInterrupt):
             stop()
             await self._until_ended()
-            raise self._interruption() from None
+            raise (interruption() if self._may_raise else asyncio.CancelledError(_INTERRUPTED)) from None
         except asyncio.CancelledError:
             stop()
             await self._until_ended()
             raise
         finally:
             INTERRUPTS.end(self)
-        if (
-            self._was_interrupted and self._may_raise
-        ):  # too late for this call, but the surrounding code must see it
+        # The interrupt came too late for this call, but the code around it must see it.
+        if self._was_interrupted and self._may_raise:
             raise interruption()
         return future.result()
-
-    def _interruption(self) -> BaseException:
-        return interruption() if self._may_raise else asyncio.CancelledError(_INTERRUPTED)
 
     def _interrupted(self) -> bool:
         self._was_interrupted = True
@@ -193,6 +183,8 @@ class LoopWait:
         return self._may_raise
 
     def _put(self, item: Callback | None) -> None:
+        # Also called by the signal handler, in the loop's own thread: only the thread-safe call wakes a loop
+        # that sleeps in select.
         with suppress(RuntimeError):  # the loop is closed, so nothing waits
             self._loop.call_soon_threadsafe(self._items.put_nowait, item)
 
@@ -204,7 +196,7 @@ class LoopWait:
         with suppress(TimeoutError, asyncio.CancelledError):
             async with asyncio.timeout(PATIENCE):
                 while (item := await self._items.get()) is not None:
-                    if item is _stop:
+                    if item is _stop:  # interrupted again: the person does not want to wait for the end
                         return
 
 

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -63,7 +63,10 @@ class StatePublisher:
         self._sources: dict[str, CallSource] = {}
         self._ended: deque[EndedCall] = deque(maxlen=MAX_ENDED)
         self._ended_commands: WeakSet[BackgroundCommand] = WeakSet()
-        self._stop_watching = [runtime.watch(self.touch), runtime.questions.subscribe(self._on_questions)]
+        self._stop_watching = [
+            runtime.watch(self.touch),
+            runtime.questions.subscribe(lambda: self.touch(0.0)),
+        ]
 
     def add_page(self, comm: Any, data: Mapping[str, Any] | None = None) -> None:
         """Sends the state to a page that has opened ``comm``, and carries out its requests;
@@ -92,13 +95,19 @@ class StatePublisher:
         if a page follows and anything differs.
         """
         self._version += 1
+        # A page that is drawing asks again itself, when it reports its snapshot and the version has changed.
         if not any(page.is_ready for page in tuple(self._pages.values())):
             return
         with self._lock:
             if self._scheduled:
                 return
             self._scheduled = True
-        self._submit(self._publish(max(delay, self._last + INTERVAL - time.monotonic())))
+        # A delay, not an immediate snapshot: a call passes through its states within milliseconds.
+        work = self._publish(max(delay, self._last + INTERVAL - time.monotonic()))
+        try:
+            self._runtime.blocking.submit(work)
+        except NbtoolsError:  # the session is closed; a new one causes another call
+            self._scheduled = False
 
     def notice(self, event: CallEvent) -> None:
         """Observes the session's calls."""
@@ -127,15 +136,11 @@ class StatePublisher:
 
     def _on_command(self, job: BackgroundCommand) -> None:
         """Handles a background command that has started or ended."""
-        if (
-            job.state().has_ended and job not in self._ended_commands
-        ):  # a short one has ended before its start is handled
+        # A short command has ended before its start is handled, so both events find it ended.
+        if job.state().has_ended and job not in self._ended_commands:
             self._ended_commands.add(job)
             self._ended.append(snapshot.ended_command(job))
         self.touch()
-
-    def _on_questions(self) -> None:
-        self.touch(0.0)
 
     def _on_message(self, page: Page, data: Mapping[str, Any]) -> None:
         try:
@@ -150,6 +155,7 @@ class StatePublisher:
                 )
             return
         if isinstance(request.task, SeenTask):
+            # The page has drawn a snapshot.  What has changed since goes out at once: the wait is over.
             page.seen = request.task.number
             if page.version != self._version:
                 self.touch(0.0)
@@ -157,16 +163,10 @@ class StatePublisher:
         self._requests.handle(page, request)
         self.touch()
 
-    def _submit(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs ``work`` in the session's thread."""
-        try:
-            self._runtime.blocking.submit(work)
-        except NbtoolsError:  # the session is closed; a new one causes another call
-            self._scheduled = False
-
     async def _publish(self, delay: float) -> None:
         if delay > 0:
             await asyncio.sleep(delay)
+        # Before the state is read: what changes from here on needs another snapshot.
         self._scheduled = False
         self._last = time.monotonic()
         try:
@@ -191,8 +191,10 @@ class StatePublisher:
     def _build(self, bridge: Bridge, *, detailed: bool) -> KernelState:
         self._attach(bridge)
         session = bridge.blocking.session
-        if session.mcp_is_loaded or detailed:
-            self._watch_servers(bridge)
+        # Loading the servers takes some 0.3 s: not before the session has done so, or a page shows details.
+        if (session.mcp_is_loaded or detailed) and not self._watches_servers:
+            self._watches_servers = True
+            self._detach.append(session.mcp.watch(lambda _: self.touch()))
         return KernelState(
             number=0,
             now=time.time(),
@@ -217,11 +219,6 @@ class StatePublisher:
         listeners = bridge.blocking.session.workspace.job_listeners
         listeners.append(self._on_command)
         self._detach = [bridge.blocking.session.observe(self), lambda: listeners.remove(self._on_command)]
-
-    def _watch_servers(self, bridge: Bridge) -> None:
-        if not self._watches_servers:
-            self._watches_servers = True
-            self._detach.append(bridge.blocking.session.mcp.watch(lambda _: self.touch()))
 
     def _runs(self) -> tuple[RunningCall, ...]:
         """Returns the agent runs in progress, and remembers those that have ended."""
