@@ -40,7 +40,6 @@ from nbtools.cards.question_blocks import (
 )
 from nbtools.cards.text import card_text
 from nbtools.core.call import (
-    Approval,
     AwaitingApprovalCall,
     CancelledCall,
     ErroredCall,
@@ -83,11 +82,15 @@ def head_of(call: ToolCall, root: str) -> dict[str, Any]:
         "tool": one_line(call.request.spoken or call.request.name, 100),
         "root": root,
     }
-    if isinstance(last, ValidatingCall):
-        return {**common, "icon": Icon.HAMMER.value, "subject": _first_argument(call)}
+    if isinstance(last, ValidatingCall):  # no invocation describes it yet
+        texts = {name: value for name, value in call.request.arguments.items() if isinstance(value, str)}
+        subject = next((texts[name] for name in (*_OBJECTS, *texts) if name in texts), "")
+        return {**common, "icon": Icon.HAMMER.value, "subject": one_line(subject, 200)}
+    undone = call.result.data if isinstance(call, FinishedCall) else None
+    if isinstance(undone, UndoData) and undone.tool == "undo":
+        common["tool"] = "redo"
     return {
         **common,
-        **({"tool": "redo"} if isinstance(call, FinishedCall) and _is_redo(call.result) else {}),
         "icon": last.plan.tool.icon.value,
         "subject": one_line(last.plan.invocation.get_description()),
         "places": (
@@ -96,17 +99,6 @@ def head_of(call: ToolCall, root: str) -> dict[str, Any]:
             else _head_places(last.plan.invocation.tool_locations(), root)
         ),
     }
-
-
-def _is_redo(result: ToolResult) -> bool:
-    """Whether the call undid an undo."""
-    return isinstance(result.data, UndoData) and result.data.tool == "undo"
-
-
-def _first_argument(call: ToolCall) -> str:
-    """Returns the subject of a call that has no invocation yet."""
-    texts = {name: value for name, value in call.request.arguments.items() if isinstance(value, str)}
-    return one_line(next((texts[name] for name in (*_OBJECTS, *texts) if name in texts), ""), 200)
 
 
 def _head_places(locations: Sequence[ToolLocation], root: str) -> tuple[CardPlace, ...]:
@@ -181,12 +173,9 @@ def in_place(card: Card, place: str) -> Card:
     """
     if not place or card.state != AwaitingApprovalCall.state:
         return card
-    named = card.subject.startswith(IN_WORKSPACE)
-    subject = (
-        card.subject.replace(IN_WORKSPACE, place, 1)
-        if named
-        else " · ".join(filter(None, [card.subject, place]))
-    )
+    subject = " · ".join(filter(None, [card.subject, place]))
+    if card.subject.startswith(IN_WORKSPACE):
+        subject = card.subject.replace(IN_WORKSPACE, place, 1)
     return card.model_copy(update={"subject": subject})
 
 
@@ -205,47 +194,37 @@ def _finished(call: FinishedCall, root: str) -> Card:
     """Returns the card of a finished call;
     its record has a command's sandbox, and what an undo may not have restored.
     """
-    card, more = _ended(call, root), confined_by(call)
+    match call:
+        case SuccessfulCall():
+            card = _done(call, root)
+        case ErroredCall():
+            card = _failed(call, root)
+        case CancelledCall():
+            card = _cancelled(call, root)
+    more = confined_by(call)
     if isinstance(call, SuccessfulCall) and isinstance(call.result.data, UndoData):
         more = not_undone(call.result.data.unsaved)
     return card.model_copy(update={"record": " · ".join(filter(None, [card.record, more]))}) if more else card
 
 
-def _ended(call: FinishedCall, root: str) -> Card:
-    match call:
-        case SuccessfulCall():
-            return _done(call, root)
-        case ErroredCall():
-            return _failed(call, root)
-        case CancelledCall():
-            return _cancelled(call, root)
-
-
 def _running(call: ExecutingCall, display: ToolResultDisplay | None, root: str, now: float | None) -> Card:
-    lines = display.lines if isinstance(display, CommandOutput) else 0
     parts = [elapsed(now - call.at)] if now is not None else []
+    if isinstance(display, CommandOutput) and display.lines:
+        parts.append(counted(display.lines, "line"))
+    blocks: tuple[Block, ...] = ()
+    if display is not None:
+        blocks = blocks_of(display, file_of(call, root), markdown=call.plan.tool.is_output_markdown)
+    # All our tools call the seconds after which they time out ``timeout``; other tools' may be anything.
+    timeout = getattr(call.plan.invocation.params, "timeout", None)
+    ends = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     return Card(
         **head_of(call, root),
         status=RUNNING,
-        detail=" · ".join([*parts, *([counted(lines, "line")] if lines else [])]),
-        blocks=(
-            ()
-            if display is None
-            else blocks_of(display, file_of(call, root), markdown=call.plan.tool.is_output_markdown)
-        ),
+        detail=" · ".join(parts),
+        blocks=blocks,
         record=record_of(call),
-        note=_timeout_note(call) or note_of(call),
+        note=f"ends after {timeout:g} s" if ends else note_of(call),
         cancellable=True,
-    )
-
-
-def _timeout_note(call: ExecutingCall) -> str:
-    """Returns when the call will time out; all our tools call that parameter ``timeout`` (seconds)."""
-    timeout = getattr(call.plan.invocation.params, "timeout", None)
-    return (
-        f"ends after {timeout:g} s"
-        if isinstance(timeout, int | float) and not isinstance(timeout, bool)
-        else ""
     )
 
 
@@ -277,20 +256,29 @@ def changed_lines(blocks: Sequence[Block]) -> dict[str, int]:
 
 
 def _done(call: SuccessfulCall, root: str) -> Card:
-    display = call.result.return_display
-    answers = _answers(call.last.approval)
+    display, kind, approval = call.result.return_display, call.last.plan.kind, call.last.approval
+    head = head_of(call, root)
+    details = approval.confirmation.details if approval else None
+    answers: tuple[Block, ...] = ()
+    if isinstance(details, ToolAskConfirmationDetails) and approval is not None:
+        head["subject"] = question_subject(details, head["subject"])
+        if approval.answer.payload:
+            answers = answered_blocks(details, approval.answer.payload.answers)
+    head["places"] = _remaining_places(display, head["places"], kind)
     status = ANSWERED if answers else _success_status(call)
     blocks = answers or blocks_of(
         display, file_of(call, root), markdown=call.last.plan.tool.is_output_markdown
     )
     blocks = tuple(block for block in blocks if not _repeats(block, status))
-    unfold = unfolding(blocks, had_approval=call.last.approval is not None)
-    head = _head_when_done(call, root)
+    unfold = unfolding(blocks, had_approval=approval is not None)
+    # The part of a change's summary that the head does not show already.
+    summary = _uncounted(call.result) if kind in _CHANGES else ""
+    detail = "" if summary in head["subject"] else summary
     return Card(
         **head,
         **changed_lines(blocks),
         status=status,
-        detail=" · ".join(filter(None, [_change_detail(call, head["subject"]), _duration(call)])),
+        detail=" · ".join(filter(None, [detail, _duration(call)])),
         failed=_has_bad_outcome(call),
         blocks=blocks,
         folded=bool(unfold),
@@ -312,15 +300,6 @@ def _repeats(block: Block, status: str) -> bool:
     return isinstance(block, TextBlock) and block.text.strip().casefold() == status.casefold()
 
 
-def _head_when_done(call: SuccessfulCall, root: str) -> dict[str, Any]:
-    """Returns the head with the places that still exist."""
-    head, approval, display = head_of(call, root), call.last.approval, call.result.return_display
-    if approval is not None and isinstance(approval.confirmation.details, ToolAskConfirmationDetails):
-        head["subject"] = question_subject(approval.confirmation.details, head["subject"])
-    head["places"] = _remaining_places(display, head["places"], call.last.plan.kind)
-    return head
-
-
 def _remaining_places(
     display: ToolResultDisplay, places: tuple[CardPlace, ...], kind: Kind
 ) -> tuple[CardPlace, ...]:
@@ -334,17 +313,6 @@ def _remaining_places(
             return (CardPlace(path=seen(display.file_name)),)
         case _:
             return places[1:] if kind in (Kind.DELETE, Kind.MOVE) else places
-
-
-def _answers(approval: Approval | None) -> tuple[Block, ...]:
-    """Returns the questions with their answers, for a call whose purpose was to ask them."""
-    details = approval.confirmation.details if approval else None
-    payload = approval.answer.payload if approval else None
-    return (
-        answered_blocks(details, payload.answers)
-        if isinstance(details, ToolAskConfirmationDetails) and payload
-        else ()
-    )
 
 
 def _success_status(call: SuccessfulCall) -> str:
@@ -366,16 +334,12 @@ def _success_status(call: SuccessfulCall) -> str:
             return DONE if "\n" in display.strip() and kind not in _LOOKS else summary or DONE
         case Media() | str():
             return DONE
+        case _ if not kind.changes_nothing:
+            return DONE
         case _:
-            return _not_applied_first(summary) or DONE if kind.changes_nothing else DONE
-
-
-def _not_applied_first(summary: str) -> str:
-    """Moves "not applied" to the start, ``Not applied: 3 places in 2 files``,
-    because narrow cards cut the end of a status.
-    """
-    rest = summary.removesuffix(", not applied")
-    return summary if rest == summary else f"Not applied: {rest}"
+            # At the start, ``Not applied: 3 places in 2 files``: narrow cards cut the end of a status.
+            rest = summary.removesuffix(", not applied")
+            return (summary if rest == summary else f"Not applied: {rest}") or DONE
 
 
 _CHANGES = frozenset({Kind.EDIT, Kind.DELETE, Kind.MOVE})
@@ -387,12 +351,6 @@ def exit_status(code: int | None) -> str:
     if code is None:
         return ""
     return f"Exit {code}" if code else DONE
-
-
-def _change_detail(call: SuccessfulCall, subject: str) -> str:
-    """Returns the part of a change's summary that the head does not show already."""
-    rest = _uncounted(call.result) if call.last.plan.kind in _CHANGES else ""
-    return "" if rest in subject else rest
 
 
 def _uncounted(result: ToolResult) -> str:
@@ -419,11 +377,15 @@ def _failed(call: ErroredCall, root: str) -> Card:
         error.code in _NOTHING_TO_OPEN or (error.code is ErrorCode.POLICY_VIOLATION and _is_reading(call))
     ):
         head["places"] = ()
+    blocks = _failed_blocks(call, root)
+    if isinstance(call.last, AwaitingApprovalCall):  # nobody could answer its question: shown if it is short
+        asked = question_blocks(call.last.confirmation.details, workspace_path(root), file_of(call, root))
+        blocks += () if unfolding(asked, had_approval=False) else asked
     return Card(
         **head,
         status=FAILED[error.code] if error else UNKNOWN_FAILURE,
         detail=_duration(call),
-        blocks=(*_failed_blocks(call, root), *_unanswered_question(call, root)),
+        blocks=blocks,
         record=record_of(call),
         note=note_of(call),
     )
@@ -435,24 +397,15 @@ def _is_reading(call: ErroredCall | CancelledCall) -> bool:
     return not isinstance(last, ValidatingCall) and last.plan.kind is Kind.READ
 
 
-def _unanswered_question(call: ErroredCall, root: str) -> tuple[Block, ...]:
-    """Returns the blocks of a question that nobody could answer, where they are short."""
-    if not isinstance(call.last, AwaitingApprovalCall):
-        return ()
-    blocks = question_blocks(call.last.confirmation.details, workspace_path(root), file_of(call, root))
-    return () if unfolding(blocks, had_approval=False) else blocks
-
-
 def _cancelled(call: CancelledCall, root: str) -> Card:
     """Returns the card of a cancelled call:
     folded with its question if it never ran, else with the message and its output.
     """
     question = call.last.confirmation.details if isinstance(call.last, AwaitingApprovalCall) else None
-    blocks = (
-        question_blocks(question, workspace_path(root), file_of(call, root))
-        if question is not None
-        else _failed_blocks(call, root)
-    )
+    if question is not None:
+        blocks = question_blocks(question, workspace_path(root), file_of(call, root))
+    else:
+        blocks = _failed_blocks(call, root)
     head = head_of(call, root)
     if call.answer is not None and _is_reading(call):
         head["places"] = ()
