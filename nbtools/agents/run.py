@@ -99,7 +99,8 @@ class Run:
                             self._emit_event(event)
             elif Loop.is_call_tools_node(node):
                 if not _streams(self._model):
-                    self._emit_response(node.model_response)
+                    for part in node.model_response.parts:
+                        self._emit_event(PartStartEvent(index=0, part=part))
                 self._teller.end_step(node.model_response.model_name or self._model.model_name, self.usage)
             node = await run.next(node)
         return ""
@@ -113,10 +114,6 @@ class Run:
                 self._teller.add_text(delta.content_delta or "")
             case _:
                 pass
-
-    def _emit_response(self, response: ModelResponse) -> None:
-        for part in response.parts:
-            self._emit_event(PartStartEvent(index=0, part=part))
 
 
 def _new_history(captured: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> Sequence[ModelMessage]:

@@ -21,10 +21,6 @@ _ANYTHING = SchemaValidator(core_schema.any_schema())
 """Accepts any arguments: the tool validates them."""
 
 
-def _ignore(_id: str, _name: str) -> None:
-    return None
-
-
 class SessionToolset(AbstractToolset[Any]):
     """A session's tools for pydantic-ai agents.
     The session validates, decides, approves and records each call.
@@ -41,7 +37,7 @@ class SessionToolset(AbstractToolset[Any]):
         *,
         id: str | None = None,  # noqa: A002 - pydantic-ai's name for it
         defer: bool = False,
-        on_call: Callable[[str, str], None] = _ignore,
+        on_call: Callable[[str, str], None] = lambda _id, _name: None,
     ) -> None:
         self._session = session
         self._id = id

@@ -56,10 +56,8 @@ def unfolding(blocks: Sequence[Block], *, had_approval: bool) -> str:
     Approved and long diffs are folded.
     """
     is_folded = any(
-        isinstance(block, DiffBlock) and (had_approval or _rows(block) > OPEN_ROWS) for block in blocks
+        isinstance(block, DiffBlock)
+        and (had_approval or sum(len(hunk.rows) for hunk in block.hunks if not hunk.folded) > OPEN_ROWS)
+        for block in blocks
     )
     return "show diff" if is_folded else ""
-
-
-def _rows(block: DiffBlock) -> int:
-    return sum(len(hunk.rows) for hunk in block.hunks if not hunk.folded)

@@ -123,7 +123,7 @@ class Bridge:
 
     def await_future(self, future: Future[ToolResult]) -> ToolResult:
         """Waits for a call; an interrupt ends the wait but not the call."""
-        return self._finish(LoopWait() if has_portal() else ThreadWait(), future, _do_nothing)
+        return self._finish(LoopWait() if has_portal() else ThreadWait(), future, lambda: None)
 
     def is_background(self, call_id: str) -> bool:
         """Whether a call runs in the background."""
@@ -244,10 +244,6 @@ def _cancellable(work: Work[T]) -> tuple[Work[T], Callable[[], None]]:
             one()
 
     return run, cancel
-
-
-def _do_nothing() -> None:
-    return None
 
 
 class _Gate:

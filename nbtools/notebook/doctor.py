@@ -87,7 +87,7 @@ def _package(name: str, minimum: tuple[int, ...], purpose: str) -> Finding:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return Finding(name, False, f"not installed; needed for {purpose}", remedy)
-    if _numbers(version) < minimum:
+    if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) < minimum:
         return Finding(name, False, f"{version} is older than {least}; needed for {purpose}", remedy)
     return Finding(name, True, version)
 
@@ -131,10 +131,6 @@ def _has(package: str) -> bool:
     except importlib.metadata.PackageNotFoundError:
         return False
     return True
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
 
 
 def _ripgrep() -> Finding:

@@ -146,8 +146,9 @@ class Kernel:
         method = self._answer_method(post, loop_runs)
         context = contextvars.copy_context()
         screen, cell_id = self._screen(), self._request().get("metadata", {}).get("cellId")
+        watched = self._allows_stdin() and not self._is_captured()
         target = DisplayTarget(
-            screen, uuid.uuid4().hex, self._is_watched(), method, context, self.loop, post, early, silent
+            screen, uuid.uuid4().hex, watched, method, context, self.loop, post, early, silent
         )
         return replace(target, cell_id=cell_id) if isinstance(cell_id, str) else target
 
@@ -228,9 +229,6 @@ class Kernel:
 
     def _publisher(self) -> Any:
         return self._shell.display_pub
-
-    def _is_watched(self) -> bool:
-        return self._allows_stdin() and not self._is_captured()
 
     def _is_captured(self) -> bool:
         return not hasattr(self._publisher(), "set_thread_parent")

@@ -11,7 +11,7 @@ import contextvars
 import sys
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -198,7 +198,7 @@ class _Output:
             return bundles[0]
         return {
             GROUP_MIME: {"id": self.id, "parts": list(map(_without_html, bundles))},
-            "text/html": "\n".join(_html_of(bundles)),
+            "text/html": "\n".join(str(one["text/html"]) for one in bundles if "text/html" in one),
             "text/plain": "\n".join(str(bundle.get("text/plain", "")) for bundle in bundles),
         }
 
@@ -220,12 +220,6 @@ def _without_html(bundle: Bundle) -> dict[str, Any]:
     """Returns a part for our renderer, which needs HTML only where there is no other format."""
     others = {name: value for name, value in bundle.items() if name != "text/html"}
     return others if len(others) > 1 else dict(bundle)
-
-
-def _html_of(bundles: tuple[Bundle, ...]) -> Iterator[str]:
-    for bundle in bundles:
-        if "text/html" in bundle:
-            yield str(bundle["text/html"])
 
 
 def _folded(card: Card) -> Card:

@@ -180,13 +180,14 @@ class LiveCard:
 
     def notice(self, event: CallEvent) -> None:
         had_widget, self.event, self._has_widget = self._has_widget, event, False
+        is_early = self.target.early and self.target.screen.updates and not self._display.is_shown
         if isinstance(event, AwaitingApprovalCall):
             # JupyterLab hides the output of a closed widget, and a second widget in it too,
             # unless something else is shown in between.
             self._show_question(at_once=had_widget or self.target.answer_method is AnswerMethod.PROMPT)
         elif self.target.silent and not self._had_question:
             return
-        elif isinstance(event, FINISHED) or had_widget or self._is_early():
+        elif isinstance(event, FINISHED) or had_widget or is_early:
             self._show()
         elif self.target.watched:
             self._display.update(self._draw, after=None if self._display.is_shown else FIRST)
@@ -227,9 +228,6 @@ class LiveCard:
             self._show()
         elif self.target.answer_method is AnswerMethod.WIDGET:
             self._display.update(self._draw, after=QUESTION)
-
-    def _is_early(self) -> bool:
-        return self.target.early and self.target.screen.updates and not self._display.is_shown
 
     def _show(self) -> None:
         self._display.update(self._draw, after=0)

@@ -23,7 +23,6 @@ from nbtools.cards.card_model import (
     NotebookAnswer,
     NotebookRequest,
     NotebookTask,
-    OpenedCell,
     OpenedNotebook,
     ReplaceTask,
     RunTask,
@@ -233,12 +232,9 @@ def _task(change: CellChange, path: str) -> NotebookTask:
 
 def _cells(answer: NotebookAnswer) -> tuple[OpenCell, ...]:
     return tuple(
-        OpenCell(cell.id, cell.type, cell.source, _outputs(cell), cell.busy) for cell in answer.cells
+        OpenCell(cell.id, cell.type, cell.source, tuple(json.loads(cell.outputs or "[]")), cell.busy)
+        for cell in answer.cells
     )
-
-
-def _outputs(cell: OpenedCell) -> tuple[Mapping[str, Any], ...]:
-    return tuple(json.loads(cell.outputs)) if cell.outputs else ()
 
 
 def _unreachable(file: Path) -> ToolFailure:

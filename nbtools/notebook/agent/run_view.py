@@ -71,11 +71,12 @@ class MessageDisplay:
         block = text_block(self._text.strip(), markdown=True)
         if not self._thinking:
             return RunMessage(block=block)
-        return RunMessage(block=block, thought=_thought(_now() - self._since) if ended else "Thinking")
-
-
-def _thought(seconds: float) -> str:
-    return f"Thought for {whole_seconds(seconds)}" if seconds >= 1 else "Thought"
+        seconds = _now() - self._since
+        if not ended:
+            return RunMessage(block=block, thought="Thinking")
+        return RunMessage(
+            block=block, thought=f"Thought for {whole_seconds(seconds)}" if seconds >= 1 else "Thought"
+        )
 
 
 def _new_display(target: DisplayTarget) -> LiveDisplay:
@@ -93,6 +94,7 @@ WAITING_TICK = 5.0
 """The same while an approval is pending: the page assumes that a silent run is gone."""
 ACTIONS: tuple[RunAction, ...] = ("continue", "open-trace")
 MAX_FILES = 100
+STOPPING = "Stopping"
 """Changed files that the foot lists."""
 Changes: TypeAlias = Callable[[frozenset[str]], Sequence["FileChange"]]
 """Returns the changes of calls that are not undone, oldest first."""
@@ -206,13 +208,15 @@ class RunDisplay:
             self._head.finish(bundle(RunHead(run=self._run, model=self._model, state=state, status=status)))
         figures = final_figures(self._usage, self._seconds) if self._usage.requests else ()
         changes = self._changes(frozenset(self._made)) if self._made else ()
+        calls = " ".join(change.id for change in reversed(changes))  # the last is undone first
+        undo = CardAction(verb="undo", id=calls, label="undo all", magic=f"%tools undo {calls}")
         foot = RunFoot(
             state=state,
             status=why,
             figures=figures,
             problem=problem,
             files=_changed_files(changes)[:MAX_FILES],
-            undo=_undo_all(changes),
+            undo=undo if calls else None,
             actions=self._actions() if self._step else (),
         )
         if isinstance(self._target.screen, GroupedScreen):
@@ -253,14 +257,3 @@ def _changed_files(changes: Sequence[FileChange]) -> tuple[RunFile, ...]:
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
-
-
-def _undo_all(changes: Sequence[FileChange]) -> CardAction | None:
-    """Returns the action that undoes all changes, the last first."""
-    calls = " ".join(change.id for change in reversed(changes))
-    return (
-        CardAction(verb="undo", id=calls, label="undo all", magic=f"%tools undo {calls}") if calls else None
-    )
-
-
-STOPPING = "Stopping"

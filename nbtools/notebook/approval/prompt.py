@@ -55,7 +55,7 @@ class Prompt:
             return self._answers(details.questions)
         choices = _choices(call.confirmation)
         for _ in range(_MAX_TRIES):
-            typed = self._frontend.read_line(f"{_line(choices)}: ").strip().casefold()
+            typed = self._frontend.read_line(f"{' / '.join(choices.values())}: ").strip().casefold()
             letter = typed[:1]
             if letter == "m" and (answer := self._modified(call)) is not None:
                 return answer
@@ -120,10 +120,6 @@ def _choices(confirmation: Confirmation) -> dict[str, str]:
     }
 
 
-def _line(choices: dict[str, str]) -> str:
-    return " / ".join(choices.values())
-
-
 def _hint(question: Question) -> str:
     if question.default:
         return f"{_format_hint(question)}; default: {one_line(question.default)}"
@@ -144,12 +140,8 @@ def _with_labels(question: Question, typed: str) -> str:
     if question.kind == "yesno":
         return {"y": "yes", "n": "no"}.get(typed.casefold()[:1], typed)
     words = [word.strip() for word in typed.split(",")] if question.several else [typed]
-    return ", ".join(_label(question, word) for word in words if word)
-
-
-def _label(question: Question, word: str) -> str:
-    number = int(word) if word.isdecimal() else 0
-    return question.choices[number - 1].label if 0 < number <= len(question.choices) else word
+    labels = {str(number): choice.label for number, choice in enumerate(question.choices, 1)}
+    return ", ".join(labels.get(word, word) for word in words if word)
 
 
 @contextmanager

@@ -143,12 +143,13 @@ class OpenQuestion:
     def data(self) -> QuestionData:
         """Returns what a front end draws."""
         details = self._call.confirmation.details
-        fields = _fields(details.questions) if isinstance(details, ToolAskConfirmationDetails) else ()
+        questions = details.questions if isinstance(details, ToolAskConfirmationDetails) else ()
         return QuestionData(
             id=self.id,
             card=self.card,
             choices=self.choices,
-            fields=fields,
+            # A single question has no header: the card's head shows it.
+            fields=tuple(_field(question, headed=len(questions) > 1) for question in questions),
             files=self.files,
             changes=self._changes(),
             can_save=self._call.confirmation.can_save,
@@ -355,16 +356,12 @@ def _always(
     )
 
 
-def _fields(questions: Sequence[Question]) -> tuple[FormField, ...]:
-    """Returns the form's questions; a single one has no header, because the card's head shows it."""
-    return tuple(_field(question, headed=len(questions) > 1) for question in questions)
-
-
 def _field(question: Question, *, headed: bool) -> FormField:
-    options = (
-        ()
-        if question.kind == "text"
-        else tuple(_option(choice.label, choice.description) for choice in question.choices)
+    options = tuple(
+        FieldOption(
+            value=choice.label, label=seen(choice.label), description=one_line(choice.description, 300)
+        )
+        for choice in (() if question.kind == "text" else question.choices)
     )
     if question.kind == "yesno":
         options = (FieldOption(value="yes", label="Yes"), FieldOption(value="no", label="No"))
@@ -378,7 +375,3 @@ def _field(question: Question, *, headed: bool) -> FormField:
         default=question.default,
         optional=question.optional,
     )
-
-
-def _option(label: str, description: str) -> FieldOption:
-    return FieldOption(value=label, label=seen(label), description=one_line(description, 300))

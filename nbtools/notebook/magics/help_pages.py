@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 def overview(session: Session) -> Sheet:
     """Returns the list of all tools: usage, purpose, and what the policy does with them."""
     rows = tuple(
-        (usage(grammar_of(tool)), _first_sentence(tool.description), default_answer(tool, session))
+        (
+            usage(grammar_of(tool)),
+            tool.description.strip().split("\n", 1)[0].split(". ", 1)[0].rstrip("."),
+            default_answer(tool, session),
+        )
         for tool in session.tools.values()
     )
     rows += tuple(_unconnected_servers(session))
@@ -173,7 +177,3 @@ def _kind_of(parameter: Parameter) -> str:
     if parameter.required or default in (None, "", []):
         return words
     return f"{words}, default {default if isinstance(default, str) else json.dumps(default)}"
-
-
-def _first_sentence(text: str) -> str:
-    return text.strip().split("\n", 1)[0].split(". ", 1)[0].rstrip(".")

@@ -117,7 +117,7 @@ class ProgramCommands:
         session = self._session
         layers = (*session.layers, Layer(SESSION, session.policy))
         rows = tuple(
-            (name, spelled(raw), _source_of(layer))
+            (name, spelled(raw), layer.name if layer.trusted else f"{layer.name}; off: not trusted")
             for layer in layers
             for name, raw in layer.policy.programs.items()
         )
@@ -212,10 +212,6 @@ def _table(session: Session) -> ProgramTable:
     return session.programs or included_table()
 
 
-def _source_of(layer: Layer) -> str:
-    return layer.name if layer.trusted else f"{layer.name}; off: not trusted"
-
-
 def _rows(entry: Entry) -> Iterator[tuple[str, str]]:
     for key, meaning in _OPTIONS.items():
         options = getattr(entry, key) - {"always"}
@@ -226,7 +222,13 @@ def _rows(entry: Entry) -> Iterator[tuple[str, str]]:
     for option, pattern in entry.only.items():
         yield f"the value of {option} must match", pattern.pattern
     if entry.operands:
-        yield "operands", "; then ".join(map(_role, entry.operands))
+        yield (
+            "operands",
+            "; then ".join(
+                _ROLES[role] if isinstance(role, str) else f"a text that matches {role.pattern}"
+                for role in entry.operands
+            ),
+        )
     if entry.default:
         yield "without operands", entry.default
     yield from (("", meaning) for key, meaning in _TRUE.items() if getattr(entry, key))
@@ -236,7 +238,3 @@ def _rows(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "requires approval, because", entry.asks
     if entry.commands:
         yield "sub-commands", " ".join(sorted(entry.commands))
-
-
-def _role(role: str | re.Pattern[str]) -> str:
-    return _ROLES[role] if isinstance(role, str) else f"a text that matches {role.pattern}"

@@ -182,7 +182,8 @@ class RuleCommands:
         unknown = [rule for rule in rules if rule not in (*session.grants, *session.saved_grants)]
         if unknown:
             near = did_you_mean(unknown[0], session.grants) if session.grants else ""
-            how = f"%tools allow --save {_quoted(unknown[0])} adds and saves it."
+            written = f'"{unknown[0]}"' if "(" in unknown[0] or " " in unknown[0] else unknown[0]
+            how = f"%tools allow --save {written} adds and saves it."
             raise PolicyError(f"{unknown[0]} is not a grant of this session.{near} {how}")
         inside(self._runtime, lambda there: _grant(there, rules, save=True))
         return sheet_of_lines(
@@ -206,13 +207,14 @@ class RuleCommands:
 
     def _approve(self, words: Sequence[str] = ()) -> Sheet:
         if not words:
-            rows = tuple(
-                (switch, "on" if self._is_on(switch) else "off", ", ".join(approval_rules(switch)))
-                for switch in SWITCHES
-            )
+            granted = {*self._session.grants, *self._session.saved_grants}
+            rules_of = {switch: approval_rules(switch) for switch in SWITCHES}
             return Sheet(
                 "",
-                rows,
+                tuple(
+                    (switch, "on" if granted.issuperset(rules) else "off", ", ".join(rules))
+                    for switch, rules in rules_of.items()
+                ),
                 ("%tools approve edits on allows all edits without approval in this session.",),
                 ("switch", "", "rules"),
             )
@@ -228,9 +230,6 @@ class RuleCommands:
         )
         effect = "allowed without approval" if _ON[state] else "the mode and the rules decide"
         return sheet_of_lines(f"{kind}: {effect} ({', '.join(rules)}).")
-
-    def _is_on(self, switch: str) -> bool:
-        return set(approval_rules(switch)) <= {*self._session.grants, *self._session.saved_grants}
 
 
 def check_rules(rules: list[str], verb: str) -> None:
@@ -266,10 +265,6 @@ def _row(grant: Grant) -> tuple[str, str, str, str]:
         f"{since:%Y-%m-%d %H:%M}",
         grant.by or "by hand",
     )
-
-
-def _quoted(rule: str) -> str:
-    return f'"{rule}"' if "(" in rule or " " in rule else rule
 
 
 def _grant(session: Session, rules: Iterable[str], *, save: bool = False) -> None:

@@ -186,12 +186,13 @@ class _McpCommands:
             raise refused(_OWNED_BY_CLAUDE.format(name=name, path=named.origin.path))
         if named is not None:
             remove_server(named.origin.path, name)
-        self._runtime.blocking.run(self._removed(name))
-        return sheet_of_lines(f"Removed {name}{f' from {named.origin.path}' if named else ''}.")
 
-    async def _removed(self, name: str) -> None:
-        await self._session.mcp.remove(name)
-        self._session.mcp.load()
+        async def remove() -> None:
+            await self._session.mcp.remove(name)
+            self._session.mcp.load()
+
+        self._runtime.blocking.run(remove())
+        return sheet_of_lines(f"Removed {name}{f' from {named.origin.path}' if named else ''}.")
 
     def switch(self, verb: str, name: str = "", *, on: bool) -> Sheet:
         self._check_name(name, verb)

@@ -31,10 +31,18 @@ class ClientServing:
         target, cell = _serving_cell(runtime)
         self._session = runtime.session
         self._root = Path(self._session.workspace.root)
-        self._notebook = _notebook_name(runtime, self._root)
+        file = runtime.open_notebooks.own_file if runtime.open_notebooks else None
+        self._notebook = os.path.relpath(file, self._root) if file else f"of kernel {os.getpid()}"
         self._view = ClientCallsView(self._root, target, cell, runtime.bridge.set_target)
         self._unsubscribe = self._session.observe(self._view)
-        self._start()
+        self._endpoint = NotebookEndpoint(
+            self._root, self._notebook, self._offer, self._view.set_client_count
+        )
+        try:
+            runtime.blocking.run(self._endpoint.start())
+        except OSError as error:
+            self._unsubscribe()
+            raise from_os_error(error, "The socket for MCP clients") from None
 
     def move(self) -> None:
         """Moves the display to the running cell,
@@ -49,16 +57,6 @@ class ClientServing:
         self._runtime.blocking.run(self._endpoint.stop())
         self._unsubscribe()
         self._view.end(why)
-
-    def _start(self) -> None:
-        self._endpoint = NotebookEndpoint(
-            self._root, self._notebook, self._offer, self._view.set_client_count
-        )
-        try:
-            self._runtime.blocking.run(self._endpoint.start())
-        except OSError as error:
-            self._unsubscribe()
-            raise from_os_error(error, "The socket for MCP clients") from None
 
     def _offer(self, dialect: str) -> ToolProvider:
         about = f"Approval requests are shown in the notebook {self._notebook}."
@@ -76,9 +74,3 @@ def _serving_cell(runtime: NotebookRuntime) -> tuple[DisplayTarget, Screen]:
         )
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
     return target, screen
-
-
-def _notebook_name(runtime: NotebookRuntime, root: Path) -> str:
-    """Returns the notebook's path relative to ``root``, or a description of the kernel."""
-    file = runtime.open_notebooks.own_file if runtime.open_notebooks else None
-    return os.path.relpath(file, root) if file else f"of kernel {os.getpid()}"

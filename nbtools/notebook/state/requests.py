@@ -225,7 +225,7 @@ class StateRequests:
                 "Take back lines that were changed since?",
                 explained,
                 "Take back",
-                self._taking_back(page, call),
+                lambda: self._undo(page, call, merge="take_back"),
             )
         if merge or not hindered or any(file.outcome == "conflict" for file in hindered):
             return Reply(result.error.message)
@@ -234,9 +234,6 @@ class StateRequests:
         return page.ask_first(
             "Undo and keep later changes?", explained, "Undo", lambda: self._undo(page, call, merge=True)
         )
-
-    def _taking_back(self, page: Page, call: str) -> Action:
-        return lambda: self._undo(page, call, merge="take_back")
 
     def _undo_at_card(self, call: str, *, merge: UndoMerge) -> Future[Any]:
         return self._runtime.bridge.undo_at_card(call, merge=merge)

@@ -78,9 +78,12 @@ class TraceMagics(Magics):
         try:
             return self._run(parse_line(line))
         except HelpRequested:
-            _show(_help().bundle())
+            _show(Sheet(inspect.getdoc(TraceMagics.trace) or "").bundle())
         except NbtoolsError as error:
-            _show_error(line, error)
+            from nbtools.cards.card import bundle  # noqa: PLC0415 - loaded on first use
+            from nbtools.traces.explorer.recorded_card import line_error_card  # noqa: PLC0415 - as above
+
+            _show(bundle(line_error_card(line, error)))
         return None
 
     def _run(self, command: TraceCommand) -> TraceValue:
@@ -94,7 +97,10 @@ class TraceMagics(Magics):
             case CompareLogs():
                 return _compare(command)
             case ListSessions():
-                return _list_sessions(command)
+                from nbtools.traces.session_list.model import SessionFilter  # noqa: PLC0415 - as above
+                from nbtools.traces.session_list.view import SessionList  # noqa: PLC0415 - as above
+
+                return SessionList(SessionFilter(project=command.project))
             case ReplayLog():
                 return self._replay(command)
 
@@ -115,25 +121,6 @@ class TraceMagics(Magics):
         if command.last:
             return replay.replay_range(explorer, command.first, command.last, where)
         return replay.replay_step(explorer, command.first, where)
-
-
-def _list_sessions(command: ListSessions) -> SessionList:
-    from nbtools.traces.session_list.model import SessionFilter  # noqa: PLC0415 - as above
-    from nbtools.traces.session_list.view import SessionList  # noqa: PLC0415 - as above
-
-    return SessionList(SessionFilter(project=command.project))
-
-
-def _help() -> Sheet:
-    """Returns the docstring of the magic: its usage."""
-    return Sheet(inspect.getdoc(TraceMagics.trace) or "")
-
-
-def _show_error(line: str, error: NbtoolsError) -> None:
-    from nbtools.cards.card import bundle  # noqa: PLC0415 - loaded on first use
-    from nbtools.traces.explorer.recorded_card import line_error_card  # noqa: PLC0415 - as above
-
-    _show(bundle(line_error_card(line, error)))
 
 
 def _load_or_show(log: str, load: Callable[[], T]) -> T | None:
