@@ -54,7 +54,7 @@ class LessonExporter(Exporter):
         else:
             for event in step:
                 if isinstance(event, Event):
-                    yield self._message_cell(event)
+                    yield from self._message_cells(event)
         first, last = step[0].seq, step[-1].seq
         yield from self._note_cells(
             [

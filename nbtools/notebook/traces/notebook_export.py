@@ -47,8 +47,9 @@ def progress_line(label: str) -> Iterator[ProgressCallback]:
     """
     ipython = sys.modules.get("IPython")  # programs run without it
     shell: Any = ipython.get_ipython() if ipython else None
-    # Pyodide's kernel shows outputs only when the work is done.
-    shows = hasattr(shell, "kernel") and not IN_BROWSER
+    shows = (
+        hasattr(shell, "kernel") and not IN_BROWSER
+    )  # Pyodide's kernel shows outputs only when the work is done
     display = LiveDisplay(Kernel(shell).display_target(None), first=1.0, interval=0.5) if shows else None
 
     def report(done: int, total: int) -> None:
@@ -154,7 +155,7 @@ class Exporter:
             rows = self._rows(session)
             yield from self._heading(session) if rows else ()
             for row in rows:
-                yield self._call_cell(row) if isinstance(row, Call) else self._message_cell(row)
+                yield from self._call_cells(row) if isinstance(row, Call) else self._message_cells(row)
 
     def _rows(self, session: Session) -> list[Event | Call]:
         return sorted(
@@ -202,13 +203,10 @@ class Exporter:
         first_line = summary.title.partition("⏎")[0].strip()  # the first prompt may have several lines
         return f"# {plain(first_line or summary.title)}\n\n{introduction}"
 
-    def _message_cell(self, event: Event) -> Cell:
+    def _message_cells(self, event: Event) -> Iterator[Cell]:
         text = self._text(event)
-        shown = sanitize_markdown(text)
-        if len(text) > _FOLD_LENGTH:  # as HTML that every notebook folds
-            beginning = plain(one_line(text, 120))
-            shown = f"<details><summary>{beginning}</summary>\n\n{shown}\n\n</details>"
-        return markdown_cell(f"**{_SPEAKERS[event.kind]}**\n\n{shown}")
+        shown = _folded(text) if len(text) > _FOLD_LENGTH else sanitize_markdown(text)
+        yield markdown_cell(f"**{_SPEAKERS[event.kind]}**\n\n{shown}")
 
     def _text(self, event: Event) -> str:
         return "\n".join(
@@ -225,21 +223,24 @@ class Exporter:
         found = [text for text in _texts(record) if text.startswith(event.text)]
         return max(found, key=len, default=f"{event.text} …")
 
-    def _call_cell(self, call: Call) -> Cell:
+    def _call_cells(self, call: Call) -> Iterator[Cell]:
         self._report(self._count, len(self._trace.calls))
         self._count += 1
+        yield from self._call(call)
+
+    def _call(self, call: Call) -> Iterator[Cell]:
         ground, detail = self._ground(call), call.detail
-        # Cleaned before it is drawn: lines are coloured piece by piece, and half of a secret is not found.
+        source = self._source(call, detail)
+        output = _output(bundle(self._card(call, detail, ground.cwd)))
+        yield _code(source, [output], {"nbtools": {"session": call.session, "call": call.id}})
+
+    def _card(self, call: Call, detail: Detail, cwd: str) -> Card:
+        """Returns the recorded card without secrets:
+        lines are coloured piece by piece, so it is cleaned before it is drawn.
+        """
         with redacting(RemovingRedactor(removal=self._removal)):
-            card = recorded_card(redacted_call(call), redacted_detail(detail), cwd=ground.cwd)
-        card = Card.model_validate(remove_from_card(card.model_dump(mode="json"), self._removal))
-        data = {
-            mime: _lines(content) if isinstance(content, str) else content
-            for mime, content in bundle(card).items()
-        }
-        recorded = {"output_type": "display_data", "data": data, "metadata": {"nbtools": {"recorded": True}}}
-        metadata = {"nbtools": {"session": call.session, "call": call.id}}
-        return _code(self._source(call, detail), [recorded], metadata)
+            card = recorded_card(redacted_call(call), redacted_detail(detail), cwd=cwd)
+        return Card.model_validate(remove_from_card(card.model_dump(mode="json"), self._removal))
 
     def _ground(self, call: Call) -> WorkingDirectory:
         if call.session not in self._grounds:
@@ -251,8 +252,19 @@ class Exporter:
         try:
             return cell_source(canonical_call(call, self._ground(call), detail=detail))
         except TraceError as error:
-            lines = [f"{call.name} {call.subject}".strip(), str(error)]
-            return "\n".join(f"# {one_line(line)}" for line in lines)
+            return _comment_cell(call, str(error))
+
+
+def _comment_cell(call: Call, why: str) -> str:
+    lines = [f"{call.name} {call.subject}".strip(), why]
+    return "\n".join(f"# {one_line(line)}" for line in lines)
+
+
+def _folded(text: str) -> str:
+    """Returns HTML that every notebook folds."""
+    return (
+        f"<details><summary>{plain(one_line(text, 120))}</summary>\n\n{sanitize_markdown(text)}\n\n</details>"
+    )
 
 
 def markdown_cell(text: str, slide: str = "") -> Cell:
@@ -271,6 +283,14 @@ def _code(
         "outputs": list(outputs),
         "source": _lines(source),
     }
+
+
+def _output(bundle: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a recorded result as a cell's output."""
+    data = {
+        mime: _lines(content) if isinstance(content, str) else content for mime, content in bundle.items()
+    }
+    return {"output_type": "display_data", "data": data, "metadata": {"nbtools": {"recorded": True}}}
 
 
 def _lines(text: str) -> list[str]:

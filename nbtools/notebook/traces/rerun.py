@@ -14,6 +14,7 @@ from nbtools.core.run_sync import run_sync
 from nbtools.notebook.call_bridge import Bridge
 from nbtools.notebook.copy_cards import show_calls
 from nbtools.notebook.live_display import LiveDisplay
+from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
 from nbtools.replay.canonical_call import canonical_call
 from nbtools.replay.copy import Copy, make_copy
@@ -89,10 +90,13 @@ def open_rerun(runtime: NotebookRuntime, ground: WorkingDirectory, folder: Path,
 def _bridge(runtime: NotebookRuntime, copy: Copy) -> Bridge:
     """Builds the session and the cards in the copy."""
     own = runtime.session
-    # Edits run without approval, because the copy is temporary.
-    mode = own.mode if own.mode is Mode.YOLO else Mode.AUTO_EDIT
-    session = open_session(copy, replace(own.policy, mode=mode), None)
+    session = open_session(copy, _policy(own.policy, own.mode), None)
     session.layers = session.store.layers()
     for rule in own.grants:
         session.allow(rule)
     return Bridge(session.sync(), show_calls(runtime, session), runtime.frontend)
+
+
+def _policy(own: Policy, mode: Mode) -> Policy:
+    """Returns the notebook's rules, with a mode in which edits run: the copy is temporary."""
+    return replace(own, mode=mode if mode is Mode.YOLO else Mode.AUTO_EDIT)
