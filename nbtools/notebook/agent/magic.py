@@ -12,7 +12,7 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.errors import ErrorCode, NbtoolsError, RunError, ToolFailure
 from nbtools.notebook.agent.recorded_source import checked_pace
 from nbtools.notebook.magics.command_line import HelpRequested, parse
-from nbtools.notebook.magics.flags import declared, flag, word
+from nbtools.notebook.magics.flags import declared, flag
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -29,9 +29,8 @@ VERBS = {
 _MODELS = ("openai:", "openai-chat:", "anthropic:", "google:", "ollama:", "recorded:", "test")
 AGENT = declared(
     "%agent",
-    word(
+    word_list(
         "words",
-        type="array",
         required=False,
         offers=lambda before, _: () if before else VERBS,
         kind="keyword",

@@ -158,8 +158,15 @@ def word(
     offers: Offers | None = None,
     kind: str = "enum",
 ) -> Parameter:
-    """Declares a positional argument; of type ``array``, it takes all words that follow."""
+    """Declares a positional argument."""
     return Parameter(name, (type,), required, choices=choices, offers=offers, kind=kind, place="word")
+
+
+def word_list(
+    name: str, *, required: bool = True, offers: Offers | None = None, kind: str = "enum"
+) -> Parameter:
+    """Declares the words that follow, as a list."""
+    return word(name, required=required, type="array", offers=offers, kind=kind)
 
 
 def flag(

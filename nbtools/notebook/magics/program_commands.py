@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nbtools.cards.tables import Sheet
 from nbtools.core.errors import PolicyError
 from nbtools.core.message import did_you_mean
-from nbtools.notebook.magics.flags import refused, switch, word
+from nbtools.notebook.magics.flags import refused, switch, word_list
 from nbtools.notebook.magics.policy_file_commands import with_files
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, sheet_of_lines
 from nbtools.policy.coverage import coverage, find_entries
@@ -86,11 +86,8 @@ class ProgramCommands:
                 (
                     switch("save"),
                     switch("remove"),
-                    word(
-                        "words",
-                        type="array",
-                        required=False,
-                        offers=lambda before, _: offered(self._session, before),
+                    word_list(
+                        "words", required=False, offers=lambda before, _: offered(self._session, before)
                     ),
                 ),
                 _HINT,

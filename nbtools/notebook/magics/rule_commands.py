@@ -13,7 +13,7 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.decision import Action
 from nbtools.core.errors import PolicyError
 from nbtools.core.message import did_you_mean
-from nbtools.notebook.magics.flags import refused, switch, word
+from nbtools.notebook.magics.flags import Parameter, refused, switch, word_list
 from nbtools.notebook.magics.sub_commands import SubCommand, inside, sheet_of_lines
 from nbtools.policy.coverage import RUN_COMMANDS, coverage
 from nbtools.policy.grants import Grant
@@ -45,32 +45,26 @@ class RuleCommands:
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime
-        example = 'as in %tools {0} edit or %tools {0} "shell(git status)".'
-        tools = word("rules", type="array", offers=lambda *_: self._session.tools)
-        grants = word("rules", type="array", offers=lambda *_: self._session.grants)
-        removable = word("rules", type="array", offers=lambda *_: all_rules(self._session))
         self.commands = (
-            SubCommand(
+            self._taking_rules(
                 "allow",
                 "allows calls without approval in this session; with --save also in later sessions in this"
                 " workspace",
                 self._allow,
-                (switch("save"), tools),
-                f"needs a rule, {example.format('allow')}",
+                lambda session: session.tools,
+                switch("save"),
             ),
-            SubCommand(
+            self._taking_rules(
                 "ask",
                 "requires approval for these calls",
                 lambda rules: self._add("ask", rules),
-                (tools,),
-                f"needs a rule, {example.format('ask')}",
+                lambda session: session.tools,
             ),
-            SubCommand(
+            self._taking_rules(
                 "deny",
                 "never allows these calls",
                 lambda rules: self._add("deny", rules),
-                (tools,),
-                f"needs a rule, {example.format('deny')}",
+                lambda session: session.tools,
             ),
             SubCommand(
                 "grants",
@@ -78,35 +72,38 @@ class RuleCommands:
                 self._grants,
                 hint="takes no arguments. %tools allow, save and revoke change the grants.",
             ),
-            SubCommand(
+            self._taking_rules(
                 "save",
                 "saves grants of this session for later sessions in this workspace",
                 self._save,
-                (grants,),
-                f"needs a rule, {example.format('save')}",
+                lambda session: session.grants,
             ),
-            SubCommand(
+            self._taking_rules(
                 "revoke",
                 "removes rules and grants, also saved ones; * removes all grants",
                 self._revoke,
-                (removable,),
-                f"needs a rule, {example.format('revoke')}",
+                all_rules,
             ),
             SubCommand(
                 "approve",
                 f"allows a whole kind of calls without approval, as in Void: {', '.join(SWITCHES)}",
                 self._approve,
-                (
-                    word(
-                        "words",
-                        type="array",
-                        required=False,
-                        offers=lambda before, _: _ON if before else SWITCHES,
-                    ),
-                ),
+                (word_list("what", required=False, offers=lambda before, _: _ON if before else SWITCHES),),
                 usage="WHAT on|off",
             ),
         )
+
+    def _taking_rules(
+        self,
+        name: str,
+        about: str,
+        run: Callable[..., Sheet],
+        known: Callable[[Session], Iterable[str]],
+        *flags: Parameter,
+    ) -> SubCommand:
+        hint = f'needs a rule, as in %tools {name} edit or %tools {name} "shell(git status)".'
+        rules = word_list("rules", offers=lambda *_: known(self._session))
+        return SubCommand(name, about, run, (*flags, rules), hint)
 
     @property
     def _session(self) -> Session:
@@ -205,8 +202,8 @@ class RuleCommands:
             )
         return sheet_of_lines(f"Removed: {', '.join(rules)}." if rules else "There are no grants to remove.")
 
-    def _approve(self, words: Sequence[str] = ()) -> Sheet:
-        if not words:
+    def _approve(self, what: Sequence[str] = ()) -> Sheet:
+        if not what:
             granted = {*self._session.grants, *self._session.saved_grants}
             rules_of = {switch: approval_rules(switch) for switch in SWITCHES}
             return Sheet(
@@ -218,10 +215,10 @@ class RuleCommands:
                 ("%tools approve edits on allows all edits without approval in this session.",),
                 ("switch", "", "rules"),
             )
-        *what, state = words
-        if not what or state not in _ON:
+        *kinds, state = what
+        if not kinds or state not in _ON:
             raise refused("%tools approve takes a switch and on or off, as in %tools approve edits on.")
-        named = " ".join(what)
+        named = " ".join(kinds)
         kind = next((one for one in SWITCHES if one.lower() == named.lower()), named)
         rules = approval_rules(kind)
         inside(

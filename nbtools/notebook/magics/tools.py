@@ -21,7 +21,7 @@ from nbtools.core.message import counted
 from nbtools.dialects import dialect_names
 from nbtools.mcp.client.errors import error_text
 from nbtools.notebook.display_target import AnswerMethod
-from nbtools.notebook.magics.flags import refused, word
+from nbtools.notebook.magics.flags import refused, word, word_list
 from nbtools.notebook.magics.policy_file_commands import LayerCommands
 from nbtools.notebook.magics.program_commands import ProgramCommands
 from nbtools.notebook.magics.rule_commands import RuleCommands, described
@@ -90,7 +90,7 @@ class ToolsCommands(CommandSet):
                 "cancel",
                 "cancels calls",
                 self._cancel,
-                (word("ids", type="array", offers=self._running_ids),),
+                (word_list("ids", offers=self._running_ids),),
                 "needs the id of a call; %tools pending lists them.",
             ),
             SubCommand(

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nbtools.cards.tables import Sheet
-from nbtools.notebook.magics.flags import refused, switch, word
+from nbtools.notebook.magics.flags import refused, switch, word, word_list
 from nbtools.notebook.magics.sub_commands import SubCommand, sheet_of_lines
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class UndoCommands:
                 "undo",
                 "undoes the changes of calls, in this order; without ID, of the last call that changed files",
                 self._undo,
-                (*map(switch, _MERGES), word("ids", type="array", required=False, offers=self._undoable)),
+                (*map(switch, _MERGES), word_list("ids", required=False, offers=self._undoable)),
                 "takes ids of calls, and one of --merge, --keep, --take-back.",
                 usage="[--merge | --keep | --take-back] [ID]…",
             ),

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nbtools.notebook.magics.flags import flag, refused, switch, word
+from nbtools.notebook.magics.flags import flag, refused, switch, word, word_list
 
 _EXAMPLE = "%tools mcp add time -- uvx mcp-server-time, or %tools mcp add docs https://host/mcp"
 HINT = f"needs a name, and either a command or a URL, as in {_EXAMPLE}."
 ARGUMENTS = (
     word("name"),
-    word("target", type="array"),
+    word_list("target"),
     flag("header", "with a URL: a header of each request, 'Name: value'", type="array", short="H"),
     flag("env", "with a command: a variable of its environment, NAME=value", type="array", short="e"),
     flag("cwd", "with a command: the folder in which it runs"),

@@ -14,7 +14,7 @@ from nbtools.mcp.config.catalog import TrustState, start_summary
 from nbtools.mcp.config.entries import parse_server
 from nbtools.mcp.config.files import add_server, own_file, remove_server
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.notebook.magics.flags import refused, word
+from nbtools.notebook.magics.flags import refused, word, word_list
 from nbtools.notebook.magics.sub_commands import CommandSet, SubCommand, inside, sheet_of_lines
 from nbtools.notebook.mcp.add import ARGUMENTS, HINT, begins_command, server_addition
 from nbtools.notebook.mcp.login import log_in
@@ -57,7 +57,7 @@ def mcp_commands(runtime: NotebookRuntime) -> CommandSet:
             "connect",
             "connect these servers, or all that are enabled",
             mcp.connect,
-            (word("names", type="array", required=False, offers=unnamed),),
+            (word_list("names", required=False, offers=unnamed),),
         ),
         of_server("restart", "reconnect a server with the current entry of its file", mcp.restart),
         SubCommand(
@@ -78,7 +78,7 @@ def mcp_commands(runtime: NotebookRuntime) -> CommandSet:
             "read",
             "read a resource",
             mcp.read,
-            (word("words", type="array", offers=lambda before, _: () if before else unnamed(before, _)),),
+            (word_list("words", offers=lambda before, _: () if before else unnamed(before, _)),),
             _READ_HINT,
             "[NAME] URI",
         ),

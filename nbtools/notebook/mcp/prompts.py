@@ -11,7 +11,7 @@ from nbtools.cards.tables import Sheet, Text
 from nbtools.core.errors import ToolFailure
 from nbtools.core.message import did_you_mean
 from nbtools.mcp.client.prompts import ServerPrompt, fill_prompt, find_prompt, prompts_of
-from nbtools.notebook.magics.flags import refused, word
+from nbtools.notebook.magics.flags import refused, word_list
 from nbtools.notebook.magics.sub_commands import SubCommand, inside
 from nbtools.notebook.mcp.status import may_connect_automatically
 
@@ -34,11 +34,8 @@ class PromptCommands:
             "list prompts of MCP servers, or show one",
             self._prompt,
             (
-                word(
-                    "words",
-                    type="array",
-                    required=False,
-                    offers=lambda before, _: _completions(runtime.session, before),
+                word_list(
+                    "words", required=False, offers=lambda before, _: _completions(runtime.session, before)
                 ),
             ),
             usage="[SERVER:NAME [key=value …]]",

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from nbtools.core.errors import ToolFailure
 from nbtools.notebook.magics.command_line import comment_start, parse, words
-from nbtools.notebook.magics.flags import declared, flag, word
+from nbtools.notebook.magics.flags import declared, flag, word_list
 from nbtools.traces.log_arguments import (
     CHECK,
     LATEST,
@@ -161,7 +161,7 @@ def _logs(before: list[str], fragment: str) -> Iterator[str]:
 
 TRACE = declared(
     "%trace",
-    word("logs", type="array", required=False, offers=_logs, kind="path"),
+    word_list("logs", required=False, offers=_logs, kind="path"),
     flag("step", "the step to begin at: 46, 48.1"),
     flag("replay", "run this step again in a temporary copy; 46-52 steps through a range"),
     flag(
