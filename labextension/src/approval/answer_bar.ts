@@ -98,10 +98,10 @@ export class AnswerBar {
 
   private labelOf({ role, scope }: ButtonChoice, isForm: boolean): string {
     const labels = answerLabels(this.trans, scope);
-    const whole = role === 'server' ? labels.always_server : labels.always_tool;
-    const always = scope ? labels.always : whole;
-    const { once, modify, answer } = labels;
-    return { once, always, folder: always, server: always, modify, deny: isForm ? labels.skip : labels.deny, answers: answer }[role];
+    if (role === 'always' || role === 'folder') {
+      return scope ? labels.always : labels.tool;
+    }
+    return isForm && role === 'deny' ? labels.skip : labels[role];
   }
 
   /** What an "always allow" adds, and what that covers. */

@@ -6,10 +6,10 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 export const answerLabels = (trans: TranslationBundle, scope = '') => ({
   once: trans.__('Approve once'),
   always: trans.__('Always allow %1', scope),
-  always_tool: trans.__('Always allow this tool'),
-  always_server: trans.__('Always allow this server'),
+  tool: trans.__('Always allow this tool'),
+  server: trans.__('Always allow this server'),
   modify: trans.__('Modify…'),
   deny: trans.__('Deny'),
-  answer: trans.__('Answer'),
+  answers: trans.__('Answer'),
   skip: trans.__('Skip')
 });

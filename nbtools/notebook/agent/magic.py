@@ -12,7 +12,7 @@ from nbtools.cards.tables import Sheet
 from nbtools.core.errors import ErrorCode, NbtoolsError, RunError, ToolFailure
 from nbtools.notebook.agent.recorded_source import checked_pace
 from nbtools.notebook.magics.command_line import HelpRequested, parse
-from nbtools.notebook.magics.flags import declared, flag
+from nbtools.notebook.magics.flags import declared, flag, word_list
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -12,11 +12,11 @@ from nbtools.cards.hidden_characters import one_line
 LABELS: Mapping[str, str] = {
     "once": "Approve once",
     "always": "Always allow %1",
-    "always_tool": "Always allow this tool",
-    "always_server": "Always allow this server",
+    "tool": "Always allow this tool",
+    "server": "Always allow this server",
     "modify": "Modify…",
     "deny": "Deny",
-    "answer": "Answer",
+    "answers": "Answer",
     "skip": "Skip",
 }
 """The labels of buttons; ``%1`` is what is allowed.  ``make wire`` writes the page's

@@ -86,7 +86,7 @@ class OpenQuestion:
         """The buttons, in their order."""
         confirmation = self._call.confirmation
         if isinstance(confirmation.details, ToolAskConfirmationDetails):
-            return ButtonChoice(role="answers", label=LABELS["answer"]), ButtonChoice(
+            return ButtonChoice(role="answers", label=LABELS["answers"]), ButtonChoice(
                 role="deny", label=LABELS["skip"], tip=SKIP_TIP
             )
         return (
@@ -333,8 +333,8 @@ def _always_choices(confirmation: Confirmation) -> tuple[ButtonChoice, ...]:
     details, offers = confirmation.details, confirmation.offers
     until = () if confirmation.can_save else (UNTIL_COPY_ENDS,)
     if details.type == "mcp" and details.rule and offers:
-        tool = _always("always", "", offers, (*confirmation.covered, *until), LABELS["always_tool"])
-        return tool, _always("server", "", (details.rule,), until, LABELS["always_server"])
+        tool = _always("always", "", offers, (*confirmation.covered, *until), LABELS["tool"])
+        return tool, _always("server", "", (details.rule,), until, LABELS["server"])
     everywhere = (
         (_always("always", always_for(offers), offers, (*confirmation.covered, *until)),) if offers else ()
     )
