@@ -60,7 +60,7 @@ class RecordedSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """What an agent works with; ``recorded`` only for a recorded session."""
+    """The settings and the usage of an agent; ``recorded`` only for a recorded session."""
 
     model: str
     instructions: str

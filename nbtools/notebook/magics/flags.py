@@ -1,4 +1,4 @@
-"""What a line of a magic may contain: words and flags, their types, help and completions.
+"""Grammars of the lines of magics: words and flags, their types, help and completions.
 
 A ``Grammar`` comes from a tool's JSON Schema (``%tool``), or is declared (``%trace``, ``%agent`` and the
 sub-commands of ``%tools``).
@@ -72,7 +72,7 @@ class Parameter:
 
     @property
     def usage(self) -> str:
-        """How it is written: ``NAME``, ``[ID …]``, ``yes|no``, ``--step STEP``."""
+        """The way it is written: ``NAME``, ``[ID …]``, ``yes|no``, ``--step STEP``."""
         plain = self.name.removesuffix("s") if self.is_list else self.name
         text = "|".join(map(str, self.choices)) or plain.replace("_", "-").upper()
         if self.place == "flag":
@@ -139,7 +139,7 @@ class Grammar:
 
     @property
     def usage(self) -> str:
-        """How a declared line is written, without its first word: ``[--save] RULE …``."""
+        """The way a declared line is written, without its first word: ``[--save] RULE …``."""
         flags = [one.usage for one in self.parameters if one.place == "flag"]
         return " ".join([*(f"[{flag}]" for flag in flags), *(one.usage for one in self.positional)])
 
