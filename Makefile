@@ -74,7 +74,7 @@ extras: $(DONE)/python $(DONE)/front-end
 	@$(BIN)/python .ci/extras.py $(DONE)/extras
 
 FUZZ ?= 300
-ROUNDS := tests/faults tests/lesson/test_recorded_model.py tests/traces/corpus/test_concurrent.py tests/traces/review/test_store.py tests/test_endurance.py \
+ROUNDS := tests/faults tests/lesson/test_recorded_model.py tests/traces/corpus/test_concurrent.py tests/traces/reviews/test_store.py tests/test_endurance.py \
 	tests/workspace/processes/test_supervisor.py tests/browser/test_trace.py tests/browser/test_shared_page.py \
   tests/workspace/files/test_escape.py tests/shell/test_differential.py tests/traces/test_generated.py tests/dialects/test_replies.py \
   tests/traces/explorer/export/test_safe_markdown.py

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nbtools import open_trace
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.reviewing.review_messages import ReviewTask
-from nbtools.traces.review.review import new_record
+from nbtools.traces.reviews.review import new_record, review
 from tests.browser.long_log import write_long_log
 
 CALLS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -38,13 +38,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NBTOOLS_STATE"] = folder
         explorer = open_trace(write_long_log(Path(folder) / "long.jsonl", CALLS))
-        review = explorer.trace.review
-        targets = [review.anchors.target(call) for call in explorer.trace.calls[: RECORDS * 3 : 3]]
-        review.file.append(new_record("verdict", target, "pass", "somebody") for target in targets)
+        mine = review(explorer.trace)
+        targets = [mine.anchors.target(call) for call in explorer.trace.calls[: RECORDS * 3 : 3]]
+        mine.file.append(new_record("verdict", target, "pass", "somebody") for target in targets)
         explorer = open_trace(Path(folder) / "long.jsonl")
         first = [milliseconds(explorer, ReviewTask(action="read"))]
         signals = time.perf_counter()
-        _ = explorer.trace.signals
+        _ = review(explorer.trace).signals
         found = [time.perf_counter() - signals]
         step = explorer.size // VERDICTS
         verdicts = [

@@ -1,4 +1,4 @@
-"""Measures `trace.to_html` on a long log:
+"""Measures `traces.share` on a long log:
 processor time and peak memory of a fresh process, and the size of the page.
 
 python bench/share.py [MEGABYTES]     (default 100; the log is made of copies of the sample logs, each text with a number of its own)
@@ -24,10 +24,11 @@ repeated texts would be searched for secrets only once.
 ROUNDS = 1 if MEGABYTES > 50 else 3
 CODE = """
 import resource, sys, time
+from nbtools import traces
 from nbtools.traces import load
 trace = load(sys.argv[1])
 start = time.process_time()
-page = trace.to_html(sys.argv[2])
+page = traces.share(trace, sys.argv[2])
 used = time.process_time() - start
 print(used, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, page.stat().st_size / 1e6, len(trace.calls))
 page.unlink()

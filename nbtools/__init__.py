@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from nbtools.dialects import dialect as dialect
     from nbtools.notebook.extension import load_ipython_extension as load_ipython_extension
     from nbtools.notebook.extension import unload_ipython_extension as unload_ipython_extension
+    from nbtools.notebook.traces.notebook_export import to_notebook as to_notebook
     from nbtools.plugins.discovered_tools import discover as discover
     from nbtools.plugins.function_tool import tool as tool
     from nbtools.policy.layers import Layer as Layer
@@ -121,6 +122,7 @@ _MODULES = {
     (
         "nbtools.notebook.browser_extension" if IN_BROWSER else "nbtools.notebook.extension"
     ): "load_ipython_extension unload_ipython_extension",
+    "nbtools.notebook.traces.notebook_export": "to_notebook",
     "nbtools.traces.explorer.explorer": "open_trace",
     "nbtools.policy.layers": "Layer Policy",
     "nbtools.policy.rules": "Rule",
@@ -137,25 +139,30 @@ __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports abov
 
 
 # What lower packages call and higher packages supply.
-register("core.cell_name", "nbtools.notebook.cell_names:cell_name")
 register("core.result_html", "nbtools.cards.card:result_html")
-register("core.parse_shell", "nbtools.shell.grammar:parse_shell")
-register("traces.replay", "nbtools.replay:replay")
-register("traces.pages", "nbtools.notebook.traces.pages")
-register("traces.runnable_call", "nbtools.notebook.traces.call_cells:runnable_call")
-register("traces.write_notebook", "nbtools.notebook.traces.notebook_export:write_notebook")
-register("replay.mime_bundle", "nbtools.notebook.traces.replayed_card:replayed_bundle")
+register("traces.notebook", "nbtools.notebook.traces.explorer_services")
 register("session.toolset", "nbtools.agents.toolset:SessionToolset")
 register("agents.recorded_model", "nbtools.lesson.recorded_model:RecordedModel")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return import_module(f"nbtools.{name}")
-    module = _MODULE_OF.get(name)
+    module = f"nbtools.{name}" if name in _PACKAGES else _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'nbtools' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(module), name)
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("nbtools."):
+            raise
+        # an installation of one product alone, such as the one that only reads logs
+        raise ModuleNotFoundError(
+            f"nbtools.{name} needs the package {error.name}, which this installation does not have. Install"
+            " all of nbtools: pip install nbtools-agent",
+            name=error.name,
+        ) from error
+    if name in _PACKAGES:
+        return found
+    value = globals()[name] = getattr(found, name)
     return value
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import nbtools
 from nbtools.core.errors import TraceError
 
 
@@ -206,6 +207,7 @@ def _trace(options: argparse.Namespace) -> int:
 
 def _print_log(log: str, options: argparse.Namespace) -> None:
     """Prints or writes what the options name.  Raises ``TraceError``."""
+    from nbtools.traces import load  # noqa: PLC0415 - only this command reads logs
     from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - only this command reads logs
 
     if options.json:
@@ -218,7 +220,7 @@ def _print_log(log: str, options: argparse.Namespace) -> None:
         print("\n".join(removed), file=sys.stderr)
         print(path)
     elif options.notebook:
-        print(terminal.export_notebook(log, options.notebook))
+        print(nbtools.to_notebook(load(log), options.notebook))
     else:
         lines = (
             terminal.matching_steps(log, options.search) if options.search else terminal.summary_lines(log)

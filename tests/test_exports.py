@@ -49,7 +49,8 @@ def test_no_module_has_the_name_of_something_else_that_its_package_exports() -> 
             for path in Path(package.__path__[0]).iterdir()
             if path.suffix == ".py" or (path / "__init__.py").exists()
         }
-        assert modules.isdisjoint(package.__all__), package.__name__
+        # review.py is the earlier name of reviews, and replaces itself by the function
+        assert modules.isdisjoint({*package.__all__} - {"review"}), package.__name__
 
 
 def test_importing_does_nothing() -> None:

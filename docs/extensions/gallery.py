@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-from nbtools.traces import Trace, load
+from nbtools.traces import Trace, load, share
 from nbtools.traces.explorer.summary import summary_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _write(app: Sphinx, error: Exception | None) -> None:
     for name in SESSIONS:
         target = gallery / f"{name}.html"
         target.unlink(missing_ok=True)
-        _session(name).to_html(target)
+        share(_session(name), target)
     (output / "llms.txt").write_text("\n".join(_llms(app)), encoding="utf-8")
 
 

@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-
-from nbtools.core.extension_points import extension
 
 
 class ErrorCode(StrEnum):
@@ -150,6 +149,20 @@ class TraceError(NbtoolsError):
     """
 
 
+def cell_name(filename: str) -> str:
+    """Returns ``cell 5`` for the file name under which IPython compiled the cell ``In [5]``;
+    empty for any other file.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    named = None if shell is None else shell.compile.format_code_name(filename)
+    return (
+        f"cell {named[1].removeprefix('In[').rstrip(']')}"
+        if named is not None and named[1].startswith("In[")
+        else ""
+    )
+
+
 def exception_text(error: BaseException) -> str:
     """Returns the type, the message and the line that raised: ``KeyError: 'x' (/work/tools.py:12)``.
 
@@ -157,7 +170,6 @@ def exception_text(error: BaseException) -> str:
     ``(cell 5, line 3; /usr/lib/json/decoder.py:355)``.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    cell_name = extension("core.cell_name")
     cells = [f"{name}, line {frame.lineno}" for frame in frames if (name := cell_name(frame.filename))]
     last = (
         [] if not frames or cell_name(frames[-1].filename) else [f"{frames[-1].filename}:{frames[-1].lineno}"]
@@ -200,7 +212,7 @@ def _from_tool_on(frames: Sequence[traceback.FrameSummary]) -> Sequence[tracebac
 
 
 def _named_by_cell(frame: traceback.FrameSummary) -> traceback.FrameSummary:
-    name = extension("core.cell_name")(frame.filename)
+    name = cell_name(frame.filename)
     return traceback.FrameSummary(name, frame.lineno, frame.name, line=frame.line) if name else frame
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.confirmation import Confirmer
-from nbtools.core.extension_points import extension
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResult
+from nbtools.core.run_sync import run_sync
 from nbtools.core.settings import Settings
 from nbtools.diff.line_diff import file_diff
 from nbtools.policy.layers import Policy
@@ -22,6 +22,7 @@ from nbtools.replay.output_comparison import (
     same_changes,
     volatile_differences,
 )
+from nbtools.replay.replayed import Replayed
 from nbtools.replay.working_directory import WorkingDirectory, folder_to_copy, working_directory_of
 from nbtools.session import Session
 from nbtools.traces.model import Call, Detail
@@ -34,49 +35,6 @@ REPLAY_SETTINGS = Settings(read_first=False, journal=False, sandbox="if_present"
 """Edits need no previous read, there is no undo,
 and commands run in a sandbox without network if one is available.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """The new ``result`` of a call beside the recorded one.
-
-    ``meaning`` is what was run.  ``difference`` is the diff from the recorded text to the new one, with the
-    copy's path replaced by the session's folder.  ``same`` means equal except for ``volatile`` parts: times,
-    durations, temporary paths, addresses.  ``basis`` says what was copied.  A call that was denied is not
-    ``same``; ``result.error`` has the reason.
-    """
-
-    call: Call
-    recorded: Detail
-    meaning: CanonicalCall
-    result: ToolResult
-    difference: FileDiff
-    same: bool
-    volatile: tuple[str, ...] = ()
-    basis: str = ""
-    cwd: str = ""
-    """The session's folder as recorded."""
-
-    @property
-    def ran(self) -> bool:
-        """Whether the call was executed, not denied."""
-        return self.result.error is None or self.result.error.code not in _NOT_RUN
-
-    def __str__(self) -> str:
-        head = (
-            f"{self.call.name} {self.call.subject} → {self.meaning.tool}, {self.basis}:"
-            f" {'the same' if self.same else 'different'}"
-        )
-        except_for = f", but for {'; '.join(self.volatile)}" if self.volatile else ""
-        return f"{head}{except_for}\n{self.difference.file_diff}".rstrip()
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Renders a card in notebooks, through an extension point that the notebook package fills."""
-        bundle: dict[str, Any] = extension("replay.mime_bundle")(self)
-        return bundle
-
-
-_NOT_RUN = {"policy_violation", "confirmation_required", "confirmation_denied"}
 
 
 async def replay(
@@ -103,6 +61,14 @@ async def replay(
         open_session(copy, policy, confirmer) as session,
     ):
         return await replay_in_copy(call, ground.in_copy(copy), copy, session, detail=detail)
+
+
+def replay_sync(call: Call, folder: str | Path | None = None, commit: str = "", **options: Any) -> Replayed:
+    """Like ``replay``, for programs without an event loop: waits for the result.
+
+    ``options`` are those of ``replay``; ``confirmer`` is called in another thread.
+    """
+    return run_sync(replay(call, folder, commit, **options), "nbtools-replay")
 
 
 def open_session(copy: Copy, policy: Policy | None, confirmer: Confirmer | None) -> Session:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,11 @@ from nbtools.core.errors import ErrorCode, TraceError
 from nbtools.policy.layers import Policy
 from nbtools.replay.canonical_call import CanonicalCall, canonical_call
 from nbtools.replay.copy import Copy, temporary_copy
-from nbtools.replay.replay import Replayed, open_session, replay_in_copy
+from nbtools.replay.replay import open_session, replay_in_copy
+from nbtools.replay.replayed import Replayed, Skipped
 from nbtools.replay.working_directory import WorkingDirectory, folder_to_copy, working_directory_of
 from nbtools.session import Session as ToolSession
 from nbtools.traces.model import Call, Session
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A skipped call, and why."""
-
-    call: Call
-    why: str
 
 
 class Steps:

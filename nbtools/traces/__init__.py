@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nbtools.core.errors import TraceError
     from nbtools.traces.comparison.comparison import compare
     from nbtools.traces.corpus import Corpus
+    from nbtools.traces.explorer.explorer import filter  # noqa: A004
     from nbtools.traces.explorer.facets import Facet
     from nbtools.traces.following.follow import follow
     from nbtools.traces.model import (
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     )
     from nbtools.traces.recording.recorder import Recorder
     from nbtools.traces.recording.session_logs import kept_logs
+    from nbtools.traces.reviews.review import review
     from nbtools.traces.session_index.listing import LoggedSession, sessions
     from nbtools.traces.session_index.places import add_log_folder
+    from nbtools.traces.sharing.page import find_secrets, share
     from nbtools.traces.trace import Trace, load, load_many, stream
 
 _MODULES = {
@@ -38,14 +41,17 @@ _MODULES = {
     "nbtools.traces.comparison.comparison": "compare",
     "nbtools.traces.corpus": "Corpus",
     "nbtools.traces.explorer.facets": "Facet",
+    "nbtools.traces.explorer.explorer": "filter",
     "nbtools.traces.following.follow": "follow",
     "nbtools.traces.model": (
         "Call ContextPart Detail Event FileChange Problem Ref RequestUsage Session Tokens"
     ),
     "nbtools.traces.recording.recorder": "Recorder",
     "nbtools.traces.recording.session_logs": "kept_logs",
+    "nbtools.traces.reviews.review": "review",
     "nbtools.traces.session_index.listing": "LoggedSession sessions",
     "nbtools.traces.session_index.places": "add_log_folder",
+    "nbtools.traces.sharing.page": "find_secrets share",
     "nbtools.traces.trace": "Trace load load_many stream",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -69,11 +75,15 @@ __all__ = [
     "TraceError",
     "add_log_folder",
     "compare",
+    "filter",
+    "find_secrets",
     "follow",
     "kept_logs",
     "load",
     "load_many",
+    "review",
     "sessions",
+    "share",
     "stream",
 ]
 

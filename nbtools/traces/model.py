@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from nbtools.core.extension_points import extension
+import nbtools
+from nbtools.core.deprecation import warn_deprecated
 from nbtools.core.result import FileDiff, Media, ToolResultDisplay
-from nbtools.core.run_sync import run_sync
 
 PREVIEW = 300
 """Maximum number of characters of a text in a row."""
@@ -266,20 +266,14 @@ class Call(Struct, frozen=True, array_like=True, gc=False):
         return self.origin.detail(self)
 
     def replay(self, folder: str | Path | None = None, commit: str = "", **how: Any) -> Any:
-        """Runs the call again in a temporary copy of ``folder`` (``nbtools.replay.replay``) and waits for its
-        result.
+        """``nbtools.replay.replay_sync(call)``; it goes with the next release."""
+        warn_deprecated("call.replay()", "nbtools.replay.replay_sync(call)")
+        return nbtools.replay.replay_sync(self, folder, commit, **how)
 
-        ``how``: ``cwd``, ``policy`` and ``confirmer``, which is called in another thread.
-        Raises ``TraceError``.
-        """
-        return run_sync(self.replay_async(folder, commit, **how), "nbtools-replay")
-
-    def replay_async(
-        self, folder: str | Path | None = None, commit: str = "", **how: Any
-    ) -> Coroutine[Any, Any, Any]:
-        """Like ``replay``, but returns a coroutine; ``confirmer`` is called in the running event loop."""
-        replay: Coroutine[Any, Any, Any] = extension("traces.replay")(self, folder, commit, **how)
-        return replay
+    def replay_async(self, folder: str | Path | None = None, commit: str = "", **how: Any) -> Any:
+        """``nbtools.replay.replay(call)``; it goes with the next release."""
+        warn_deprecated("call.replay_async()", "nbtools.replay.replay(call)")
+        return nbtools.replay.replay(self, folder, commit, **how)
 
 
 class FileChange(Struct, frozen=True, array_like=True, kw_only=True, gc=False):

@@ -84,7 +84,7 @@ async def is_drawn(place):
 
 async def test_fenced_code_is_drawn_as_code(open_notebook, open_file):
     turns = f"agent.model = playing([{TEXT!r}])"
-    story = "agent.trace().trace.to_notebook('story-told.ipynb').name"
+    story = "__import__('nbtools').to_notebook(agent.trace().trace, 'story-told.ipynb').name"
     tab = await open_notebook(PLAYING, turns, "%%agent\nShow it.", "%agent trace", story)
     for index in range(1, 6):
         await tab.run(index)

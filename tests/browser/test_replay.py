@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from playwright.async_api import expect
 
+from nbtools import to_notebook
 from tests.replay.samples import bash, edit, log, shop
 
 CALLS = (
@@ -54,7 +55,7 @@ async def test_one_call_and_a_range(open_notebook, project):
 
 async def test_a_log_as_a_notebook_in_a_copy(open_file, project):
     folder = shop(project / "shop")
-    log(project / "log.jsonl", *CALLS, cwd="/home/sam/shop").to_notebook(folder / "out.ipynb")
+    to_notebook(log(project / "log.jsonl", *CALLS, cwd="/home/sam/shop"), folder / "out.ipynb")
     tab = await open_file(folder / "out.ipynb")
     await expect(tab.panel).to_contain_text("4 calls, each as a cell that runs it again")
     await expect(tab.panel.locator(".nbtools-card")).to_have_count(4)

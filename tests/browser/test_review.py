@@ -14,7 +14,7 @@ from nbtools import open_trace
 from tests.browser.accessibility import in_all_themes
 from tests.browser.explorer import Explorer
 from tests.browser.test_trace import REAL, shows_the_steps_without_a_kernel
-from tests.traces.review.logs import Log
+from tests.traces.reviews.logs import Log
 
 SQL = (
     """log.trace.sql("select step, last_step, kind, value, reviewer from labels order by time").fetchall()"""
@@ -115,7 +115,7 @@ async def test_verdicts_labels_and_notes_by_keys(open_in_notebook):
     await review.says("Taken back: defer.")
     await trace.tab.look("review-lab", trace.cell)
     await trace.tab.run(2)
-    user = await trace.tab.value("log.trace.review.reviewer")
+    user = await trace.tab.value("__import__('nbtools').traces.review(log.trace).reviewer")
     for row in (
         "'2', '2', 'verdict', 'fail'",
         "'3', '4', 'label', 'loop'",

@@ -10,7 +10,7 @@ from playwright.async_api import Locator, expect
 from nbtools import open_trace
 from tests.browser.accessibility import in_all_themes
 from tests.browser.explorer import Explorer
-from tests.traces.review.logs import Log
+from tests.traces.reviews.logs import Log
 
 
 def log(*commands: str) -> Log:

@@ -33,7 +33,7 @@ COPY_BUTTONS = {"Copy as %toolc", "Copy link", "Copy as Markdown"}
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """A real session as a file."""
-    return traces.load(sample(CLAUDE)).to_html(tmp_path_factory.mktemp("shared") / "session.html")
+    return traces.share(traces.load(sample(CLAUDE)), tmp_path_factory.mktemp("shared") / "session.html")
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -205,6 +205,7 @@ ELSEWHERE = (
 """Packages of the other products, which are not there."""
 READ_ALL = f"""
 import sys
+import warnings
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
@@ -233,8 +234,22 @@ for number, log in enumerate(logs):
         assert answer.reply.type == "opened", answer
         assert not answer.reply.tool and not answer.reply.replay
         assert "no tools" in answer.reply.obstacle
-    page = explorer.trace.to_html(f"{{out}}/{{number}}.html").read_text()
+    page = traces.share(explorer.trace, f"{{out}}/{{number}}.html").read_text()
     assert page[:15].lower() == "<!doctype html>" and len(page) > 100_000, page[:100]
+trace = explorer.trace
+warnings.simplefilter("ignore", DeprecationWarning)
+for needs_more in (
+    lambda: nbtools.to_notebook(trace, f"{{out}}/log.ipynb"),
+    lambda: trace.to_notebook(f"{{out}}/log.ipynb"),
+    lambda: trace.calls[0].replay(),
+    lambda: nbtools.Session,
+):
+    try:
+        needs_more()
+    except ModuleNotFoundError as error:
+        assert "pip install nbtools-agent" in str(error), error
+    else:
+        raise AssertionError("it is there")
 traces.compare(*[f"{{samples}}/{{log}}" for log in logs[:2]])._repr_mimebundle_()
 assert not [name for name in sys.modules if name.partition(".")[0] in {ELSEWHERE!r}]
 print("read", len(logs))

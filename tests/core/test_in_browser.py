@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nbtools.storage import state_folder
 from nbtools.traces.comparison.steps import _text_similarity, text_similarity
-from nbtools.traces.review.store import label_file
+from nbtools.traces.reviews.store import label_file
 
 ROOT = Path(__file__).parents[2]
 LOG = ROOT / "tests" / "traces" / "samples" / "claude-code" / "cctrace--main.jsonl"
@@ -67,8 +67,8 @@ STORIES = {
     "logs": """
         trace = nbtools.traces.load(sys.argv[1])
         print(len(trace.calls), bool(trace.search("error")), bool(trace.usage), bool(trace.context))
-        trace.review.verdict(trace.calls[0], "fail")
-        print([label.value for label in trace.review.labels])
+        nbtools.traces.review(trace).verdict(trace.calls[0], "fail")
+        print([label.value for label in nbtools.traces.review(trace).labels])
         print(nbtools.traces.compare(trace, nbtools.traces.load(sys.argv[1])))
         print(nbtools.traces.sessions())
     """,
@@ -111,7 +111,7 @@ STORIES = {
     "notebook": """
         from IPython.core.interactiveshell import InteractiveShell
         InteractiveShell.instance().kernel = types.SimpleNamespace(get_parent=lambda: {})
-        print(nbtools.traces.load(sys.argv[1]).to_notebook("story.ipynb"))
+        print(nbtools.to_notebook(nbtools.traces.load(sys.argv[1]), "story.ipynb"))
     """,
     "null": """
         from nbtools.notebook.traces import comm

@@ -77,7 +77,7 @@ def run_cells(*cells: str) -> str:
 def bare() -> None:
     """Tools, magics, reading a log, the shared page, the command line."""
     import nbtools
-    from nbtools.traces import load, sessions
+    from nbtools.traces import load, sessions, share
 
     Path("a.py").write_text("x = 1  # TODO\n", encoding="utf-8")
     with workspace() as session:
@@ -87,8 +87,8 @@ def bare() -> None:
     expect("a.py" in run_cells("%load_ext nbtools", "%tool grep TODO", "tools.read('a.py')"), True)
     trace = load(SAMPLES / LOG)
     expect(len(trace.calls) > 1, True)
-    expect(trace.to_html("shared.html").stat().st_size > 10_000, True)
-    trace.to_notebook("log.ipynb")
+    expect(share(trace, "shared.html").stat().st_size > 10_000, True)
+    nbtools.to_notebook(trace, "log.ipynb")
     expect(len(list(sessions(folders=[SAMPLES]))) > 1, True)
     expect(nbtools.__version__ != "", True)
     for arguments in (["--help"], ["doctor"], ["trace", str(SAMPLES / LOG)]):

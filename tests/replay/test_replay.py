@@ -13,7 +13,7 @@ from nbtools.core.errors import TraceError
 from nbtools.core.result import CommandOutput
 from nbtools.policy.layers import Policy
 from nbtools.policy.modes import Mode
-from nbtools.replay import Replayed, Skipped, replay, stepping
+from nbtools.replay import Replayed, Skipped, replay, replay_sync, stepping
 from nbtools.replay.output_comparison import normalize, same_changes, volatile_differences
 from nbtools.testing import ONCE, ScriptedConfirmer
 from tests.replay.samples import CWD, bash, codex_log, edit, exec_output, git, log, sample, shop
@@ -78,7 +78,7 @@ def test_a_command_of_codex_that_printed_nothing(tmp_path: Path) -> None:
     call = codex_log(tmp_path / "rollout.jsonl", ("exec_command", {"cmd": "true"}, exec_output(""))).calls[0]
     assert isinstance(call.detail.display, CommandOutput)
     assert call.detail.display.text == ""
-    assert call.replay(shop(tmp_path / "shop"), policy=FREE).same
+    assert replay_sync(call, shop(tmp_path / "shop"), policy=FREE).same
 
 
 async def test_an_exit_code_is_part_of_it(tmp_path: Path) -> None:
@@ -88,14 +88,9 @@ async def test_an_exit_code_is_part_of_it(tmp_path: Path) -> None:
     assert "+[exit code 3]" in replayed.difference.file_diff
 
 
-def test_from_the_call_itself_without_await(tmp_path: Path) -> None:
+def test_without_await(tmp_path: Path) -> None:
     call = log(tmp_path / "log.jsonl", edit("price = 5", "price = 3")).calls[0]
-    assert call.replay(shop(tmp_path / "shop")).same
-
-
-async def test_from_the_call_itself(tmp_path: Path) -> None:
-    call = log(tmp_path / "log.jsonl", edit("price = 5", "price = 3")).calls[0]
-    assert (await call.replay_async(shop(tmp_path / "shop"))).same
+    assert replay_sync(call, shop(tmp_path / "shop")).same
 
 
 async def test_a_folder_has_to_be_there(tmp_path: Path) -> None:
@@ -191,7 +186,7 @@ def test_an_interrupt_ends_a_replay_and_its_copy(tmp_path: Path, monkeypatch: py
     try:
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
-            call.replay(folder, policy=FREE)
+            replay_sync(call, folder, policy=FREE)
     finally:
         signal.signal(signal.SIGINT, before)
     assert not list(copies.glob("nbtools-replay-*"))

@@ -14,8 +14,8 @@ import pytest
 
 from nbtools.traces.query.tables import COLUMNS, CORPUS_TABLES, TEXTS
 from nbtools.traces.reader import formats
-from nbtools.traces.review.model import Label
-from nbtools.traces.review.signals import DEFINITIONS
+from nbtools.traces.reviews.records import Label
+from nbtools.traces.reviews.signals import DEFINITIONS
 
 PAGE = Path(__file__).parents[2] / "docs/traces.md"
 READ = """

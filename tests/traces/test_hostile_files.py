@@ -20,7 +20,7 @@ from nbtools.traces.known_tools import Edit, edits_of
 from nbtools.traces.model import Detail
 from nbtools.traces.prompts import typed_text
 from nbtools.traces.readers.swe_agent import changes_of
-from nbtools.traces.review.commands import commands_of
+from nbtools.traces.reviews.commands import commands_of
 from nbtools.traces.source import repair_json
 
 AT = "2026-01-01T00:00:00.000Z"

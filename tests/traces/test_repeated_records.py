@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from nbtools import traces
 from nbtools.traces.explorer.summary import summary_of
-from nbtools.traces.review.queue import outcome_of
+from nbtools.traces.reviews.queue import outcome_of
+from nbtools.traces.reviews.review import review
 from nbtools.traces.trace import Trace, load, load_many
 from tests.examples import examples
 
@@ -242,18 +243,18 @@ def test_signals_count_once(tmp_path: Path) -> None:
     fork = parent.fork()
     paths = [one.write(tmp_path) for one in (parent, fork.work(1, 1))]
     trace = load_many(paths)
-    assert [(one.session, one.kind) for one in trace.signals if len(one.seqs) >= 4] == [
+    assert [(one.session, one.kind) for one in review(trace).signals if len(one.seqs) >= 4] == [
         (parent.id, "repeated_call"),
         (fork.id, "repeated_call"),
     ]
     alone = load_many([one.write(tmp_path) for one in (parent, parent.fork())])
-    assert [one.session for one in alone.signals] == [parent.id]
+    assert [one.session for one in review(alone).signals] == [parent.id]
 
 
 def test_rates_count_once(tmp_path: Path) -> None:
     logs = family()
     trace = load_many([one.write(tmp_path) for one in logs])
-    assert trace.review.progress(steps=True) == (0, facts_of(logs)["calls"])
+    assert review(trace).progress(steps=True) == (0, facts_of(logs)["calls"])
     by_session = [[call for call in trace.calls if call.session == one.id] for one in logs]
     assert all(outcome_of(session, calls) for session, calls in zip(trace.sessions, by_session, strict=True))
 

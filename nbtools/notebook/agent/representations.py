@@ -45,10 +45,7 @@ def remark_bundle(text: str, about: object) -> dict[str, Any]:
     or the beginning of its text.
     """
     if about is not None:
-        from nbtools.notebook.traces.replayed_card import (  # noqa: PLC0415 - only for recorded models
-            replayed_card,
-        )
-        from nbtools.replay.replay import Replayed  # noqa: PLC0415 - as above
+        from nbtools.replay.replayed import Replayed, replayed_card  # noqa: PLC0415 - only for recorded models
 
         if isinstance(about, Replayed):
             return card_bundle(replayed_card(about))

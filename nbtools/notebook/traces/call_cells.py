@@ -16,7 +16,7 @@ from nbtools.notebook.magics.flags import Grammar, grammar_of
 from nbtools.replay import CanonicalCall, WorkingDirectory, canonical_call, working_directory_of
 from nbtools.replay.working_directory import folder_to_copy
 from nbtools.tools import tool_factories
-from nbtools.traces.explorer.cell_sources import RunnableCall
+from nbtools.traces.explorer.notebook_services import RunnableCall
 from nbtools.traces.model import Call, Detail, Session
 from nbtools.workspace.workspace import Workspace
 

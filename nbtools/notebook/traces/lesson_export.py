@@ -11,7 +11,8 @@ from nbtools.core.message import counted
 from nbtools.notebook.traces.notebook_export import Cell, Exporter, markdown_cell
 from nbtools.traces.explorer.export.safe_markdown import code_block, plain, sanitize_markdown
 from nbtools.traces.model import Call, Event, Session
-from nbtools.traces.review.model import Label
+from nbtools.traces.reviews.records import Label
+from nbtools.traces.reviews.review import review
 
 _MAX_RESULT = 2_000
 """Maximum number of characters of a result in an answer."""
@@ -25,7 +26,9 @@ class LessonExporter(Exporter):
     def cells(self) -> Iterator[Cell]:
         self._checkpoints = 0
         self._notes = [
-            one for one in self._trace.labels if one.kind == "note" and one.placed and one.value.strip()
+            one
+            for one in review(self._trace).labels
+            if one.kind == "note" and one.placed and one.value.strip()
         ]
         yield markdown_cell(self._lesson_title(), "slide")
         for session in self._trace.sessions:

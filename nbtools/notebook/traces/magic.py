@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nbtools.notebook.displayhook import DeduplicatingDisplayHook
     from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.notebook.traces.stepping import SteppedReplay
-    from nbtools.replay.replay import Replayed
+    from nbtools.replay.replayed import Replayed
     from nbtools.traces.comparison.comparison import Comparison
     from nbtools.traces.explorer.explorer import Explorer
     from nbtools.traces.session_list.view import SessionList

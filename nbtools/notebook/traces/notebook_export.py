@@ -71,7 +71,7 @@ _MAX_LENGTH = 50_000
 _SPEAKERS = {"user": "Person", "assistant_text": "Agent"}
 
 
-def write_notebook(
+def to_notebook(
     trace: Trace,
     path: str | Path,
     *,
@@ -84,7 +84,7 @@ def write_notebook(
     if that exists, the next free name beside it (``story-1.ipynb``).
 
     Rewound branches and calls that the model did not make itself are left out.  A ``lesson`` asks before each
-    step.  Secrets are removed as by ``Trace.to_html``, and the first cell says how many.  Raises
+    step.  Secrets are removed as by ``traces.share``, and the first cell says how many.  Raises
     ``TraceError`` for an invalid pattern, if the log has changed since it was read, and if the file cannot be
     written.
     """

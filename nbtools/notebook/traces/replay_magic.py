@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.notebook.traces.replayed_card import (
+from nbtools.notebook.traces.rerun import Rerun, open_rerun, replay_obstacle
+from nbtools.notebook.traces.stepping import NumberedCall, SteppedReplay
+from nbtools.replay.replayed import (
+    Replayed,
     copying_card,
     obstacle_card,
     replay_hint,
     replayed_card,
     skipped_card,
 )
-from nbtools.notebook.traces.rerun import Rerun, open_rerun, replay_obstacle
-from nbtools.notebook.traces.stepping import NumberedCall, SteppedReplay
-from nbtools.replay.replay import Replayed
 from nbtools.replay.steps import select_calls
 from nbtools.replay.working_directory import WorkingDirectory, folder_to_copy, working_directory_of
 

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.notebook.traces.replayed_card import replayed_card, skipped_card
 from nbtools.notebook.traces.rerun import Rerun
 from nbtools.notebook.traces.stepping_html import steps_html, steps_text
-from nbtools.replay.replay import Replayed
-from nbtools.replay.steps import Skipped
+from nbtools.replay.replayed import Replayed, Skipped, replayed_card, skipped_card
 
 if TYPE_CHECKING:
     from pathlib import Path

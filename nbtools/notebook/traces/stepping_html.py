@@ -15,8 +15,7 @@ from nbtools.cards.style import AMBER, BLUE, GREEN, GREY, RED
 from nbtools.core.message import counted
 from nbtools.core.result import CommandOutput
 from nbtools.notebook.html import render
-from nbtools.replay.replay import Replayed
-from nbtools.replay.steps import Skipped
+from nbtools.replay.replayed import Replayed, Skipped
 from nbtools.traces.explorer.export.static_html import ICON_CHARACTERS
 from nbtools.traces.explorer.line_style import icon_of, outcome_of, relative_path
 

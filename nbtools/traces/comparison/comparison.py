@@ -134,7 +134,7 @@ class Comparison:
 
     @cached_property
     def _numbers(self) -> tuple[Mapping[tuple[str, int], str], ...]:
-        from nbtools.traces.explorer.timeline import rows_by_step  # noqa: PLC0415 - loaded on first use
+        from nbtools.traces.explorer.nesting import rows_by_step  # noqa: PLC0415 - loaded on first use
 
         rows = map(rows_by_step, self.traces)
         return tuple(

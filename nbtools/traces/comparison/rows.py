@@ -29,7 +29,7 @@ from nbtools.traces.explorer.line_style import CHANGE_OPS, has_failed, icon_of, 
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.model import Call
-from nbtools.traces.review.statistics import Rate
+from nbtools.traces.reviews.statistics import Rate
 from nbtools.traces.session_list.rows import home_relative
 
 MAX_ROWS = 500

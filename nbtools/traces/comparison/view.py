@@ -29,7 +29,7 @@ from nbtools.traces.comparison.rows import TOTALS, Rows, facts_of, outcome_rows,
 from nbtools.traces.comparison.text import comparison_text
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.explorer_messages import OpenedLogs
-from nbtools.traces.explorer.pages import connect_page, widget_of
+from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.registry import EXPLORERS
 

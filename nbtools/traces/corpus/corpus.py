@@ -26,7 +26,7 @@ from nbtools.traces.model import Problem
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.sql import Database, QueryResult
 from nbtools.traces.query.tables import CORPUS_TABLES, schema
-from nbtools.traces.review.tables import names_table
+from nbtools.traces.reviews.tables import names_table
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from nbtools.traces.model import NOWHERE, ContextPart, Problem, SampleResult, Se
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.tables import CORPUS_TABLES, TEXTS, record_batch, schema, texts_of
 from nbtools.traces.reader import LogFile, open_log
-from nbtools.traces.review.model import SessionStart, Signal
-from nbtools.traces.review.record_hashes import SessionStarts
-from nbtools.traces.review.signals import SignalBuilder
+from nbtools.traces.reviews.record_hashes import SessionStarts
+from nbtools.traces.reviews.records import SessionStart, Signal
+from nbtools.traces.reviews.signals import SignalBuilder
 from nbtools.traces.usage.context import ContextBuilder
 
 _ROWS = 1_000

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from nbtools.cards.magic_source import magic_line, quoted
-from nbtools.core.extension_points import extension_or_none
 from nbtools.traces.explorer.explorer_view import TraceAction
-from nbtools.traces.model import Call, Detail, Session
 
 
 class CellSources:
@@ -62,31 +58,6 @@ class CellSources:
 
     def _trace(self, rest: str) -> str:
         return trace_line(self._log, rest) if self._log else ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunnableCall:
-    """The cell that makes a recorded call again.  Which tool the call means, and how a cell calls it, is
-    known to the other products: ``nbtools.notebook`` supplies it.
-
-    ``source`` is a cell that makes the call in the notebook's workspace; empty if it cannot be made.
-
-    ``obstacle`` says why it cannot be run again in a copy of the session's folder; empty if it can.
-    """
-
-    source: str = ""
-    obstacle: str = ""
-
-
-def runnable_call(call: Call, detail: Detail, sessions: Mapping[str, Session] | None) -> RunnableCall:
-    """Returns how a call is made again; ``detail`` is its detail, ``sessions`` are those of its log by id,
-    if they are known.
-    """
-    make = extension_or_none("traces.runnable_call")
-    if make is None:
-        return RunnableCall(obstacle="This installation of nbtools has no tools to run it again.")
-    found: RunnableCall = make(call, detail, sessions)
-    return found
 
 
 def relative_to_notebook(path: Path) -> str:

@@ -17,8 +17,8 @@ from nbtools.traces.explorer.export.static_html import trace_html, trace_text
 from nbtools.traces.explorer.facets import Facet, Facets
 from nbtools.traces.explorer.following import Following
 from nbtools.traces.explorer.nesting import LineRow
+from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.page_requests import PageResponder
-from nbtools.traces.explorer.pages import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
 from nbtools.traces.explorer.saved_filters import FilterFile, SavedFiltersTask, answer_filters
@@ -269,8 +269,8 @@ class Explorer:
         return PageResponder(self.trace, self.lines, self.facets, self._cells)
 
 
-def filtered_rows(trace: Trace, name: str) -> list[LineRow]:
-    """Returns the rows that a saved filter lists.
+def filter(trace: Trace, name: str) -> list[LineRow]:  # noqa: A001 - it is called as traces.filter
+    """Returns what the explorer lists under the saved filter with this name, in the same order.
     Raises ``TraceError`` if there is no such filter, or it has a chip that this log does not have.
     """
     saved = FilterFile().named(name)

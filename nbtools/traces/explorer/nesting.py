@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from nbtools.traces.model import Call, Event, EventKind, Session
-from nbtools.traces.trace import Trace
+from nbtools.traces.trace_rows import TraceRows
 
 CallKey: TypeAlias = tuple[str, str]
 """A call, identified by its session id and its own id."""
@@ -61,7 +61,7 @@ class _Level:
     parent: int = -1
 
 
-def step_tree(trace: Trace) -> StepTree:
+def step_tree(trace: TraceRows) -> StepTree:
     """Returns the rows of ``trace`` in display order.
     If it holds several sessions side by side, each begins with a line of its own.
 
@@ -71,12 +71,18 @@ def step_tree(trace: Trace) -> StepTree:
     return _TreeBuilder(trace).story()
 
 
+def rows_by_step(trace: TraceRows) -> dict[str, LineRow]:
+    """Returns the rows of ``trace`` by the numbers that the explorer shows."""
+    story = step_tree(trace)
+    return dict(zip(story.numbers, story.rows, strict=True))
+
+
 class _TreeBuilder:
     """Assigns rows to their parents and walks the tree,
     without recursion because sub-agents may be nested arbitrarily deep.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: TraceRows) -> None:
         self._sessions = {session.id: session for session in trace.sessions}
         self._within: dict[CallKey, list[Call]] = defaultdict(list)
         self._rows = self._grouped(trace)
@@ -99,7 +105,7 @@ class _TreeBuilder:
                 self._add_session(story, session, titled=True)
         return story
 
-    def _grouped(self, trace: Trace) -> dict[str, list[LineRow]]:
+    def _grouped(self, trace: TraceRows) -> dict[str, list[LineRow]]:
         """Returns the top-level rows of each session, in order;
         calls made within a call are collected separately.
         """
@@ -119,7 +125,7 @@ class _TreeBuilder:
             session_rows.sort(key=_SEQ)
         return rows
 
-    def _started_sessions(self, trace: Trace) -> Mapping[CallKey, list[Session]]:
+    def _started_sessions(self, trace: TraceRows) -> Mapping[CallKey, list[Session]]:
         """Returns the sub-agent sessions that each call started."""
         started: dict[CallKey, list[Session]] = defaultdict(list)
         calls = _seqs(
@@ -182,7 +188,7 @@ class _TreeBuilder:
         return below
 
 
-def _seqs(trace: Trace, keys: set[CallKey]) -> dict[CallKey, int]:
+def _seqs(trace: TraceRows, keys: set[CallKey]) -> dict[CallKey, int]:
     """Returns the ``seq`` of those of these calls that exist."""
     ids = {name for _, name in keys}
     return {

@@ -34,6 +34,7 @@ from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage
 from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.file_changes import ChangedFiles
 from nbtools.traces.explorer.listing import LineFilter
+from nbtools.traces.explorer.notebook_services import write_notebook
 from nbtools.traces.explorer.search import Search
 from nbtools.traces.explorer.step_detail import DetailBuilder, StepRecords
 from nbtools.traces.explorer.timeline import Timeline
@@ -183,9 +184,9 @@ class PageResponder:
         if not self._cells.actions:
             raise TraceError(
                 "This trace was not loaded from a file, so it has no folder for a notebook. Use"
-                " trace.to_notebook(path)."
+                " nbtools.to_notebook(trace, path)."
             )
-        path = self._trace.to_notebook(self._cells.export_path())
+        path = write_notebook(self._trace, self._cells.export_path())
         return TraceExport(path=str(path), place=relative_to_notebook(path))
 
     def _checked(self, line: int) -> int:

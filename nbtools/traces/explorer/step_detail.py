@@ -15,10 +15,11 @@ from nbtools.cards.card_model import Card
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.cards.phrases import size
 from nbtools.core.errors import TraceError
-from nbtools.traces.explorer.cell_sources import CellSources, RunnableCall, runnable_call
+from nbtools.traces.explorer.cell_sources import CellSources
 from nbtools.traces.explorer.explorer_messages import TraceOpened, TraceRaw
 from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.nesting import LineRow
+from nbtools.traces.explorer.notebook_services import RunnableCall, runnable_call
 from nbtools.traces.explorer.recorded_card import recorded_card
 from nbtools.traces.explorer.redaction import redacted, redacted_display
 from nbtools.traces.explorer.step_context import StepContext

@@ -113,12 +113,6 @@ def running_calls(trace: Trace) -> frozenset[CallKey]:
     )
 
 
-def rows_by_step(trace: Trace) -> dict[str, LineRow]:
-    """Returns the rows of ``trace`` by the numbers that the explorer shows."""
-    tree = step_tree(trace)
-    return dict(zip(tree.numbers, tree.rows, strict=True))
-
-
 MAX_BARS = 120
 _RANK: tuple[Tone, ...] = ("failed", "stopped", "changed", "person")
 """Precedence of tones: a bar for several lines takes the first of these that occurs often enough."""

@@ -30,7 +30,7 @@ from nbtools.traces.export.lineage import (
 )
 from nbtools.traces.export.removal import Patterns, removal_for, without_secrets
 from nbtools.traces.model import Call, FileChange, Session, Tokens
-from nbtools.traces.review.atif_labels import NO_LABELS, ExportedLabels, labels_by_row
+from nbtools.traces.reviews.atif_labels import NO_LABELS, ExportedLabels, labels_by_row
 from nbtools.traces.trace import Trace
 
 VERSION = "ATIF-v1.8"
@@ -94,7 +94,7 @@ def write_atif(
 
     ``labels``: also the notes, labels and verdicts about it, under ``extra.nbtools.labels``.
 
-    Secrets are removed, as by ``Trace.to_html``: ``trace.find_secrets`` lists them, ``redact`` are regular
+    Secrets are removed, as by ``traces.share``: ``traces.find_secrets`` lists them, ``redact`` are regular
     expressions of further ones, ``keep`` the ids of those that stay. With ``home``, home folders and the
     names of their owners become ``~``.
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nbtools.traces.reader import Format
-    from nbtools.traces.trace import Trace
+    from nbtools.traces.trace_rows import TraceRows
 
 
 _RECOVERED = ("records", "tool_calls", "answered", "tool_errors", "file_edits")
 
 
-def facts_of(trace: Trace, strict: Trace) -> dict[str, Any]:
+def facts_of(trace: TraceRows, strict: TraceRows) -> dict[str, Any]:
     """Returns the counts, times and totals of a trace as a dictionary for programs.
 
     The keys are ``format bytes records malformed tool_calls by_name answered tool_errors first_ts last_ts
@@ -33,7 +33,7 @@ def facts_of(trace: Trace, strict: Trace) -> dict[str, Any]:
     return facts
 
 
-def _counts(reader: Format, trace: Trace) -> dict[str, Any]:
+def _counts(reader: Format, trace: TraceRows) -> dict[str, Any]:
     calls = [call for call in trace.calls if call.level == "model" and call.counted]
     left_out = {(call.session, call.id) for call in trace.calls if not call.counted}
     applied = [

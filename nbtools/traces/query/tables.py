@@ -27,7 +27,7 @@ from nbtools.traces.model import (
 )
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.reader import LogFile
-from nbtools.traces.review.model import Label, SessionStart, Signal
+from nbtools.traces.reviews.records import Label, SessionStart, Signal
 from nbtools.traces.row_texts import CALL_TEXTS, EVENT_TEXTS, text_of_event, texts_of_call
 from nbtools.traces.usage.requests import TOKEN_KINDS
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.explorer.explorer_messages import OpenedLogs
-from nbtools.traces.explorer.pages import connect_page, widget_of
+from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
 from nbtools.traces.session_index.places import label_of

@@ -11,7 +11,8 @@ from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.traces.explorer.explorer_messages import TraceContext, TraceLink
 from nbtools.traces.explorer.reviewing.reviewer import UNREVIEWED, ReviewFacet
 from nbtools.traces.model import Session
-from nbtools.traces.review.model import Label
+from nbtools.traces.reviews.records import Label
+from nbtools.traces.reviews.review import review
 from nbtools.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ class Notes:
 
     def __init__(self, trace: Trace, explorer: Explorer) -> None:
         explorer.add_facet(lambda one: ReviewFacet(one.reviewer))
-        self._codes = {label.about: label.value for label in trace.labels if label.kind == "code"}
+        self._codes = {label.about: label.value for label in review(trace).labels if label.kind == "code"}
         self._by_line: dict[int, list[Label]] = defaultdict(list)
         starts: dict[str, int] = {}
         for line, row in enumerate(explorer.lines.rows):
             starts.setdefault(row.id if isinstance(row, Session) else row.session, line)
         for label in shared_labels(trace):
-            first = trace.review.rows_of(label)[0]
+            first = review(trace).rows_of(label)[0]
             place = (
                 starts.get(label.session)
                 if isinstance(first, Session)
@@ -67,7 +68,7 @@ class Notes:
 
 def shared_labels(trace: Trace) -> list[Label]:
     """Returns the notes, labels and verdicts whose place was found."""
-    return [label for label in trace.labels if label.kind in _NAMES and label.placed]
+    return [label for label in review(trace).labels if label.kind in _NAMES and label.placed]
 
 
 def without_unreviewed(facets: list[dict[str, Any]]) -> list[dict[str, Any]]:

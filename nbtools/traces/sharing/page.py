@@ -72,15 +72,34 @@ def write_page(page: str, target: Path) -> Path:
         raise TraceError(f"{target}: {error.strerror or error}.") from error
 
 
-def trace_to_html(
-    trace: Trace, path: str | Path, redact: Patterns, keep: Collection[str], home: bool, notes: bool
+def share(
+    trace: Trace,
+    path: str | Path,
+    *,
+    redact: Patterns = (),
+    keep: Collection[str] = (),
+    home: bool = True,
+    notes: bool = False,
 ) -> Path:
-    """``Trace.to_html``."""
+    """Writes one HTML file for other people, with the explorer and all steps.
+    It needs no kernel and loads nothing.
+
+    Secrets are removed: ``find_secrets`` lists them, ``redact`` are regular expressions of further ones,
+    and ``keep`` the ids of those that stay. With ``home``, home folders and the names of their owners
+    become ``~``, with ``notes``, the review's notes, labels and verdicts are in the file. The raw records
+    of the log are not included. Returns the path. An existing file is never overwritten; the next free
+    name beside it is used.
+    """
     return write_html(trace, path, options_of(redact, keep, home=home, notes=notes))[0]
 
 
-def find_secrets(trace: Trace, redact: Patterns, home: bool, notes: bool) -> tuple[Secret, ...]:
-    """``Trace.find_secrets``."""
+def find_secrets(
+    trace: Trace, *, redact: Patterns = (), home: bool = True, notes: bool = False
+) -> tuple[Secret, ...]:
+    """Returns the secrets that ``share`` and the other exports remove.
+
+    Each has its kind, its beginning, and the steps in which it occurs.
+    """
     return _SharedSession(trace, options_of(redact, home=home, notes=notes)).removal.secrets
 
 

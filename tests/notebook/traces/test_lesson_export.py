@@ -8,7 +8,9 @@ from typing import Any
 import nbformat
 import pytest
 
+from nbtools import to_notebook
 from nbtools.traces import Trace, load
+from nbtools.traces.reviews.review import review
 from tests.replay.samples import bash, edit, log
 from tests.traces.recorded import SAMPLES
 
@@ -16,7 +18,7 @@ HOSTILE = "</details><script>window.harm = 1</script>\n```\n</details><img src=x
 
 
 def cells(trace: Trace, path: Path) -> list[Any]:
-    notebook = nbformat.read(trace.to_notebook(path, lesson=True), as_version=4)
+    notebook = nbformat.read(to_notebook(trace, path, lesson=True), as_version=4)
     nbformat.validate(notebook)
     return list(notebook.cells)
 
@@ -54,8 +56,8 @@ def test_nothing_of_a_step_is_shown_before_its_question(tmp_path: Path) -> None:
 def test_notes_of_the_review_are_for_the_speaker(tmp_path: Path) -> None:
     trace = log(tmp_path / "s.jsonl", edit("price = 1", "price = 2"), bash("ls", "price.py"))
     (call, _) = trace.calls
-    trace.note(call, "Why not <b>round</b>?")
-    trace.note(None, "Ten minutes.")
+    review(trace).note(call, "Why not <b>round</b>?")
+    review(trace).note(None, "Ten minutes.")
     found = cells(trace, tmp_path / "l.ipynb")
     notes = [cell for cell in found if cell.metadata.get("slideshow", {}).get("slide_type") == "notes"]
     assert [note.source for note in notes] == [
@@ -73,7 +75,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
         bash(HOSTILE, HOSTILE),
         edit(HOSTILE, HOSTILE),
     )
-    trace.note(None, HOSTILE)
+    review(trace).note(None, HOSTILE)
     for cell in cells(trace, tmp_path / "l.ipynb"):
         outside, fence = [], ""
         for line in cell.source.splitlines():

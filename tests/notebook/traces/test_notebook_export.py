@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
+from nbtools import to_notebook
 from nbtools.core.errors import TraceError
 from nbtools.notebook.magics.command_line import parse
 from nbtools.notebook.magics.flags import grammar_of
@@ -55,7 +56,7 @@ def test_story_calls_and_recorded_results(tmp_path: Path) -> None:
         bash("cat price.py\nls", "price = 2"),
         ("Skill", {"skill": "x"}, "done", {}),
     )
-    path = trace.to_notebook(tmp_path / "out.ipynb")
+    path = to_notebook(trace, tmp_path / "out.ipynb")
     notebook = nbformat.read(path, 4)
     nbformat.validate(notebook)
     told = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
@@ -70,13 +71,13 @@ def test_story_calls_and_recorded_results(tmp_path: Path) -> None:
     assert code[3].source.startswith("# Skill x\n# Skill has no equivalent in nbtools.")
     assert "price = 2" in code[2].outputs[0].data["text/plain"]
     assert "application/vnd.nbtools.call.v1+json" in code[2].outputs[0].data
-    assert path.read_bytes() == trace.to_notebook(tmp_path / "again.ipynb").read_bytes()
+    assert path.read_bytes() == to_notebook(trace, tmp_path / "again.ipynb").read_bytes()
 
 
 def test_a_notebook_is_written_beside_existing_files(tmp_path: Path) -> None:
     trace = log(tmp_path / "log.jsonl", edit("a", "b"))
     (tmp_path / "out.ipynb").write_text("mine")
-    assert [trace.to_notebook(tmp_path / "out.ipynb") for _ in range(2)] == [
+    assert [to_notebook(trace, tmp_path / "out.ipynb") for _ in range(2)] == [
         tmp_path / "out-1.ipynb",
         tmp_path / "out-2.ipynb",
     ]
@@ -96,7 +97,7 @@ def test_a_log_adds_no_line_to_the_cells_of_its_notebook(tmp_path: Path, separat
         ("Write", {"file_path": f"/repo/{text}", "content": f"%%tool\n{text}"}, "done", {}),
         ("Skill", {"skill": text}, text, {}),
     )
-    notebook = nbformat.read(trace.to_notebook(tmp_path / "out.ipynb"), 4)
+    notebook = nbformat.read(to_notebook(trace, tmp_path / "out.ipynb"), 4)
     manager = TransformerManager()
     for cell in notebook.cells:
         if cell.cell_type == "code" and cell.source != "%load_ext nbtools":
@@ -112,7 +113,7 @@ def test_a_log_adds_no_line_to_the_cells_of_its_notebook(tmp_path: Path, separat
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     trace = log(tmp_path / "log.jsonl", edit("a", "b"))
     with pytest.raises(TraceError, match="No such file"):
-        trace.to_notebook(tmp_path / "nowhere" / "out.ipynb")
+        to_notebook(trace, tmp_path / "nowhere" / "out.ipynb")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from nbtools.replay import replay_sync
 from nbtools.replay.temp_folders import PREFIX, TempFolder, parent_folder
 from tests.notebook.conftest import Lab, a_kernel, card_in
 from tests.notebook.traces.test_magic import card
@@ -178,6 +179,6 @@ def test_a_kernels_end_takes_its_copies_along(tmp_path: Path) -> None:
 
 def test_a_replay_shows_itself_without_the_extension(tmp_path: Path) -> None:
     call = log(tmp_path / "log.jsonl", edit("price = 5", "price = 3")).calls[0]
-    shown = call.replay(shop(tmp_path / "shop"))._repr_mimebundle_()
+    shown = replay_sync(call, shop(tmp_path / "shop"))._repr_mimebundle_()
     assert card_in(shown)["status"] == "Same as recorded"
     assert set(shown) == {CARD, "text/html", "text/plain"}

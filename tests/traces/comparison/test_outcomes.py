@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from nbtools.core.errors import TraceError
 from nbtools.traces.comparison.checks import CHECK_FORMS, parse_check
 from nbtools.traces.comparison.comparison import compare
-from nbtools.traces.review.commands import commands_of
+from nbtools.traces.reviews.commands import commands_of
+from nbtools.traces.reviews.review import review
 from nbtools.traces.trace import load
 from tests.traces.comparison.recorded_runs import EDIT, READ, TEST, record
 from tests.traces.recorded import SAMPLES
@@ -86,11 +87,11 @@ async def test_files_at_the_end_of_a_run(tmp_path: Path) -> None:
 
 async def test_labels_and_verdicts_of_the_review(tmp_path: Path) -> None:
     runs = [await record(tmp_path / f"{number}.jsonl", READ) for number in range(4)]
-    code = runs[0].review.book.codes[0].name
-    runs[0].verdict(None, "pass")
-    runs[0].label("1", code)
-    runs[1].verdict(None, "fail")
-    runs[2].verdict(None, "defer")
+    code = review(runs[0]).book.codes[0].name
+    review(runs[0]).verdict(None, "pass")
+    review(runs[0]).label("1", code)
+    review(runs[1]).verdict(None, "fail")
+    review(runs[2]).verdict(None, "defer")
     outcomes = compare(*runs).outcomes("verdict", f"label {code}")
     assert [tuple(cell.state for cell in cells) for cells in outcomes.cells] == [
         ("passed", "passed"),

@@ -14,6 +14,7 @@ from nbtools.traces import TraceError, load
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus.ingest import Ingest, Ingested
 from nbtools.traces.reader import open_log
+from nbtools.traces.reviews.review import review
 from tests.traces.atif_logs import many, write
 from tests.traces.recorded import SAMPLES
 
@@ -43,13 +44,13 @@ def test_labels_of_two_reviewers_come_together(
     for reviewer, verdict in (("ana", "pass"), ("bo", "fail")):
         become(reviewer, tmp_path, monkeypatch)
         trace = load(logs[0])
-        trace.verdict(None, verdict)
-        trace.note(trace.calls[1], f"by {reviewer}")
-        load(logs[2]).verdict(None, "defer")
+        review(trace).verdict(None, verdict)
+        review(trace).note(trace.calls[1], f"by {reviewer}")
+        review(load(logs[2])).verdict(None, "defer")
         Corpus(place).ingest(logs[:2])
     become("ana", tmp_path, monkeypatch)
     trace = load(logs[0])
-    trace.review.undo()
+    review(trace).undo()
     Corpus(place).ingest(logs[:2])
     become("nobody", tmp_path, monkeypatch)
     corpus = Corpus(place)
@@ -67,7 +68,7 @@ def test_labels_are_copied_although_another_ingest_has_removed_the_parts(
     place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     become("ana", tmp_path, monkeypatch)
-    load(logs[0]).verdict(None, "pass")
+    review(load(logs[0])).verdict(None, "pass")
     run = Ingest.run
 
     def run_then_another(ingest: Ingest, *arguments: Any, **options: Any) -> Ingested:
@@ -93,7 +94,7 @@ def test_labels_of_many_reviewers_are_all_there(
     corpora[0].ingest(logs)
     for number in range(8):
         become(f"reviewer{number}", tmp_path, monkeypatch)
-        load(logs[0]).note(None, f"note {number}")
+        review(load(logs[0])).note(None, f"note {number}")
         corpus = Corpus(place)
         corpus.ingest(logs)
         if number % 3 == 0:
@@ -108,7 +109,7 @@ def test_lines_that_are_not_labels_are_skipped(
     place: str, logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     become("ana", tmp_path, monkeypatch)
-    load(logs[0]).verdict(None, "pass")
+    review(load(logs[0])).verdict(None, "pass")
     corpus = Corpus(place)
     corpus.ingest(logs)
     file = corpus.folder / "labels.jsonl"
@@ -136,8 +137,8 @@ def test_labels_of_a_renamed_copy_are_found(
     become("ana", tmp_path, monkeypatch)
     log = load(shutil.copy(sample, tmp_path / f"original{sample.suffix}"))
     session = log.sessions[0]
-    log.verdict(session, "fail")
-    log.label(next(row for row in (*log.calls, *log.events) if row.session == session.id), "loop")
+    review(log).verdict(session, "fail")
+    review(log).label(next(row for row in (*log.calls, *log.events) if row.session == session.id), "loop")
     place = str(tmp_path / "corpus")
     copy = Path(shutil.move(tmp_path / f"original{sample.suffix}", tmp_path / f"another name{sample.suffix}"))
     Corpus(place).ingest(copy)
@@ -156,8 +157,8 @@ def test_another_log_with_the_same_first_message_has_no_labels(
 ) -> None:
     become("ana", tmp_path, monkeypatch)
     log = load(write(tmp_path / "logs/a.json", "Hello", *many(9), session="a"))
-    log.verdict(None, "pass")
-    log.note(log.calls[8], "the last one")
+    review(log).verdict(None, "pass")
+    review(log).note(log.calls[8], "the last one")
     other = write(tmp_path / "logs/b.json", "Hello", *many(6), "Bye", session="b")
     corpus = Corpus(tmp_path / "corpus")
     corpus.ingest(other)

@@ -14,6 +14,7 @@ from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceFollow, 
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
 from nbtools.traces.model import Call
+from nbtools.traces.reviews.review import review
 from tests.traces.explorer.test_following import ask, new_lines
 from tests.traces.following.test_continuation import FORK, forked, records_of, written
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
@@ -142,7 +143,7 @@ def test_a_label_belongs_to_the_step_after_going_on(claude: tuple[Path, Path]) -
     call = next(row for row in explorer.lines.rows[20:] if isinstance(row, Call))
     line = explorer.lines.line_by_row[id(call)]
     assert isinstance(go_on(explorer, 0, ask(explorer, 0).continuation), TraceFollow)
-    review = explorer.answer(ReviewTask(action="label", line=line, version=0, value="good"))
-    assert isinstance(review, TraceReview)
-    (label,) = nbtools.open_trace(fork).trace.labels
+    answer = explorer.answer(ReviewTask(action="label", line=line, version=0, value="good"))
+    assert isinstance(answer, TraceReview)
+    (label,) = review(nbtools.open_trace(fork).trace).labels
     assert label.call == call.id

@@ -22,7 +22,8 @@ from nbtools.traces.explorer.following import line_moves
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.explorer.reviewing.review_messages import TraceReview
 from nbtools.traces.parallel_reading import gc_paused
-from nbtools.traces.review.model import Signal
+from nbtools.traces.reviews.records import Signal
+from nbtools.traces.reviews.review import review
 from tests.traces.explorer.samples import sample
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
 
@@ -184,7 +185,7 @@ def test_a_log_that_is_rewritten_keeps_its_lines(tmp_path: Path) -> None:
     assert new_lines(reply) == list(range(count, len(explorer.lines)))
 
 
-def review(explorer: Explorer, action: str, **task: Any) -> TraceReview:
+def reviewed(explorer: Explorer, action: str, **task: Any) -> TraceReview:
     EXPLORERS.add(explorer)
     answer = EXPLORERS.respond(
         {"id": 1, "explorer": explorer.id, "task": {"type": "review", "action": action, **task}}
@@ -198,7 +199,7 @@ def test_a_label_on_a_line_of_an_earlier_version_is_on_the_same_step(tmp_path: P
     below = [line.subject for line in explorer.lines].index("And now?")
     add_agent()
     version = ask(explorer, 0).version
-    now = review(explorer, "note", line=below, version=0, value="Here.")
+    now = reviewed(explorer, "note", line=below, version=0, value="Here.")
     assert now.version == version == 1
     (label,) = now.labels
     assert label.line is not None
@@ -212,7 +213,7 @@ def test_a_label_on_a_line_of_an_earlier_version_is_on_the_same_step(tmp_path: P
         }
     )
     assert isinstance(refused.reply, TraceProblem)
-    assert len(explorer.trace.labels) == 1
+    assert len(review(explorer.trace).labels) == 1
 
 
 def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(
@@ -223,9 +224,9 @@ def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(
     signal = Signal(session="s", kind="repeated_call", seqs=(1,), explanation="Twice.")
     runs: list[int] = []
     monkeypatch.setattr(
-        "nbtools.traces.review.review.signals_of", lambda trace: (runs.append(len(trace.calls)), [signal])[1]
+        "nbtools.traces.reviews.review.signals_of", lambda trace: (runs.append(len(trace.calls)), [signal])[1]
     )
-    while not review(explorer, "read").complete:
+    while not reviewed(explorer, "read").complete:
         pass
     search = explorer._signals
     assert search
@@ -233,10 +234,10 @@ def test_signals_of_a_log_that_grows_stay_until_they_are_looked_for_again(
     search._not_before = float("inf")
     append(path, b"".join(rest))
     ask(explorer, explorer.view().version)
-    assert not review(explorer, "read").complete
+    assert not reviewed(explorer, "read").complete
     assert list(search.signals) == [signal]
     search._not_before = 0.0
-    while not review(explorer, "read").complete:
+    while not reviewed(explorer, "read").complete:
         pass
     assert runs == sorted(set(runs))
     assert len(runs) == 2

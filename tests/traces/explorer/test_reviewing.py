@@ -14,8 +14,9 @@ from nbtools.traces.explorer.explorer_messages import PageTask
 from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
+from nbtools.traces.reviews.review import review
 from tests.traces.explorer.samples import LOGS, sample
-from tests.traces.review.logs import Log, session
+from tests.traces.reviews.logs import Log, session
 
 
 @pytest.fixture(autouse=True)
@@ -218,7 +219,7 @@ def test_requests_that_cannot_be_carried_out(explorer: Explorer, fields: dict[st
     answer = EXPLORERS.respond({"id": 1, "explorer": explorer.id, "task": {"type": "review", **fields}})
     assert answer.reply is not None
     assert answer.reply.type == "problem"
-    assert explorer.trace.labels == []
+    assert review(explorer.trace).labels == []
 
 
 def test_hostile_labels_are_plain_text(explorer: Explorer) -> None:

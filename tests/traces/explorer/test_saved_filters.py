@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbtools import traces
 from nbtools.core.errors import TraceError
 from nbtools.traces import Trace, load
 from nbtools.traces.explorer.explorer import Explorer
@@ -16,7 +17,8 @@ from nbtools.traces.explorer.explorer_messages import PageTask
 from nbtools.traces.explorer.explorer_view import TraceFilter
 from nbtools.traces.explorer.saved_filters import FilterFile, SavedFilter, SavedFiltersTask
 from nbtools.traces.model import Call
-from tests.traces.review.logs import Log
+from nbtools.traces.reviews.review import review
+from tests.traces.reviews.logs import Log
 
 FAILED = SavedFilter(name="failed", chips=("end:failed",))
 
@@ -146,32 +148,32 @@ def test_a_trace_is_filtered_as_the_explorer_does(file: FilterFile, trace: Trace
     for one in filters:
         file.save(one)
         query = TraceFilter(text=one.text, chips=one.chips, order=one.order)
-        rows = trace.filter(one.name)
+        rows = traces.filter(trace, one.name)
         while (page := explorer.answer(PageTask(filter=query, first=0, count=100))).indexed < 100:
             pass
         assert [explorer.step_of(row) for row in rows] == [line.number for line in page.lines]
-    assert [row.subject for row in trace.filter("failed")] == ["make", "make"]
-    assert trace.filter("of a tool that this log does not have") == []
+    assert [row.subject for row in traces.filter(trace, "failed")] == ["make", "make"]
+    assert traces.filter(trace, "of a tool that this log does not have") == []
 
 
 def test_chips_of_the_review_and_of_signals(file: FilterFile, trace: Trace) -> None:
-    trace.verdict(trace.calls[0], "fail")
+    review(trace).verdict(trace.calls[0], "fail")
     file.save(SavedFilter(name="reviewed", chips=("review:fail",)))
     file.save(SavedFilter(name="signals", chips=("signal:tests claimed, not run",)))
-    assert trace.filter("reviewed") == [trace.calls[0]]
-    (message,) = trace.filter("signals")
+    assert traces.filter(trace, "reviewed") == [trace.calls[0]]
+    (message,) = traces.filter(trace, "signals")
     assert not isinstance(message, Call)
     assert message.text == "All tests pass."
 
 
 def test_a_filter_that_a_trace_does_not_know(file: FilterFile, trace: Trace) -> None:
     with pytest.raises(TraceError, match="No filter is saved yet"):
-        trace.filter("failed")
+        traces.filter(trace, "failed")
     file.save(SavedFilter(name="mine", chips=("mine:x",)))
     with pytest.raises(TraceError, match="Saved are: mine"):
-        trace.filter("failed")
+        traces.filter(trace, "failed")
     with pytest.raises(TraceError, match="Unknown filter: mine:x"):
-        trace.filter("mine")
+        traces.filter(trace, "mine")
 
 
 def test_pages_of_two_explorers(file: FilterFile, trace: Trace) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nbtools import traces
+from nbtools import to_notebook, traces
 from nbtools.core.redaction import encodings
 from nbtools.traces import Trace
 from nbtools.traces.export import write_atif, write_claude_code
@@ -19,9 +19,9 @@ from tests.traces.sharing.planted import secrets, write_planted_log
 
 Export = Callable[..., Path]
 EXPORTS: dict[str, Export] = {
-    "notebook": lambda trace, folder, **options: trace.to_notebook(folder / "story.ipynb", **options),
-    "lesson": lambda trace, folder, **options: trace.to_notebook(
-        folder / "lesson.ipynb", lesson=True, **options
+    "notebook": lambda trace, folder, **options: to_notebook(trace, folder / "story.ipynb", **options),
+    "lesson": lambda trace, folder, **options: to_notebook(
+        trace, folder / "lesson.ipynb", lesson=True, **options
     ),
     "atif": lambda trace, folder, **options: write_atif(trace, folder / "session.atif.json", **options),
     "claude": lambda trace, folder, **options: write_claude_code(
@@ -91,7 +91,7 @@ def test_a_secret_that_a_person_keeps_stays_and_further_patterns_are_removed(
 ) -> None:
     [planted] = [one for one in secrets(3) if one.kind == "GitHub token"][:1]
     trace = traces.load(write_planted_log(tmp_path / "session.jsonl", [planted]))
-    [found] = trace.find_secrets(home=False)
+    [found] = traces.find_secrets(trace, home=False)
     assert planted.secret not in everything_in(EXPORTS[name](trace, tmp_path))
     text = everything_in(EXPORTS[name](trace, tmp_path, keep=[found.id], redact=r"the configuration"))
     assert planted.secret in text
@@ -102,7 +102,7 @@ def test_a_secret_that_a_person_keeps_stays_and_further_patterns_are_removed(
 def test_the_first_cell_says_how_many_secrets_were_removed(lesson: bool, tmp_path: Path) -> None:
     planted = [one for one in secrets(3) if one.kind in {"GitHub token", "GitLab token"}][:2]
     trace = traces.load(write_planted_log(tmp_path / "session.jsonl", planted))
-    cells = json.loads(trace.to_notebook(tmp_path / "n.ipynb", lesson=lesson).read_text(encoding="utf-8"))[
+    cells = json.loads(to_notebook(trace, tmp_path / "n.ipynb", lesson=lesson).read_text(encoding="utf-8"))[
         "cells"
     ]
     assert "2 secrets removed" in "".join(cells[0]["source"])

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from nbtools import traces
 from nbtools.traces import Trace, load
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.explorer_messages import ShareTask
-from nbtools.traces.review.review import Review
+from nbtools.traces.reviews.review import Review, review
 from nbtools.traces.sharing.page import ShareOptions, shared_page
-from tests.traces.review.logs import session
+from tests.traces.reviews.logs import session
 from tests.traces.sharing.test_page import data_of, everything_in
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
@@ -23,9 +24,9 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trace:
     monkeypatch.setenv("NBTOOLS_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("NBTOOLS_REVIEWER", "ana")
     trace = load(session().write(tmp_path / "log.jsonl"))
-    note = trace.note(trace.calls[0], HOSTILE)
-    trace.review.sort_note(note, "loop")
-    trace.label((trace.calls[1], trace.calls[2]), "loop", span="make")
+    note = review(trace).note(trace.calls[0], HOSTILE)
+    review(trace).sort_note(note, "loop")
+    review(trace).label((trace.calls[1], trace.calls[2]), "loop", span="make")
     Review(trace, reviewer="<b>ben</b>").verdict(None, "fail")
     return trace
 
@@ -45,7 +46,7 @@ def test_none_by_default(trace: Trace, tmp_path: Path) -> None:
     assert notes_in(page) == []
     assert "ana" not in everything_in(page).replace("language", "")
     assert not any(chip["key"].startswith("review:") for chip in data_of(page)["chips"])
-    assert "onerror" not in trace.to_html(tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "onerror" not in traces.share(trace, tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def test_notes_are_shown_beside_their_steps_without_secrets(trace: Trace) -> None:
@@ -69,11 +70,11 @@ def test_notes_are_shown_beside_their_steps_without_secrets(trace: Trace) -> Non
 
 
 def test_python_writes_them_too(trace: Trace, tmp_path: Path) -> None:
-    page = trace.to_html(tmp_path / "session.html", notes=True).read_text(encoding="utf-8")
+    page = traces.share(trace, tmp_path / "session.html", notes=True).read_text(encoding="utf-8")
     assert len(notes_in(page)) == 3
     assert TOKEN not in everything_in(page)
-    assert any(secret.shown.startswith("ghp_") for secret in trace.find_secrets(notes=True))
-    assert not any(secret.shown.startswith("ghp_") for secret in trace.find_secrets())
+    assert any(secret.shown.startswith("ghp_") for secret in traces.find_secrets(trace, notes=True))
+    assert not any(secret.shown.startswith("ghp_") for secret in traces.find_secrets(trace))
 
 
 def test_the_preview_counts_them(trace: Trace) -> None:

@@ -74,7 +74,7 @@ def test_none_of_100_planted_secrets_is_left(tmp_path, turned):
 def test_a_preview_lists_the_removed_secrets_and_single_ones_can_stay(tmp_path):
     planted = [one for one in secrets(3) if one.kind in {"GitHub token", "GitLab token"}][:2]
     trace = traces.load(write_planted_log(tmp_path / "session.jsonl", planted))
-    found = trace.find_secrets(home=False)
+    found = traces.find_secrets(trace, home=False)
     assert [(one.kind, one.shown[:5], one.count > 0) for one in found] == [
         ("GitHub token", "ghp_…", True),
         ("GitLab token", "glpa…", True),
@@ -99,15 +99,15 @@ def test_own_patterns_are_removed_everywhere(tmp_path):
         ),
     ]
     trace = traces.load(write_log(tmp_path / "session.jsonl", HOME, records))
-    path = trace.to_html(tmp_path / "shared.html", redact=r"ACME-\d+")
+    path = traces.share(trace, tmp_path / "shared.html", redact=r"ACME-\d+")
     assert "ACME" not in everything_in(path.read_text())
-    found = trace.find_secrets(redact=[r"ACME-\d+"], home=False)
+    found = traces.find_secrets(trace, redact=[r"ACME-\d+"], home=False)
     assert [(one.kind, one.shown, one.count) for one in found] == [
         ("pattern", "ACM… (9 characters)", 2),
         ("pattern", "AC… (7 characters)", 1),
     ]
     with pytest.raises(TraceError, match="regular expression"):
-        trace.to_html(tmp_path / "never.html", redact=["("])
+        traces.share(trace, tmp_path / "never.html", redact=["("])
     assert not (tmp_path / "never.html").exists()
 
 
@@ -196,12 +196,12 @@ def digest(text: str) -> str:
 
 def test_an_existing_file_is_never_overwritten(tmp_path):
     trace = traces.load(sample("swe-agent/pydicom__pydicom-1458.traj"))
-    assert trace.to_html(tmp_path / "session.html") == tmp_path / "session.html"
+    assert traces.share(trace, tmp_path / "session.html") == tmp_path / "session.html"
     before = (tmp_path / "session.html").read_bytes()
-    assert trace.to_html(tmp_path / "session.html") == tmp_path / "session-1.html"
+    assert traces.share(trace, tmp_path / "session.html") == tmp_path / "session-1.html"
     assert (tmp_path / "session.html").read_bytes() == before
     with pytest.raises(TraceError, match="No such file"):
-        trace.to_html(tmp_path / "missing" / "session.html")
+        traces.share(trace, tmp_path / "missing" / "session.html")
 
 
 def test_a_session_of_1000_steps_has_at_most_3_mb(tmp_path):

@@ -117,8 +117,3 @@ def export_html(log: str, path: str, patterns: str) -> tuple[Path, list[str]]:
     return written, [
         seen(f"removed: {one.kind}, {one.shown}, in {counted(one.count, 'step')}") for one in secrets
     ]
-
-
-def export_notebook(log: str, path: str) -> Path:
-    """Exports the log as a notebook and returns its path."""
-    return load(log).to_notebook(path)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from nbtools.cards.card_model import Wire
-from nbtools.traces.review.model import MAX_SPAN, MAX_TEXT
+from nbtools.traces.reviews.records import MAX_SPAN, MAX_TEXT
 
 MarkTone = Literal["pass", "fail", "defer", "label", "note", "signal"]
 

@@ -25,9 +25,10 @@ from nbtools.traces.explorer.reviewing.review_messages import (
 )
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.model import Call, Event, Session
-from nbtools.traces.review.model import VERDICTS, Label, Signal, SignalKind
-from nbtools.traces.review.review import default_reviewer
-from nbtools.traces.review.signals import DEFINITIONS
+from nbtools.traces.reviews.records import VERDICTS, Label, Signal, SignalKind
+from nbtools.traces.reviews.review import default_reviewer
+from nbtools.traces.reviews.review import review as review_of
+from nbtools.traces.reviews.signals import DEFINITIONS
 from nbtools.traces.trace import Trace
 
 SIGNAL_NAMES: dict[SignalKind, str] = {
@@ -93,8 +94,8 @@ class SignalSearch:
         """Reads arguments and messages from the log, and prepares for the first verdict."""
         started, calls = time.monotonic(), self._trace.calls
         try:
-            self._trace.review.prepare()
-            signals: Sequence[Signal] = self._trace.signals
+            review_of(self._trace).prepare()
+            signals: Sequence[Signal] = review_of(self._trace).signals
         except TraceError:  # the log has changed; every other request says so
             signals = ()
         finally:
@@ -123,7 +124,7 @@ class Reviewer:
         """
         self._search.start()
         with self._lock:
-            review = self._trace.review
+            review = review_of(self._trace)
             review.reviewer = task.reviewer.strip() or default_reviewer()
             message = self._act(task)
             done, total = review.progress()
@@ -151,14 +152,14 @@ class Reviewer:
         and those still without a verdict of the reviewer.
         """
         with self._lock:
-            review = self._trace.review
+            review = review_of(self._trace)
             version = (review.labels, review.reviewer)
             if self._marked[0] != version:
                 self._marked = (version, self._find_marked())
             return self._marked[1]
 
     def _find_marked(self) -> Mapping[str, Sequence[int]]:
-        review = self._trace.review
+        review = review_of(self._trace)
         names = (*VERDICTS, *(code.name for code in review.book.codes))
         lines: dict[str, set[int]] = {name: set() for name in names}
         for label in review.labels:
@@ -184,7 +185,7 @@ class Reviewer:
     # --- changes
 
     def _act(self, task: ReviewTask) -> str:
-        review = self._trace.review
+        review = review_of(self._trace)
         match task.action:
             case "read":
                 return ""
@@ -207,7 +208,7 @@ class Reviewer:
 
     def _toggle(self, task: ReviewTask) -> str:
         """Applies a code, or takes it back if the same lines have it from this reviewer already."""
-        review, before = self._trace.review, {label.id for label in self._trace.review.labels}
+        review, before = review_of(self._trace), {label.id for label in review_of(self._trace).labels}
         label = review.label(self._where(task), task.value, task.span)
         if label.id in before:
             review.withdraw(label)
@@ -215,7 +216,7 @@ class Reviewer:
         return f"{_place(label)}: {_name(label)}."
 
     def _label(self, name: str) -> Label:
-        label = next((one for one in self._trace.review.labels if one.id == name), None)
+        label = next((one for one in review_of(self._trace).labels if one.id == name), None)
         if label is None:
             raise TraceError("This record is not in force any more.")
         return label
@@ -240,7 +241,7 @@ class Reviewer:
 
     def _following(self, task: ReviewTask) -> int | None:
         """Returns the line to review next; in the recorded order the first one after the line of the task."""
-        rows = self._trace.review.unreviewed(task.order, task.seed)
+        rows = review_of(self._trace).unreviewed(task.order, task.seed)
         lines = (line for row in rows if (line := self._lines.line_by_row.get(id(row))) is not None)
         first = next(lines, None)
         if task.order == "recorded" and task.line is not None:
@@ -251,7 +252,7 @@ class Reviewer:
         return next(lines, first) if first == task.line else first
 
     def _wire_labels(self) -> Iterator[TraceLabel]:
-        review = self._trace.review
+        review = review_of(self._trace)
         codes = {label.about: label.value for label in review.labels if label.kind == "code"}
         listed = [label for label in review.labels if label.kind in {"note", "label", "verdict"}]
         for label in listed[-_MAX_LABELS:]:
@@ -274,7 +275,7 @@ class Reviewer:
         """Returns the lines of a label: of its session's line, its step,
         or the steps of its session in its range.
         """
-        first, last = self._trace.review.rows_of(label)
+        first, last = review_of(self._trace).rows_of(label)
         start = self._lines.line_by_row.get(id(first))
         end = self._lines.line_by_row.get(id(last))
         if start is None or end is None:
@@ -285,7 +286,7 @@ class Reviewer:
         return [line for line, row in rows if not isinstance(row, Session) and row.session == label.session]
 
     def _marks(self) -> Iterator[TraceMark]:
-        for label in self._trace.review.labels:
+        for label in review_of(self._trace).labels:
             if label.id not in self._label_marks:
                 self._label_marks[label.id] = self._marks_of(label)
             yield from self._label_marks[label.id]
@@ -307,7 +308,7 @@ class Reviewer:
         return [TraceMark(line=line, tone=tone, text=text, title=title) for line in places]
 
     def _agreements(self) -> Iterator[ReviewAgreement]:
-        review = self._trace.review
+        review = review_of(self._trace)
         judges = dict.fromkeys(label.reviewer for label in review.labels if label.kind == "verdict")
         for other in (judge for judge in judges if judge != review.reviewer):
             found = review.agreement(review.reviewer, other)

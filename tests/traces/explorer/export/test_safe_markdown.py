@@ -16,6 +16,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from labextension.scripts import front_end
+from nbtools import to_notebook
 from nbtools.traces import load
 from nbtools.traces.explorer.export.safe_markdown import inline_code, plain, sanitize_markdown
 from tests.browser.long_log import write_log
@@ -175,7 +176,7 @@ def rendered(texts: list[str]) -> Iterator[tuple[str, str, str]]:
 def test_the_notebook_of_a_hostile_log_loads_nothing(lesson: bool, tmp_path: Path) -> None:
     folder = "/tmp`![x](http://evil.example/p.png)<img src=http://evil.example/p.png>\n\n![y](http://evil.example/p.png)"
     trace = load(write_log(tmp_path / "session.jsonl", folder, hostile_records()))
-    notebook = nbformat.read(trace.to_notebook(tmp_path / "out.ipynb", lesson=lesson), as_version=4)
+    notebook = nbformat.read(to_notebook(trace, tmp_path / "out.ipynb", lesson=lesson), as_version=4)
     sources = [
         re.sub(r"</?(details|summary)>", "", cell.source)
         for cell in notebook.cells

@@ -16,7 +16,7 @@ from nbtools.traces.corpus import Corpus
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.explorer_messages import SamplesTask
 from nbtools.traces.model import SampleResult
-from nbtools.traces.review.queue import outcome_of
+from nbtools.traces.reviews.queue import outcome_of
 from tests.traces.readers.inspect.test_log import archive, document, sample, tool
 from tests.traces.recorded import SAMPLES
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtools.traces.review.statistics import cohens_kappa, wilson_interval
+from nbtools.traces.reviews.statistics import cohens_kappa, wilson_interval
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Event, Ref
 from nbtools.traces.reader import LogFile
-from nbtools.traces.review.model import SessionStart
+from nbtools.traces.reviews.records import SessionStart
 
 START_ROWS = 8
 """Number of rows at the beginning of a session that identify it."""

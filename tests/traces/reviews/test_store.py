@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.review.model import MAX_TEXT, Record, Target
-from nbtools.traces.review.store import LabelFile, append_records, label_file, read_records
+from nbtools.traces.reviews.records import MAX_TEXT, Record, Target
+from nbtools.traces.reviews.store import LabelFile, append_records, label_file, read_records
 from tests.waiting import until
 
 KILLS, SHARE = 12, 4
@@ -23,8 +23,8 @@ KILLS, SHARE = 12, 4
 WRITER = """
 import sys
 from pathlib import Path
-from tests.traces.review.test_store import note
-from nbtools.traces.review.store import LabelFile
+from tests.traces.reviews.test_store import note
+from nbtools.traces.reviews.store import LabelFile
 
 file = LabelFile(Path(sys.argv[1]))
 for number in range(100_000):
@@ -162,7 +162,7 @@ def test_lines_that_another_writer_overwrites_are_appended_again(tmp_path: Path)
 async def test_an_overwritten_record_is_appended_again_without_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nbtools.traces.review.store._CHECKS", (0.01,))
+    monkeypatch.setattr("nbtools.traces.reviews.store._CHECKS", (0.01,))
     path = tmp_path / "labels.jsonl"
     LabelFile(path, overwritten=True).append([note("a")])
     path.write_bytes(b"")

@@ -12,12 +12,13 @@ from nbtools.traces import TraceError, load, load_many
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus.parts import Batch, WritePart
 from nbtools.traces.corpus.plan import plan_ingest
-from nbtools.traces.review import signals
-from nbtools.traces.review.commands import programs_of, runs_tests
-from nbtools.traces.review.model import Signal
-from nbtools.traces.review.signals import DEFINITIONS
+from nbtools.traces.reviews import signals
+from nbtools.traces.reviews.commands import programs_of, runs_tests
+from nbtools.traces.reviews.records import Signal
+from nbtools.traces.reviews.review import review
+from nbtools.traces.reviews.signals import DEFINITIONS
 from tests.traces.recorded import LOGS, SAMPLES
-from tests.traces.review.logs import Log
+from tests.traces.reviews.logs import Log
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def found(tmp_path: Path):
         names = {(call.session, call.seq): call.subject for call in trace.calls}
         return [
             (one.kind, [names.get((one.session, seq), "message") for seq in one.seqs])
-            for one in trace.signals
+            for one in review(trace).signals
         ]
 
     return found
@@ -131,7 +132,7 @@ def test_files_read_often(found) -> None:
 
 def test_compactions() -> None:
     (signal,) = [
-        one for one in load(SAMPLES / "pi/made--tree.jsonl").signals if one.kind == "context_pressure"
+        one for one in review(load(SAMPLES / "pi/made--tree.jsonl")).signals if one.kind == "context_pressure"
     ]
     assert signal.seq == signal.last_seq
 
@@ -149,7 +150,7 @@ def test_a_context_that_shrinks(tmp_path: Path) -> None:
             }
             record["message"]["usage"]["output_tokens"] = 5
             log.lines[-1] = json.dumps(record).encode() + b"\n"
-        return [one.explanation for one in load(log.write(tmp_path / "log.jsonl")).signals]
+        return [one.explanation for one in review(load(log.write(tmp_path / "log.jsonl"))).signals]
 
     assert sizes(10_000, 99_991, 40_000) == ["The request before had 100,000 tokens, this one has 40,009"]
     assert sizes(10_000, 99_991, 60_000) == []
@@ -159,7 +160,7 @@ def test_a_context_that_shrinks(tmp_path: Path) -> None:
 def test_logs_whose_sessions_have_the_same_id(tmp_path: Path) -> None:
     logs = [Log().person("go").bash("git log"), Log().person("go").bash("git log").bash("git log")]
     trace = load_many([log.write(tmp_path / f"{number}.jsonl") for number, log in enumerate(logs)])
-    assert trace.signals == []
+    assert review(trace).signals == []
 
 
 def test_signals_are_a_table(tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_signals_are_a_table(tmp_path: Path) -> None:
         "select s.kind, e.text, s.source from signals s join events e on e.session = s.session and e.seq = s.seq"
     ).fetchall()
     assert rows == [("tests_claimed_not_run", "All tests pass.", str(tmp_path / "log.jsonl"))]
-    assert trace.signals.to_arrow().num_rows == 1
+    assert review(trace).signals.to_arrow().num_rows == 1
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +189,7 @@ def test_sql_has_the_signals_of_every_sample(log: str, corpus: Corpus) -> None:
     path = str(SAMPLES / log)
     rows = [
         (one.session, one.kind, one.seq, one.last_seq, list(one.seqs), one.explanation, path)
-        for one in trace.signals
+        for one in review(trace).signals
     ]
     assert trace.sql(f"select {COLUMNS} from signals").fetchall() == rows
     assert sorted(corpus.sql(f"select {COLUMNS} from signals where source = '{path}'").fetchall()) == sorted(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from nbtools.core.errors import TraceError
 from nbtools.traces.model import Call, Event, Ref, Session
 from nbtools.traces.reader import LogFile
-from nbtools.traces.review.model import ReviewRow, Status, StepAnchor, Target
-from nbtools.traces.review.record_hashes import START_ROWS, digest, hash_at, record_hash
+from nbtools.traces.reviews.record_hashes import START_ROWS, digest, hash_at, record_hash
+from nbtools.traces.reviews.records import ReviewRow, Status, StepAnchor, Target
 
 if TYPE_CHECKING:
-    from nbtools.traces.trace import Trace
+    from nbtools.traces.trace_rows import TraceRows
 
 Step: TypeAlias = Call | Event
 _CONTEXT_ROWS = 3
@@ -39,7 +39,7 @@ class Found(NamedTuple):
 class Anchors:
     """The anchors of one trace's rows. Records are read from the logs on demand."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: TraceRows) -> None:
         self._trace = trace
         self._hashes: dict[tuple[int, Ref], str] = {}
         self._starts: dict[tuple[int, int], tuple[str, int]] = {}

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.traces import Call, Trace, TraceError, load, load_many
-from nbtools.traces.review.anchors import Anchors, Found, Step
-from nbtools.traces.review.model import Target
+from nbtools.traces.reviews.anchors import Anchors, Found, Step
+from nbtools.traces.reviews.records import Target
+from nbtools.traces.reviews.review import review
 from tests.traces.recorded import LOGS, SAMPLES
-from tests.traces.review.logs import session
+from tests.traces.reviews.logs import session
 
 LINES = [name for name in LOGS if name.endswith(".jsonl") and name.startswith(("claude-code/", "codex/"))]
 """Logs with a record a line, which tests can edit."""
@@ -62,21 +63,21 @@ def rows_of(trace: Trace) -> list[Step]:
 
 def content(trace: Trace, row: Step) -> tuple[bytes, str]:
     """The bytes of a row's record, and what the row is in it."""
-    log = trace.review.anchors.log_of(row)
+    log = review(trace).anchors.log_of(row)
     assert log is not None
     kind = "call" if isinstance(row, Call) else row.kind
     return log.source.bytes_of(row.ref).strip(), kind
 
 
 def targets(trace: Trace) -> dict[int, Target]:
-    return {id(row): trace.review.anchors.target(row) for row in rows_of(trace)}
+    return {id(row): review(trace).anchors.target(row) for row in rows_of(trace)}
 
 
 @pytest.mark.parametrize("name", LOGS)
 def test_every_step_of_a_log_that_is_read_again(name: str) -> None:
     before, after = load(SAMPLES / name), load(SAMPLES / name)
     for row, again in zip(rows_of(before), rows_of(after), strict=True):
-        found = after.review.anchors.find(before.review.anchors.target(row))
+        found = review(after).anchors.find(review(before).anchors.target(row))
         assert (found.status, found.first) == ("same", again)
 
 
@@ -89,10 +90,10 @@ def test_a_copy_under_another_name(name: str, tmp_path: Path) -> None:
     suffix = "".join((SAMPLES / name).suffixes)
     copy = load(shutil.copy(SAMPLES / name, tmp_path / f"copy{suffix}"))
     for row, again in zip(rows_of(before), rows_of(copy), strict=True):
-        found = copy.review.anchors.find(before.review.anchors.target(row))
+        found = review(copy).anchors.find(review(before).anchors.target(row))
         assert (found.status, found.first) == ("same", again)
     for number, one in enumerate(before.sessions):
-        assert copy.review.anchors.find(before.review.anchors.target(one)).session == copy.sessions[number]
+        assert review(copy).anchors.find(review(before).anchors.target(one)).session == copy.sessions[number]
 
 
 @given(name=st.sampled_from(LINES), end=st.integers(10, 200), data=st.data())
@@ -111,7 +112,7 @@ def test_growth(name: str, end: int, data: st.DataObject, tmp_path_factory: pyte
     path.write_bytes(b"".join(lines[: end + data.draw(st.integers(0, 400))]))
     grown = load(path)
     for row, target in saved:
-        found = grown.review.anchors.find(target)
+        found = review(grown).anchors.find(target)
         assert found.status == "same"
         assert found.first is not None
         assert (found.first.seq, found.first.ref.offset) == (row.seq, row.ref.offset)
@@ -128,10 +129,12 @@ def test_edited_logs(name: str, seed: int, count: int, tmp_path_factory: pytest.
     path = tmp_path_factory.mktemp("logs") / "log.jsonl"
     path.write_bytes(b"".join(lines))
     after = load(path)
-    same_start = after.review.anchors.find(before.review.anchors.target(before.sessions[0])).status == "same"
+    same_start = (
+        review(after).anchors.find(review(before).anchors.target(before.sessions[0])).status == "same"
+    )
     present = Counter(content(after, row) for row in rows_of(after))
     for row in source.choices(rows_of(before), k=25):
-        found = after.review.anchors.find(before.review.anchors.target(row))
+        found = review(after).anchors.find(review(before).anchors.target(row))
         check(before, row, after, found)
         assert found.first is not None or not same_start or present[content(before, row)] != 1
 
@@ -166,20 +169,20 @@ def test_other_sessions_with_the_same_name_and_steps(tmp_path: Path) -> None:
         traces.append(load(tmp_path / folder / "run.traj"))
     first, second = traces
     assert [one.id for one in first.sessions] == [one.id for one in second.sessions]
-    found = [second.review.anchors.find(first.review.anchors.target(row)) for row in rows_of(first)]
+    found = [review(second).anchors.find(review(first).anchors.target(row)) for row in rows_of(first)]
     assert {(one.session, one.first) for one in found[:3]} == {(None, None)}
     for row, one in zip(rows_of(first), found, strict=True):
         check(first, row, second, one)
-    assert second.review.anchors.find(first.review.anchors.target(first.sessions[0])).session is None
+    assert review(second).anchors.find(review(first).anchors.target(first.sessions[0])).session is None
 
 
 def test_other_logs_have_none_of_it() -> None:
     traces = [load(SAMPLES / name) for name in LOGS]
     sample = [(trace, row) for trace in traces for row in rows_of(trace)[:3]]
     for trace, row in sample:
-        target = trace.review.anchors.target(row)
+        target = review(trace).anchors.target(row)
         others = [one for one in traces if one is not trace]
-        found = [one for other in others if (one := other.review.anchors.find(target)).session is not None]
+        found = [one for other in others if (one := review(other).anchors.find(target)).session is not None]
         assert found == []
 
 
@@ -187,9 +190,9 @@ def test_copies_loaded_together(tmp_path: Path) -> None:
     """A label is at the copy that it was written at."""
     paths = [session(commands=["ls", "ls", "make"]).write(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
     alone = load(paths[1])
-    target = alone.review.anchors.target(alone.calls[2])
+    target = review(alone).anchors.target(alone.calls[2])
     both = load_many(paths)
-    found = both.review.anchors.find(target)
+    found = review(both).anchors.find(target)
     assert found.status == "same"
     assert found.first is both.calls[5]
 
@@ -200,7 +203,7 @@ def test_a_result_that_is_recorded_later(tmp_path: Path) -> None:
     path = log.write(tmp_path / "log.jsonl")
     waiting = load(path)
     assert not waiting.calls[0].answered
-    target = waiting.review.anchors.target(waiting.calls[0])
+    target = review(waiting).anchors.target(waiting.calls[0])
     log.lines = lines
     log.write(path)
     answered = load(path)
@@ -214,11 +217,11 @@ def test_an_edited_result_is_a_change(tmp_path: Path) -> None:
     log = session()
     path = log.write(tmp_path / "log.jsonl")
     before = load(path)
-    target = before.review.anchors.target(before.calls[1])
+    target = review(before).anchors.target(before.calls[1])
     log.lines[4] = log.lines[4].replace(b"done", b"lost")
     log.write(path)
     after = load(path)
-    found = after.review.anchors.find(target)
+    found = review(after).anchors.find(target)
     assert (found.status, found.first) == ("changed", after.calls[1])
 
 
@@ -228,4 +231,4 @@ def test_a_log_that_became_shorter_cannot_be_labelled(tmp_path: Path) -> None:
     trace = load(path)
     path.write_bytes(log.lines[0])
     with pytest.raises(TraceError):
-        trace.review.anchors.target(trace.calls[2])
+        review(trace).anchors.target(trace.calls[2])

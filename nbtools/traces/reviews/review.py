@@ -12,18 +12,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.explorer.nesting import rows_by_step
 from nbtools.traces.model import Call, Event, Session
-from nbtools.traces.review.anchors import Anchors, Found, Step
-from nbtools.traces.review.code_book import CodeBook, load_code_book
-from nbtools.traces.review.model import VERDICTS, Kind, Label, Record, ReviewRow, Signal, Target
-from nbtools.traces.review.queue import Order, ordered, outcome_of
-from nbtools.traces.review.signals import signals_of
-from nbtools.traces.review.statistics import Agreement, Rate, cohens_kappa, rate_of
-from nbtools.traces.review.store import LabelFile
+from nbtools.traces.reviews.anchors import Anchors, Found, Step
+from nbtools.traces.reviews.code_book import CodeBook, load_code_book
+from nbtools.traces.reviews.queue import Order, ordered, outcome_of
+from nbtools.traces.reviews.records import VERDICTS, Kind, Label, Record, ReviewRow, Signal, Target
+from nbtools.traces.reviews.signals import signals_of
+from nbtools.traces.reviews.statistics import Agreement, Rate, cohens_kappa, rate_of
+from nbtools.traces.reviews.store import LabelFile
 from nbtools.traces.rows import Rows
 
 if TYPE_CHECKING:
-    from nbtools.traces.trace import Trace
+    from nbtools.traces.trace_rows import TraceRows
 
 Where: TypeAlias = ReviewRow | str | int | tuple[Step, Step] | None
 """A session, call or event; a step's number as in the explorer (``46``, ``"48.1"``), a range (``"46-52"``,
@@ -42,7 +43,11 @@ class Review:
     """
 
     def __init__(
-        self, trace: Trace, file: LabelFile | None = None, reviewer: str = "", book: CodeBook | None = None
+        self,
+        trace: TraceRows,
+        file: LabelFile | None = None,
+        reviewer: str = "",
+        book: CodeBook | None = None,
     ) -> None:
         self._trace = trace
         self.file = file or LabelFile()
@@ -53,7 +58,7 @@ class Review:
         self._label_of: dict[str, Label] = {}
         self._unknown: set[str] = set()
         self._orders: dict[tuple[Order, int, bool], list[ReviewRow]] = {}
-        self._labels: tuple[tuple[int, str], tuple[Label, ...]] = ((-1, ""), ())
+        self._labels: tuple[tuple[int, str], Rows[Label]] = ((-1, ""), Rows(Label))
 
     def current(self) -> Review:
         """Returns this review, or a new one with the same file,
@@ -126,8 +131,9 @@ class Review:
     # --- reading
 
     @property
-    def labels(self) -> tuple[Label, ...]:
-        """Everything in force in this trace, oldest first: without what was withdrawn or replaced.
+    def labels(self) -> Rows[Label]:
+        """Notes, labels and verdicts in force in this trace, oldest first:
+        without what was withdrawn or replaced.
 
         ``status`` says whether each record's place is still the same.
         Raises ``TraceError`` where the label file cannot be read.
@@ -135,7 +141,13 @@ class Review:
         records = self.file.records()
         version = (len(records), records[-1].id if records else "")
         if self._labels[0] != version:
-            self._labels = (version, self.labels_among(records))
+            rows: Rows[Label] = Rows(Label)
+            logs = {str(log.source.path): log for log in self._trace.readings}
+            for label in self.labels_among(records):
+                rows.append(label)
+                if label.source in logs:
+                    rows.assign_log_file(logs[label.source])
+            self._labels = (version, rows)
         return self._labels[1]
 
     def labels_among(self, records: Iterable[Record]) -> tuple[Label, ...]:
@@ -241,7 +253,7 @@ class Review:
                 if len(self._roots) != 1:
                     raise TraceError(
                         f"The trace has {len(self._roots)} sessions; say which one:"
-                        " trace.verdict(session, …)."
+                        " traces.review(trace).verdict(session, …)."
                     )
                 return self._roots[0], None
             case tuple():
@@ -396,13 +408,21 @@ class Review:
 
     @cached_property
     def _rows_by_step(self) -> Mapping[str, ReviewRow]:
-        from nbtools.traces.explorer.timeline import rows_by_step  # noqa: PLC0415 - loaded on first use
-
         return rows_by_step(self._trace)
 
     @cached_property
     def _steps_by_row(self) -> Mapping[int, str]:
         return {id(row): step for step, row in self._rows_by_step.items()}
+
+
+def review(trace: TraceRows) -> Review:
+    """Returns the review of a trace: notes, labels and verdicts, the queue, rates and agreement.
+
+    It is the same one until rows are added to the trace.
+    """
+    known: Review | None = trace.attachments.get("review")
+    found = trace.attachments["review"] = Review(trace) if known is None else known.current()
+    return found
 
 
 def new_record(kind: Kind, target: Target, value: str, reviewer: str, about: str = "") -> Record:

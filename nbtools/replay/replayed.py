@@ -1,7 +1,10 @@
-"""Cards of calls that were run again: equal to the recorded result, different, skipped, or not possible."""
+"""A call that was run again, beside the recorded one, and its card:
+equal, different, skipped, or not possible.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from nbtools.cards.blocks import text_block
@@ -10,15 +13,62 @@ from nbtools.cards.card_model import Block, Card
 from nbtools.cards.diff_rows import diff_block
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.core.errors import ErrorCode
-from nbtools.core.result import FileDiff
-from nbtools.replay.replay import Replayed
-from nbtools.replay.steps import Skipped
+from nbtools.core.result import FileDiff, ToolResult
+from nbtools.replay.canonical_call import CanonicalCall
 from nbtools.traces.explorer.line_style import icon_of, relative_path
 from nbtools.traces.explorer.recorded_card import recorded_card
-from nbtools.traces.model import Call
+from nbtools.traces.model import Call, Detail
 
 _MAX_LISTED = 5
 """Run-specific parts that are listed one by one."""
+_NOT_RUN = {"policy_violation", "confirmation_required", "confirmation_denied"}
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The new ``result`` of a call beside the recorded one.
+
+    ``meaning`` is what was run.  ``difference`` is the diff from the recorded text to the new one, with the
+    copy's path replaced by the session's folder.  ``same`` means equal except for ``volatile`` parts: times,
+    durations, temporary paths, addresses.  ``basis`` says what was copied.  A call that was denied is not
+    ``same``; ``result.error`` has the reason.
+    """
+
+    call: Call
+    recorded: Detail
+    meaning: CanonicalCall
+    result: ToolResult
+    difference: FileDiff
+    same: bool
+    volatile: tuple[str, ...] = ()
+    basis: str = ""
+    cwd: str = ""
+    """The session's folder as recorded."""
+
+    @property
+    def ran(self) -> bool:
+        """Whether the call was executed, not denied."""
+        return self.result.error is None or self.result.error.code not in _NOT_RUN
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.call.name} {self.call.subject} → {self.meaning.tool}, {self.basis}:"
+            f" {'the same' if self.same else 'different'}"
+        )
+        except_for = f", but for {'; '.join(self.volatile)}" if self.volatile else ""
+        return f"{head}{except_for}\n{self.difference.file_diff}".rstrip()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """Renders a card in notebooks."""
+        return bundle(replayed_card(self, hint=replay_hint(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A skipped call, and why."""
+
+    call: Call
+    why: str
 
 
 def replayed_card(replayed: Replayed, *, number: str = "", hint: str = "") -> Card:
@@ -48,10 +98,6 @@ def replayed_card(replayed: Replayed, *, number: str = "", hint: str = "") -> Ca
         **_changed_lines(replayed),
         blocks=blocks,
     )
-
-
-def replayed_bundle(replayed: Replayed) -> dict[str, Any]:
-    return bundle(replayed_card(replayed, hint=replay_hint(replayed)))
 
 
 def copying_card(call: Call, cwd: str, folder: str, *, number: str = "") -> Card:

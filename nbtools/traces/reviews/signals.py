@@ -19,14 +19,14 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.core.result import FileDiff
 from nbtools.traces.model import Call, Event, FileChange, RequestUsage, Session
-from nbtools.traces.review.commands import LOOKUPS, programs_of, runs_tests
-from nbtools.traces.review.model import Signal, SignalKind
+from nbtools.traces.reviews.commands import LOOKUPS, programs_of, runs_tests
+from nbtools.traces.reviews.records import Signal, SignalKind
 from nbtools.traces.row_texts import text_of_event
 from nbtools.traces.rows import Rows
 
 if TYPE_CHECKING:
     from nbtools.traces.reader import LogFile
-    from nbtools.traces.trace import Trace
+    from nbtools.traces.trace_rows import TraceRows
 
 REPEATS = 3
 READS = 5
@@ -89,7 +89,7 @@ class _Session:
         return [call for call in self.calls if call.op == "shell"]
 
 
-def signals_of(trace: Trace) -> Rows[Signal]:
+def signals_of(trace: TraceRows) -> Rows[Signal]:
     """Returns the signals of all sessions of a trace, log by log, in the order of their first steps.
 
     Raises ``TraceError`` where a log has changed since it was read.

@@ -21,7 +21,7 @@ from nbtools.core.errors import TraceError
 from nbtools.storage.append_only import append_lines
 from nbtools.storage.folder_lock import folder_lock
 from nbtools.storage.state_folder import private_folder, state_path
-from nbtools.traces.review.model import Record
+from nbtools.traces.reviews.records import Record
 from nbtools.traces.source import DECODE_ERRORS
 
 FILE_NAME = "labels.jsonl"

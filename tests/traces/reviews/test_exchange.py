@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from nbtools.traces import Trace, TraceError, load, load_many
 from nbtools.traces.export import write_atif
 from nbtools.traces.model import Call, Event
-from nbtools.traces.review.atif_labels import read_atif_labels
-from nbtools.traces.review.exchange import Imported, read_jsonl, read_scout_csv, write_jsonl, write_scout_csv
-from nbtools.traces.review.review import Review
-from nbtools.traces.review.store import LabelFile
+from nbtools.traces.reviews.atif_labels import read_atif_labels
+from nbtools.traces.reviews.exchange import Imported, read_jsonl, read_scout_csv, write_jsonl, write_scout_csv
+from nbtools.traces.reviews.review import Review, review
+from nbtools.traces.reviews.store import LabelFile
 from tests.traces.recorded import SAMPLES
-from tests.traces.review.logs import Log, session
+from tests.traces.reviews.logs import Log, session
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -41,20 +41,20 @@ def trace(tmp_path: Path, state: None) -> Trace:
             for number, name in enumerate(names)
         ]
     )
-    trace.verdict(trace.sessions[0], "fail")
-    trace.verdict(trace.sessions[1], "pass")
-    trace.verdict(trace.sessions[2], "defer")
-    trace.label(trace.calls[0], "loop")
-    trace.label(trace.sessions[1], "good")
-    note = trace.note((trace.calls[2], trace.calls[3]), f'Odd, "very" odd\n=HYPERLINK(1) {TOKEN}')
-    trace.review.sort_note(note, "unsafe")
+    review(trace).verdict(trace.sessions[0], "fail")
+    review(trace).verdict(trace.sessions[1], "pass")
+    review(trace).verdict(trace.sessions[2], "defer")
+    review(trace).label(trace.calls[0], "loop")
+    review(trace).label(trace.sessions[1], "good")
+    note = review(trace).note((trace.calls[2], trace.calls[3]), f'Odd, "very" odd\n=HYPERLINK(1) {TOKEN}')
+    review(trace).sort_note(note, "unsafe")
     return trace
 
 
 def fresh(trace: Trace, tmp_path: Path) -> Trace:
     """Returns the logs with an empty label file."""
     again = load_many([log.source.path for log in trace.readings])
-    again.review.file = LabelFile(tmp_path / "other.jsonl")
+    review(again).file = LabelFile(tmp_path / "other.jsonl")
     return again
 
 
@@ -76,7 +76,7 @@ def test_verdicts_for_scout(trace: Trace, tmp_path: Path) -> None:
     assert as_scout(path) == [{"id": "00000000-a", "target": False}, {"id": "[b],c", "target": True}]
     again = fresh(trace, tmp_path)
     assert read_scout_csv(again, path) == Imported(2, 0, 0)
-    assert [(label.session, label.value) for label in again.labels] == [
+    assert [(label.session, label.value) for label in review(again).labels] == [
         ("00000000-a", "fail"),
         ("[b],c", "pass"),
     ]
@@ -94,7 +94,7 @@ def test_labels_for_scout(trace: Trace, tmp_path: Path) -> None:
     ]
     again = fresh(trace, tmp_path)
     assert read_scout_csv(again, path) == Imported(3, 0, 0)
-    assert sorted((label.session, label.value) for label in again.labels) == [
+    assert sorted((label.session, label.value) for label in review(again).labels) == [
         ("00000000-a", "loop"),
         ("[b],c", "good"),
         ("[b],c", "unsafe"),
@@ -133,8 +133,8 @@ def test_json_lines_there_and_back(trace: Trace, tmp_path: Path) -> None:
     assert TOKEN not in path.read_text()
     again = fresh(trace, tmp_path)
     assert read_jsonl(again, path) == Imported(7, 0, 0)
-    assert [(one.kind, one.session, one.seq, one.last_seq, one.at) for one in again.labels] == [
-        (one.kind, one.session, one.seq, one.last_seq, one.at) for one in trace.labels
+    assert [(one.kind, one.session, one.seq, one.last_seq, one.at) for one in review(again).labels] == [
+        (one.kind, one.session, one.seq, one.last_seq, one.at) for one in review(trace).labels
     ]
     assert read_jsonl(again, path) == Imported(0, 7, 0)
 
@@ -145,18 +145,18 @@ def test_atif_there_and_back(tmp_path: Path) -> None:
     log = shutil.copy(sample, tmp_path / "log.jsonl")
     trace = load(log)
     message = next(event for event in trace.events if event.kind == "assistant_text")
-    trace.label(trace.calls[5], "loop")
-    trace.note(message, "Well said.")
-    trace.verdict(None, "pass")
+    review(trace).label(trace.calls[5], "loop")
+    review(trace).note(message, "Well said.")
+    review(trace).verdict(None, "pass")
     plain, labelled = tmp_path / "plain.json", tmp_path / "labelled.json"
     write_atif(trace, plain)
     write_atif(trace, labelled, labels=True)
     assert b"Well said" not in plain.read_bytes()
     atif = load(labelled)
-    atif.review.file = LabelFile(tmp_path / "other.jsonl")
+    review(atif).file = LabelFile(tmp_path / "other.jsonl")
     assert read_atif_labels(atif) == Imported(3, 0, 0)
     assert read_atif_labels(atif) == Imported(0, 3, 0)
-    found = {label.kind: atif.review.rows_of(label)[0] for label in atif.labels}
+    found = {label.kind: review(atif).rows_of(label)[0] for label in review(atif).labels}
     assert found["verdict"] == atif.sessions[0]
     assert (found["label"].subject, found["label"].native_id) == (
         trace.calls[5].subject,
@@ -187,19 +187,19 @@ def test_labels_in_atif_come_back_at_their_steps(
     for number, step in enumerate(steps):
         getattr(log, step)(f"{step} {number}")
     trace = load(log.write(folder / "log.jsonl"))
-    trace.review.file = LabelFile(folder / "mine.jsonl")
+    review(trace).file = LabelFile(folder / "mine.jsonl")
     rows = sorted([*trace.calls, *trace.events], key=lambda row: row.seq)
     for first, last, kind in places:
         where = rows[first % len(rows)], rows[last % len(rows)]
         where = where[0] if where[0] is where[1] else where
-        getattr(trace, kind)(where, {"note": "x", "label": "loop", "verdict": "fail"}[kind])
-    trace.verdict(None, "defer")
+        getattr(review(trace), kind)(where, {"note": "x", "label": "loop", "verdict": "fail"}[kind])
+    review(trace).verdict(None, "defer")
     atif = load(write_atif(trace, folder / "labelled.json", labels=True))
-    atif.review.file = LabelFile(folder / "other.jsonl")
-    assert read_atif_labels(atif) == Imported(len(trace.labels), 0, 0)
-    found = {label.id: [content(row) for row in atif.review.rows_of(label)] for label in atif.labels}
+    review(atif).file = LabelFile(folder / "other.jsonl")
+    assert read_atif_labels(atif) == Imported(len(review(trace).labels), 0, 0)
+    found = {label.id: [content(row) for row in review(atif).rows_of(label)] for label in review(atif).labels}
     assert found == {
-        label.id: [content(row) for row in trace.review.rows_of(label)] for label in trace.labels
+        label.id: [content(row) for row in review(trace).rows_of(label)] for label in review(trace).labels
     }
 
 
@@ -207,7 +207,7 @@ def test_labels_in_atif_come_back_at_their_steps(
 @pytest.mark.parametrize("end", [{"id": "other"}, {"id": 5}, "a", None])
 def test_a_range_in_atif_without_its_end_is_refused(end: object, tmp_path: Path) -> None:
     trace = load(session().write(tmp_path / "log.jsonl"))
-    trace.label((trace.calls[0], trace.calls[2]), "loop")
+    review(trace).label((trace.calls[0], trace.calls[2]), "loop")
     path = write_atif(trace, tmp_path / "labelled.json", labels=True)
     document = json.loads(path.read_text())
     (owner,) = [
@@ -219,7 +219,7 @@ def test_a_range_in_atif_without_its_end_is_refused(end: object, tmp_path: Path)
     owner["extra"]["nbtools"]["label_ends"] = [end]
     path.write_text(json.dumps(document))
     atif = load(path)
-    atif.review.file = LabelFile(tmp_path / "other.jsonl")
+    review(atif).file = LabelFile(tmp_path / "other.jsonl")
     assert read_atif_labels(atif).added == 0
     assert atif.calls[2].status == trace.calls[2].status
 
@@ -245,15 +245,15 @@ def test_hostile_json_lines(lines: list[bytes], tmp_path_factory: pytest.TempPat
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "labels.jsonl").write_bytes(b"\n".join(lines))
     trace = load(session().write(folder / "log.jsonl"))
-    trace.review.file = LabelFile(folder / "mine.jsonl")
+    review(trace).file = LabelFile(folder / "mine.jsonl")
     done = read_jsonl(trace, folder / "labels.jsonl")
-    assert len(trace.review.file.records()) == done.added
-    assert trace.labels == []
+    assert len(review(trace).file.records()) == done.added
+    assert review(trace).labels == []
 
 
 def test_records_that_could_not_have_been_written_here(trace: Trace, tmp_path: Path) -> None:
     good = json.loads(write_jsonl(trace, tmp_path / "good.jsonl").read_text().splitlines()[0])
-    mine = trace.labels[0].id
+    mine = review(trace).labels[0].id
     bad = [
         {**good, "kind": "withdrawn", "about": mine},
         {**good, "kind": "verdict", "value": "perfect"},
@@ -273,7 +273,7 @@ def test_records_that_could_not_have_been_written_here(trace: Trace, tmp_path: P
     done = read_jsonl(again, path)
     assert done.added == 0
     assert done.refused >= len(bad)
-    assert not again.review.file.path.exists()
+    assert not review(again).file.path.exists()
 
 
 @given(text=st.text(alphabet=st.sampled_from('id,target_labl"\n\r\0;=+@x1truefas '), max_size=300))
@@ -281,10 +281,10 @@ def test_hostile_csv(text: str, tmp_path_factory: pytest.TempPathFactory) -> Non
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "set.csv").write_text(text, newline="")
     trace = load(session().write(folder / "log.jsonl"))
-    trace.review.file = LabelFile(folder / "mine.jsonl")
+    review(trace).file = LabelFile(folder / "mine.jsonl")
     with contextlib.suppress(TraceError):
         read_scout_csv(trace, folder / "set.csv")
-    assert trace.labels == []
+    assert review(trace).labels == []
 
 
 @pytest.mark.usefixtures("state")
@@ -307,7 +307,7 @@ def test_cells_that_do_not_fit_are_counted(tmp_path: Path, text: str, done: Impo
     path = tmp_path / "set.csv"
     path.write_text(text.replace("SESSION", trace.sessions[0].id), newline="")
     assert read_scout_csv(trace, path) == done
-    assert len(trace.labels) == done.added
+    assert len(review(trace).labels) == done.added
 
 
 @pytest.mark.usefixtures("state")

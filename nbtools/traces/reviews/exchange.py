@@ -21,12 +21,12 @@ from nbtools.core.errors import TraceError
 from nbtools.core.redaction import Redactor
 from nbtools.core.secret_variables import secret_variables
 from nbtools.traces.model import Call, Session
-from nbtools.traces.review.model import Label, Record, ReviewRow
-from nbtools.traces.review.review import new_record
+from nbtools.traces.reviews.records import Label, Record, ReviewRow
+from nbtools.traces.reviews.review import new_record, review
 from nbtools.traces.source import DECODE_ERRORS
 
 if TYPE_CHECKING:
-    from nbtools.traces.trace import Trace
+    from nbtools.traces.trace_rows import TraceRows
 
 _MAX_BYTES = 100 << 20
 _MAX_LINE = 1 << 20
@@ -47,7 +47,7 @@ class Imported(NamedTuple):
 
 
 def write_scout_csv(
-    trace: Trace, path: str | Path, what: Literal["labels", "verdicts"] = "labels", reviewer: str = ""
+    trace: TraceRows, path: str | Path, what: Literal["labels", "verdicts"] = "labels", reviewer: str = ""
 ) -> Path:
     """Writes a validation set for ``inspect_scout.validation_set``, with one row for each reviewed session,
     by its id.
@@ -58,7 +58,9 @@ def write_scout_csv(
     session the last one counts. Raises ``TraceError``.
     """
     labels = [
-        label for label in trace.labels if label.placed and (not reviewer or label.reviewer == reviewer)
+        label
+        for label in review(trace).labels
+        if label.placed and (not reviewer or label.reviewer == reviewer)
     ]
     rows = _label_rows(trace, labels) if what == "labels" else _verdict_rows(labels)
     target = Path(path).expanduser()
@@ -70,9 +72,9 @@ def write_scout_csv(
     return target
 
 
-def _label_rows(trace: Trace, labels: Sequence[Label]) -> Iterator[Sequence[str]]:
+def _label_rows(trace: TraceRows, labels: Sequence[Label]) -> Iterator[Sequence[str]]:
     values = {label.value for label in labels if label.kind in {"label", "code"}}
-    codes = [*dict.fromkeys([code.name for code in trace.review.book.codes] + sorted(values))]
+    codes = [*dict.fromkeys([code.name for code in review(trace).book.codes] + sorted(values))]
     yield ["id", *(f"label_{code}" for code in codes)]
     for session in dict.fromkeys(label.session for label in labels):
         own = {
@@ -96,7 +98,7 @@ def _scout_id(session: str) -> str:
     return json.dumps([session]) if "," in session or session.strip().startswith("[") else session
 
 
-def read_scout_csv(trace: Trace, path: str | Path, reviewer: str = "") -> Imported:
+def read_scout_csv(trace: TraceRows, path: str | Path, reviewer: str = "") -> Imported:
     """Imports a validation set of Inspect Scout about sessions of ``trace``, as records of ``reviewer``.
     Raises ``TraceError``.
 
@@ -108,10 +110,10 @@ def read_scout_csv(trace: Trace, path: str | Path, reviewer: str = "") -> Import
         sessions.setdefault(session.id, session)
     present = {
         (label.session, label.kind, label.value, label.reviewer)
-        for label in trace.labels
+        for label in review(trace).labels
         if label.whole_session
     }
-    name = reviewer or trace.review.reviewer
+    name = reviewer or review(trace).reviewer
     records: list[Record] = []
     known = refused = 0
     for row in _csv_rows(path):
@@ -125,10 +127,10 @@ def read_scout_csv(trace: Trace, path: str | Path, reviewer: str = "") -> Import
                 else:
                     present.add((session_id, kind, value, name))
                     records.append(
-                        new_record(kind, trace.review.anchors.target(sessions[session_id]), value, name)
+                        new_record(kind, review(trace).anchors.target(sessions[session_id]), value, name)
                     )
     if records:
-        trace.review.file.append(records)
+        review(trace).file.append(records)
     return Imported(len(records), known, refused)
 
 
@@ -180,7 +182,7 @@ def _csv_rows(path: str | Path) -> Iterator[Mapping[str, str | None]]:
         raise TraceError(f"{file} is not CSV: {error}.") from error
 
 
-def write_jsonl(trace: Trace, path: str | Path, reviewer: str = "") -> Path:
+def write_jsonl(trace: TraceRows, path: str | Path, reviewer: str = "") -> Path:
     """Writes the labels in force as JSON lines:
     each with its session, its step, the beginning of its text, and its anchor.
 
@@ -189,7 +191,7 @@ def write_jsonl(trace: Trace, path: str | Path, reviewer: str = "") -> Path:
     redactor = Redactor.of(secret_variables(os.environ))
     lines = [
         _dataset_line(trace, label, redactor)
-        for label in trace.labels
+        for label in review(trace).labels
         if not reviewer or label.reviewer == reviewer
     ]
     target = Path(path).expanduser()
@@ -200,10 +202,10 @@ def write_jsonl(trace: Trace, path: str | Path, reviewer: str = "") -> Path:
     return target
 
 
-def _dataset_line(trace: Trace, label: Label, redactor: Redactor) -> dict[str, Any]:
-    row = trace.review.rows_of(label)[0]
+def _dataset_line(trace: TraceRows, label: Label, redactor: Redactor) -> dict[str, Any]:
+    row = review(trace).rows_of(label)[0]
     session = next((one for one in trace.sessions if one.id == label.session), None)
-    record = trace.review.record(label)
+    record = review(trace).record(label)
     return {
         **msgspec.to_builtins(record),
         "value": redactor.text(label.value),
@@ -224,7 +226,7 @@ def _text_of(row: ReviewRow) -> str:
     return row.subject if isinstance(row, Call) else row.text
 
 
-def read_jsonl(trace: Trace, path: str | Path) -> Imported:
+def read_jsonl(trace: TraceRows, path: str | Path) -> Imported:
     """Imports records that ``write_jsonl`` wrote, for logs on this machine or elsewhere.
     Raises ``TraceError``.
 
@@ -232,7 +234,7 @@ def read_jsonl(trace: Trace, path: str | Path) -> Imported:
     """
     file = Path(path).expanduser()
     decoder = decoder_of(Record)
-    known = {record.id for record in trace.review.file.records()}
+    known = {record.id for record in review(trace).file.records()}
     records: dict[str, Record] = {}
     repeated = refused = 0
     try:
@@ -252,7 +254,7 @@ def read_jsonl(trace: Trace, path: str | Path) -> Imported:
     except OSError as error:
         raise TraceError(f"{file} cannot be read: {error.strerror or error}.") from error
     if records:
-        trace.review.file.append(records.values())
+        review(trace).file.append(records.values())
     return Imported(len(records), repeated, refused)
 
 

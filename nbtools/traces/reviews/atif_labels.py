@@ -17,14 +17,14 @@ from nbtools.core.decoders import converted, decoder_of
 from nbtools.traces.atif_extra import KEY, LabelEnd, LabelExtra
 from nbtools.traces.json_access import mapping, mappings
 from nbtools.traces.model import Call, Event, Session
-from nbtools.traces.review.anchors import Step
-from nbtools.traces.review.exchange import Imported, is_valid
-from nbtools.traces.review.model import Label, Record, ReviewRow
-from nbtools.traces.review.review import new_record
+from nbtools.traces.reviews.anchors import Step
+from nbtools.traces.reviews.exchange import Imported, is_valid
+from nbtools.traces.reviews.records import Label, Record, ReviewRow
+from nbtools.traces.reviews.review import new_record, review
 from nbtools.traces.source import DECODE_ERRORS
 
 if TYPE_CHECKING:
-    from nbtools.traces.trace import Trace
+    from nbtools.traces.trace_rows import TraceRows
 
 _MOST = 1_000
 """Maximum number of labels of one row."""
@@ -49,13 +49,13 @@ class ExportedLabels:
 NO_LABELS = ExportedLabels({}, {})
 
 
-def labels_by_row(trace: Trace, is_exported: Callable[[Step], bool]) -> ExportedLabels:
+def labels_by_row(trace: TraceRows, is_exported: Callable[[Step], bool]) -> ExportedLabels:
     """Returns the labels of the rows that are exported.
     Of a range, rows at its ends that are not exported are left out.
     """
     starts: dict[int, list[LabelExtra]] = defaultdict(list)
     ends: dict[int, list[LabelEnd]] = defaultdict(list)
-    for label in trace.labels:
+    for label in review(trace).labels:
         first, last = _exported(trace, label, is_exported)
         if first is not None and label.kind != "withdrawn":
             extra = LabelExtra(
@@ -76,15 +76,15 @@ def labels_by_row(trace: Trace, is_exported: Callable[[Step], bool]) -> Exported
 
 
 def _exported(
-    trace: Trace, label: Label, is_exported: Callable[[Step], bool]
+    trace: TraceRows, label: Label, is_exported: Callable[[Step], bool]
 ) -> tuple[ReviewRow | None, Step | None]:
     """Returns the first row of a label, and the last one of a label about several."""
-    first, last = trace.review.rows_of(label)
+    first, last = review(trace).rows_of(label)
     if first is None or isinstance(first, Session) or isinstance(last, Session) or last is None:
         return first, None
     if first is last:
         return (first if is_exported(first) else None), None
-    steps = [row for row in trace.review.anchors.steps_between(first, last) if is_exported(row)]
+    steps = [row for row in review(trace).anchors.steps_between(first, last) if is_exported(row)]
     return (steps[0], steps[-1] if len(steps) > 1 else None) if steps else (None, None)
 
 
@@ -92,13 +92,13 @@ def _is_reasoning(row: ReviewRow) -> bool:
     return isinstance(row, Event) and row.kind == "thinking"
 
 
-def read_atif_labels(trace: Trace) -> Imported:
+def read_atif_labels(trace: TraceRows) -> Imported:
     """Imports the labels that an ATIF log contains, as records about the rows of ``trace``.
     Raises ``TraceError``.
 
     A label about a range whose end the log does not name is refused.
     """
-    known = {record.id for record in trace.review.file.records()}
+    known = {record.id for record in review(trace).file.records()}
     records: dict[str, Record] = {}
     repeated = 0
     recorded = _recorded_labels(trace)
@@ -111,18 +111,18 @@ def read_atif_labels(trace: Trace) -> Imported:
         else:
             records[record.id] = record
     if records:
-        trace.review.file.append(records.values())
+        review(trace).file.append(records.values())
     return Imported(len(records), repeated, refused)
 
 
-def _record(trace: Trace, extra: LabelExtra, first: ReviewRow, end: Step | None) -> Record | None:
+def _record(trace: TraceRows, extra: LabelExtra, first: ReviewRow, end: Step | None) -> Record | None:
     last = end if extra.range else None
     if extra.range and (
-        last is None or isinstance(first, Session) or not trace.review.anchors.is_range(first, last)
+        last is None or isinstance(first, Session) or not review(trace).anchors.is_range(first, last)
     ):
         return None
     try:
-        target = trace.review.anchors.target(first, last, extra.span)
+        target = review(trace).anchors.target(first, last, extra.span)
         record = new_record(extra.kind, target, extra.value, extra.reviewer, about=extra.about)
         record = msgspec.structs.replace(record, id=extra.id, at=extra.at)
         decoder_of(Record).decode(msgspec.json.encode(record))
@@ -154,7 +154,7 @@ class _Owner(NamedTuple):
         return next((row for row in self.rows if _is_reasoning(row) == reasoning), self.rows[0])
 
 
-def _recorded_labels(trace: Trace) -> _Recorded:
+def _recorded_labels(trace: TraceRows) -> _Recorded:
     found = _Recorded()
     for owner in _owners(trace):
         ours = mapping(mapping(owner.record.get("extra")).get(KEY))
@@ -182,12 +182,12 @@ def _values(ours: Mapping[str, Any], name: str) -> Sequence[Any]:
     return values[:_MOST] if isinstance(values, list) else ()
 
 
-def _owners(trace: Trace) -> Iterator[_Owner]:
+def _owners(trace: TraceRows) -> Iterator[_Owner]:
     """Yields the trajectories, steps and tool calls of the ATIF logs of a trace."""
     steps: dict[tuple[int, int, int], tuple[Mapping[str, Any], list[ReviewRow]]] = {}
     rows: list[ReviewRow] = [*trace.sessions, *trace.events, *trace.calls]
     for row in rows:
-        log = trace.review.anchors.log_of(row)
+        log = review(trace).anchors.log_of(row)
         if log is None or log.format.name != "atif" or not row.ref.length:
             continue
         if isinstance(row, Session):
