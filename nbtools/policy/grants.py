@@ -69,10 +69,8 @@ def _of_folders(paths: Sequence[str]) -> tuple[str, ...]:
     if not all(map(_PLAIN_PATH.fullmatch, paths)):
         return ()
     folders = dict.fromkeys(path.rstrip("/").rpartition("/")[0] for path in paths)
-    if any(
-        map(is_protected_name, "/".join(folders).split("/"))
-    ):  # protected paths need approval whatever the rules say
-        return ()
+    if any(map(is_protected_name, "/".join(folders).split("/"))):
+        return ()  # protected paths need approval whatever the rules say
     if all(folders) and ".." not in "/".join(folders).split("/"):
         return tuple(f"edit({folder}/**)" for folder in folders)
     return ()

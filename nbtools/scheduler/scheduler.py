@@ -209,10 +209,8 @@ class ToolScheduler:
                     request, self._live[request.id], self._cancelled(request.id), None, self._clock()
                 )
             )
-            if (
-                request.id not in self._stopped or task.cancelling() > before + 1
-            ):  # the caller's task was cancelled, too
-                raise
+            if request.id not in self._stopped or task.cancelling() > before + 1:
+                raise  # the caller's task was cancelled, too
             return cancelled
         finally:
             self._tasks.pop(request.id, None)

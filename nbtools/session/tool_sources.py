@@ -72,10 +72,9 @@ class LazyMcpServers:
         """The servers, created if need be, with those of configuration files where settings say so."""
         with self._lock:  # another thread may ask, too
             if self._servers is None:
-                from nbtools.mcp.client.sampling import (  # noqa: PLC0415 - a session without servers need not load them
-                    Sampling,
-                )
-                from nbtools.mcp.client.servers import McpServers  # noqa: PLC0415 - as above
+                # A session without servers need not load them.
+                from nbtools.mcp.client.sampling import Sampling  # noqa: PLC0415
+                from nbtools.mcp.client.servers import McpServers  # noqa: PLC0415
 
                 servers = McpServers(
                     self._registry,

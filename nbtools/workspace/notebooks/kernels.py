@@ -143,9 +143,7 @@ async def _start(notebook: Path, name: str) -> _Kernel:
             'Running cells needs nbclient: pip install "nbtools-agent[notebooks]".',
         )
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # noqa: PLC0415 - as above
-    from jupyter_client.manager import (
-        AsyncKernelManager,
-    )  # noqa: PLC0415 - a third of a second, which only running a cell should cost
+    from jupyter_client.manager import AsyncKernelManager  # noqa: PLC0415 - takes a third of a second
     from nbclient import NotebookClient  # noqa: PLC0415 - as above
     from nbformat.v4 import new_notebook  # noqa: PLC0415 - as above
 

@@ -74,9 +74,8 @@ async def find_files(
         found = [path for path in found if not beside.ignores(path)]
     if exclude:
         found = [path for path in found if not _has_folder(path, start, exclude)]
-    if (
-        not globs.is_only_name(pattern) or literal or ignore_case
-    ):  # otherwise ripgrep has filtered the names already
+    if not globs.is_only_name(pattern) or literal or ignore_case:
+        # Otherwise ripgrep has filtered the names already.
         whole = [regex for regex, name in literal if name]
         regexes = whole or [
             globs.compile_glob(pattern, start, ignore_case=ignore_case).pattern,
