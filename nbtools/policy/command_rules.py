@@ -96,18 +96,8 @@ class WordRule:
 
 _ALONE = frozenset(("--", "--silent", "--quiet", "--verbose", "--yes", "--help", "--version"))
 """Options that take no value in any program."""
-_ALONE_OF_GIT = frozenset(
-    (
-        "--no-pager",
-        "-P",
-        "--no-optional-locks",
-        "--literal-pathspecs",
-        "--no-replace-objects",
-        "-p",
-        "--paginate",
-        "--bare",
-    )
-)
+_WITH_GIT = "--no-pager -P --no-optional-locks --literal-pathspecs --no-replace-objects -p --paginate --bare"
+_ALONE_OF_GIT = frozenset(_WITH_GIT.split())
 _MOST_COMMANDS = 50
 _PLAIN_WORDS = re.compile(r"[\w-]+")
 

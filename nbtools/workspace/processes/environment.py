@@ -12,6 +12,10 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.secret_variables import is_secret
 
 
+_OF_KERNEL = "COLUMNS LINES FORCE_COLOR CLICOLOR_FORCE JPY_PARENT_PID JPY_INTERRUPT_EVENT JPY_SESSION_NAME"
+_REMOVED = frozenset(_OF_KERNEL.split())
+
+
 def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, str]:
     """Returns the environment of commands: without the kernel's own variables, secrets if ``secrets``.
 
@@ -25,19 +29,10 @@ def environment(outer: Mapping[str, str], *, secrets: bool = True) -> dict[str, 
     - Characters are those of UTF-8, as the analysis reads a command line.
       In other multi-byte encodings a backslash may be a part of one.
     """
-    removed = {
-        "COLUMNS",
-        "LINES",
-        "FORCE_COLOR",
-        "CLICOLOR_FORCE",
-        "JPY_PARENT_PID",
-        "JPY_INTERRUPT_EVENT",
-        "JPY_SESSION_NAME",
-    }
     result = {
         name: value
         for name, value in outer.items()
-        if name not in removed and (secrets or not is_secret(name, value))
+        if name not in _REMOVED and (secrets or not is_secret(name, value))
     }
     if "inline" in result.get("MPLBACKEND", ""):
         del result["MPLBACKEND"]

@@ -31,16 +31,8 @@ from nbtools.workspace.processes import landlock
 from nbtools.workspace.processes.process import Limits, ProgramResult, run_program
 
 _LIBRARIES = (
-    "/lib",
-    "/lib64",
-    "/lib32",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/local/lib",
-    "/nix/store",
-    "/gnu/store",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.preload",
+    "/lib /lib64 /lib32 /usr/lib /usr/lib64 /usr/local/lib /nix/store /gnu/store /etc/ld.so.cache"
+    " /etc/ld.so.preload"
 )
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 _EXCLUDES_FILE = re.compile(rb"(?im)^\s*excludesfile\s*=\s*\"?\s*([^\"\r\n]+?)\s*\"?\s*$")
@@ -102,7 +94,7 @@ def _is_file(name: str, folder: int) -> bool:
 def _program(rg: str) -> tuple[str, ...]:
     real = os.path.realpath(rg)
     own = os.path.join(os.path.dirname(os.path.dirname(real)), "lib")
-    paths = dict.fromkeys(map(os.path.realpath, (real, own, os.devnull, *_LIBRARIES)))
+    paths = dict.fromkeys(map(os.path.realpath, (real, own, os.devnull, *_LIBRARIES.split())))
     return tuple(filter(os.path.exists, paths))
 
 

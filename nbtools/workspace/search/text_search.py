@@ -278,7 +278,7 @@ async def lines_in(
     """Returns matching lines with context of ``paths`` and files below, as ``options`` select them."""
     options = [f"--before-context={before}", f"--after-context={after}", *options, *_flags(query), "--"]
     output = bytearray()
-    await run_ripgrep(root, [*_LINES, *options, *paths], output.extend)
+    await run_ripgrep(root, [*_LINES.split(), *options, *paths], output.extend)
     found: dict[str, list[Match]] = {}
     for parts in _LINE.finditer(bytes(output)):
         match = _match(parts)
@@ -325,19 +325,11 @@ def glob_filter(glob: str | None, start: str) -> Callable[[str], bool]:
 
 
 _OPEN, _CLOSE = b"\x1b[0m\x1b[38;2;17;34;51m", b"\x1b[0m"
-_LINES = [
-    *(
-        "--line-number",
-        "--with-filename",
-        "--no-heading",
-        "--null",
-        "--no-context-separator",
-        f"--max-columns={COLUMNS}",
-        "--max-columns-preview",
-        "--color=always",
-    ),
-    *("--colors=path:none", "--colors=line:none", "--colors=match:none", "--colors=match:fg:17,34,51"),
-]
+_LINES = (
+    f"--line-number --with-filename --no-heading --null --no-context-separator --max-columns={COLUMNS}"
+    " --max-columns-preview --color=always --colors=path:none --colors=line:none --colors=match:none"
+    " --colors=match:fg:17,34,51"
+)
 _LINE = re.compile(rb"\x1b\[0m([^\0]+)\x1b\[0m\0\x1b\[0m(\d+)\x1b\[0m([:-])([^\n]*)\n?")
 """The name of a file may contain line breaks."""
 

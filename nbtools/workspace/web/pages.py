@@ -49,20 +49,8 @@ _DEEPEST = 30
 """Maximum indentation level; otherwise the lines of a deeply nested document get very long."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _JUNK = (
-    *(
-        "script",
-        "style",
-        "template",
-        "noscript",
-        "iframe",
-        "object",
-        "svg",
-        "canvas",
-        "nav",
-        "footer",
-        "dialog",
-    ),
-    *("button", "input", "select", "textarea", "[role=navigation]", "[role=search]", "[aria-hidden=true]"),
+    "script style template noscript iframe object svg canvas nav footer dialog button input select textarea"
+    " [role=navigation] [role=search] [aria-hidden=true]"
 )
 
 
@@ -237,7 +225,7 @@ def _options(url: str) -> ConversionOptions:
         extract_metadata=False,
         # Its own preprocessing drops headings of articles and whole pages inside a form.
         preprocessing=PreprocessingOptions(enabled=False),
-        exclude_selectors=list(_JUNK),
+        exclude_selectors=_JUNK.split(),
         inline_data_media=InlineDataMedia.ALT_TEXT_ONLY,
         autolinks=False,
         base_url=url,
