@@ -310,7 +310,7 @@ def _base_name(program: str) -> str:
 
 
 def _begins(one: SourcedRule, text: str, *, if_too_long: bool) -> bool:
-    """Whether the expression matches at the beginning; ``late`` is returned for a text that is too long."""
+    """Whether the expression matches at the beginning; ``if_too_long`` is the answer for a long text."""
     try:
         return expression(one.rule.command).matches_start(text)
     except TextTooLong:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.secret_variables import is_secret
 
-
 _OF_KERNEL = "COLUMNS LINES FORCE_COLOR CLICOLOR_FORCE JPY_PARENT_PID JPY_INTERRUPT_EVENT JPY_SESSION_NAME"
 _REMOVED = frozenset(_OF_KERNEL.split())
 
