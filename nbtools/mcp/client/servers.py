@@ -28,49 +28,6 @@ LOGIN_SECONDS = 300.0
 """Timeout of a login, in seconds."""
 
 
-class Logins:
-    """The running logins of a session's servers."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[str, OAuthCallback] = {}
-
-    async def log_in(self, connection: Connection, open_page: Callable[[str], None], seconds: float) -> str:
-        """Logs in and returns a description of where the tokens are stored.  Raises ``ToolFailure``."""
-        name, address = connection.server.name, _address(connection)
-        if name in self._waiting:
-            raise ToolFailure(
-                ErrorCode.INVALID_TOOL_PARAMS,
-                f"A login to {name} is already running. Finish it in the browser, or stop it.",
-            )
-
-        def waiting(callback: OAuthCallback) -> None:
-            self._waiting[name] = callback
-
-        try:
-            sdk = await asyncio.to_thread(_oauth)
-        except ImportError as error:
-            raise ToolFailure(ErrorCode.MCP_TOOL_ERROR, f"{error_text(error)}.") from None
-        try:
-            where: str = await sdk.log_in(name, address, open_page, waiting, seconds)
-            return where
-        finally:
-            self._waiting.pop(name, None)
-
-    def complete(self, name: str, address: str) -> None:
-        """Completes a login with the redirect's address. Raises ``ToolFailure`` if none is running."""
-        if name not in self._waiting:
-            raise ToolFailure(
-                ErrorCode.INVALID_TOOL_PARAMS,
-                f"No login to {name} is running. Start one with %tools mcp login {name}.",
-            )
-        self._waiting[name].accept(address)
-
-
-async def delete_login(connection: Connection) -> None:
-    """Removes a server's stored login, if there is one."""
-    await asyncio.to_thread(LoginStore(connection.server.name, _address(connection).url).delete)
-
-
 def _address(connection: Connection) -> Address:
     if isinstance(connection.server.transport, Address):
         return connection.server.transport
@@ -109,7 +66,8 @@ class McpServers:
         self._watchers = [changed]
         self._connections: dict[str, Connection] = {}
         self._configured: dict[str, ConfiguredServer] = {}
-        self._logins = Logins()
+        self._logins: dict[str, OAuthCallback] = {}
+        """The running logins by server name."""
         self.catalogue = ServerCatalog(folder, ask)
 
     @property
@@ -231,7 +189,24 @@ class McpServers:
         service.
         """
         connection = self.get(name)
-        where = await self._logins.log_in(connection, open_page, seconds)
+        address = _address(connection)
+        if name in self._logins:
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                f"A login to {name} is already running. Finish it in the browser, or stop it.",
+            )
+
+        def waiting(callback: OAuthCallback) -> None:
+            self._logins[name] = callback
+
+        try:
+            sdk = await asyncio.to_thread(_oauth)
+        except ImportError as error:
+            raise ToolFailure(ErrorCode.MCP_TOOL_ERROR, f"{error_text(error)}.") from None
+        try:
+            where: str = await sdk.log_in(name, address, open_page, waiting, seconds)
+        finally:
+            self._logins.pop(name, None)
         await connection.close()
         await connection.client()
         return where
@@ -239,14 +214,20 @@ class McpServers:
     def complete_login(self, name: str, address: str) -> None:
         """Completes a login by hand, for a browser elsewhere; ``address`` is where it was redirected to.
 
-        Raises ``ToolFailure``.
+        Raises ``ToolFailure`` if none is running.
         """
-        self._logins.complete(name, address)
+        if name not in self._logins:
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                f"No login to {name} is running. Start one with %tools mcp login {name}.",
+            )
+        self._logins[name].accept(address)
 
     async def logout(self, name: str) -> None:
         """Removes the stored tokens and disconnects."""
         connection = self.get(name)
-        await delete_login(connection)
+        store = LoginStore(name, _address(connection).url)
+        await asyncio.to_thread(store.delete)
         await connection.close()
 
     async def close(self) -> None:

@@ -151,7 +151,9 @@ class McpInvocation(BaseToolInvocation[Mapping[str, Any]]):
 
     @property
     def asks(self) -> Asks:
-        return False if self.tool.believed else "always" if self.tool.previous is not None else None
+        if self.tool.believed:
+            return False
+        return "always" if self.tool.previous is not None else None
 
     def get_description(self) -> str:
         values = ", ".join(
