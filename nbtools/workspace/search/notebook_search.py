@@ -149,7 +149,7 @@ async def find_notebooks(
     keep = text_search.path_filter(query, start, hiding, ignoring)
     names = [text_search.path_of(name) for name in bytes(output).split(b"\0") if name]
     return Notebooks(
-        sorted(workspace_files(root, [name for name in names if keep is None or keep(name)])),
+        sorted(workspace_files(root, [name for name in names if keep(name)])),
         parse_unreadable(errors),
     )
 

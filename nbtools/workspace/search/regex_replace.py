@@ -21,14 +21,7 @@ from nbtools.workspace.files.encoding import DecodedText
 from nbtools.workspace.files.no_follow import status
 from nbtools.workspace.files.read_filter import NO_FILTER, ReadFilter
 from nbtools.workspace.search.ripgrep import workspace_files
-from nbtools.workspace.search.text_search import (
-    Query,
-    glob_filter,
-    json_bytes,
-    search,
-    visible_filter,
-    with_any_ending,
-)
+from nbtools.workspace.search.text_search import Query, json_bytes, path_filter, search, with_any_ending
 
 _REFERENCE = re.compile(r"\$(?:\$|\{([^}]*)\}|(\w+))", re.ASCII)
 _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\((?:\?P?<(?![=!])(\w+)>)?(?!\?)", re.DOTALL)
@@ -82,7 +75,7 @@ async def find_hits(
         raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, problem)
     template = replacement.replace("$", "$$") if query.fixed else replacement
     query = with_any_ending(query) if multiline else query
-    fit = visible_filter(glob_filter(query.glob, start), hiding) or (lambda _: True)
+    fit = path_filter(query, start, hiding)
     reader = _Reader(fit, "\n" in replacement and "\r" not in replacement, progress)
     options = [
         "--json",
@@ -135,7 +128,7 @@ async def find_ignored(
         *(["--multiline"] if multiline else []),
     ]
     await search(root, start, query, everything, output.extend, hiding)
-    fit = visible_filter(glob_filter(query.glob, start), hiding) or (lambda _: True)
+    fit = path_filter(query, start, hiding)
     return {
         path
         for raw in bytes(output).split(b"\0")

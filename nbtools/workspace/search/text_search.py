@@ -179,7 +179,7 @@ async def count_matches(
 
     def receive(chunk: bytes) -> None:
         for path, number in counter.read(chunk):
-            if keep is None or keep(path):
+            if keep(path):
                 counts[path] = counts.get(path, 0) + number
         progress(counts)
 
@@ -288,14 +288,28 @@ async def lines_in(
 
 
 def path_filter(
-    query: Query, start: str, hiding: ReadFilter, ignoring: IgnoreFilter | None
-) -> Callable[[str], bool] | None:
-    """Returns a function that tells whether a path is searched; None if all are."""
-    keep = visible_filter(_path_filter(query, start), hiding)
-    if ignoring is None:
-        return keep
-    beside = ignoring.beside_ripgrep()
-    return lambda path: (keep is None or keep(path)) and not beside.ignores(path)
+    query: Query, start: str, hiding: ReadFilter, ignoring: IgnoreFilter | None = None
+) -> Callable[[str], bool]:
+    """Returns whether a path (from the root) is searched, as a function.
+
+    ripgrep itself filters by names only, and not the files that are its arguments.
+    """
+    checks: list[Callable[[str], bool]] = []
+    if hiding:
+        checks.append(lambda path: not hiding.hides(path))
+    if query.glob is not None:
+        checks.append(_glob_matcher(query.glob, start))
+    if query.exclude is not None:
+        name = query.exclude.rstrip("/")
+        excluded = _glob_matcher(name, start)
+        inside = _glob_matcher(f"{name}/**" if "/" in name else f"**/{name}/**", start)
+        checks.append(lambda path: not (excluded(path) or inside(path)))
+    if ignoring is not None:
+        beside = ignoring.beside_ripgrep()
+        checks.append(lambda path: not beside.ignores(path))
+    if len(checks) > 1:
+        return lambda path: all(check(path) for check in checks)
+    return checks[0] if checks else lambda _: True
 
 
 async def search(
@@ -309,19 +323,6 @@ async def search(
     """Runs ripgrep; returns what it could not read. Reported names begin with ``./``."""
     flags = [*options, *_flags(query), *file_flags(query), *hiding.rg_flags()]
     return parse_unreadable(await run_ripgrep(root, [*flags, "--", below(start)], receive))
-
-
-def visible_filter(keep: Callable[[str], bool] | None, hiding: ReadFilter) -> Callable[[str], bool] | None:
-    """Returns a filter that also rejects hidden files; None if all files pass."""
-    # Needed for ripgrep's results: it treats files named as arguments differently from those it finds.
-    if not hiding:
-        return keep
-    return lambda path: not hiding.hides(path) and (keep is None or keep(path))
-
-
-def glob_filter(glob: str | None, start: str) -> Callable[[str], bool]:
-    """Returns whether a path (from the root) matches a query's glob, as a function."""
-    return _glob_matcher(glob, start) if glob is not None else lambda _: True
 
 
 _OPEN, _CLOSE = b"\x1b[0m\x1b[38;2;17;34;51m", b"\x1b[0m"
@@ -406,17 +407,6 @@ def below(path: str) -> str:
     if path == ".":
         return "./"
     return path if os.path.isabs(path) else f"./{path}"
-
-
-def _path_filter(query: Query, start: str) -> Callable[[str], bool] | None:
-    """Returns a function that tells whether a path matches the query's globs; None if all do."""
-    if query.exclude is None:
-        return _glob_matcher(query.glob, start) if query.glob is not None else None
-    name = query.exclude.rstrip("/")
-    excluded = _glob_matcher(name, start)
-    inside = _glob_matcher(f"{name}/**" if "/" in name else f"**/{name}/**", start)
-    fit = glob_filter(query.glob, start)
-    return lambda path: fit(path) and not excluded(path) and not inside(path)
 
 
 def _glob_matcher(glob: str, start: str) -> Callable[[str], bool]:
