@@ -149,9 +149,8 @@ class _Planner:
                 case "unfolder":
                     self._step(MakeFolder(record.path, self.name(record.path)))
                 case "lost":
-                    exists = self._is_still_there(record)
-                    reason = "" if exists else "it was too large to be stored, and is lost"
-                    self._report(record.path, "as before" if exists else "conflict", reason)
+                    reason = "it was too large to be stored, and is lost"
+                    self._leave(record.path, self._is_still_there(record), reason)
                 case "cells":
                     self._report(record.path, "conflict", IN_EDITOR)
                 case "folder":
@@ -173,10 +172,7 @@ class _Planner:
         before = self.journal.content(record.before) if record.before else None
         if record.before and before is None:
             # A large file is moved to the store only when another file has replaced it.
-            same = is_key_of(record.before, now)
-            self._report(
-                path, "as before" if same else "conflict", "" if same else self._why_gone(record.before)
-            )
+            self._leave(path, is_key_of(record.before, now), self._why_gone(record.before))
             return
         after = apply_delta(record.delta, before) if record.delta is not None and before is not None else None
         is_after = now == after if after is not None else fingerprint(now) == record.after
@@ -234,9 +230,8 @@ class _Planner:
         if to in self.unmoved:
             self._report(record.path, "as before")
         elif target_exists and not source_exists:
-            self._step(Move(to, record.path, self.name(record.path)))
+            self._restore_by(Move(to, record.path, self.name(record.path)), record.path)
             self.now[record.path], self.now[to] = self.now.get(to, _content_of(to)), None
-            self._report(record.path, "restored")
         elif (
             target_exists
             and source_exists
@@ -265,23 +260,13 @@ class _Planner:
 
     def _restore(self, record: Record, backup: Path) -> None:
         if status_or_none(backup) is None:
-            same = self._is_still_there(record)
-            self._report(
-                record.path,
-                "as before" if same else "conflict",
-                "" if same else "what was deleted is not stored any more",
-            )
+            reason = "what was deleted is not stored any more"
+            self._leave(record.path, self._is_still_there(record), reason)
         elif self._exists(record.path):
-            same = self._is_still_there(record)
-            self._report(
-                record.path,
-                "as before" if same else "conflict",
-                "" if same else "something else has this name now",
-            )
+            self._leave(record.path, self._is_still_there(record), "something else has this name now")
         else:
-            self._step(Restore(backup, record.path, self.name(record.path)))
+            self._restore_by(Restore(backup, record.path, self.name(record.path)), record.path)
             self.now[record.path] = _content_of(backup)
-            self._report(record.path, "restored")
 
     def _is_still_there(self, record: Record) -> bool:
         """Whether the deletion was not made: interrupted before it, or after a copy was made."""
@@ -305,9 +290,8 @@ class _Planner:
             self._report(record.path, "conflict", "it was changed since")
         else:
             # It goes where it was stored before, so that the deletion can be undone again.
-            self._step(RemoveTree(record.path, self.name(record.path), record.place))
+            self._restore_by(RemoveTree(record.path, self.name(record.path), record.place), record.path)
             self.now[record.path] = None
-            self._report(record.path, "restored")
 
     def _mode(self, record: Record) -> None:
         info, after = status_or_none(record.path), int(record.after, 8)
@@ -317,16 +301,14 @@ class _Planner:
         if info.st_mode & 0o7777 != after:
             self._report(record.path, "conflict", "its mode was changed since")
             return
-        self._step(SetMode(record.path, self.name(record.path), after, record.mode))
-        self._report(record.path, "restored")
+        self._restore_by(SetMode(record.path, self.name(record.path), after, record.mode), record.path)
 
     def _link(self, record: Record) -> None:
         now, before, after = link_target(record.path), decode_link(record.before), decode_link(record.after)
         if now == before and (now is not None or status_or_none(record.path) is None):
             self._report(record.path, "as before")
         elif now == after and (now is not None or status_or_none(record.path) is None):
-            self._step(Link(record.path, self.name(record.path), now, before))
-            self._report(record.path, "restored")
+            self._restore_by(Link(record.path, self.name(record.path), now, before), record.path)
         else:
             self._report(record.path, "conflict", "it was changed since")
 
@@ -340,6 +322,14 @@ class _Planner:
 
     def _step(self, step: Step) -> None:
         self.plan.steps.append(step)
+
+    def _restore_by(self, step: Step, path: Path) -> None:
+        self._step(step)
+        self._report(path, "restored")
+
+    def _leave(self, path: Path, same: bool, why: str) -> None:
+        """Plans no step: nothing is to be undone where all is the ``same`` as before, else nothing can be."""
+        self._report(path, "as before" if same else "conflict", "" if same else why)
 
     def _report(self, path: Path, outcome: UndoOutcome, why: str = "", *, same_lines: bool = False) -> None:
         """Records the outcome for a path: a later one replaces it, but a conflict stays."""
