@@ -60,8 +60,7 @@ class WordRule:
         return 0 < count <= len(self.words) and all(isinstance(word, str) for word in self.words[:count])
 
     def covers_past_options(self, words: Sequence[str]) -> tuple[bool, bool]:
-        """Returns whether the rule matches the words, and whether it could with more words,
-        if options may precede each of its words.
+        """Returns whether the rule matches, and whether it could with more words, with options in between.
 
         ``git push`` matches ``git -C sub --no-pager push``.  The word after an option may be its value unless
         the option is known to take none.  This matches more than the command means, so it is only for deny

@@ -155,9 +155,7 @@ class _Pattern:
     compiled: re.Pattern[str] | None = field(default=None)
 
     def matches(self, path: str) -> bool:
-        """Whether the pattern covers a path that begins with ``prefix``;
-        a folder's path ends with a slash.
-        """
+        """Whether the pattern covers a path that begins with ``prefix``; a folder ends with a slash."""
         if self.whole:
             return not self.inner or len(path) > len(self.prefix)
         if self.folder:

@@ -97,9 +97,7 @@ class ConcurrencyLimiter:
 
 
 class Slot:
-    """The slot of a running call.  It is free again when the call and every call that it started
-    have ended.
-    """
+    """A running call's slot, free again when it and every call that it started have ended."""
 
     __slots__ = ("_holders", "_host", "_nested", "_token", "exclusive", "limiter", "outer", "running")
 

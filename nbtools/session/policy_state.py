@@ -163,9 +163,7 @@ def _real(root: str, path: str) -> str:
 
 
 def _has_links(root: str, below: str) -> bool:
-    """Whether a component of the path is a symbolic link.
-    Cheaper than resolving, and most paths have none.
-    """
+    """Whether a part of the path is a link. Cheaper than resolving, and most paths have none."""
     step = root
     for part in below.split("/"):
         step = f"{step}/{part}"

@@ -167,8 +167,7 @@ class Session:
         merge: UndoMerge = False,
         id: str | None = None,  # noqa: A002
     ) -> ToolResult:
-        """Restores what a call replaced; the call may be of an earlier session.
-        Without an id: the last change of this session.
+        """Restores what a call, also of an earlier session, replaced; without an id, this one's last change.
 
         Restores all files or none: a file changed since is a ``conflict``, shown as a merge; ``merge``
         applies a merge without conflicts.  Lines that the call changed and that were changed again since are

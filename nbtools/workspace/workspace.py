@@ -159,12 +159,11 @@ class Workspace:
         self._settings = self.journal.settings = settings
 
     def resolve(self, path: str) -> Path:
-        """Returns the absolute path, without links and inside the workspace, to which ``path`` leads;
-        it need not exist.
+        """Returns the absolute path, without links and inside the workspace, to which ``path`` leads.
 
-        Relative paths start at the root, ``~`` is the home folder.  Raises ``ToolFailure``:
-        ``path_not_in_workspace`` for a path that leads outside (also through links), ``invalid_tool_params``
-        for one that no file system accepts.
+        The path need not exist; a relative one starts at the root, ``~`` is the home folder.  Raises
+        ``ToolFailure``: ``path_not_in_workspace`` for one that leads outside (also through links),
+        ``invalid_tool_params`` for one that no file system accepts.
         """
         return resolve_inside(self.root, path)
 
@@ -229,8 +228,7 @@ class Workspace:
         return path.relative_to(self.root).as_posix() if is_inside(self.root, path) else str(path)
 
     def spellings(self, path: str) -> tuple[str, ...]:
-        """Returns the names by which a rule may mean ``path``:
-        where it leads, and the path as written if a link makes it another.
+        """Returns the names by which a rule may mean ``path``: where it leads, and as written with a link.
 
         Both are relative to the root; only a file of full output is absolute.
         Raises ``ToolFailure`` as ``resolve`` does.

@@ -156,9 +156,7 @@ class Connection:
         begun: str,
         others: Mapping[str, str] | None = None,
     ) -> CompleteResult:
-        """Returns completions of ``begun``, a value of ``argument``;
-        ``others`` are the values of the other arguments.
-        """
+        """Returns completions of ``begun`` for ``argument``; ``others``: values of other arguments."""
         return await self._request(
             lambda client, _: client.complete(ref, {"name": argument, "value": begun}, dict(others or {}))
         )

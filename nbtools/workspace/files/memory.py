@@ -45,8 +45,7 @@ def one_line(fact: str) -> str:
 
 
 def with_fact(text: str, fact: str) -> str:
-    """Returns ``text`` with the bullet ``fact`` added below the heading, after the others;
-    adds the heading if it is missing.
+    """Returns ``text`` with the bullet ``fact`` last below the heading, which is added if it is missing.
 
     Returns ``text`` unchanged if the bullet is there already.  Lines end as they do in ``text``.
     """

@@ -184,8 +184,7 @@ def read_lines(
     limit: int = MAX_READ_BYTES,
     chunk_size: int = _CHUNK,
 ) -> LineExcerpt:
-    """Reads ``count`` lines from line ``start``: 1-based, or negative from the end.
-    Past the end there are none.
+    """Reads ``count`` lines from line ``start``, from 1, or negative from the end; beyond it there are none.
 
     Counts the file's lines in one pass, then reads from the nearer end.  ``chunk_size``, a multiple of 4, is
     the number of bytes per read.  Raises ``ToolFailure`` as ``read_bytes`` does; ``file_too_large`` if the

@@ -62,8 +62,7 @@ class FileScanner:
     # One system call for each file, and no file is read.
     # A folder above may become a link: code that reads by these paths checks that.
     def scan(self, apart: Path, count: int, size: int) -> FileScan | LimitExceeded:
-        """Scans at most ``count`` files (and folders) of ``size`` bytes together;
-        ``apart``, the journal's own folder, is left out.
+        """Scans at most ``count`` files (and folders) of ``size`` bytes, without the journal in ``apart``.
 
         What cannot be listed, or is deleted during the scan, is left out, too.
         """

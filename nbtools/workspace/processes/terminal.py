@@ -225,8 +225,7 @@ class Terminal:
     # --- waiting
 
     async def wait_for_prompt(self, prompts: int, seconds: float, *, ahead: bool) -> bool:
-        """Waits until bash displays a prompt (after ``prompts`` earlier ones), a program waits for input,
-        or ``seconds`` have passed.
+        """Waits until bash prompts (after ``prompts`` earlier ones), input is awaited, or ``seconds`` pass.
 
         ``ahead``: the input went to a program and may not have been read yet.
         Returns whether bash displays a prompt.

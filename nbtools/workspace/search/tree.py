@@ -40,9 +40,7 @@ class Node:
 
 
 Hides: TypeAlias = Callable[[str, bool], bool]
-"""Tells whether the policy hides the entry at an absolute path;
-the second argument is whether it is a folder.
-"""
+"""Tells whether the policy hides an absolute path; the second argument is whether it is a folder."""
 
 
 def read_tree(
@@ -74,9 +72,7 @@ def read_tree(
 
 
 def limit_entries(root: Node, limit: int) -> None:
-    """Selects ``limit`` entries to display: level by level;
-    if a level does not fit, its folders share the rest equally.
-    """
+    """Selects ``limit`` entries level by level; folders of a level that does not fit share the rest."""
     level = [root]
     while level and limit > 0:
         sizes = [len(node.children) for node in level]
@@ -87,9 +83,7 @@ def limit_entries(root: Node, limit: int) -> None:
 
 
 def shares(sizes: Sequence[int], limit: int) -> list[int]:
-    """Divides ``limit`` fairly: no share exceeds its size,
-    and the shares below their size differ by at most one.
-    """
+    """Divides ``limit`` fairly: no share exceeds its size, the others differ by at most one."""
     result = [0] * len(sizes)
     for position, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         fair = -(-limit // (len(sizes) - position))

@@ -23,9 +23,7 @@ from nbtools.workspace.text.result_check import refuse_broken_code
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """The result of a change to a file; ``path`` and ``folders`` (created for it) are relative to the
-    workspace.
-    """
+    """A change to a file; ``path`` and ``folders`` (created for it) are relative to the workspace."""
 
     path: str
     created: bool
@@ -88,9 +86,7 @@ class FileChange:
 
 
 MAX_WHOLE_DIFF_BYTES = 5_000_000
-"""The largest file, in bytes, whose change keeps the whole text before and after;
-for a larger one it keeps the changed parts.
-"""
+"""The largest file, in bytes, whose change keeps the whole text; of a larger one, the changed parts."""
 _MAX_EXCERPT = 1_000_000
 """Characters of the hunks from which on a change to a larger file omits the remaining ones."""
 _LARGE_BYTES = 1_000_000

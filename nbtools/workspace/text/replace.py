@@ -117,9 +117,7 @@ def find_replacement(
 
 
 def _cuts_indentation(index: TextIndex, found: TextMatch, *, whole_lines: bool) -> bool:
-    """Returns whether the only place begins within the indentation of its line;
-    for ``whole_lines`` also, whether it begins after it.
-    """
+    """Whether the only place begins in its line's indentation; for ``whole_lines``, also after it."""
     if len(found.spans) != 1 or found.may_differ_in_indentation:
         return False
     start, text = found.spans[0][0], index.text
@@ -135,9 +133,7 @@ def is_already_made(index: TextIndex, new: str) -> bool:
 def replacement_edits(
     index: TextIndex, found: TextMatch, change: Replacement, subject: str, name: str
 ) -> Iterator[Edit]:
-    """Yields the edits at the places of a replacement:
-    new lines get the place's line endings, after a loose match its indentation.
-    """
+    """Yields a replacement's edits, with a place's line endings, after a loose match its indentation."""
     text, lf = index.text, with_lf(change.new)
     is_literal = found.how == "exact" and "\r" in change.new
     has_endings = "\n" in lf and index.has_crlf

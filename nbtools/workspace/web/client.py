@@ -224,8 +224,7 @@ class WebClient:
         )
 
     async def get(self, address: WebAddress, seconds: float) -> Response:
-        """Returns the response, whatever its status.
-        Raises ``ToolFailure``: ``timeout`` after ``seconds`` in all, else ``web_fetch_…``.
+        """Returns the response of any status.  Raises ``timeout`` after ``seconds``, else ``web_fetch_…``.
 
         Redirects within the host are followed.  Approval was given for this host only,
         so a redirect to another one is an error that names the address.
