@@ -240,6 +240,13 @@ class _PatternIndex:
             self.others.append(pattern)
 
     def find(self, path: str) -> SourcedRule | None:
+        for patterns in self._candidates(path):
+            for pattern in patterns:
+                if pattern.matches(path):
+                    return pattern.sourced
+        return None
+
+    def _candidates(self, path: str) -> list[list[_Pattern]]:
         parts = path.rstrip("/").split("/")
         found = []
         if self.prefixes:
@@ -250,11 +257,7 @@ class _PatternIndex:
         if self.endings:
             endings = [part[part.rfind(".") :] for part in parts if "." in part]
             found += [self.endings[ending] for ending in endings if ending in self.endings]
-        for patterns in [*found, self.others] if self.others else found:
-            for pattern in patterns:
-                if pattern.matches(path):
-                    return pattern.sourced
-        return None
+        return [*found, self.others] if self.others else found
 
     @property
     def unanchored(self) -> SourcedRule | None:
