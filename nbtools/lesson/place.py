@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import TraceError
+from nbtools.core.result import Several, ToolResult
 from nbtools.core.settings import Settings
-from nbtools.core.tool import AnyToolBuilder
+from nbtools.core.tool import AnyToolBuilder, BaseToolInvocation, Kind, UpdateOutput
 from nbtools.core.tool_names import CANONICAL_NAMES
-from nbtools.lesson.recorded_result import RECORDED_RESULT, NotRun
 from nbtools.replay import CanonicalCall, Copy, WorkingDirectory, canonical_call
 from nbtools.session import Session
 from nbtools.traces.model import Call, Detail
+
+RECORDED_RESULT = "recorded_result"
+"""The name of the tool that repeats a recorded result."""
+NOT_RUN = "Recorded, not run"
+
 
 _NOT_REPEATED = {
     "denied": "it was denied when it was recorded.",
@@ -29,6 +36,15 @@ class ToRun:
     call: Call
     detail: Detail
     meaning: CanonicalCall
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """A call that is not run: ``why``."""
+
+    call: Call
+    detail: Detail
+    why: str
 
 
 class Place:
@@ -92,3 +108,42 @@ def _further_tools(own: Session) -> Iterator[AnyToolBuilder]:
         tool = tools[name]
         if tools.canonical_name(tool.name) not in CANONICAL_NAMES and name not in CANONICAL_NAMES:
             yield tool
+
+
+class RecordedResultTool(BaseDeclarativeTool[Mapping[str, Any]]):
+    """Repeats the recorded result of a call that cannot be run here; changes nothing."""
+
+    name = RECORDED_RESULT
+    description = "Repeats the recorded result of a call that cannot be run here."
+    kind = Kind.THINK
+    asks = False
+    parameters: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {"tool": {"type": "string"}, "arguments": {"type": "object"}},
+        "required": ["tool"],
+    }
+
+    def __init__(self, next_call: Callable[[], NotRun]) -> None:
+        self.next_call = next_call
+
+    def create_invocation(self, params: Mapping[str, Any]) -> RecordedResultInvocation:
+        return RecordedResultInvocation(self.next_call(), params)
+
+
+class RecordedResultInvocation(BaseToolInvocation[Mapping[str, Any]]):
+    __slots__ = ("_recorded",)
+
+    def __init__(self, recorded: NotRun, params: Mapping[str, Any]) -> None:
+        super().__init__(params)
+        self._recorded = recorded
+
+    def get_description(self) -> str:
+        call = self._recorded.call
+        return f"{call.name} {call.subject}".strip()
+
+    async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
+        detail = self._recorded.detail
+        shown = tuple(
+            one for one in (f"{NOT_RUN}: {self._recorded.why}", detail.display or detail.result) if one
+        )
+        return ToolResult(detail.result, Several(shown), summary=NOT_RUN)

@@ -6,25 +6,22 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.agents.events import AgentEvent, Remark
 from nbtools.agents.playback import PREFIX, Playback
 from nbtools.core.errors import AgentError, ErrorCode, ToolFailure, TraceError
-from nbtools.lesson.place import Place, ToRun
-from nbtools.lesson.recorded_result import RECORDED_RESULT, NotRun, RecordedResultTool
-from nbtools.lesson.recording import Recording, Step, read_recording
+from nbtools.lesson.place import NotRun, Place, RecordedResultTool, ToRun
+from nbtools.lesson.recording import Recording, Step, Words, read_recording
 from nbtools.replay import Copy, Replayed, WorkingDirectory
 from nbtools.replay.copy import make_copy
 from nbtools.replay.working_directory import folder_to_copy
 from nbtools.session import Session
-from nbtools.traces.model import Call
 
 if TYPE_CHECKING:
-    from nbtools.lesson.recorded_toolset import RecordedToolset
-    from nbtools.lesson.replies import RecordedReplies, Reply
+    from nbtools.lesson.pydantic_ai_playback import RecordedReplies, RecordedToolset
 
 Equip: TypeAlias = Callable[[Session, Copy], object]
 CONTINUE = "Continue."
@@ -56,13 +53,13 @@ class RecordedModel(Playback):
         self.name = f"{PREFIX}{self.log.name}"
         self.project = project
         self.pace = pace
-        self.equip: Equip = _as_it_is
+        self.equip: Equip = lambda *_: None
         self._commit, self._cwd, self._session = commit, cwd, session
         self._recording: Recording | None = None
         self._place: Place | None = None
         self._announced = self._rewound = False
         self._turn = self._step = 0
-        self._heard: Callable[[AgentEvent], None] = _ignore
+        self._heard: Callable[[AgentEvent], None] = lambda _: None
         self.pending: ToRun | NotRun | None = None
         """The call that the model has made and that has not finished."""
 
@@ -149,51 +146,39 @@ class RecordedModel(Playback):
         return f"Plays {self.log.name}, a session of {agent} with {calls}. No model is asked.{where}"
 
     def model(self) -> RecordedReplies:
-        from nbtools.lesson.replies import (  # noqa: PLC0415 - pydantic-ai takes seconds to load
+        from nbtools.lesson.pydantic_ai_playback import (  # noqa: PLC0415 - pydantic-ai takes seconds to load
             RecordedReplies,
         )
 
         return RecordedReplies(self)
 
     def toolset(self, session: Session, on_call: Callable[[str, str], None]) -> RecordedToolset:
-        from nbtools.lesson.recorded_toolset import RecordedToolset  # noqa: PLC0415 - as above
+        from nbtools.lesson.pydantic_ai_playback import RecordedToolset  # noqa: PLC0415 - as above
 
         return RecordedToolset(session, self, on_call)
 
-    async def reply(self) -> Reply:
-        """Returns what the model says and calls next."""
-        from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart  # noqa: PLC0415 - as above
-
+    async def advance(self) -> tuple[Sequence[Words], ToRun | NotRun | None]:
+        """Waits for the pace, and returns what the model says next, and its call;
+        None where it calls nothing, which ends its turn.
+        """
         if not isinstance(self.pace, str) and self.pace > 0:
             await asyncio.sleep(self.pace)
         step = self._next()
-        words = (
-            () if self.pending else step.words
-        )  # a call that was interrupted is made again, without its words
-        said: Reply = [ThinkingPart(one.text) if one.thinking else TextPart(one.text) for one in words]
+        words = () if self.pending else step.words  # an interrupted call is made again, without its words
         if step.call is None:
             self._turn, self._step, self.pending = self._turn + 1, 0, None
-            return said
-        pending = self.pending = await self._read(step.call, step.number)
-        if isinstance(pending, NotRun):
-            return [
-                *said,
-                ToolCallPart(
-                    RECORDED_RESULT, {"tool": pending.call.name, "arguments": dict(pending.detail.args)}
-                ),
-            ]
-        return [*said, ToolCallPart(pending.meaning.tool, dict(pending.meaning.arguments))]
+            return words, None
+        call = step.call
+        try:
+            self.pending = await asyncio.to_thread(lambda: self.place.meaning_of(call, call.detail))
+        except TraceError as error:
+            raise AgentError(f"Call {step.number} of {self.name} cannot be read: {error}") from error
+        return words, self.pending
 
     def _next(self) -> Step:
         if self._recording is None:
             raise AgentError("The recording has not been opened.")
         return self._recording.turns[self._turn].steps[self._step]
-
-    async def _read(self, call: Call, number: int) -> ToRun | NotRun:
-        try:
-            return await asyncio.to_thread(lambda: self.place.meaning_of(call, call.detail))
-        except TraceError as error:
-            raise AgentError(f"Call {number} of {self.name} cannot be read: {error}") from error
 
     def _not_run(self) -> NotRun:
         if not isinstance(self.pending, NotRun):
@@ -209,12 +194,11 @@ class RecordedModel(Playback):
         if replayed is None or replayed.same:
             return f"call {number} is done" if self.pace == "step" else ""
         error = replayed.result.error
-        why = (
-            f"call {number}"
-            f" {_DIFFERENCES.get(error.code if error else None, 'has another result than the recorded one')}"
+        difference = _DIFFERENCES.get(
+            error.code if error else None, "has another result than the recorded one"
         )
-        self._heard(Remark(_sentence(f"{why}.\n{replayed}"), about=replayed))
-        return why
+        self._heard(Remark(f"Call {number} {difference}.\n{replayed}", about=replayed))
+        return f"call {number} {difference}"
 
     def rewind(self) -> None:
         self._rewound = True
@@ -236,15 +220,3 @@ _DIFFERENCES: dict[ErrorCode | None, str] = {
     ),
     ErrorCode.POLICY_VIOLATION: "is denied by a rule; the recording goes on as if it had run",
 }
-
-
-def _as_it_is(_: Session, __: Copy) -> None:
-    return None
-
-
-def _ignore(_: AgentEvent) -> None:
-    return None
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -119,8 +119,11 @@ def working_directory_of(
     folder = cwd and normpath(cwd)
     folder = (folder if isabs(folder) else "") if cwd else recorded_folder(call, sessions)
     commit = next((one.commit for one in chain if one.commit), "")
-    first_line = 0 if any(one.format == "qwen-code" for one in chain[:1]) else 1
-    return WorkingDirectory(folder, commit, _dialect_of(chain), first_line)
+    # the log's format, else the agent that an interchange format names
+    named = " ".join(f"{one.format} {one.agent}" for one in chain[:1]).lower()
+    dialects = ("nbtools",) if named.startswith("nbtools") else ("claude", "gemini", "codex")
+    agent = next((name for name in dialects if name in named), "")
+    return WorkingDirectory(folder, commit, agent, call.origin.first_line)
 
 
 def folder_to_copy(ground: WorkingDirectory, folder: str | Path | None) -> Path:
@@ -140,11 +143,3 @@ def folder_to_copy(ground: WorkingDirectory, folder: str | Path | None) -> Path:
         )
         raise TraceError(f"{problem}. Name the folder or repository to copy.")
     return found.resolve()
-
-
-def _dialect_of(chain: list[Session]) -> str:
-    """Returns the dialect by the log's format, else by the agent that an interchange format names."""
-    text = " ".join(f"{one.format} {one.agent}" for one in chain[:1]).lower()
-    if text.startswith("nbtools"):
-        return "nbtools"
-    return next((name for name in ("claude", "gemini", "codex") if name in text), "")

@@ -208,6 +208,11 @@ class Detail:
 class Origin(ABC):
     """Reads the details of the calls that came from it."""
 
+    @property
+    def first_line(self) -> int:
+        """The number that the agent's tools give the first line of a file."""
+        return 1
+
     @abstractmethod
     def detail(self, call: Call) -> Detail:
         """Reads the detail of ``call`` from the log.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -13,8 +13,6 @@ from typing import Any, Protocol
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.json_access import mapping
-from nbtools.traces.json_document import open_document
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage
 from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Ref, Row, Session
@@ -24,55 +22,9 @@ HEAD_BYTES = 64 << 10
 """Bytes from which a file's format is recognised."""
 _HEAD_RECORDS = 40
 NO_KNOWN_STEPS = "it contains no step that the reader of this format knows"
-_QWEN_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*(?:"role"\s*:\s*"\w+"\s*,\s*)?"parts"\s*:')
-_OPENHANDS = re.compile(
-    rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observation|AgentError|ConversationStateUpdate)Event"'
-)
 NO_MESSAGES = "it contains neither a message nor a call that the reader of this format knows"
 _MESSAGES = {"user", "assistant_text", "thinking", "tool_call", "tool_result", "error", "compaction"}
-_SQLITE = b"SQLite format 3\x00"
-_OPENCODE = "opencode (a database; `opencode export` writes a session as JSON)"
-_CODEX = "Codex (a database; its sessions are the rollout-*.jsonl files in sessions/)"
-_DATABASE_FILES = {
-    "opencode.db": _OPENCODE,
-    "state_*.sqlite": _CODEX,
-    "thread_history_*.sqlite": _CODEX,
-    "*.db": "",
-    "*.vscdb": "",
-}
-"""Databases by the pattern of their file names; without a name, their tables tell.
-A new one has its tables in a file beside it.
-"""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_DATABASES = {
-    "Cursor (a database)": ("cursorDiskKV",),
-    "VS Code, Cursor or Windsurf (a database of the editor's state)": ("ItemTable",),
-    "Cursor CLI (a database)": ("blobs", "meta"),
-    "Crush (a database)": ("goose_db_version", "messages"),
-    _OPENCODE: ("session", "message", "part"),
-    "Zed (a database)": ("threads",),
-    "Goose or Hermes (a database)": ("sessions", "messages"),
-}
-"""Databases of agents by their tables; the first that has all of them."""
-_AGENTS = {
-    "Claude Code (only the result of a run; `--verbose` adds its messages)": (
-        "result",
-        {"subtype", "num_turns", "session_id"},
-    ),
-    "Cline (displayed messages; open the api_conversation_history.json beside them)": ("say", {"ts", "say"}),
-    "Cline (displayed questions; open the api_conversation_history.json beside them)": ("ask", {"ts", "ask"}),
-    "opencode (a single message or part; open the file of its session)": ("", {"id", "sessionID"}),
-    "Copilot CLI in its first format": ("", {"sessionId", "chatMessages", "timeline"}),
-    "Continue": ("", {"sessionId", "workspaceDirectory", "history"}),
-    "Goose": ("", {"working_dir", "message_count"}),
-    "Amp": ("", {"v", "id", "created", "messages", "env"}),
-    "Droid": ("session_start", {"id", "title", "owner"}),
-    "Kimi Code": ("metadata", {"protocol_version"}),
-    "Antigravity": ("", {"step_index", "source", "type", "status"}),
-    "Kiro or Amazon Q": ("", {"conversation_id", "history", "transcript"}),
-}
-"""Agents by the ``type`` of the first object of their logs, if it matters, and its keys."""
-_AIDER = re.compile(rb"\s*# aider chat started at \d")
 FALLBACK_FORMAT = "messages"
 """The name of the generic format for any log with messages in it;
 there, records alone do not prove that the format was recognised.
@@ -154,8 +106,16 @@ class Format(Protocol):
 
     name: str
     tells_errors: bool = True
+    first_line: int = 1
+    """The number that the agent's tools give the first line of a file."""
 
     def recognises(self, head: Head) -> bool: ...
+
+    def unreadable_variant(self, head: Head) -> str:
+        """Returns what it is called where it looks like a log of this agent that the reader cannot read;
+        empty for others.
+        """
+        return ""
 
     def files(self, path: Path) -> Sequence[Path]:
         """Returns the files that belong to the log besides ``path``."""
@@ -213,6 +173,11 @@ class LogFile(Origin):
                 yield Problem(NOWHERE, problem)
         yield from rows
 
+    @property
+    def first_line(self) -> int:
+        first: int = getattr(self.format, "first_line", 1)  # a reader of others need not have it
+        return first
+
     def detail(self, call: Call) -> Detail:
         return self.format.detail(self.source, call)
 
@@ -263,10 +228,15 @@ def open_log(path: Path) -> LogFile:
 
 
 def _open_log(path: Path) -> LogFile:
-    head = Head(path, b"" if path.is_dir() else _read_head(path))
+    from nbtools.traces.unsupported_agents import (  # noqa: PLC0415 - it imports this module
+        database_in,
+        unsupported_agent,
+    )
+
+    head = Head(path, b"" if path.is_dir() else read_head(path))
     names = ", ".join(candidate.name for candidate in formats())
     for candidate in formats():
-        if candidate.name == FALLBACK_FORMAT and (agent := _unsupported_agent(head)):
+        if candidate.name == FALLBACK_FORMAT and (agent := unsupported_agent(head)):
             raise TraceError(
                 f"{path} looks like a log of {agent}, which is not supported yet. Supported formats: {names}."
             )
@@ -281,85 +251,14 @@ def _open_log(path: Path) -> LogFile:
             f"{path} is encoded in UTF-16, as PowerShell writes output into a file. Convert it to UTF-8:"
             f" {how}."
         )
-    if found := _database_in(path):
+    if found := database_in(path):
         raise TraceError(
             f"{path} contains {found[0].name}, which looks like a log of {found[1]} and is not supported yet."
         )
     raise TraceError(f"{path} is not recognised as a session log. Supported formats: {names}.")
 
 
-def is_qwen_code(head: Head) -> bool:
-    """Returns whether it is a chat of Qwen Code:
-    records with the fields of Claude Code's, around messages of Gemini's API.
-    """
-    if not head.has("parentUuid"):
-        return False
-    if head.records:
-        return any(_is_qwen_code(record) for record in head.records if "parentUuid" in record)
-    return _QWEN_MESSAGE.search(head.start) is not None
-
-
-def _is_qwen_code(record: Mapping[str, Any]) -> bool:
-    message = record.get("message")
-    parts = isinstance(message, dict) and isinstance(message.get("parts"), list) and "content" not in message
-    return parts or "systemPayload" in record or "toolCallResult" in record
-
-
-def _unsupported_agent(head: Head) -> str:
-    """Returns the name of the unsupported agent whose log it looks like, with what the file is;
-    empty for others.
-    """
-    if head.start.startswith(_SQLITE):
-        return next(
-            (
-                name
-                for name, tables in _DATABASES.items()
-                if all(f"CREATE TABLE {one}".encode() in _tables(head) for one in tables)
-            ),
-            "",
-        )
-    if _AIDER.match(head.start):
-        return "Aider (its chat history)"
-    first = _first_object(head)
-    if first.keys() == {"role", "message"}:
-        return "Cursor (a transcript)"
-    if head.is_json and _OPENHANDS.search(head.start):
-        return "OpenHands in an unknown variant"
-    return next((name for name, (kind, keys) in _AGENTS.items() if _has_keys(head, first, kind, keys)), "")
-
-
-def _database_in(folder: Path) -> tuple[Path, str] | None:
-    """Returns the first database of an agent in a folder, with the agent's name; None where there is none."""
-    for pattern, agent in _DATABASE_FILES.items() if folder.is_dir() else ():
-        for path in sorted(folder.glob(pattern)):
-            if path.is_file() and (name := agent or _unsupported_agent(Head(path, _read_head(path)))):
-                return path, name
-    return None
-
-
-def _has_keys(head: Head, first: Mapping[str, Any], kind: str, keys: set[str]) -> bool:
-    """Returns whether the first object has the type and the keys;
-    where nothing of it can be decoded, whether the keys are there.
-    """
-    if first:
-        return keys <= first.keys() and (not kind or first.get("type") == kind)
-    return not kind and head.has(*keys)
-
-
-def _first_object(head: Head) -> Mapping[str, Any]:
-    """Returns the first object of a file, or what its beginning has of it; empty where it has none."""
-    value = head.first
-    if value is None and head.is_json:
-        value = open_document(head.start, Any).value
-    return mapping(next(iter(value), None) if isinstance(value, list) else value)
-
-
-def _tables(head: Head) -> bytes:
-    """Returns the beginning of a database, with the names of its tables unquoted."""
-    return re.sub(rb"CREATE TABLE (?:IF NOT EXISTS )?[`\"\[]?(\w+)", rb"CREATE TABLE \1", head.start)
-
-
-def _read_head(path: Path) -> bytes:
+def read_head(path: Path) -> bytes:
     with open_regular(path) as file:
         return file.read(HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)
 

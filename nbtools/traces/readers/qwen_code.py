@@ -18,7 +18,7 @@ from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, mappi
 from nbtools.traces.known_tools import op_of as op_of_known_tool
 from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
-from nbtools.traces.reader import Format, Head, is_qwen_code
+from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.claude_code.branches import abandoned_records
 from nbtools.traces.readers.gemini_cli.messages import (
     EDITS,
@@ -31,6 +31,7 @@ from nbtools.traces.readers.gemini_cli.messages import (
 )
 from nbtools.traces.readers.gemini_cli.messages import tokens_of_native as tokens_of
 from nbtools.traces.readers.gemini_cli.results import detail_of
+from nbtools.traces.readers.qwen_recognition import is_qwen_code
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
 from nbtools.traces.source import Source
 
@@ -58,6 +59,7 @@ _SYSTEM_TEXTS = ("displayText", "rawCommand", "userText", "message", "content")
 
 class QwenCode(Format):
     name = "qwen-code"
+    first_line = 0
 
     def recognises(self, head: Head) -> bool:
         return head.start.lstrip().startswith(b"{") and is_qwen_code(head)

@@ -15,11 +15,12 @@ from nbtools.traces.json_access import mapping, string
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage, lineage_of
 from nbtools.traces.model import Call, Detail, Origin, Row
-from nbtools.traces.reader import Format, Head, is_qwen_code
+from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.claude_code.detail import detail_of
 from nbtools.traces.readers.claude_code.files import first_session, related_files
 from nbtools.traces.readers.claude_code.records import decode_line
 from nbtools.traces.readers.claude_code.row_builder import RowBuilder
+from nbtools.traces.readers.qwen_recognition import is_qwen_code
 from nbtools.traces.session_builder import LogBuilder
 from nbtools.traces.source import Source
 

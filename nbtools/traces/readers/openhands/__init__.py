@@ -94,6 +94,11 @@ _WORKSPACE_KEYS = ("working_dir", "repo_name", "repo_branch")
 _THOUGHTS: tuple[EventKind, EventKind] = ("thinking", "assistant_text")
 
 
+_EVENT = re.compile(
+    rb'"kind"\s*:\s*"(?:SystemPrompt|Message|Action|Observation|AgentError|ConversationStateUpdate)Event"'
+)
+
+
 class OpenHands(Format):
     name = "openhands"
 
@@ -118,6 +123,9 @@ class OpenHands(Format):
         if start.startswith(b"["):
             return head.has("source", "timestamp", "action", "args")
         return start.startswith(b"{") and head.has("instance_id") and _evaluation(head)
+
+    def unreadable_variant(self, head: Head) -> str:
+        return "OpenHands in an unknown variant" if head.is_json and _EVENT.search(head.start) else ""
 
     def files(self, path: Path) -> Sequence[Path]:
         """Returns the other event files of the folder."""
