@@ -15,9 +15,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from nbtools.core.redaction import MIN_LENGTH, SECRET_PATTERNS, SecretPattern, looks_random
+from nbtools.core.redaction import MIN_LENGTH
+from nbtools.core.secret_patterns import Place, SecretPattern, secret_patterns
+from nbtools.core.shown_secrets import looks_random
 
 _MIN_PASSWORD = 6
 _LONG_VALUE = 16
@@ -56,75 +59,18 @@ class Secret:
         return len(self.places)
 
 
-def _pattern(kind: str, words: str, expression: str) -> SecretPattern:
-    return SecretPattern(kind, tuple(words.split(" ")), expression)
+@cache
+def patterns_by_word(place: Place) -> tuple[tuple[str, SecretPattern], ...]:
+    """Returns the forms of secrets with this place, by each of their words."""
+    return tuple((word, one) for one in secret_patterns() if one.place == place for word in one.words)
 
 
-_KEY_LINES = r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/=]{20,4000}+\s++){1,300}+"
-"""Lines of base64.  A match begins at a line's start and does not backtrack:
-certificates and pictures have thousands of such lines.
-"""
-_KEY_END = _KEY_LINES + r"(?:[A-Za-z0-9+/=]{1,100}\s+)?-{5}END [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,10}-{5}"
-_MORE_PATTERNS = (
-    _pattern("Azure storage key", "AccountKey=", r"AccountKey=([A-Za-z0-9+/]{40,100}={0,2})"),
-    _pattern(
-        "Azure client secret",
-        "Q~",
-        r"(?<![\w~.\-])[A-Za-z0-9_~.\-]{3}\dQ~[A-Za-z0-9_~.\-]{31,34}(?![\w~.\-])",
-    ),
-    _pattern("Azure signature", "?sig= &sig=", r"[?&]sig=([A-Za-z0-9%+/=]{30,120})"),
-    _pattern("Google OAuth refresh token", "1//0", r"(?<![A-Za-z0-9/])1//0[A-Za-z0-9_\-]{40,200}"),
-    _pattern("OpenRouter key", "sk-or-", r"sk-or-v1-[a-f0-9]{40,80}"),
-    _pattern("Langfuse key", "sk-lf-", r"sk-lf-[a-f0-9\-]{36}"),
-    _pattern("NVIDIA key", "nvapi-", r"nvapi-[A-Za-z0-9_\-]{40,100}"),
-    _pattern("ElevenLabs key", "sk_", r"(?<![A-Za-z0-9])sk_[a-f0-9]{40,64}(?![A-Za-z0-9])"),
-    _pattern("Tavily key", "tvly-", r"tvly-[A-Za-z0-9\-]{20,60}"),
-    _pattern("Cerebras key", "csk-", r"(?<![A-Za-z0-9])csk-[a-z0-9]{40,60}"),
-    _pattern("Twilio key", "SK", r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![0-9A-Za-z])"),
-    _pattern("Mailgun key", "key-", r"(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![0-9A-Za-z])"),
-    _pattern("Mailchimp key", "-us", r"(?<![0-9A-Za-z])[0-9a-f]{32}-us\d{1,2}(?!\d)"),
-    _pattern("Telegram token", ":AA", r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_\-]{33}(?![A-Za-z0-9_\-])"),
-    _pattern(
-        "Discord token", ".", r"(?<![\w\-])[MNO][A-Za-z\d_\-]{23,25}\.[\w\-]{6}\.[\w\-]{27,38}(?![\w\-])"
-    ),
-    _pattern("Airtable token", "pat", r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
-    _pattern("Alibaba key", "LTAI", r"(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{17,21}(?![A-Za-z0-9])"),
-    _pattern("Facebook token", "EAA", r"(?<![A-Za-z0-9])EAA[A-Za-z0-9]{80,300}"),
-    _pattern("Heroku key", "HRKU-", r"HRKU-[A-Za-z0-9_\-]{36,80}"),
-    _pattern("Fly.io token", "fm1_ fm1a_ fm1r_ fm2_ fm2a_ fm2r_", r"fm[12][ar]?_[A-Za-z0-9+/=]{60,2000}"),
-    _pattern("npm token", "_auth", r"_auth(?:Token)?\s{0,3}=\s{0,3}\"?([A-Za-z0-9+/=_\-]{8,300})"),
-    _pattern("registry login", '"auth"', r'"auth"\s{0,3}:\s{0,3}"([A-Za-z0-9+/]{12,400}={0,2})"'),
-    _pattern("password", "machine", r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{3,200})"),
-    _pattern(
-        "password",
-        "curl",
-        r"\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[= ]?\s?['\"]?[^\s:'\"$]{1,100}:([^\s'\"$]{3,200})",
-    ),
-    _pattern("password", "sshpass", r"\bsshpass\s+-p\s{0,2}['\"]?([^\s'\"$]{3,200})"),
-    _pattern(
-        "password", "mysql", r"\bmysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p['\"]?([^\s'\"$\-][^\s'\"]{3,200})"
-    ),
-    _pattern("private key", "-----END", _KEY_END),
-)
-_BY_WORD = tuple(
-    (word, pattern) for pattern in (*SECRET_PATTERNS[:-1], *_MORE_PATTERNS) for word in pattern.words
-)
-_KEYS_IN_LINES = tuple(one for one in _BY_WORD if one[1].name == "private key")
-_AT_WORDS = tuple(
-    one
-    for one in _BY_WORD
-    if one[0] in {"_auth", '"auth"', "machine", "curl", "sshpass", "mysql", "?sig=", "&sig="}
-)
-"""Secrets with other characters in them, such as blanks and quotes, which begin with their word."""
-IN_RUNS = tuple(one for one in _BY_WORD if one not in _KEYS_IN_LINES + _AT_WORDS)
-"""Secrets that are one run of the characters of tokens, with their word in it."""
 _RUN, _SHORTEST = ord("w"), 15
 """A Slack token has 15 characters at least, all other tokens have more."""
 _RUNS = bytes(
     _RUN if (chr(byte).isalnum() and byte < 0x80) or byte in b"_.~+/=%:-" else 0x20 for byte in range(256)
 )
 _LONG_RUN = bytes([_RUN]) * _SHORTEST
-_URL_PASSWORD = re.compile(r"(?<=://)[^\s/:@\"'<>]{0,200}:(?![$<{*%\[])([^\s/@\"'<>]{1,200})@")
 _BASIC = re.compile(r"\bbasic\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})", re.IGNORECASE)
 _BEARER = re.compile(r"\bbearer\s{1,3}([A-Za-z0-9._~+/=\-]{12,4000})", re.IGNORECASE)
 _COOKIE = re.compile(
@@ -272,18 +218,18 @@ def _tokens(text: str, runs: Sequence[Span]) -> Iterator[tuple[SecretPattern, re
     to look for each in all of the text takes ten times longer.
     """
     joined = _joined(text, runs)
-    for word, pattern in IN_RUNS:
+    for word, pattern in patterns_by_word("run"):
         if word in joined and pattern.expression.search(joined):
             for start, end in runs:
                 yield from ((pattern, one) for one in pattern.expression.finditer(text, start, end))
-    for word, pattern in _AT_WORDS:
+    for word, pattern in patterns_by_word("word"):
         at = text.find(word)
         while at >= 0:
             one = pattern.expression.match(text, at)
             if one:
                 yield pattern, one
             at = text.find(word, one.end() if one else at + 1)
-    for word, pattern in _KEYS_IN_LINES:
+    for word, pattern in patterns_by_word("lines"):
         if word in text:
             yield from ((pattern, one) for one in pattern.expression.finditer(text))
 
@@ -297,7 +243,9 @@ def _spans(text: str, runs: Sequence[Span]) -> Iterator[Found]:
         Found(pattern.name, *one.span(pattern.expression.groups)) for pattern, one in _tokens(text, runs)
     )
     if "://" in text and "@" in text:
-        yield from (Found("password in an address", *one.span(1)) for one in _URL_PASSWORD.finditer(text))
+        for _, pattern in patterns_by_word("address"):
+            for one in pattern.expression.finditer(text):
+                yield Found("password in an address", *one.span(1))
     low = text.replace("\u0130", "i").lower()  # the only character that gets longer
     if "basic" in low:
         yield from (
@@ -450,16 +398,7 @@ def _replaced(
 
 def _without(expression: re.Pattern[str], text: str) -> tuple[str, _Positions]:
     """Returns a text without the matches of an expression."""
-    pieces: list[str] = []
-    plain, raw = [0], [0]
-    length = end = 0
-    for one in expression.finditer(text):
-        pieces.append(text[end : one.start()])
-        length += one.start() - end
-        end = one.end()
-        plain.append(length)
-        raw.append(end)
-    return "".join((*pieces, text[end:])), _Positions(plain, raw)
+    return _replaced(expression, lambda _: "", text)
 
 
 def _without_overlaps(found: Iterable[Found]) -> list[Found]:

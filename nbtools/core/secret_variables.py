@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from nbtools.core.redaction import secret_kind
+from nbtools.core.secret_patterns import secret_kind
 
 
 def secret_variables(outer: Mapping[str, str]) -> dict[str, str]:

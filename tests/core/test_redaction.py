@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtools.core.errors import ErrorCode, Raised, ToolError
-from nbtools.core.redaction import Redactor, secret_kind
+from nbtools.core.redaction import Redactor
 from nbtools.core.result import (
     CommandOutput,
     DiffStat,
@@ -24,6 +24,7 @@ from nbtools.core.result import (
     ToolResult,
     failed,
 )
+from nbtools.core.secret_patterns import secret_kind
 
 DICE = random.Random(7)
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbtools.core.secret_search import IN_RUNS, SecretSearch
+from nbtools.core.secret_search import SecretSearch, patterns_by_word
 from tests.traces.recorded import SAMPLES
 from tests.traces.sharing.planted import secrets
 
@@ -54,7 +54,9 @@ def test_each_kind_is_found_where_it_is(planted):
 
 
 @pytest.mark.parametrize(
-    "pattern", {pattern.expression: pattern for _, pattern in IN_RUNS}.values(), ids=lambda one: one.name
+    "pattern",
+    {pattern.expression: pattern for _, pattern in patterns_by_word("run")}.values(),
+    ids=lambda one: one.name,
 )
 @settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())

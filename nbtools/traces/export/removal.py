@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from nbtools.core.errors import TraceError
 from nbtools.core.redaction import MIN_LENGTH, Redactor, encodings
 from nbtools.core.secret_search import Found, Secret, SecretSearch
 from nbtools.core.secret_variables import secret_variables
+from nbtools.core.shown_secrets import replace_spans
 from nbtools.traces.model import Session
 
 HEAD = "head"
@@ -190,6 +191,8 @@ class Removal:
 
 
 Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
+IsLeft: TypeAlias = Callable[[Any, Any, str], bool]
+"""Whether a value, of a list or of an object under a key, is left as it is."""
 _MEDIA_KEYS = ({"media_type", "data"}, {"mime_type", "data"})
 
 
@@ -213,36 +216,41 @@ def without_secrets(records: Sequence[Any], removal: Removal) -> list[Any]:
     because a secret is removed wherever it occurs.
     """
     for record in records:
-        for text in _texts(record):
+        for text in texts_of(record, _is_media):
             removal.spans(text)
-    return [_cleaned(record, removal) for record in records]
+    return [cleaned(record, removal, _is_media) for record in records]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_of(value: Any, is_left: IsLeft) -> Iterator[str]:
+    """Yields the texts of JSON, without the values for which ``is_left`` is true."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            if not is_left(item, value, ""):
+                yield from texts_of(item, is_left)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from () if _is_media(value, key) else _texts(item)
+            if not is_left(item, value, key):
+                yield from texts_of(item, is_left)
 
 
-def _cleaned(value: Any, removal: Removal) -> Any:
+def cleaned(value: Any, removal: Removal, is_left: IsLeft) -> Any:
+    """Returns JSON without secrets; values for which ``is_left`` is true stay as they are."""
     if isinstance(value, str):
         return removal.text(value)
     if isinstance(value, list):
-        return [_cleaned(item, removal) for item in value]
+        return [one if is_left(one, value, "") else cleaned(one, removal, is_left) for one in value]
     if isinstance(value, dict):
         return {
-            key: item if _is_media(value, key) else _cleaned(item, removal) for key, item in value.items()
+            key: one if is_left(one, value, key) else cleaned(one, removal, is_left)
+            for key, one in value.items()
         }
     return value
 
 
-def _is_media(value: dict[str, Any], key: str) -> bool:
-    return key == "data" and any(keys <= value.keys() for keys in _MEDIA_KEYS)
+def _is_media(_: Any, parent: Any, key: str) -> bool:
+    return key == "data" and any(keys <= parent.keys() for keys in _MEDIA_KEYS)
 
 
 @dataclass(frozen=True)
@@ -266,15 +274,6 @@ def owners(sessions: Iterable[Session]) -> set[str]:
 def id_of(value: str) -> str:
     """Returns a short id that does not tell the value."""
     return hashlib.blake2s(value.encode("utf-8", "replace"), digest_size=5, person=b"nbtools").hexdigest()
-
-
-def replace_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
-    pieces: list[str] = []
-    position = 0
-    for start, end, replacement in spans:
-        pieces += [text[position:start], replacement, "\n" * text.count("\n", start, end)]
-        position = end
-    return "".join((*pieces, text[position:])) if pieces else text
 
 
 def _in_order(spans: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from nbtools.traces.export.removal import Removal
+from nbtools.traces.export.removal import Removal, cleaned, texts_of
 
 Spans: TypeAlias = list[list[str]]
 """One line: pairs of text and style words."""
@@ -19,7 +19,7 @@ def texts_in(value: Any) -> Iterator[str]:
     for block in _blocks(value):
         for lines in _texts_of_lines(block):
             yield _text_of(lines)
-    yield from _strings(value)
+    yield from texts_of(value, _is_left)
 
 
 def remove_from(value: Any, removal: Removal) -> Any:
@@ -27,13 +27,13 @@ def remove_from(value: Any, removal: Removal) -> Any:
     for block in _blocks(value):
         for lines in _texts_of_lines(block):
             _remove_from_lines(lines, removal)
-    return _cleaned(value, removal)
+    return cleaned(value, removal, _is_left)
 
 
 def remove_from_card(card: dict[str, Any], removal: Removal) -> dict[str, Any]:
     """Returns the JSON of a card without secrets; lines of spans are changed in place."""
-    cleaned: dict[str, Any] = remove_from({"opened": {"card": card}}, removal)["opened"]["card"]
-    return cleaned
+    clean: dict[str, Any] = remove_from({"opened": {"card": card}}, removal)["opened"]["card"]
+    return clean
 
 
 def _blocks(value: Any) -> list[Any]:
@@ -108,29 +108,7 @@ def _without(spans: Spans, start: int, removed: list[tuple[int, int, str]]) -> S
     return rest
 
 
-def _cleaned(value: Any, removal: Removal) -> Any:
-    if isinstance(value, str):
-        return removal.text(value)
-    if isinstance(value, list):
-        return value if is_spans(value) else [_cleaned(part, removal) for part in value]
-    if isinstance(value, dict):
-        return {
-            name: part if _is_media(value, name) else _cleaned(part, removal) for name, part in value.items()
-        }
-    return value
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list) and not is_spans(value):
-        for part in value:
-            yield from _strings(part)
-    elif isinstance(value, dict):
-        for name, part in value.items():
-            if not _is_media(value, name):
-                yield from _strings(part)
-
-
-def _is_media(value: dict[str, Any], name: str) -> bool:
-    return name == "data" and (value.get("type") in _MEDIA or value.keys() == {"number", "data"})
+def _is_left(value: Any, parent: Any, name: str) -> bool:
+    """Whether it is a line of spans, of which all lines are one text, or the data of a picture or sound."""
+    media = name == "data" and (parent.get("type") in _MEDIA or parent.keys() == {"number", "data"})
+    return media or is_spans(value)
