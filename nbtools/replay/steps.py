@@ -37,6 +37,11 @@ class Steps:
         self._session = session
 
     @property
+    def cwd(self) -> str:
+        """The session's folder as recorded."""
+        return self._ground.cwd
+
+    @property
     def next(self) -> Call | None:
         return self.calls[len(self.done)] if len(self.done) < len(self.calls) else None
 

@@ -25,6 +25,7 @@ from nbtools.notebook.agent.representations import html_of
 from nbtools.notebook.agent.run_messages import RunFoot, RunHead, RunMessage
 from nbtools.notebook.html import render as render_notebook
 from nbtools.notebook.mcp.login import LoginPage
+from nbtools.replay.steps_overview import render as render_steps
 from nbtools.traces.comparison.comparison_messages import (
     ComparedCall,
     ComparedCell,
@@ -206,7 +207,7 @@ def steps(text: str) -> str:
         SimpleNamespace(number=text, icon=text, name=text, subject=text, state="same", ends=text, why=text)
     ] * 14
     shared = {"colours": {"same": "#123456"}, "icons": {}, "words": {"same": text}}
-    return render_notebook(
+    return render_steps(
         "steps", title=text, facts=text, runs=[rows, rows[:3]], actions=[(text, text)], **shared
     )
 
@@ -269,7 +270,7 @@ SAMPLES: dict[str, Callable[[str], str]] = {
         style_hash="sha256-y",
         data="eA==",
     ),
-    "notebook/templates/steps": steps,
+    "replay/templates/steps": steps,
     "traces/explorer/templates/trace": trace,
     "notebook/templates/mcp/login": lambda text: LoginPage(server=text, page=text).html(),
     "traces/templates/corpus": corpus,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from nbtools.core.errors import TraceError
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.notebook.traces.rerun import Rerun, open_rerun, replay_obstacle
-from nbtools.notebook.traces.stepping import NumberedCall, SteppedReplay
+from nbtools.notebook.traces.stepping import Rerun, SteppedReplay, open_rerun
+from nbtools.replay.canonical_call import canonical_call
 from nbtools.replay.replayed import (
     Replayed,
     copying_card,
@@ -19,6 +19,7 @@ from nbtools.replay.replayed import (
     skipped_card,
 )
 from nbtools.replay.steps import select_calls
+from nbtools.replay.steps_overview import NumberedCall
 from nbtools.replay.working_directory import WorkingDirectory, folder_to_copy, working_directory_of
 
 if TYPE_CHECKING:
@@ -51,8 +52,10 @@ class ReplayMagic:
         """Runs the call of step ``number``.  Raises ``TraceError`` if there is none."""
         call, display = explorer.call_at(number), LiveDisplay(self.runtime.frontend.display_target(None))
         ground = working_directory_of(call, where.cwd, _sessions(explorer))
-        if reason := replay_obstacle(call, ground):
-            display.show_card(obstacle_card(call, reason, cwd=ground.cwd, number=number))
+        try:
+            canonical_call(call, ground, detail=call.detail)  # raises before anything is copied
+        except TraceError as error:
+            display.show_card(obstacle_card(call, str(error), cwd=ground.cwd, number=number))
             return None
         rerun = self._copy(call, ground, where, display, number)
         if rerun is None:

@@ -1,32 +1,92 @@
-"""Runs recorded calls one after the other in one copy: up to the first difference, then step by step."""
+"""Recorded calls that run again from a cell: in one copy, one after the other, up to the first difference,
+with a card while they run, approval requests as in the notebook, and cancellation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from nbtools.core.errors import TraceError
+from nbtools.core.run_sync import run_sync
+from nbtools.notebook.call_bridge import Bridge
+from nbtools.notebook.copy_cards import show_calls
 from nbtools.notebook.live_display import LiveDisplay
-from nbtools.notebook.traces.rerun import Rerun
-from nbtools.notebook.traces.stepping_html import steps_html, steps_text
+from nbtools.policy.modes import Mode
+from nbtools.replay.copy import Copy, make_copy
+from nbtools.replay.replay import open_session
 from nbtools.replay.replayed import Replayed, Skipped, replayed_card, skipped_card
+from nbtools.replay.steps import Steps
+from nbtools.replay.steps_overview import NumberedCall, StepsOverview
+from nbtools.replay.working_directory import WorkingDirectory
+from nbtools.traces.model import Call
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from nbtools.notebook.frontend import Kernel, Terminal
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.replay.canonical_call import CanonicalCall
-    from nbtools.traces.model import Call
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedCall:
-    """A call and its step number."""
+class Rerun:
+    """A copy of the folder of recorded calls, and a session in it.
 
-    number: str
-    call: Call
+    ``close`` removes both; so does the end of the notebook's runtime or of the kernel.
+    """
+
+    def __init__(self, runtime: NotebookRuntime, copy: Copy, ground: WorkingDirectory) -> None:
+        self.copy = copy
+        self.ground = ground.in_copy(copy)
+        self._runtime = runtime
+        own = runtime.session
+        # edits run in each mode: the copy is temporary
+        mode = own.mode if own.mode is Mode.YOLO else Mode.AUTO_EDIT
+        session = open_session(copy, replace(own.policy, mode=mode), None)
+        session.layers = session.store.layers()
+        for rule in own.grants:
+            session.allow(rule)
+        self._bridge = Bridge(session.sync(), show_calls(runtime, session), runtime.frontend)
+        runtime.add_source(self)
+
+    def steps(self, calls: Iterable[Call]) -> Steps:
+        return Steps(calls, self.ground, self.copy, self._bridge.blocking.session)
+
+    def perform(self, work: Callable[[str], Coroutine[Any, Any, T]], display: LiveDisplay) -> T:
+        """Runs ``work``, which makes a call with the given id, shown at ``display``, and waits.
+        An interrupt cancels it and propagates.
+        """
+        return self._bridge.perform(work, display=display)
+
+    def work(self) -> None:
+        """Returns None: its calls are replayed one at a time, each in its own card."""
+
+    def cancel(self, call_id: str) -> object:
+        return self._bridge.cancel(call_id)
+
+    def leave(self) -> None:
+        """Does nothing: the copy is independent of the notebook's workspace."""
+
+    def close(self) -> None:
+        """Removes the session and the copy.  May be called more than once."""
+        if self in self._runtime.call_sources:
+            self._runtime.remove_source(self)
+            self._bridge.blocking.close()
+        self.copy.remove()
+
+
+def open_rerun(runtime: NotebookRuntime, ground: WorkingDirectory, folder: Path, commit: str) -> Rerun:
+    """Copies ``folder``.  Raises ``TraceError`` if it cannot be copied."""
+    copy = run_sync(make_copy(folder, commit, ground.commit))
+    try:
+        return Rerun(runtime, copy, ground)
+    except BaseException:
+        copy.remove()
+        raise
 
 
 class SteppedReplay:
@@ -70,19 +130,6 @@ class SteppedReplay:
         return self._steps.meaning
 
     @property
-    def arguments(self) -> Mapping[str, Any]:
-        """The arguments of ``meaning``; empty where that raises."""
-        try:
-            return self.meaning.arguments
-        except TraceError:
-            return {}
-
-    @property
-    def cwd(self) -> str:
-        """The session's folder as recorded."""
-        return self._rerun.ground.cwd
-
-    @property
     def root(self) -> Path:
         """The copy of the session's folder."""
         return self._rerun.copy.root
@@ -107,13 +154,11 @@ class SteppedReplay:
         Raises ``TraceError``.
         """
         self._must_be_open()
-        number, display, edited = (
-            self.calls[max(0, len(self.done) - 1)].number,
-            self._new_display(),
-            {**(arguments or {}), **named},
+        number = self.calls[max(0, len(self.done) - 1)].number
+        edited = {**(arguments or {}), **named}
+        result = self._perform(
+            lambda call_id: self._steps.again(edited, id=call_id), self._new_display(), number
         )
-        result = self._rerun.perform(lambda call_id: self._steps.again(edited, id=call_id), display)
-        self._show(result, display, number)
         self._remember(result)
         return result
 
@@ -121,7 +166,7 @@ class SteppedReplay:
         """Skips the next call.  Raises ``TraceError`` if none is left."""
         number = self._next_call().number
         skipped = self._steps.skip(why)
-        self._new_display().show_card(skipped_card(skipped, cwd=self.cwd, number=number))
+        self._new_display().show_card(skipped_card(skipped, cwd=self._steps.cwd, number=number))
         self._remember(skipped)
         return skipped
 
@@ -132,8 +177,14 @@ class SteppedReplay:
         self._next_call()
         overview, display = overview or self._new_display(), self._new_display()
         overview.update(self.bundle)
+        different = None
         try:
-            different = self._run(overview, display)
+            while different is None and self._steps.next is not None:
+                result = self._step(display, {})
+                if isinstance(result, Replayed) and not result.same:
+                    different = result
+                else:
+                    overview.update(self.bundle)
         finally:
             overview.finish(self.bundle())
         self._remember(different)
@@ -145,27 +196,26 @@ class SteppedReplay:
         self._rerun.close()
 
     def bundle(self) -> dict[str, Any]:
-        return {"text/html": steps_html(self), "text/plain": steps_text(self)}
-
-    def _run(self, overview: LiveDisplay, display: LiveDisplay) -> Replayed | None:
-        while self._steps.next is not None:
-            result = self._step(display, {})
-            if isinstance(result, Replayed) and not result.same:
-                return result
-            overview.update(self.bundle)
-        return None
+        return StepsOverview(self.calls, self._steps, self.is_open).bundle()
 
     def _step(self, display: LiveDisplay, arguments: Mapping[str, Any]) -> Replayed | Skipped:
         number = self._next_call().number
-        result = self._rerun.perform(lambda call_id: self._steps.step(arguments, id=call_id), display)
-        self._show(result, display, number)
-        return result
+        return self._perform(lambda call_id: self._steps.step(arguments, id=call_id), display, number)
 
-    def _show(self, result: Replayed | Skipped, display: LiveDisplay, number: str) -> None:
+    def _perform(
+        self,
+        work: Callable[[str], Coroutine[Any, Any, Replayed | Skipped]],
+        display: LiveDisplay,
+        number: str,
+    ) -> Replayed | Skipped:
+        """Runs a call and shows its card."""
+        result = self._rerun.perform(work, display)
         if isinstance(result, Skipped):
-            display.show_card(skipped_card(result, cwd=self.cwd, number=number))
-            return
-        display.show_card(replayed_card(result, number=number, hint="" if result.same else self._hint()))
+            card = skipped_card(result, cwd=self._steps.cwd, number=number)
+        else:
+            card = replayed_card(result, number=number, hint="" if result.same else self._hint())
+        display.show_card(card)
+        return result
 
     def _hint(self) -> str:
         ways = "steps.again(…) runs it again with other arguments, steps.root is the folder of the copy"

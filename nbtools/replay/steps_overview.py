@@ -4,24 +4,26 @@ one line each, recorded and new outcome, and how to continue.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from nbtools.cards.hidden_characters import one_line
+from nbtools.cards.markup import templates
 from nbtools.cards.phrases import FAILED
 from nbtools.cards.style import AMBER, BLUE, GREEN, GREY, RED
+from nbtools.core.errors import TraceError
 from nbtools.core.message import counted
 from nbtools.core.result import CommandOutput
-from nbtools.notebook.html import render
 from nbtools.replay.replayed import Replayed, Skipped
+from nbtools.replay.steps import Steps
 from nbtools.traces.explorer.export.static_html import ICON_CHARACTERS
 from nbtools.traces.explorer.line_style import icon_of, outcome_of, relative_path
+from nbtools.traces.model import Call
 
-if TYPE_CHECKING:
-    from nbtools.notebook.traces.stepping import NumberedCall, SteppedReplay
-
+render = templates(Path(__file__).parent / "templates").render
 State = Literal["same", "parted", "unrun", "skipped", "next", "waiting"]
 _WORDS: dict[State, str] = {
     "same": "same",
@@ -42,6 +44,27 @@ _COLOURS: dict[State, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class NumberedCall:
+    """A call and its step number."""
+
+    number: str
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class StepsOverview:
+    """``calls`` are those of ``steps``, with their numbers; ``is_open``: the copy is still there."""
+
+    calls: Sequence[NumberedCall]
+    steps: Steps
+    is_open: bool
+
+    def bundle(self) -> dict[str, Any]:
+        """Returns HTML and text."""
+        return {"text/html": steps_html(self), "text/plain": steps_text(self)}
+
+
+@dataclass(frozen=True, slots=True)
 class _Row:
     number: str
     icon: str
@@ -52,36 +75,37 @@ class _Row:
     why: str = ""
 
 
-def steps_html(steps: SteppedReplay) -> str:
+def steps_html(overview: StepsOverview) -> str:
     return render(
         "steps",
-        title=_title(steps),
-        facts=_facts(steps),
-        runs=[list(run) for _, run in groupby(_rows(steps), key=lambda row: row.state)],
-        actions=list(_actions(steps)),
+        title=_title(overview),
+        facts=_facts(overview),
+        runs=[list(run) for _, run in groupby(_rows(overview), key=lambda row: row.state)],
+        actions=list(_actions(overview)),
         colours=_COLOURS,
         words=_WORDS,
     )
 
 
-def steps_text(steps: SteppedReplay) -> str:
+def steps_text(overview: StepsOverview) -> str:
     """Returns the same as plain text."""
-    rows = _rows(steps)
+    rows = _rows(overview)
     width = max((len(row.number) for row in rows), default=1)
     lines = [
         f"  {row.number:>{width}}  {ICON_CHARACTERS.get(row.icon, '⚒')} {row.name}"
         f" {row.subject}{_bracket(row)}"
         for row in rows
     ]
-    ways = [f"  {code}  {what}" for code, what in _actions(steps)]
-    return "\n".join([_title(steps), f"  {_facts(steps)}", *lines, *ways])
+    ways = [f"  {code}  {what}" for code, what in _actions(overview)]
+    return "\n".join([_title(overview), f"  {_facts(overview)}", *lines, *ways])
 
 
-def _title(steps: SteppedReplay) -> str:
-    return f"Steps {steps.calls[0].number} to {steps.calls[-1].number}, run again"
+def _title(overview: StepsOverview) -> str:
+    return f"Steps {overview.calls[0].number} to {overview.calls[-1].number}, run again"
 
 
-def _facts(steps: SteppedReplay) -> str:
+def _facts(overview: StepsOverview) -> str:
+    steps = overview.steps
     done = [one for one in steps.done if isinstance(one, Replayed)]
     same = sum(one.same for one in done)
     skipped = len(steps.done) - len(done)
@@ -90,16 +114,18 @@ def _facts(steps: SteppedReplay) -> str:
         f"{same} same" if done else "",
         f"{len(done) - same} different" if len(done) > same else "",
         f"{skipped} skipped" if skipped else "",
-        f"in a copy of {steps.basis}" if steps.is_open else f"the copy of {steps.basis} is deleted",
+        f"in a copy of {steps.copy.basis}"
+        if overview.is_open
+        else f"the copy of {steps.copy.basis} is deleted",
     ]
     return " · ".join(filter(None, parts))
 
 
-def _rows(steps: SteppedReplay) -> list[_Row]:
-    cwd, done = steps.cwd, steps.done
+def _rows(overview: StepsOverview) -> list[_Row]:
+    cwd, done = overview.steps.cwd, overview.steps.done
     return [
-        _row(one, done[at] if at < len(done) else None, at == len(done) and steps.is_open, cwd)
-        for at, one in enumerate(steps.calls)
+        _row(one, done[at] if at < len(done) else None, at == len(done) and overview.is_open, cwd)
+        for at, one in enumerate(overview.calls)
     ]
 
 
@@ -137,19 +163,25 @@ def _bracket(row: _Row) -> str:
     return f"  [{words}]" if words else ""
 
 
-def _actions(steps: SteppedReplay) -> Iterator[tuple[str, str]]:
+def _actions(overview: StepsOverview) -> Iterator[tuple[str, str]]:
     """Yields what can be done now, as code and in words."""
-    if not steps.is_open:
+    if not overview.is_open:
         return
+    steps = overview.steps
     if steps.done and isinstance(last := steps.done[-1], Replayed) and not last.same:
-        number = steps.calls[len(steps.done) - 1].number
+        number = overview.calls[len(steps.done) - 1].number
         yield (
             f"steps.again({_argument(last.meaning.arguments)})",
             f"runs step {number} again with other arguments",
         )
     if steps.next is not None:
         yield "steps.run()", "continues to the next difference"
-        yield f"steps.step({_argument(steps.arguments)})", f"runs step {steps.next.number}"
+        number = overview.calls[len(steps.done)].number
+        try:
+            arguments = steps.meaning.arguments
+        except TraceError:
+            arguments = {}
+        yield f"steps.step({_argument(arguments)})", f"runs step {number}"
         yield "steps.skip()", "skips it"
     yield "steps.root", "is the folder of the copy"
     yield "steps.close()", "deletes the copy"
