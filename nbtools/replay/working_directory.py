@@ -116,8 +116,9 @@ def working_directory_of(
     ``cwd`` replaces the recorded folder.  Without ``sessions`` the log is read again, once.
     """
     chain = with_ancestors(call, sessions)
-    folder = cwd and normpath(cwd)
-    folder = (folder if isabs(folder) else "") if cwd else recorded_folder(call, sessions)
+    folder = normpath(cwd) if cwd else recorded_folder(call, sessions)
+    if cwd and not isabs(folder):
+        folder = ""
     commit = next((one.commit for one in chain if one.commit), "")
     # the log's format, else the agent that an interchange format names
     named = " ".join(f"{one.format} {one.agent}" for one in chain[:1]).lower()

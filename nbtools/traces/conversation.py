@@ -333,7 +333,9 @@ def _item_status(item: Mapping[str, Any]) -> Status:
     if item.get("error") or item.get("status") == "failed":
         return "error"
     codes = [mapping(one.get("outcome")).get("exit_code") for one in mappings(items(item.get("output")))]
-    return "error" if any(codes) else "interrupted" if item.get("status") == "incomplete" else "unknown"
+    if any(codes):
+        return "error"
+    return "interrupted" if item.get("status") == "incomplete" else "unknown"
 
 
 _TOKEN_NAMES = {

@@ -61,7 +61,9 @@ def diff_of_texts(path: str, old: Any, new: Any) -> FileDiff | None:
 
 
 def diff_display(changes: Sequence[FileDiff], otherwise: ToolResultDisplay) -> ToolResultDisplay:
-    return changes[0] if len(changes) == 1 else FileDiffs(tuple(changes)) if changes else otherwise
+    if len(changes) == 1:
+        return changes[0]
+    return FileDiffs(tuple(changes)) if changes else otherwise
 
 
 def count_patch_lines(patch: str) -> tuple[int, int]:
@@ -73,7 +75,7 @@ def count_patch_lines(patch: str) -> tuple[int, int]:
 
 
 def file_text(path: str, text: str, start: int = 1, total: int | None = None) -> FileText:
-    lines = tuple(text.split("\n")[:-1] if text.endswith("\n") else text.split("\n")) if text else ()
+    lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
     return FileText(path, start, lines, max(total or 0, start - 1 + len(lines)))
 
 

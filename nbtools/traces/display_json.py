@@ -61,10 +61,6 @@ def display_from_json(recorded: Any, fallback: str = "") -> ToolResultDisplay:
 
 def diffs_of(display: ToolResultDisplay) -> tuple[FileDiff, ...]:
     """Returns the file diffs that a display contains."""
-    return (
-        display.files
-        if isinstance(display, FileDiffs)
-        else (display,)
-        if isinstance(display, FileDiff)
-        else ()
-    )
+    if isinstance(display, FileDiffs):
+        return display.files
+    return (display,) if isinstance(display, FileDiff) else ()

@@ -39,7 +39,9 @@ def string(value: Any) -> str:
 
 def id_text(value: Any) -> str:
     """Returns a text as it is and an integer as text, because ids may be either; empty for anything else."""
-    return value if isinstance(value, str) else str(value) if integer_of(value) is not None else ""
+    if isinstance(value, str):
+        return value
+    return "" if integer_of(value) is None else str(value)
 
 
 def integer_of(value: Any) -> int | None:

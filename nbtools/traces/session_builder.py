@@ -308,9 +308,12 @@ class SessionBuilder:
         """
         text = text_of(piece.content)
         code = exit_code_of_result(text) if call.op == "shell" else None
-        known = piece.status != "unknown"
-        status: Status = piece.status if known else "unknown" if code is None else "error" if code else "ok"
-        source: StatusSource = "flag" if known else "none" if code is None else "exit_code"
+        status: Status = piece.status
+        source: StatusSource = "flag"
+        if status == "unknown":
+            source = "none" if code is None else "exit_code"
+            if code is not None:
+                status = "error" if code else "ok"
         self.result(
             call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code
         )

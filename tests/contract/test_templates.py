@@ -23,7 +23,6 @@ from nbtools.cards.tables import Sheet
 from nbtools.mcp.auth import oauth_callback
 from nbtools.notebook.agent.representations import html_of
 from nbtools.notebook.agent.run_messages import RunFoot, RunHead, RunMessage
-from nbtools.notebook.html import render as render_notebook
 from nbtools.notebook.mcp.login import LoginPage
 from nbtools.replay.steps_overview import render as render_steps
 from nbtools.traces.comparison.comparison_messages import (

@@ -46,7 +46,9 @@ def answer(folder: Path, request: Any) -> LogAnswer:
     try:
         wanted = LogRequest.model_validate(request)
         logs = [_path(folder, log) for log in wanted.logs]
-        return _compare(logs) if len(logs) > 1 else _open(logs[0], wanted.step) if logs else _list()
+        if len(logs) > 1:
+            return _compare(logs)
+        return _open(logs[0], wanted.step) if logs else _list()
     except ValidationError:
         return LogAnswer(
             problem="The page sent a request that this kernel does not support. Reload the page."

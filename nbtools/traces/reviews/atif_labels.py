@@ -85,7 +85,9 @@ def _exported(
     if first is last:
         return (first if is_exported(first) else None), None
     steps = [row for row in review(trace).anchors.steps_between(first, last) if is_exported(row)]
-    return (steps[0], steps[-1] if len(steps) > 1 else None) if steps else (None, None)
+    if not steps:
+        return None, None
+    return steps[0], steps[-1] if len(steps) > 1 else None
 
 
 def _is_reasoning(row: ReviewRow) -> bool:

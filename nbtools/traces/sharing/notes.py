@@ -49,13 +49,9 @@ class Notes:
         return {**opened, "around": [*notes, *opened["around"]]}
 
     def _context(self, label: Label) -> TraceContext:
-        place = (
-            "session"
-            if label.whole_session
-            else ""
-            if label.step == label.last_step
-            else f"steps {label.step}–{label.last_step}"
-        )
+        place = "session" if label.whole_session else ""
+        if not label.whole_session and label.step != label.last_step:
+            place = f"steps {label.step}–{label.last_step}"
         changed = "the step has changed since" if label.status == "changed" else ""
         head = ", ".join(
             filter(None, (f"{_NAMES[label.kind]} by {one_line(label.reviewer, 100)}", place, changed))
