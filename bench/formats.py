@@ -26,8 +26,8 @@ import orjson
 from report import Figure, alternate, rate, table
 
 from nbtools import traces
+from nbtools.traces.formats import open_log
 from nbtools.traces.model import Call, Detail
-from nbtools.traces.reader import open_log
 from nbtools.traces.recording.log_records import CallRecord, ChangeRecord, SessionRecord
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from nbtools.core.decoders import decoded_msgpack
 from nbtools.core.errors import TraceError
+from nbtools.traces.formats import open_log
 from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, RequestUsage, Row, Session
-from nbtools.traces.reader import LogFile, open_log
+from nbtools.traces.reader import LogFile
 
 
 class RowBatch(Struct, array_like=True):

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from nbtools.core.errors import TraceError
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage
 from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Ref, Row, Session
-from nbtools.traces.source import BYTE_ORDER_MARK, DECODE_ERRORS, Source, open_regular
+from nbtools.traces.source import DECODE_ERRORS, Source
 
 HEAD_BYTES = 64 << 10
 """Bytes from which a file's format is recognised."""
@@ -24,14 +22,9 @@ _HEAD_RECORDS = 40
 NO_KNOWN_STEPS = "it contains no step that the reader of this format knows"
 NO_MESSAGES = "it contains neither a message nor a call that the reader of this format knows"
 _MESSAGES = {"user", "assistant_text", "thinking", "tool_call", "tool_result", "error", "compaction"}
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 FALLBACK_FORMAT = "messages"
 """The name of the generic format for any log with messages in it;
 there, records alone do not prove that the format was recognised.
-"""
-ENTRY_POINT_GROUP = "nbtools.traces"
-"""The entry point group for ``Format`` objects of other packages;
-they take precedence over the built-in ones.
 """
 
 
@@ -208,71 +201,3 @@ class LogFile(Origin):
 def is_step(row: Row) -> bool:
     """Returns whether it is a call or a message, which shows that a log was understood."""
     return isinstance(row, Call) or (isinstance(row, Event) and row.kind in _MESSAGES)
-
-
-def open_log(path: Path) -> LogFile:
-    """Opens the log at ``path`` with the reader that recognises it.
-    A folder may be a log, where a format writes one file per event.
-
-    Raises ``TraceError`` where the log cannot be opened or no reader recognises it.
-    """
-    try:
-        return _open_log(path)
-    except FileNotFoundError as error:
-        raise TraceError(
-            f"{path}: {error.strerror}. Name a log or its folder; %trace and nbtools.traces.sessions() list"
-            " the logs on this machine."
-        ) from error
-    except OSError as error:
-        raise TraceError(f"{path}: {error.strerror or error}.") from error
-
-
-def _open_log(path: Path) -> LogFile:
-    from nbtools.traces.unsupported_agents import (  # noqa: PLC0415 - it imports this module
-        database_in,
-        unsupported_agent,
-    )
-
-    head = Head(path, b"" if path.is_dir() else read_head(path))
-    names = ", ".join(candidate.name for candidate in formats())
-    for candidate in formats():
-        if candidate.name == FALLBACK_FORMAT and (agent := unsupported_agent(head)):
-            raise TraceError(
-                f"{path} looks like a log of {agent}, which is not supported yet. Supported formats: {names}."
-            )
-        if candidate.recognises(head):
-            return LogFile(Source(path, candidate.files(path)), candidate)
-    if head.start.startswith(_UTF_16):
-        how = (
-            "iconv -f UTF-16 -t UTF-8 LOG > NEW, or in PowerShell: Get-Content LOG | Set-Content -Encoding"
-            " utf8 NEW"
-        )
-        raise TraceError(
-            f"{path} is encoded in UTF-16, as PowerShell writes output into a file. Convert it to UTF-8:"
-            f" {how}."
-        )
-    if found := database_in(path):
-        raise TraceError(
-            f"{path} contains {found[0].name}, which looks like a log of {found[1]} and is not supported yet."
-        )
-    raise TraceError(f"{path} is not recognised as a session log. Supported formats: {names}.")
-
-
-def read_head(path: Path) -> bytes:
-    with open_regular(path) as file:
-        return file.read(HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)
-
-
-def formats() -> tuple[Format, ...]:
-    """Returns the readers of installed packages, followed by the built-in ones."""
-    from nbtools.traces.readers import FORMATS  # noqa: PLC0415 - the formats' modules import this one
-
-    return (*_installed_formats(), *FORMATS)
-
-
-@cache
-def _installed_formats() -> tuple[Format, ...]:
-    """Loads the readers of installed packages, once per process:
-    searching all packages takes longer than reading a small log.
-    """
-    return tuple(point.load() for point in entry_points(group=ENTRY_POINT_GROUP))

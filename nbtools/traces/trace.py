@@ -10,11 +10,12 @@ from typing import Any
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.deprecated_methods import DeprecatedMethods
+from nbtools.traces.formats import open_log
 from nbtools.traces.model import Row
 from nbtools.traces.parallel_reading import read_in_processes
 from nbtools.traces.query.facts import facts_of
 from nbtools.traces.query.sql import Database, QueryResult, open_database
-from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile, open_log
+from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile
 from nbtools.traces.reviews.tables import review_tables
 from nbtools.traces.trace_rows import TraceRows
 

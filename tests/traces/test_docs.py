@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from nbtools.traces.formats import formats
 from nbtools.traces.query.tables import COLUMNS, CORPUS_TABLES, TEXTS
-from nbtools.traces.reader import formats
 from nbtools.traces.reviews.records import Label
 from nbtools.traces.reviews.signals import DEFINITIONS
 

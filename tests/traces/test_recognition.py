@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import nbtools
 from nbtools.traces import TraceError
-from nbtools.traces.reader import Head, open_log
+from nbtools.traces.formats import open_log
+from nbtools.traces.reader import Head
 from nbtools.traces.readers import FORMATS
 from tests.traces.recorded import LOGS, SAMPLES
 

@@ -11,8 +11,8 @@ import pytest
 
 from nbtools import traces
 from nbtools.traces import TraceError
+from nbtools.traces.formats import open_log
 from nbtools.traces.parallel_reading import read_rows, read_written_rows, write_rows
-from nbtools.traces.reader import open_log
 from tests.traces.recorded import SAMPLES
 
 LAYOUT = SAMPLES / "claude-code" / "subagent-layout"

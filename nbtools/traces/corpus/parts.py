@@ -20,10 +20,11 @@ from typing import Any, Self
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.catalogue import PARTS, Log
 from nbtools.traces.corpus.search_index import IndexWriter
+from nbtools.traces.formats import open_log
 from nbtools.traces.model import NOWHERE, ContextPart, Problem, SampleResult, Session
 from nbtools.traces.optional_libraries import import_library
 from nbtools.traces.query.tables import CORPUS_TABLES, TEXTS, record_batch, schema, texts_of
-from nbtools.traces.reader import LogFile, open_log
+from nbtools.traces.reader import LogFile
 from nbtools.traces.reviews.record_hashes import SessionStarts
 from nbtools.traces.reviews.records import SessionStart, Signal
 from nbtools.traces.reviews.signals import SignalBuilder

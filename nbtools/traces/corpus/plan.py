@@ -11,7 +11,8 @@ from pathlib import Path
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.corpus.catalogue import VERSION, Log, Part
-from nbtools.traces.reader import Format, formats, open_log
+from nbtools.traces.formats import formats, open_log
+from nbtools.traces.reader import Format
 
 SMALL_PART = 8 << 20
 """Bytes of logs below which a part is small: half of the smallest batch."""

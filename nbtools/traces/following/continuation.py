@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.formats import open_log
 from nbtools.traces.json_access import epoch_seconds, mapping
 from nbtools.traces.lineage import Lineage
-from nbtools.traces.reader import HEAD_BYTES, Head, LogFile, open_log
+from nbtools.traces.reader import HEAD_BYTES, Head, LogFile
 from nbtools.traces.source import DECODE_ERRORS
 
 _BUDGET = 0.02

@@ -9,8 +9,9 @@ from threading import Event as Signal
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.following.growing_log import GrowingLog, in_reading_order
+from nbtools.traces.formats import open_log
 from nbtools.traces.model import Row
-from nbtools.traces.reader import HEAD_BYTES, LogFile, open_log
+from nbtools.traces.reader import HEAD_BYTES, LogFile
 
 _BUSY_INTERVAL = 0.2
 _IDLE_INTERVAL = 0.5

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.following.row_identity import is_same, row_keys
+from nbtools.traces.formats import open_log
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Event, Problem, Ref, Row
 from nbtools.traces.parallel_reading import RowBatch, batch_of, gc_paused, read_rows
-from nbtools.traces.reader import HEAD_BYTES, LogFile, is_step, open_log
+from nbtools.traces.reader import HEAD_BYTES, LogFile, is_step
 from nbtools.traces.source import Source, decode_json
 
 T = TypeVar("T")

@@ -11,10 +11,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.formats import open_log
 from nbtools.traces.model import Call, Event, FileChange, Problem, Row, Session
 from nbtools.traces.parallel_reading import read_rows
 from nbtools.traces.prompts import typed_text
-from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile, open_log
+from nbtools.traces.reader import NO_KNOWN_STEPS, LogFile
 from nbtools.traces.repeated_records import REPEATS, find_repeats, without_repeats
 from nbtools.traces.session_index.head import one_title
 

@@ -15,9 +15,10 @@ from typing import IO, Any
 from msgspec import Struct
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.formats import formats
 from nbtools.traces.model import Event, Session
 from nbtools.traces.prompts import typed_text
-from nbtools.traces.reader import FALLBACK_FORMAT, Format, Head, LogFile, formats
+from nbtools.traces.reader import FALLBACK_FORMAT, Format, Head, LogFile
 from nbtools.traces.readers.inspect.log import run_of_archive
 from nbtools.traces.session_index.scan import LogStat
 from nbtools.traces.source import Source

@@ -13,7 +13,7 @@ import pytest
 from nbtools.traces import TraceError, load
 from nbtools.traces.corpus import Corpus
 from nbtools.traces.corpus.ingest import Ingest, Ingested
-from nbtools.traces.reader import open_log
+from nbtools.traces.formats import open_log
 from nbtools.traces.reviews.review import review
 from tests.traces.atif_logs import many, write
 from tests.traces.recorded import SAMPLES

@@ -16,7 +16,7 @@ import pytest
 from nbtools.core.errors import TraceError
 from nbtools.traces.following import continuation
 from nbtools.traces.following.continuation import ContinuationSearch, open_continuation
-from nbtools.traces.reader import open_log
+from nbtools.traces.formats import open_log
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
 
 LONG_AGO = 1_000_000_000

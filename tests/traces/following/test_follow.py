@@ -17,8 +17,9 @@ import pytest
 from nbtools import traces
 from nbtools.core.errors import TraceError
 from nbtools.traces.following import follow
+from nbtools.traces.formats import open_log
 from nbtools.traces.model import Call, Event, Row, Session
-from nbtools.traces.reader import LogFile, open_log
+from nbtools.traces.reader import LogFile
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, lines_of
 
 WRITER = Path(__file__).parent / "writer.py"

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from nbtools import traces
 from nbtools.traces.following.growing_log import GrowingLog, Pace
+from nbtools.traces.formats import open_log
 from nbtools.traces.model import Call, Event, Row
-from nbtools.traces.reader import open_log
 from tests.examples import examples
 from tests.traces.recorded import LOGS, SAMPLES
 

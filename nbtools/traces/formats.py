@@ -1,24 +1,95 @@
-"""Recognises logs of agents that nbtools does not read, by the table ``unsupported_agents.toml``."""
+"""The formats of logs: opens a log with the reader that recognises it,
+and says whose log it is where nbtools has no reader for it, by the table ``unsupported_agents.toml``.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import mapping
 from nbtools.traces.json_document import open_document
-from nbtools.traces.reader import Head, read_head
+from nbtools.traces.reader import FALLBACK_FORMAT, HEAD_BYTES, Format, Head, LogFile
 from nbtools.traces.readers import FORMATS
+from nbtools.traces.source import BYTE_ORDER_MARK, Source, open_regular
 
+ENTRY_POINT_GROUP = "nbtools.traces"
+"""The entry point group for ``Format`` objects of other packages;
+they take precedence over the built-in ones.
+"""
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SQLITE = b"SQLite format 3\x00"
 _AIDER = re.compile(rb"\s*# aider chat started at \d")
 _OTHER_DATABASES = ("*.db", "*.vscdb")
 """Files in an agent's folder whose tables tell the agent."""
+
+
+def formats() -> tuple[Format, ...]:
+    """Returns the readers of installed packages, followed by the built-in ones."""
+    return (*_installed_formats(), *FORMATS)
+
+
+@cache
+def _installed_formats() -> tuple[Format, ...]:
+    """Loads the readers of installed packages, once per process:
+    searching all packages takes longer than reading a small log.
+    """
+    return tuple(point.load() for point in entry_points(group=ENTRY_POINT_GROUP))
+
+
+def open_log(path: Path) -> LogFile:
+    """Opens the log at ``path`` with the reader that recognises it.
+    A folder may be a log, where a format writes one file per event.
+
+    Raises ``TraceError`` where the log cannot be opened or no reader recognises it.
+    """
+    try:
+        return _open_log(path)
+    except FileNotFoundError as error:
+        raise TraceError(
+            f"{path}: {error.strerror}. Name a log or its folder; %trace and nbtools.traces.sessions() list"
+            " the logs on this machine."
+        ) from error
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}.") from error
+
+
+def _open_log(path: Path) -> LogFile:
+    head = Head(path, b"" if path.is_dir() else read_head(path))
+    names = ", ".join(candidate.name for candidate in formats())
+    for candidate in formats():
+        if candidate.name == FALLBACK_FORMAT and (agent := unsupported_agent(head)):
+            raise TraceError(
+                f"{path} looks like a log of {agent}, which is not supported yet. Supported formats: {names}."
+            )
+        if candidate.recognises(head):
+            return LogFile(Source(path, candidate.files(path)), candidate)
+    if head.start.startswith(_UTF_16):
+        how = (
+            "iconv -f UTF-16 -t UTF-8 LOG > NEW, or in PowerShell: Get-Content LOG | Set-Content -Encoding"
+            " utf8 NEW"
+        )
+        raise TraceError(
+            f"{path} is encoded in UTF-16, as PowerShell writes output into a file. Convert it to UTF-8:"
+            f" {how}."
+        )
+    if found := database_in(path):
+        raise TraceError(
+            f"{path} contains {found[0].name}, which looks like a log of {found[1]} and is not supported yet."
+        )
+    raise TraceError(f"{path} is not recognised as a session log. Supported formats: {names}.")
+
+
+def read_head(path: Path) -> bytes:
+    with open_regular(path) as file:
+        return file.read(HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)
 
 
 class _Database(msgspec.Struct, frozen=True):
@@ -42,7 +113,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> _Table:
-    return msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Table)
+    return msgspec.toml.decode(Path(__file__).with_name("unsupported_agents.toml").read_bytes(), type=_Table)
 
 
 def unsupported_agent(head: Head) -> str:
