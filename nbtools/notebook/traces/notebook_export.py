@@ -1,11 +1,11 @@
 """Exports a log as a notebook: its messages as text, and every call as a cell in nbtools' own tools,
-with the recorded result.
+with the recorded result; or as a lesson, which asks before each step what the reader would do.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from nbtools.notebook.live_display import LiveDisplay
 from nbtools.notebook.traces.call_cells import cell_source
 from nbtools.replay import WorkingDirectory, canonical_call, working_directory_of
 from nbtools.traces.explorer.export.new_file import create_file
-from nbtools.traces.explorer.export.safe_markdown import inline_code, plain, sanitize_markdown
+from nbtools.traces.explorer.export.safe_markdown import code_block, inline_code, plain, sanitize_markdown
 from nbtools.traces.explorer.recorded_card import recorded_card
 from nbtools.traces.explorer.redaction import redacting
 from nbtools.traces.explorer.step_detail import redacted_call, redacted_detail
@@ -32,6 +32,8 @@ from nbtools.traces.explorer.summary import summary_of
 from nbtools.traces.export.removal import Patterns, Removal, RemovingRedactor, removal_for
 from nbtools.traces.json_access import text_of
 from nbtools.traces.model import Call, Detail, Event, Session
+from nbtools.traces.reviews.records import Label
+from nbtools.traces.reviews.review import review
 from nbtools.traces.row_texts import texts_of_call
 from nbtools.traces.sharing.wire_texts import remove_from_card
 from nbtools.traces.trace import Trace
@@ -68,6 +70,8 @@ Cell: TypeAlias = dict[str, Any]
 _FOLD_LENGTH = 1_500
 """Characters from which a text is folded behind its beginning."""
 _MAX_LENGTH = 50_000
+_MAX_RESULT = 2_000
+"""Maximum number of characters of a result in a lesson's answer."""
 _SPEAKERS = {"user": "Person", "assistant_text": "Agent"}
 
 
@@ -90,15 +94,8 @@ def to_notebook(
     """
     target = Path(path).expanduser()
     with progress_line(f"Writing {target.name}") as report:
-        exporter: type[Exporter] = Exporter
-        if lesson:
-            from nbtools.notebook.traces.lesson_export import (  # noqa: PLC0415 - inherits from this module's class
-                LessonExporter,
-            )
-
-            exporter = LessonExporter
         removal = removal_for(trace.sessions, redact, keep, home=home)
-        exported = exporter(trace, report, removal)
+        exported = (LessonExporter if lesson else Exporter)(trace, report, removal)
         exported.find_secrets()
         text = msgspec.json.format(
             msgspec.json.encode(_notebook(exported.cells(), removal), order="sorted"), indent=1
@@ -110,10 +107,13 @@ def to_notebook(
 
 
 def _notebook(cells: Iterable[Cell], removal: Removal) -> dict[str, Any]:
-    """Builds the JSON of nbformat's schema 4.5, with sources without secrets; outputs have none."""
+    """Builds the JSON of nbformat's schema 4.5, with sources without secrets; outputs have none.
+
+    Texts are stored line by line, so that a changed line is one line in a diff.
+    """
 
     def cleaned(cell: Cell) -> list[str]:
-        return _lines(removal.text("".join(cell["source"])))
+        return removal.text(cell["source"]).splitlines(keepends=True)
 
     # Not by the package nbformat: importing it takes seconds,
     # only to validate what is correct by construction.
@@ -155,7 +155,7 @@ class Exporter:
             rows = self._rows(session)
             yield from self._heading(session) if rows else ()
             for row in rows:
-                yield from self._call_cells(row) if isinstance(row, Call) else self._message_cells(row)
+                yield self._call_cell(row) if isinstance(row, Call) else self._message_cell(row)
 
     def _rows(self, session: Session) -> list[Event | Call]:
         return sorted(
@@ -203,10 +203,12 @@ class Exporter:
         first_line = summary.title.partition("⏎")[0].strip()  # the first prompt may have several lines
         return f"# {plain(first_line or summary.title)}\n\n{introduction}"
 
-    def _message_cells(self, event: Event) -> Iterator[Cell]:
+    def _message_cell(self, event: Event) -> Cell:
         text = self._text(event)
-        shown = _folded(text) if len(text) > _FOLD_LENGTH else sanitize_markdown(text)
-        yield markdown_cell(f"**{_SPEAKERS[event.kind]}**\n\n{shown}")
+        shown = sanitize_markdown(text)
+        if len(text) > _FOLD_LENGTH:  # every notebook folds this element
+            shown = f"<details><summary>{plain(one_line(text, 120))}</summary>\n\n{shown}\n\n</details>"
+        return markdown_cell(f"**{_SPEAKERS[event.kind]}**\n\n{shown}")
 
     def _text(self, event: Event) -> str:
         return "\n".join(
@@ -223,24 +225,22 @@ class Exporter:
         found = [text for text in _texts(record) if text.startswith(event.text)]
         return max(found, key=len, default=f"{event.text} …")
 
-    def _call_cells(self, call: Call) -> Iterator[Cell]:
+    def _call_cell(self, call: Call) -> Cell:
         self._report(self._count, len(self._trace.calls))
         self._count += 1
-        yield from self._call(call)
-
-    def _call(self, call: Call) -> Iterator[Cell]:
         ground, detail = self._ground(call), call.detail
-        source = self._source(call, detail)
-        output = _output(bundle(self._card(call, detail, ground.cwd)))
-        yield _code(source, [output], {"nbtools": {"session": call.session, "call": call.id}})
-
-    def _card(self, call: Call, detail: Detail, cwd: str) -> Card:
-        """Returns the recorded card without secrets:
-        lines are coloured piece by piece, so it is cleaned before it is drawn.
-        """
         with redacting(RemovingRedactor(removal=self._removal)):
-            card = recorded_card(redacted_call(call), redacted_detail(detail), cwd=cwd)
-        return Card.model_validate(remove_from_card(card.model_dump(mode="json"), self._removal))
+            card = recorded_card(redacted_call(call), redacted_detail(detail), cwd=ground.cwd)
+        # lines are coloured piece by piece, so the card is cleaned before it is drawn
+        card = Card.model_validate(remove_from_card(card.model_dump(mode="json"), self._removal))
+        data = {
+            mime: content.splitlines(keepends=True) if isinstance(content, str) else content
+            for mime, content in bundle(card).items()
+        }
+        output = {"output_type": "display_data", "data": data, "metadata": {"nbtools": {"recorded": True}}}
+        cell = _code(self._source(call, detail))
+        metadata = {"nbtools": {"session": call.session, "call": call.id}}
+        return {**cell, "metadata": metadata, "outputs": [output]}
 
     def _ground(self, call: Call) -> WorkingDirectory:
         if call.session not in self._grounds:
@@ -252,50 +252,110 @@ class Exporter:
         try:
             return cell_source(canonical_call(call, self._ground(call), detail=detail))
         except TraceError as error:
-            return _comment_cell(call, str(error))
+            return f"# {one_line(f'{call.name} {call.subject}'.strip())}\n# {one_line(str(error))}"
 
 
-def _comment_cell(call: Call, why: str) -> str:
-    lines = [f"{call.name} {call.subject}".strip(), why]
-    return "\n".join(f"# {one_line(line)}" for line in lines)
+class LessonExporter(Exporter):
+    """A step is what the agent said and the calls that it then made.
+    Notes of the review are speaker notes behind their step.
+    """
+
+    def cells(self) -> Iterator[Cell]:
+        self._checkpoints = 0
+        self._notes = [
+            one
+            for one in review(self._trace).labels
+            if one.kind == "note" and one.placed and one.value.strip()
+        ]
+        yield markdown_cell(self._lesson_title(), "slide")
+        for session in self._trace.sessions:
+            rows = self._rows(session)
+            yield from self._heading(session) if rows else ()
+            yield from self._note_cells(
+                [one for one in self._notes if one.session == session.id and one.seq is None]
+            )
+            for step in _steps(rows):
+                yield from self._step_cells(session, step)
+
+    def _lesson_title(self) -> str:
+        heading = self._title().partition("\n")[0]
+        removed = f"\n\n{self._removal.note} from this lesson." if self._removal.note else ""
+        return (
+            f"{heading}\n\nA recorded session as a lesson: {counted(len(self._trace.calls), 'call')}. At each"
+            " checkpoint, decide what you would do next; then unfold what the agent did. A difference is not"
+            " a mistake: say what speaks for each.\n\nTo run a call here, copy its `%tool` line into a new"
+            f" code cell, below one that has run `%load_ext nbtools`.{removed}"
+        )
+
+    def _step_cells(self, session: Session, step: Sequence[Event | Call]) -> Iterator[Cell]:
+        calls = [row for row in step if isinstance(row, Call)]
+        if calls:
+            yield self._checkpoint(step)
+        else:
+            yield from (self._message_cell(event) for event in step if isinstance(event, Event))
+        first, last = step[0].seq, step[-1].seq
+        yield from self._note_cells(
+            [
+                one
+                for one in self._notes
+                if one.session == session.id and one.seq is not None and first <= one.seq <= last
+            ]
+        )
+
+    def _checkpoint(self, step: Sequence[Event | Call]) -> Cell:
+        self._checkpoints += 1
+        parts = (
+            self._call_answer(row) if isinstance(row, Call) else sanitize_markdown(self._text(row))
+            for row in step
+        )
+        answer = "\n\n".join(parts)
+        return markdown_cell(
+            f"**Checkpoint {self._checkpoints}: what would you do next?**\n\n"
+            f"<details><summary>What the agent did</summary>\n\n{answer}\n\n</details>",
+            "subslide",
+        )
+
+    def _call_answer(self, call: Call) -> str:
+        detail = call.detail
+        recorded = self._removal.text(detail.result)  # before it is cut: half of a secret is not found
+        result = "\n".join(map(seen, recorded[:_MAX_RESULT].splitlines())).strip()
+        more = f"\n\n({len(recorded) - _MAX_RESULT:,} more characters)" if len(recorded) > _MAX_RESULT else ""
+        ended = "" if call.status == "ok" else f" ({call.status})"
+        heading = f"**{plain(call.name)}** {plain(one_line(call.subject))}{ended}"
+        outcome = f"{code_block(result)}{more}" if result else "No result is recorded."
+        return f"{heading}\n\n{code_block(self._source(call, detail))}\n\n{outcome}"
+
+    def _note_cells(self, notes: Sequence[Label]) -> Iterator[Cell]:
+        for note in notes:
+            yield markdown_cell(f"**Speaker note**\n\n{sanitize_markdown(note.value)}", "notes")
 
 
-def _folded(text: str) -> str:
-    """Returns HTML that every notebook folds."""
-    return (
-        f"<details><summary>{plain(one_line(text, 120))}</summary>\n\n{sanitize_markdown(text)}\n\n</details>"
-    )
+def _steps(rows: Sequence[Event | Call]) -> Iterator[list[Event | Call]]:
+    """Groups rows: a person's message alone, and the agent's texts with the calls that follow them."""
+    step: list[Event | Call] = []
+    for row in rows:
+        is_prompt = _is_prompt(row)
+        has_calls = any(isinstance(one, Call) for one in step)
+        if step and (is_prompt or (has_calls and isinstance(row, Event)) or _is_prompt(step[-1])):
+            yield step
+            step = []
+        step.append(row)
+    if step:
+        yield step
+
+
+def _is_prompt(row: Event | Call) -> bool:
+    return isinstance(row, Event) and row.kind == "user"
 
 
 def markdown_cell(text: str, slide: str = "") -> Cell:
     """Returns a cell; ``slide`` is its type in a slide show."""
     metadata = {"slideshow": {"slide_type": slide}} if slide else {}
-    return {"cell_type": "markdown", "metadata": metadata, "source": _lines(text)}
+    return {"cell_type": "markdown", "metadata": metadata, "source": text}
 
 
-def _code(
-    source: str, outputs: Sequence[Mapping[str, Any]] = (), metadata: Mapping[str, Any] | None = None
-) -> Cell:
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": dict(metadata or {}),
-        "outputs": list(outputs),
-        "source": _lines(source),
-    }
-
-
-def _output(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a recorded result as a cell's output."""
-    data = {
-        mime: _lines(content) if isinstance(content, str) else content for mime, content in bundle.items()
-    }
-    return {"output_type": "display_data", "data": data, "metadata": {"nbtools": {"recorded": True}}}
-
-
-def _lines(text: str) -> list[str]:
-    """Splits text as notebooks store it, one entry per line, so that a changed line is one line in a diff."""
-    return text.splitlines(keepends=True)
+def _code(source: str) -> Cell:
+    return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
 
 
 def _by_session(rows: Iterator[Any]) -> dict[str, list[Any]]:
