@@ -29,7 +29,7 @@ from report import Figure, table
 from nbtools.core.errors import TraceError
 from nbtools.traces import load
 from nbtools.traces.corpus import Corpus
-from nbtools.traces.corpus.parallel import processors
+from nbtools.traces.worker_pool import processors
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"
 ROUNDS = 20

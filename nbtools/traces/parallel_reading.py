@@ -17,6 +17,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.formats import open_log
 from nbtools.traces.model import Call, Event, FileChange, Origin, Problem, RequestUsage, Row, Session
 from nbtools.traces.reader import LogFile
+from nbtools.traces.worker_pool import worker_pool
 
 
 class RowBatch(Struct, array_like=True):
@@ -62,9 +63,13 @@ def read_in_processes(workers: int, logs: Sequence[LogFile]) -> Iterator[RowBatc
     with TemporaryDirectory(prefix="nbtools-rows-") as name:
         folder = Path(name)
         paths = {number: logs[number].source.path for number in largest_first}
-        with _processes(min(workers, len(logs)) - 1, write_rows, paths, folder):
+        others = min(workers, len(logs)) - 1
+        with worker_pool(others) as pool:
+            tasks = [pool.submit(write_rows, paths, folder) for _ in range(others)]
             for number in _unclaimed(largest_first, folder):
                 mine[number] = read_rows(logs[number])
+            for task in tasks:
+                task.result()
         for number, log in enumerate(logs):
             yield mine.get(number) or read_written_rows(folder / str(number), log) or read_rows(log)
 
@@ -100,44 +105,6 @@ def read_written_rows(file: Path, origin: Origin) -> RowBatch | None:
         return None
     with gc_paused():
         return decoded_msgpack(file.read_bytes(), RowBatch, lambda *_: origin)
-
-
-@contextmanager
-def _processes(count: int, work: Callable[..., None], *arguments: object) -> Iterator[None]:
-    """Runs ``work`` in so many processes and waits for them at the end.
-    Raises ``TraceError`` where one dies.
-    """
-    context = process_context()
-    processes = [context.Process(target=work, args=arguments, daemon=True) for _ in range(count)]
-    try:
-        for process in processes:
-            process.start()
-        yield
-        for process in processes:
-            process.join()
-    finally:
-        for process in processes:
-            process.terminate()
-    if any(process.exitcode for process in processes):
-        raise TraceError(
-            "A process that was reading logs died. In a script, call load_many below `if __name__ =="
-            " '__main__':`."
-        )
-
-
-def process_context() -> Any:
-    """Returns how processes are started:
-    not by a fork of this one, as a notebook's kernel has threads whose locks a fork would copy.
-
-    Where the system can, a server starts them that has loaded the readers once.
-    """
-    from multiprocessing import get_all_start_methods, get_context  # noqa: PLC0415 - only needed here
-
-    if "forkserver" not in get_all_start_methods():
-        return get_context("spawn")
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "nbtools.traces.readers"])
-    return context
 
 
 @contextmanager

@@ -118,7 +118,7 @@ class Ingest:
                 self._store(batch, outcome)
                 yield from batch.logs
         # Where a process died, its logs are tried one by one, so that only the one that kills it fails.
-        for batch, outcome in map_files([Batch((log,)) for log in lost], write, client, task=0):
+        for batch, outcome in map_files([Batch((log,)) for log in lost], write, client, here=0):
             self._store(batch, outcome)
             yield from batch.logs
 

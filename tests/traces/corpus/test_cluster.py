@@ -44,7 +44,7 @@ def test_the_same_corpus(client: Any, tmp_path: Path) -> None:
 def test_a_file_that_fails_stops_no_other(client: Any) -> None:
     outcomes = {
         item.name: outcome
-        for item, outcome in map_files([Item("a"), Item("bad"), Item("b")], measure, client, task=1)
+        for item, outcome in map_files([Item("a"), Item("bad"), Item("b")], measure, client)
     }
     assert outcomes == {"a": "A", "bad": TaskFailure("ValueError: it is bad"), "b": "B"}
 

@@ -273,12 +273,12 @@ class DeadlyTo:
     def __init__(self, log: Path) -> None:
         self._log = str(log)
 
-    def submit(self, work: Callable[..., Any], run: Any, batches: Any) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], write: Any, batch: Any) -> Future[Any]:
         done: Future[Any] = Future()
-        if any(log.path == self._log for batch in batches for log in batch.logs):
+        if any(log.path == self._log for log in batch.logs):
             done.set_exception(BrokenExecutor())
         else:
-            done.set_result(work(run, batches))
+            done.set_result(work(write, batch))
         return done
 
 

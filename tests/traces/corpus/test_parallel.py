@@ -10,10 +10,8 @@ from multiprocessing import get_context
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from nbtools.traces.corpus.parallel import TaskFailure, batches, map_files
+from nbtools.traces.corpus.parallel import TaskFailure, map_files
 from tests.traces.corpus.works import Item, measure, place
 
 ITEMS = [*(Item(f"n{number}", number) for number in range(12)), Item("bad", 5)]
@@ -31,24 +29,24 @@ CLIENTS: Sequence[Callable[[], AbstractContextManager[Any]]] = [
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=["none", "spawned", "threads"])
-@pytest.mark.parametrize("task", [1, 20, 10_000])
-def test_every_file_has_its_outcome(client: Callable[[], AbstractContextManager[Any]], task: int) -> None:
+@pytest.mark.parametrize("here", [1, 10_000])
+def test_every_file_has_its_outcome(client: Callable[[], AbstractContextManager[Any]], here: int) -> None:
     with client() as given_client:
         outcomes = {
-            item.name: outcome for item, outcome in map_files(ITEMS, measure, given_client, task=task)
+            item.name: outcome for item, outcome in map_files(ITEMS, measure, given_client, here=here)
         }
     assert outcomes.pop("bad") == TaskFailure("ValueError: it is bad")
     assert outcomes == {f"n{number}": f"N{number}" for number in range(12)}
 
 
-def test_work_that_fits_one_task_runs_in_this_process() -> None:
+def test_little_work_runs_in_this_process() -> None:
     assert {pid for _, pid in map_files([Item("a"), Item("b")], place)} == {os.getpid()}
-    assert os.getpid() not in {pid for _, pid in map_files([Item("a"), Item("b")], place, task=1)}
+    assert os.getpid() not in {pid for _, pid in map_files([Item("a"), Item("b")], place, here=1)}
 
 
 def test_a_file_that_kills_its_process_fails_alone() -> None:
     items = [Item("a"), Item("deadly"), Item("b"), Item("c")]
-    outcomes = {item.name: outcome for item, outcome in map_files(items, measure, task=1)}
+    outcomes = {item.name: outcome for item, outcome in map_files(items, measure, here=1)}
     died = outcomes.pop("deadly")
     assert isinstance(died, TaskFailure)
     assert "died" in died.why
@@ -71,19 +69,10 @@ def test_a_pool_that_breaks_while_tasks_are_handed_over_loses_no_file() -> None:
     with BreaksOnce(1) as pool:
         outcomes = {
             item.name: outcome
-            for item, outcome in map_files([Item("a"), Item("b"), Item("c")], measure, pool, task=1)
+            for item, outcome in map_files([Item("a"), Item("b"), Item("c")], measure, pool)
         }
     assert outcomes == {"a": "A", "b": "B", "c": "C"}
 
 
 def test_nothing_is_nothing() -> None:
     assert list(map_files([], measure)) == []
-
-
-@given(st.lists(st.integers(0, 100)), st.integers(1, 150))
-def test_batches_hold_every_file_once_and_no_more_than_a_task(sizes: list[int], size: int) -> None:
-    made = list(batches([Item(str(number), size) for number, size in enumerate(sizes)], size))
-    assert sorted(item.name for batch in made for item in batch) == sorted(
-        str(number) for number in range(len(sizes))
-    )
-    assert all(len(batch) == 1 or sum(item.size for item in batch) <= size for batch in made)

@@ -292,11 +292,9 @@ def test_a_script_that_starts_processes_on_import_gets_an_error_that_says_how_to
     script = tmp_path / "script.py"
     lines = (
         "from nbtools.traces.corpus import parallel, Corpus",
-        "parallel.TASK = parallel.map_files.__kwdefaults__['task'] = 1",
+        "parallel.map_files.__kwdefaults__['here'] = 1",
         f"Corpus({str(corpus.folder)!r}).ingest({str(logs)!r})",
     )
     script.write_text("\n".join(lines))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=60)
-    assert (
-        "TraceError: No process could be started. In a script, call ingest below `if __name__" in done.stderr
-    )
+    assert "could not be started. In a script, call ingest and load_many below `if __name__" in done.stderr
