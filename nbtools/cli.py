@@ -177,15 +177,15 @@ def _trace(options: argparse.Namespace) -> int:
         is_comparison,
     )
     from nbtools.traces.explorer.export import terminal  # noqa: PLC0415 - as above
-    from nbtools.traces.session_list.terminal import (  # noqa: PLC0415 - as above
-        add_folder,
+    from nbtools.traces.session_index.places import add_log_folder  # noqa: PLC0415 - as above
+    from nbtools.traces.session_list.session_words import (  # noqa: PLC0415 - as above
         resolve,
         session_table,
     )
 
     try:
         if options.add:
-            print(f"Session logs in {add_folder(options.add)} are listed from now on.")
+            print(f"Session logs in {add_log_folder(options.add)} are listed from now on.")
             return 0
         if is_comparison(options.log):
             print(compared(options), flush=True)

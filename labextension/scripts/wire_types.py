@@ -34,7 +34,7 @@ from nbtools.notebook.traces.log_tabs import LOG_TARGET
 from nbtools.traces.comparison import comparison_messages as comparison
 from nbtools.traces.explorer import explorer_messages as trace
 from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
-from nbtools.traces.session_list import model as sessions
+from nbtools.traces.session_list import session_messages as sessions
 from nbtools.traces.sharing.model import SharedLog
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -241,7 +241,7 @@ FORMATS = (
         ),
     ),
     Format(
-        "nbtools/traces/session_list/model.py",
+        "nbtools/traces/session_list/session_messages.py",
         "labextension/src/sessions/model.ts",
         SESSIONS,
         SESSION_TASKS,

@@ -14,7 +14,7 @@ from playwright.async_api import expect
 
 from nbtools import open_trace, traces
 from nbtools.traces.comparison.view import ComparisonDisplay
-from nbtools.traces.session_list.model import SessionFilter
+from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.view import SessionList, session_catalog
 from tests.browser.accessibility import cut_buttons, is_accessible
 from tests.browser.run_logs import MARKUP, RUNS, write_run, write_runs

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from nbtools.traces.session_list.model import SessionFilter
+from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.view import SessionList, session_catalog
 from tests.browser.accessibility import is_accessible
 from tests.browser.conftest import SHOTS

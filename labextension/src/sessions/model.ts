@@ -1,4 +1,4 @@
-// Generated from nbtools/traces/session_list/model.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+// Generated from nbtools/traces/session_list/session_messages.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
 

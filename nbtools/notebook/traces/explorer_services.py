@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nbtools.traces.explorer.explorer_view import TraceView
     from nbtools.traces.explorer.notebook_services import RunnableCall
     from nbtools.traces.model import Call, Detail, Session
-    from nbtools.traces.session_list.model import SessionsView
+    from nbtools.traces.session_list.session_messages import SessionsView
     from nbtools.traces.trace import Trace
 
 connect = register_in_kernel

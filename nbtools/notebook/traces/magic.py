@@ -97,7 +97,7 @@ class TraceMagics(Magics):
             case CompareLogs():
                 return _compare(command)
             case ListSessions():
-                from nbtools.traces.session_list.model import SessionFilter  # noqa: PLC0415 - as above
+                from nbtools.traces.session_list.session_messages import SessionFilter  # noqa: PLC0415 - as above
                 from nbtools.traces.session_list.view import SessionList  # noqa: PLC0415 - as above
 
                 return SessionList(SessionFilter(project=command.project))

@@ -65,7 +65,7 @@ def parse_line(line: str) -> TraceCommand:
     arguments = _parsed(line[: comment_start(line)].strip())
     logs = arguments.pop("logs", [])
     if logs[:1] == [LATEST]:
-        from nbtools.traces.session_list.selection import latest_log  # noqa: PLC0415 - reads logs
+        from nbtools.traces.session_list.session_words import latest_log  # noqa: PLC0415 - reads logs
 
         logs = [latest_log(logs[1:])]
     logs = [path for log in logs for path in expanded(log)]
@@ -133,7 +133,7 @@ def _is_project(word: str) -> bool:
             return False
     except (OSError, ValueError, RuntimeError):
         return False
-    from nbtools.traces.session_list.selection import project_named  # noqa: PLC0415 - reads logs
+    from nbtools.traces.session_list.session_words import project_named  # noqa: PLC0415 - reads logs
 
     return project_named(word)
 

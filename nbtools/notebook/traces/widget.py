@@ -15,7 +15,7 @@ from nbtools.traces.comparison.comparison_messages import ComparisonView
 from nbtools.traces.explorer.explorer_messages import OpenedLogs
 from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.session_list.model import SessionsView
+from nbtools.traces.session_list.session_messages import SessionsView
 
 _STATIC = Path(__file__).parents[1] / "static"
 

@@ -30,7 +30,7 @@ from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import dollars, short_number
 from nbtools.traces.model import Call
 from nbtools.traces.reviews.statistics import Rate
-from nbtools.traces.session_list.rows import home_relative
+from nbtools.traces.session_list.session_text import home_relative
 
 MAX_ROWS = 500
 """Largest number of rows in one reply."""

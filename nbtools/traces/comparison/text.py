@@ -8,7 +8,7 @@ from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.traces.comparison.comparison_messages import ComparedRow, ComparisonView
 from nbtools.traces.comparison.html import MARKS
 from nbtools.traces.comparison.rows import Rows, columns_in_use
-from nbtools.traces.session_list.text import cell_width
+from nbtools.traces.session_list.session_text import cell_width
 
 _TITLE, _OUTCOME = 40, 36
 """Most characters of a title and of an outcome."""

@@ -27,7 +27,7 @@ from nbtools.traces.explorer.timeline import Timeline, bars
 from nbtools.traces.model import Call, Event
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.reader import LogFile
-from nbtools.traces.session_list.model import SessionsTask
+from nbtools.traces.session_list.session_messages import SessionsTask
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:

@@ -30,7 +30,12 @@ from nbtools.traces.explorer.usage.usage_messages import (
     TraceUsage,
     UsageTask,
 )
-from nbtools.traces.session_list.model import OpenSessionsTask, SessionsPage, SessionsTask, SessionsView
+from nbtools.traces.session_list.session_messages import (
+    OpenSessionsTask,
+    SessionsPage,
+    SessionsTask,
+    SessionsView,
+)
 
 
 class PageTask(Wire):

@@ -19,7 +19,7 @@ from nbtools.traces.model import Call, Detail, Session
 if TYPE_CHECKING:
     from nbtools.traces.comparison.comparison_messages import ComparisonView
     from nbtools.traces.explorer.explorer_view import TraceView
-    from nbtools.traces.session_list.model import SessionsView
+    from nbtools.traces.session_list.session_messages import SessionsView
     from nbtools.traces.trace import Trace
 
 

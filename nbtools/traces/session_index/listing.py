@@ -23,10 +23,9 @@ from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.session_index.head import LogHead, read_head
 from nbtools.traces.session_index.index import MAX_TRIES, STATE, SessionIndex, number_of
 from nbtools.traces.session_index.places import Place, agent_named, agents, places
-from nbtools.traces.session_index.python_helper import PythonHelper
 from nbtools.traces.session_index.running import running_logs
 from nbtools.traces.session_index.scan import LogStat, find_logs
-from nbtools.traces.session_index.worker import work
+from nbtools.traces.session_index.worker import BackgroundProcess, work
 
 Outcome: TypeAlias = Literal["", "running", "failed", "clean", "changed"]
 SortKey: TypeAlias = Literal[
@@ -143,7 +142,7 @@ class SessionCatalog:
         self.found = Found()
         self._folders = tuple(folders)
         self._lock = Lock()
-        self._helper = PythonHelper(WORKER)
+        self._background = BackgroundProcess(WORKER)
 
     def refresh(self, seconds: float | None = None) -> None:
         """Looks at the folders and reads the beginnings of new logs, then of changed ones, the latest first,
@@ -190,7 +189,7 @@ class SessionCatalog:
         waiting = self.index.lasting and bool(self.index.outdated(1))
         if waiting:
             try:
-                self._helper.start()
+                self._background.start()
             except OSError:
                 return False
         return waiting
@@ -200,7 +199,7 @@ class SessionCatalog:
         return work(self.index, seconds)
 
     def close(self) -> None:
-        self._helper.stop()
+        self._background.stop()
         self.index.close()
 
     def count(self, query: SessionQuery) -> int:

@@ -1,5 +1,5 @@
-"""Reads whole logs in a process of its own, those that changed last first,
-and adds their figures to the index.
+"""Reads whole logs, those that changed last first, and adds their figures to the index: in the background,
+in a process that ends with this one, or at once.
 
 ``python -m nbtools.traces.session_index.worker`` ends when its stdin does. One runs at a time for each index.
 """
@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import subprocess
 import sys
 import time
+import weakref
 from threading import Thread
 
 from nbtools.traces.session_index.figures import read_figures
@@ -19,6 +21,48 @@ from nbtools.traces.session_index.index import SessionIndex, index_path
 _NICE = 10
 _MAX_MEMORY = 4 << 30
 """Bytes of address space: a log that needs more gets no figures, and the machine keeps working."""
+
+
+class BackgroundProcess:
+    """Runs ``python -m module`` while it is needed.
+    The module ends when its stdin does, which this process holds open.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._end: weakref.finalize[[subprocess.Popen[bytes]], BackgroundProcess] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Starts the process unless it runs. Raises ``OSError``."""
+        if self.running:
+            return
+        self.stop()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", self._module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # an interrupt of the kernel is not for it
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self._end = weakref.finalize(self, _kill, self._process)
+
+    def stop(self) -> None:
+        """Kills the process, whose work must bear that, and waits for its end."""
+        if self._end is not None:
+            self._end()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def work(index: SessionIndex, seconds: float | None = None) -> bool:

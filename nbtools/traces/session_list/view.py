@@ -14,7 +14,7 @@ from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
 from nbtools.traces.session_index.places import label_of
-from nbtools.traces.session_list.model import (
+from nbtools.traces.session_list.session_messages import (
     SESSIONS_MIME,
     OpenSessionsTask,
     SessionChoice,
@@ -23,8 +23,7 @@ from nbtools.traces.session_list.model import (
     SessionsTask,
     SessionsView,
 )
-from nbtools.traces.session_list.rows import home_relative, session_row
-from nbtools.traces.session_list.text import sessions_html, sessions_text
+from nbtools.traces.session_list.session_text import home_relative, session_row, sessions_html, sessions_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -237,7 +237,7 @@ def test_threads_share_a_catalog(home, catalog):
 def test_the_background_process_reads_everything_and_ends(home, catalog):
     catalog.refresh()
     assert catalog.read_in_background()
-    catalog._helper._process.wait()
+    catalog._background._process.wait()
     assert not catalog.index.outdated()
     assert all(one.read and one.calls is not None for one in catalog.page(SessionQuery()))
     assert not catalog.read_in_background()
@@ -245,9 +245,9 @@ def test_the_background_process_reads_everything_and_ends(home, catalog):
 
 def test_the_background_process_ends_with_the_one_that_started_it(home):
     code = f"""
-from nbtools.traces.session_index.python_helper import PythonHelper
+from nbtools.traces.session_index.worker import BackgroundProcess
 import os, signal
-helper = PythonHelper({"tests.traces.session_index.endless"!r})
+helper = BackgroundProcess({"tests.traces.session_index.endless"!r})
 helper.start()
 print(helper._process.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -10,9 +10,8 @@ from nbtools.notebook.traces.log_tabs import answer
 from nbtools.notebook.traces.widget import ExplorerWidget
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_list import view as session_list
-from nbtools.traces.session_list.model import SessionFilter, SessionsTask
-from nbtools.traces.session_list.rows import age
-from nbtools.traces.session_list.text import cell_width, sessions_text
+from nbtools.traces.session_list.session_messages import SessionFilter, SessionsTask
+from nbtools.traces.session_list.session_text import age, cell_width, sessions_text
 from nbtools.traces.session_list.view import SessionList
 from tests.traces.session_index.conftest import empty_home, home  # noqa: F401 - fixtures
 from tests.traces.session_index.home import BY_AGENT, CLAUDE
