@@ -28,6 +28,7 @@ from msgspec.structs import astuple
 
 from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
+from nbtools.storage.database import OtherVersionError, open_database, transaction
 
 VERSION = 1
 """Version of the tables and of the contents of parts; a corpus of another version cannot be opened."""
@@ -39,8 +40,7 @@ _FORMER_FILES = ("corpus.sqlite", "manifest/*.json.gz")
 _TIMEOUT = 60.0
 """Seconds to wait for another process's transaction, which takes milliseconds."""
 _PART = re.compile(r"\.?[0-9a-f]{32}")
-_SCHEMA = f"""
-begin immediate;
+_TABLES = """
 create table if not exists logs(
   path text primary key, files text not null, key text not null, size integer not null, format text not null,
   why text not null, part text not null, read integer not null
@@ -48,8 +48,6 @@ create table if not exists logs(
 create table if not exists parts(
   name text primary key, logs text not null, files text not null
 ) without rowid;
-pragma user_version = {VERSION};
-commit;
 """
 _PUT = """
 insert into logs values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (path) do update set
@@ -242,16 +240,13 @@ class Catalogue:
         except OSError as error:
             raise TraceError(f"{self.folder}: {error.strerror or error}.") from error
         with self._damage():
-            connection = sqlite3.connect(
-                self.folder / _FILE, _TIMEOUT, isolation_level=None, check_same_thread=False
-            )
-            weakref.finalize(self, connection.close)
-            (version,) = connection.execute("pragma user_version").fetchone()
-            if version == 0:
-                connection.executescript(_SCHEMA)
-            elif version != VERSION:
-                raise _other_version(self.folder, "a newer" if version > VERSION else "an older")
-            self._connection = connection
+            try:
+                connection = open_database(self.folder / _FILE, VERSION, _TABLES, _TIMEOUT)
+            except OtherVersionError as error:
+                age = "a newer" if error.version > VERSION else "an older"
+                raise _other_version(self.folder, age) from error
+        weakref.finalize(self, connection.close)
+        self._connection = connection
         return connection
 
     @contextmanager
@@ -259,13 +254,8 @@ class Catalogue:
         # An OperationalError says that the folder cannot be written to.
         with self._lock, self._damage(sqlite3.OperationalError):
             connection = self._connected()
-            connection.execute("begin immediate")
-            try:
+            with transaction(connection):
                 yield connection
-                connection.execute("commit")
-            except BaseException:
-                connection.rollback()
-                raise
 
     @contextmanager
     def _damage(self, *others: type[Exception]) -> Iterator[None]:

@@ -19,6 +19,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from nbtools.core.browser import IN_BROWSER
+from nbtools.storage.database import open_database, transaction
 from nbtools.storage.state_folder import private_folder, state_path
 from nbtools.traces.session_index.figures import LogFigures
 from nbtools.traces.session_index.head import LogHead
@@ -29,7 +30,7 @@ T = TypeVar("T")
 _VERSION = 3
 _TIMEOUT = 20.0
 _FIGURES = ("calls", "failed", "edits", "added", "removed", "tokens_in", "tokens_out", "doubtful", "repeats")
-_SCHEMA = f"""
+_TABLES = f"""
 CREATE TABLE logs (
     number INTEGER PRIMARY KEY, path BLOB UNIQUE, size INTEGER, mtime INTEGER, inode INTEGER,
     agent TEXT, format TEXT, title TEXT, model TEXT, project TEXT, branch TEXT, started REAL, ended REAL,
@@ -42,7 +43,6 @@ CREATE INDEX by_time ON logs (mtime DESC);
 CREATE INDEX by_first ON logs (first) WHERE first <> '';
 CREATE VIRTUAL TABLE texts USING fts5(title, project, text, tokenize = "unicode61 remove_diacritics 2",
 prefix = '2 3');
-PRAGMA user_version = {_VERSION};
 """
 STATE = "size || ':' || mtime || ':' || inode"
 """The state of a log for which ``figured`` has its figures."""
@@ -156,16 +156,11 @@ class SessionIndex:
         return [os.fsdecode(found) for (found,) in rows]
 
     def _write(self, write: Callable[[sqlite3.Connection], object]) -> None:
-        def transaction(connection: sqlite3.Connection) -> None:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+        def write_at_once(connection: sqlite3.Connection) -> None:
+            with transaction(connection):
                 write(connection)
-            except BaseException:
-                connection.rollback()
-                raise
-            connection.commit()
 
-        self._run(transaction)
+        self._run(write_at_once)
 
     def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._lock:
@@ -225,26 +220,9 @@ def _create_file(path: Path) -> int:
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    """Opens a database, and creates the tables of an empty one.
-    Raises ``sqlite3.DatabaseError`` where it is damaged.
-    """
-    connection = sqlite3.connect(name, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA synchronous = OFF")  # what a power failure damages is rebuilt
-        _create_tables(connection)
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
+    connection = open_database(name, _VERSION, _TABLES, _TIMEOUT)
+    connection.execute("PRAGMA synchronous = OFF")  # what a power failure damages is rebuilt
     return connection
-
-
-def _create_tables(connection: sqlite3.Connection) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == _VERSION:
-        return
-    if version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise sqlite3.DatabaseError(f"version {version}")
-    connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
