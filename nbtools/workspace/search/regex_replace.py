@@ -170,7 +170,7 @@ _ESCAPE = re.compile(r"\\[0-9ntr]")
 
 
 def literal_escapes(replacement: str) -> str:
-    """Returns a remark on escapes that are inserted as they stand in a replacement, else ""."""
+    """Returns a remark on escapes that a replacement inserts unchanged, else ""."""
     if not (found := _ESCAPE.search(replacement)):
         return ""
     escape = found.group()
