@@ -143,13 +143,16 @@ class CallPipeline:
         return tools
 
     def _completed(self, result: ToolResult, reply: ToolResult, dialect: Dialect) -> ToolResult:
-        """Adds ``result``'s notes to ``reply`` and redacts again: its wording may show secrets."""
+        """Adds ``result``'s notes to ``reply``, unless that has its own, and redacts again: its wording may
+        show secrets.
+        """
         if isinstance(result.data, CancelledOutput) and result.error is not None:
             worded = reply if reply.llm_content != result.llm_content else failed(result.error, result.data)
             reply = with_output(
                 worded, CancelledOutput(dialect.untrusted(result.data.text)), result.return_display
             )
-        reply = complete(replace(reply, notes=result.notes)) if result.notes else reply
+        if result.notes:
+            reply = complete(replace(reply, notes=reply.notes or result.notes))
         redactor = self._scheduler.redactor
         return reply if redactor is None or reply is result else redactor.result(reply)
 

@@ -97,7 +97,8 @@ async def test_outside_of_the_workspace_it_is_reset(root: Path, command: str) ->
     async with approving(root) as session:
         await session.call("Bash", {"command": "cd sub"})
         reset = await session.call("Bash", {"command": command})
-        assert f"Shell cwd was reset to {root}" in reset.llm_content
+        assert reset.llm_content.endswith(f"\n\n(Shell cwd was reset to {root})")
+        assert reset.data.stderr == f"(Shell cwd was reset to {root})"
         assert await folder(session) == str(root)
 
 

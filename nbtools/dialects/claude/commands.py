@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -26,6 +27,7 @@ from nbtools.dialects.dialect_model import Arguments
 from nbtools.dialects.field_map import FieldMap, Fixed
 from nbtools.shell.grammar import parse_shell
 from nbtools.tools.commands.background import ShellKillParams, ShellOutput, ShellOutputParams
+from nbtools.tools.commands.folder_report import reset_note
 from nbtools.tools.commands.shell import ShellParams
 
 _DEFAULT_TIMEOUT, _MAX_TIMEOUT = 120_000, 600_000
@@ -94,6 +96,12 @@ class Bash(ClaudeParams):
         timeout = (values["timeout"] or 0) * 1000
         expressible = 0 < timeout <= _MAX_TIMEOUT and timeout / 1000 == values["timeout"]
         return {**spoken, "timeout": timeout} if expressible else None
+
+    def convert_result(self, result: ToolResult) -> ToolResult:
+        root = self.absolute(".")
+        words = {f"({reset_note(root)})": f"(Shell cwd was reset to {root})"}
+        notes = tuple(words.get(note, note) for note in result.notes)
+        return replace(super().convert_result(replace(result, notes=notes)), notes=notes)
 
     def reply(self, result: ToolResult) -> ToolResult:
         match result.data:

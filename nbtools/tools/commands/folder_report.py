@@ -14,6 +14,11 @@ _MAY_CHANGE = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[\s;&|(])\.\s"
 _MOST_BYTES = 1 << 16
 
 
+def reset_note(root: str) -> str:
+    """Says where later commands start after one that ended outside of the workspace."""
+    return f"later commands start in {root} again: this one ended outside of the workspace"
+
+
 class FolderReport:
     """A pipe through which bash reports its working directory after a command line that succeeded.
 

@@ -25,7 +25,7 @@ from nbtools.core.secret_variables import secret_variables
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import SimpleCommand, parse_shell
 from nbtools.tools.commands.background import condition_text
-from nbtools.tools.commands.folder_report import FolderReport
+from nbtools.tools.commands.folder_report import FolderReport, reset_note
 from nbtools.tools.commands.viewed_file import FileView
 from nbtools.workspace.history.snapshots import CommandSnapshot
 from nbtools.workspace.processes.background import BackgroundCommand
@@ -382,7 +382,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         meaning = exit_meaning(self.params.command, ended.exit_code)
         why = confined.description if ended.exit_code and not meaning and confined.confined else ""
         secrets = self._secrets_note(ended, output.text)
-        reset = f"Shell cwd was reset to {self.tool.workspace.root}" if Path(ended_in).is_absolute() else ""
+        reset = reset_note(str(self.tool.workspace.root)) if Path(ended_in).is_absolute() else ""
         notes = _present(
             _background(ended), collector.problem, why, confined.created_warning(), undo_note, secrets, reset
         )
