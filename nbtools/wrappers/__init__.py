@@ -11,32 +11,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nbtools.wrappers.approval import approval_required as approval_required
     from nbtools.wrappers.caching import cached as cached
-    from nbtools.wrappers.call_logging import logged as logged
     from nbtools.wrappers.lazy_loading import lazy as lazy
     from nbtools.wrappers.limits import rate_limited as rate_limited
-    from nbtools.wrappers.limits import time_limited as time_limited
     from nbtools.wrappers.retries import retrying as retrying
     from nbtools.wrappers.sequences import SoFar as SoFar
     from nbtools.wrappers.sequences import Step as Step
     from nbtools.wrappers.sequences import sequence as sequence
     from nbtools.wrappers.wrapper import WrapperInvocation as WrapperInvocation
     from nbtools.wrappers.wrapper import WrapperTool as WrapperTool
+    from nbtools.wrappers.wrapper import approval_required as approval_required
+    from nbtools.wrappers.wrapper import logged as logged
+    from nbtools.wrappers.wrapper import time_limited as time_limited
 
 _MODULES = {
     "SoFar": "sequences",
     "Step": "sequences",
     "WrapperInvocation": "wrapper",
     "WrapperTool": "wrapper",
-    "approval_required": "approval",
+    "approval_required": "wrapper",
     "cached": "caching",
     "lazy": "lazy_loading",
-    "logged": "call_logging",
+    "logged": "wrapper",
     "rate_limited": "limits",
     "retrying": "retries",
     "sequence": "sequences",
-    "time_limited": "limits",
+    "time_limited": "wrapper",
 }
 
 __all__ = sorted(_MODULES)  # noqa: PLE0605 - the imports above say the same to type checkers

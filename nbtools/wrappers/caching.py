@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable
 
 from cachetools import TTLCache
 from pydantic import BaseModel
 
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, UpdateOutput
+from nbtools.core.tool import AnyToolInvocation
 from nbtools.core.toolset import Toolset
 from nbtools.workspace.files.stamps import stamp
-from nbtools.wrappers.wrapper import Tools, WrapperTool, iterate_tools
+from nbtools.wrappers.wrapper import Execute, Tools, WrapperTool, around
 
 
 class ResultCache:
@@ -32,39 +31,21 @@ class ResultCache:
         self.changes += 1
         self.results.clear()
 
-
-class CachedTool(WrapperTool):
-    def __init__(self, tool: AnyToolBuilder, answers: ResultCache) -> None:
-        super().__init__(tool)
-        self._answers = answers
-
-    async def run(self, invocation: AnyToolInvocation, update_output: UpdateOutput | None) -> ToolResult:
-        if not self.kind_of(invocation).changes_nothing:
-            return await self._change(invocation, update_output)
-        key = _key(self.name, invocation)
+    async def run(self, tool: WrapperTool, invocation: AnyToolInvocation, execute: Execute) -> ToolResult:
+        if not tool.kind_of(invocation).changes_nothing:
+            self.clear()
+            try:
+                return await execute()
+            finally:
+                self.clear()
+        key, before = _key(tool.name, invocation), self.changes
         if key is None:
-            return await invocation.execute(update_output)
-        cached_result = self._answers.results.get(key)
-        return (
-            cached_result
-            if cached_result is not None
-            else await self._execute(key, invocation, update_output)
-        )
-
-    async def _change(self, invocation: AnyToolInvocation, update_output: UpdateOutput | None) -> ToolResult:
-        self._answers.clear()
-        try:
-            return await invocation.execute(update_output)
-        finally:
-            self._answers.clear()
-
-    async def _execute(
-        self, key: Hashable, invocation: AnyToolInvocation, update_output: UpdateOutput | None
-    ) -> ToolResult:
-        before = self._answers.changes
-        result = await invocation.execute(update_output)
-        if result.ok and before == self._answers.changes and key == _key(self.name, invocation):
-            self._answers.results[key] = result
+            return await execute()
+        result = self.results.get(key)
+        if result is None:
+            result = await execute()
+            if result.ok and before == self.changes and key == _key(tool.name, invocation):
+                self.results[key] = result
         return result
 
 
@@ -73,13 +54,12 @@ def _key(tool: str, invocation: AnyToolInvocation) -> Hashable | None:
     None where that is unknown, as a folder's stamp says nothing of its content.
     """
     stamps = [stamp(location.path) for location in invocation.tool_locations()]
-    return None if None in stamps else (tool, _text(invocation.params), tuple(stamps))
-
-
-def _text(params: BaseModel | Mapping[str, Any] | object) -> str:
+    if None in stamps:
+        return None
+    params = invocation.params
     if isinstance(params, BaseModel):
-        return params.model_dump_json()
-    return json.dumps(params, sort_keys=True, default=repr)
+        return tool, params.model_dump_json(), tuple(stamps)
+    return tool, json.dumps(params, sort_keys=True, default=repr), tuple(stamps)
 
 
 def cached(tools: Tools, seconds: float = 60, *, most: int = 256) -> Toolset:
@@ -89,5 +69,4 @@ def cached(tools: Tools, seconds: float = 60, *, most: int = 256) -> Toolset:
     any call through the same toolset that changes something, invalidates the cache; so wrap tools that write
     together with those that read.
     """
-    answers = ResultCache(seconds, most)
-    return Toolset(CachedTool(tool, answers) for tool in iterate_tools(tools))
+    return around(tools, ResultCache(seconds, most).run)

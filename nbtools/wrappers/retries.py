@@ -18,9 +18,9 @@ from tenacity import (
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.core.tool import AnyToolBuilder, AnyToolInvocation, UpdateOutput
+from nbtools.core.tool import AnyToolInvocation
 from nbtools.core.toolset import Toolset
-from nbtools.wrappers.wrapper import Tools, WrapperTool, iterate_tools
+from nbtools.wrappers.wrapper import Execute, Tools, WrapperTool, around
 
 TRANSIENT = frozenset(
     {
@@ -34,46 +34,6 @@ TRANSIENT = frozenset(
 """Error codes of failures that may be transient."""
 
 
-class RetryingTool(WrapperTool):
-    """Waits about ``first`` seconds before the first retry and doubles that each time, up to ``longest``."""
-
-    def __init__(
-        self,
-        tool: AnyToolBuilder,
-        attempts: int,
-        first: float,
-        longest: float,
-        codes: Collection[ErrorCode],
-        changing: bool,
-    ) -> None:
-        super().__init__(tool)
-        self._attempts = attempts
-        self._first = first
-        self._longest = longest
-        self._codes = codes
-        self._changing = changing
-
-    async def run(self, invocation: AnyToolInvocation, update_output: UpdateOutput | None) -> ToolResult:
-        if not self._changing and not self.kind_of(invocation).changes_nothing:
-            return await invocation.execute(update_output)
-        retry = AsyncRetrying(
-            stop=stop_after_attempt(self._attempts),
-            wait=wait_exponential(self._first, self._longest) + wait_random(0, self._first),
-            retry=retry_if_exception(self._is_transient_error)
-            | retry_if_result(lambda result: self._is_transient(result.error and result.error.code)),
-            retry_error_callback=_last,
-        )
-        return cast("ToolResult", await retry(invocation.execute, update_output))
-
-    def _is_transient_error(self, error: BaseException) -> bool:
-        return isinstance(error, ConnectionError | TimeoutError) or (
-            isinstance(error, ToolFailure) and self._is_transient(error.code)
-        )
-
-    def _is_transient(self, code: ErrorCode | None) -> bool:
-        return code in self._codes
-
-
 def _last(state: RetryCallState) -> ToolResult:
     """Returns or raises the outcome of the last attempt, with the number of attempts in its message."""
     attempts = f" (tried {state.attempt_number} times)"
@@ -83,11 +43,9 @@ def _last(state: RetryCallState) -> ToolResult:
         result = cast("ToolResult", state.outcome.result())
     except ToolFailure as failure:
         raise ToolFailure(failure.code, failure.message + attempts, failure.data) from None
-    return (
-        result
-        if result.error is None
-        else replace(result, error=replace(result.error, message=result.error.message + attempts))
-    )
+    if result.error is None:
+        return result
+    return replace(result, error=replace(result.error, message=result.error.message + attempts))
 
 
 def retrying(
@@ -106,6 +64,22 @@ def retrying(
     Calls that change something may have done so before they failed, so they are not retried unless
     ``changing``.
     """
-    return Toolset(
-        RetryingTool(tool, attempts, first, longest, codes, changing) for tool in iterate_tools(tools)
-    )
+
+    def is_transient(error: BaseException) -> bool:
+        return isinstance(error, ConnectionError | TimeoutError) or (
+            isinstance(error, ToolFailure) and error.code in codes
+        )
+
+    async def run(tool: WrapperTool, invocation: AnyToolInvocation, execute: Execute) -> ToolResult:
+        if not changing and not tool.kind_of(invocation).changes_nothing:
+            return await execute()
+        retry = AsyncRetrying(
+            stop=stop_after_attempt(attempts),
+            wait=wait_exponential(first, longest) + wait_random(0, first),
+            retry=retry_if_exception(is_transient)
+            | retry_if_result(lambda result: result.error is not None and result.error.code in codes),
+            retry_error_callback=_last,
+        )
+        return cast("ToolResult", await retry(execute))
+
+    return around(tools, run)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ToolError
+from nbtools.core.message import counted
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import BaseToolInvocation, Kind, UpdateOutput
 
@@ -79,28 +80,18 @@ class SequenceInvocation(BaseToolInvocation[Any]):
         for step in self.tool.steps:
             if update_output is not None:
                 update_output(f"step {len(results) + 1} of {len(self.tool.steps)}: {step.tool}")
-            result = await self._run(step, results)
+            given = step.arguments
+            arguments = given(SoFar(self.params, results)) if callable(given) else given
+            result = await self.tool.call(step.tool, arguments)
             results = (*results, result)
             if result.error is not None:
                 return self._failed(results, result.error)
         return self._combined(results)
 
-    async def _run(self, step: Step, results: tuple[ToolResult, ...]) -> ToolResult:
-        arguments = (
-            step.arguments(SoFar(self.params, results)) if callable(step.arguments) else step.arguments
-        )
-        return await self.tool.call(step.tool, arguments)
-
     def _failed(self, results: tuple[ToolResult, ...], error: ToolError) -> ToolResult:
-        number = len(results)
-        before = (
-            "no earlier step ran"
-            if number == 1
-            else f"{number - 1} earlier step{'s' if number > 2 else ''} succeeded"
-        )
-        summary = (
-            f"Step {number} of {len(self.tool.steps)} ({self.tool.steps[number - 1].tool}) failed, {before}"
-        )
+        count, steps = len(results), self.tool.steps
+        before = f"{counted(count - 1, 'earlier step')} succeeded" if count > 1 else "no earlier step ran"
+        summary = f"Step {count} of {len(steps)} ({steps[count - 1].tool}) failed, {before}"
         return replace(
             self._combined(results),
             error=ToolError(error.code, f"{summary}: {error.message}"),
@@ -111,22 +102,19 @@ class SequenceInvocation(BaseToolInvocation[Any]):
         texts = [
             f"[{step.tool}]\n{_text(result)}" for step, result in zip(self.tool.steps, results, strict=False)
         ]
-        count = len(results)
         return ToolResult(
             "\n\n".join(texts),
             "\n\n".join(texts),
-            summary=f"{count} step{'' if count == 1 else 's'}",
+            summary=counted(len(results), "step"),
             data=SequenceData(results),
         )
 
 
 def _text(result: ToolResult) -> str:
     content = result.llm_content
-    return (
-        content
-        if isinstance(content, str)
-        else "\n".join(str(part["text"]) for part in content if "text" in part)
-    )
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part["text"]) for part in content if "text" in part)
 
 
 def sequence(

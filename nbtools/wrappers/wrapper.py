@@ -1,16 +1,18 @@
-"""Base class for wrapping a tool: delegates everything to the inner tool except what a wrapper overrides."""
+"""Base class for wrapping a tool, which delegates all that a wrapper does not override,
+and the wrappers that need no library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, cast
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, TypeAlias, cast
 
-from nbtools.core.confirmation import (
-    FileChoice,
-    ToolCallConfirmationDetails,
-    ToolConfirmationOutcome,
-    ToolConfirmationPayload,
-)
+from nbtools.core.confirmation import FileChoice
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import (
     AnyToolBuilder,
@@ -21,24 +23,43 @@ from nbtools.core.tool import (
     ModifiableTool,
     ModifyContext,
     SelectableInvocation,
-    Target,
     ToolInvocation,
-    ToolLocation,
     UpdateOutput,
 )
+from nbtools.core.toolset import Toolset
 
 Tools: TypeAlias = Iterable[AnyToolBuilder] | Mapping[str, AnyToolBuilder]
 """What wrappers accept: a toolset, a mapping or any iterable of tools."""
+Execute: TypeAlias = Callable[[], Awaitable[ToolResult]]
+"""Executes the wrapped invocation."""
+Run: TypeAlias = Callable[["WrapperTool", AnyToolInvocation, Execute], Awaitable[ToolResult]]
+"""What a wrapper does around a call: gets the tool, the invocation and how to execute it."""
 
 
 def iterate_tools(tools: Tools) -> Iterator[AnyToolBuilder]:
     return iter(tools.values() if isinstance(tools, Mapping) else tools)
 
 
+def _delegated(path: str) -> Any:
+    # On the class: later Pythons look for the members of a protocol there, and do not ask __getattr__.
+    return property(attrgetter(path))
+
+
 class WrapperTool:
     """Wraps a tool.  Override ``run`` to do something around ``execute``,
     ``asks_for`` to require approval of single calls.
     """
+
+    name: str = _delegated("tool.name")
+    display_name: str = _delegated("tool.display_name")
+    description: str = _delegated("tool.description")
+    kind: Kind = _delegated("tool.kind")
+    icon: Icon = _delegated("tool.icon")
+    schema: dict[str, Any] = _delegated("tool.schema")
+    is_output_markdown: bool = _delegated("tool.is_output_markdown")
+    can_update_output: bool = _delegated("tool.can_update_output")
+    asks: Asks = _delegated("tool.asks")
+    output_limit: int = _delegated("tool.output_limit")
 
     def __init__(self, tool: AnyToolBuilder) -> None:
         self.tool = tool
@@ -56,46 +77,6 @@ class WrapperTool:
         """Returns the kind of one call."""
         return invocation.kind or self.kind
 
-    @property
-    def name(self) -> str:
-        return self.tool.name
-
-    @property
-    def display_name(self) -> str:
-        return self.tool.display_name
-
-    @property
-    def description(self) -> str:
-        return self.tool.description
-
-    @property
-    def kind(self) -> Kind:
-        return self.tool.kind
-
-    @property
-    def icon(self) -> Icon:
-        return self.tool.icon
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        return self.tool.schema
-
-    @property
-    def is_output_markdown(self) -> bool:
-        return self.tool.is_output_markdown
-
-    @property
-    def can_update_output(self) -> bool:
-        return self.tool.can_update_output
-
-    @property
-    def asks(self) -> Asks:
-        return self.tool.asks
-
-    @property
-    def output_limit(self) -> int:
-        return self.tool.output_limit
-
     def build(self, params: Mapping[str, Any]) -> WrapperInvocation:
         return WrapperInvocation(self, self.tool.build(params))
 
@@ -110,38 +91,21 @@ class WrapperInvocation:
 
     __slots__ = ("inner", "wrapper")
 
+    params: Any = _delegated("inner.params")
+    kind: Kind | None = _delegated("inner.kind")
+    get_description: Any = _delegated("inner.get_description")
+    tool_locations: Any = _delegated("inner.tool_locations")
+    target: Any = _delegated("inner.target")
+    should_confirm_execute: Any = _delegated("inner.should_confirm_execute")
+    on_confirm: Any = _delegated("inner.on_confirm")
+
     def __init__(self, wrapper: WrapperTool, inner: AnyToolInvocation) -> None:
         self.wrapper = wrapper
         self.inner = inner
 
     @property
-    def params(self) -> Any:
-        return self.inner.params
-
-    @property
-    def kind(self) -> Kind | None:
-        return self.inner.kind
-
-    @property
     def asks(self) -> Asks:
         return self.wrapper.asks_for(self.inner)
-
-    def get_description(self) -> str:
-        return self.inner.get_description()
-
-    def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return self.inner.tool_locations()
-
-    def target(self) -> Target:
-        return self.inner.target()
-
-    async def should_confirm_execute(self) -> ToolCallConfirmationDetails | Literal[False]:
-        return await self.inner.should_confirm_execute()
-
-    async def on_confirm(
-        self, outcome: ToolConfirmationOutcome, payload: ToolConfirmationPayload | None = None
-    ) -> None:
-        await self.inner.on_confirm(outcome, payload)
 
     def select(self, files: Sequence[FileChoice]) -> WrapperInvocation:
         return WrapperInvocation(self.wrapper, cast("SelectableInvocation", self.inner).select(files))
@@ -173,3 +137,93 @@ class WrapperContext:
         return WrapperInvocation(
             wrapped.wrapper, self._context.remember_proposal(wrapped.inner, proposed_content)
         )
+
+
+class _RunningTool(WrapperTool):
+    """Does what ``around`` is given."""
+
+    def __init__(self, tool: AnyToolBuilder, run: Run) -> None:
+        super().__init__(tool)
+        self._run = run
+
+    async def run(self, invocation: AnyToolInvocation, update_output: UpdateOutput | None) -> ToolResult:
+        return await self._run(self, invocation, lambda: invocation.execute(update_output))
+
+
+def around(tools: Tools, run: Run) -> Toolset:
+    """Returns the tools with ``run`` around each call."""
+    return Toolset(_RunningTool(tool, run) for tool in iterate_tools(tools))
+
+
+class _ApprovalRequiredTool(WrapperTool):
+    def __init__(self, tool: AnyToolBuilder, when: Callable[[Any], bool]) -> None:
+        super().__init__(tool)
+        self._when = when
+
+    def asks_for(self, invocation: AnyToolInvocation) -> Asks:
+        return True if self._when(invocation.params) else invocation.asks
+
+
+def approval_required(tools: Tools, when: Callable[[Any], bool] = lambda _: True) -> Toolset:
+    """Requires approval for calls of these tools: all, or those for whose parameters ``when`` returns True.
+
+    It replaces the tools' own default (``asks``); rules and modes are stronger.
+    """
+    return Toolset(_ApprovalRequiredTool(tool, when) for tool in iterate_tools(tools))
+
+
+def time_limited(tools: Tools, seconds: float) -> Toolset:
+    """Stops a call that takes longer than ``seconds``; it then fails with ``timeout``."""
+
+    async def run(tool: WrapperTool, _: AnyToolInvocation, execute: Execute) -> ToolResult:
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await execute()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            message = (
+                f"{tool.name} was stopped after {seconds:g} seconds. Request less at once, or raise its time"
+                " limit."
+            )
+            raise ToolFailure(ErrorCode.TIMEOUT, message) from None
+
+    return around(tools, run)
+
+
+def logged(
+    tools: Tools, logger: logging.Logger | str = "nbtools", *, level: int = logging.INFO, longest: int = 200
+) -> Toolset:
+    """Logs one line per call: the tool, its parameters, the seconds it took and its outcome.
+
+    Parameters and outcome are truncated to ``longest`` characters.
+    Successful calls are logged at ``level``, failed ones as warnings.
+    """
+    target = logging.getLogger(logger) if isinstance(logger, str) else logger
+
+    def short(text: str) -> str:
+        line = text.replace("\n", "\\n")
+        return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+    async def run(tool: WrapperTool, invocation: AnyToolInvocation, execute: Execute) -> ToolResult:
+        began = time.perf_counter()
+
+        def log(error: ToolError | None, outcome: str = "ok") -> None:
+            failed = error is not None or outcome != "ok"
+            text = outcome if error is None else f"{error.code}: {error.message}"
+            values = (tool.name, short(str(invocation.params)), time.perf_counter() - began, short(text))
+            target.log(logging.WARNING if failed else level, "%s(%s) %.3f s %s", *values)
+
+        try:
+            result = await execute()
+        except ToolFailure as failure:
+            log(failure.error)
+            raise
+        except BaseException as error:
+            log(None, repr(error))
+            raise
+        log(result.error)
+        return result
+
+    return around(tools, run)

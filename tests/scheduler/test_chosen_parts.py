@@ -24,7 +24,7 @@ from nbtools.core.confirmation import (
 from nbtools.core.result import ToolResult
 from nbtools.diff.partial_change import take_hunks
 from nbtools.testing import ONCE, temporary_workspace
-from nbtools.wrappers.limits import TimeLimitedTool
+from nbtools.wrappers import time_limited
 
 OLD = "".join(f"line {number}\n" for number in range(40))
 NEW = OLD.replace("line 3\n", "three\n").replace("line 36\n", "line 36\nmore\n")
@@ -196,7 +196,8 @@ async def test_line_ends_and_encoding_of_a_file_stay_in_a_typed_text() -> None:
 async def test_the_choice_reaches_a_wrapped_tool() -> None:
     with temporary_workspace(FILES) as root:
         async with Session(root, confirmer=Chooser(lambda _: (True, False, False, False))) as session:
-            session.tools.register(TimeLimitedTool(session.tools.require("patch"), 60), replace=True)
+            limited = time_limited([session.tools.require("patch")], 60)
+            session.tools.register(limited["patch"], replace=True)
             await session.call("patch", {"patch": PATCH})
         assert contents(root) == {**FILES, "a.txt": NEW}
 
