@@ -194,11 +194,9 @@ class Dialect:
 
     def own_arguments(self, arguments: Arguments) -> Arguments:
         """Returns the arguments of a tool without mapping, without the parameter that the dialect adds."""
-        return (
-            {key: value for key, value in arguments.items() if key != self.wait_parameter}
-            if self.wait_parameter
-            else arguments
-        )
+        if self.wait_parameter:
+            return {key: value for key, value in arguments.items() if key != self.wait_parameter}
+        return arguments
 
     def waits(self, arguments: Arguments) -> bool:
         """Whether the call asks to wait for the earlier ones of its message."""

@@ -149,11 +149,9 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
         return cached[1]
 
     def _unmapped(self, tool: AnyToolBuilder, name: str) -> RenamedTool:
-        return (
-            WaitingTool(tool, name, self._dialect)
-            if self._dialect.wait_parameter
-            else RenamedTool(tool, name)
-        )
+        if self._dialect.wait_parameter:
+            return WaitingTool(tool, name, self._dialect)
+        return RenamedTool(tool, name)
 
     def canonical_name(self, name: str) -> str:
         """Returns the canonical name of an MCP tool that the dialect calls ``name``;

@@ -125,11 +125,9 @@ class DialectParams(DocumentedModel):
         """
         names = _names(cls)
         spoken = tuple(names.get(step, step) if isinstance(step, str) else step for step in steps)
-        return (
-            cls.location(spoken)
-            if _declared(cls).issuperset(step for step in spoken if isinstance(step, str))
-            else None
-        )
+        if _declared(cls).issuperset(step for step in spoken if isinstance(step, str)):
+            return cls.location(spoken)
+        return None
 
     @classmethod
     def location(cls, steps: tuple[str | int, ...]) -> str:

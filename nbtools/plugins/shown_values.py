@@ -44,11 +44,9 @@ def number_text(value: float) -> str:
     ``3.3`` for 1.1 + 2.2.
     """
     short = f"{value:.12g}"
-    return (
-        short
-        if not math.isfinite(value) or "e" in short or float(short) != int(float(short))
-        else f"{float(short):.1f}"
-    )
+    if not math.isfinite(value) or "e" in short or float(short) != int(float(short)):
+        return short
+    return f"{float(short):.1f}"
 
 
 def _png(value: Any) -> bytes | None:

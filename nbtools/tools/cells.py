@@ -19,7 +19,7 @@ from nbtools.core.confirmation import (
 )
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
-from nbtools.core.message import Advice, CalledTool, Message, Parameter, joined
+from nbtools.core.message import Advice, CalledTool, Message, Parameter, counted, joined
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import (
@@ -161,12 +161,8 @@ class CellsTool(BaseDeclarativeTool[CellsParams]):
     def validate_tool_param_values(self, params: CellsParams) -> str | None:
         missing = [name for name in _REQUIRED.get(params.action, ()) if getattr(params, name) is None]
         if missing:
-            return Message.of(
-                CalledTool("cells"),
-                f": {params.action} needs ",
-                joined(" and ", map(_parameter, missing)),
-                ".",
-            )
+            names = joined(" and ", map(_parameter, missing))
+            return Message.of(CalledTool("cells"), f": {params.action} needs ", names, ".")
         present = {
             name for name in ("id", "source", "type", "after", "timeout") if getattr(params, name) is not None
         }
@@ -234,13 +230,9 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         return same
 
     def get_description(self) -> str:
-        cell = (
-            f" cell {printable_path(self.params.id)}"
-            if self.params.id
-            else " cell"
-            if self.params.action == "insert"
-            else ""
-        )
+        cell = " cell" if self.params.id or self.params.action == "insert" else ""
+        if self.params.id:
+            cell += f" {printable_path(self.params.id)}"
         return f"{self.params.action}{cell} · {self._name()}"
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
@@ -326,7 +318,7 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
             cells if self.params.id is None else (cells[find_cell(cells, self.params.id, notebook.subject)],)
         )
         notebook.note_read(ReadExtent.WHOLE if self.params.id is None else ReadExtent.RANGE)
-        count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
+        count = counted(len(cells), "cell")
         text = "\n\n".join(
             [f"{notebook.subject}: {count}{_open_state(notebook)}", *map(_cell_as_text, selected)]
         )
@@ -419,11 +411,12 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         notes = ["Its outputs were cleared."] if plan.cleared and not cell.outputs else []
         if self.proposal is not None and self.proposal != plan.after:
             notes.append("The person changed the proposed text before it was applied.")
-        return (
-            [*notes, "The notebook is open: the change is in the editor, not saved; undo there reverts it."]
-            if notebook.live
-            else notes
-        )
+        if notebook.live:
+            return [
+                *notes,
+                "The notebook is open: the change is in the editor, not saved; undo there reverts it.",
+            ]
+        return notes
 
     # --- running
 
@@ -459,7 +452,7 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
                 " afterwards."
             )
             return ToolResult(text, text, summary="queued", data=data)
-        error = None
+        error, how, summary = None, "ran", "ran"
         if ran.lost:
             error = ToolError(
                 ErrorCode.EXECUTION_FAILED,
@@ -473,13 +466,12 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
                     Advice(" Give a longer ", Parameter("timeout"), "."),
                 ),
             )
-        how = "raised an error" if ran.failed else "did not finish" if error else "ran"
-        text = "\n".join(
-            part
-            for part in (f"{subject} {how}.", after.outputs or "(no output)", error.message if error else "")
-            if part
-        )
-        summary = "error" if ran.failed else "stopped" if error else "ran"
+        if ran.failed:
+            how, summary = "raised an error", "error"
+        elif error:
+            how, summary = "did not finish", "stopped"
+        parts = [f"{subject} {how}.", after.outputs or "(no output)", *([error.message] if error else [])]
+        text = "\n".join(parts)
         return ToolResult(
             outputs_content(text, ran.outputs),
             outputs_display(ran.outputs, notebook.subject, failed=ran.failed),

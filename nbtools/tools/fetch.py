@@ -253,11 +253,9 @@ def _within_limit(
 def _cut(page: FetchedPage | FailedPage, share: int) -> FetchedPage | FailedPage:
     if isinstance(page, FailedPage):
         return replace(page, text=page.text[:share])
-    return (
-        replace(page, page=replace(page.page, text=page.content.text[:share]))
-        if isinstance(page.content, PageText)
-        else page
-    )
+    if isinstance(page.content, PageText):
+        return replace(page, page=replace(page.page, text=page.content.text[:share]))
+    return page
 
 
 class _Report:
@@ -304,11 +302,9 @@ class _Report:
         head = " · ".join(
             [*facts, f"{printable_path(page.content_type) or 'text'}, {page.characters:,} characters", *notes]
         )
-        return (
-            f"{head}\n{self._fence(page.text)}"
-            if page.text.strip()
-            else f"{head}\nThe page contains no text."
-        )
+        if page.text.strip():
+            return f"{head}\n{self._fence(page.text)}"
+        return f"{head}\nThe page contains no text."
 
     def _failure(self, failed: FailedPage) -> str:
         head = f"Not fetched: {failed.message}" if self.fetched else failed.message

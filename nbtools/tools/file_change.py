@@ -177,7 +177,11 @@ class FileChangeInvocation(BaseToolInvocation[P]):
 
     def _current_change(self, seen: FileChange | None) -> FileChange:
         """Returns the change on the current content; ``seen`` itself where the file has not changed since."""
-        change = self.plan() if seen is None else seen if _is_current(seen) else self.replan(seen)
+        change = seen
+        if change is None:
+            change = self.plan()
+        elif not _is_current(change):
+            change = self.replan(change)
         refuse_broken_notebook(change.path, change.subject, change.before, change.after)
         stale = change.before is not None and self.workspace.read_tracker.has_changed(
             self.path, change.before

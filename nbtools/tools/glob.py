@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Advice, Message, Parameter, SameCall, in_brackets, joined, next_page
+from nbtools.core.message import Advice, Message, Parameter, SameCall, counted, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
@@ -133,9 +133,9 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         self.tool = tool
         self.path = tool.workspace.resolve(params.path)
         folder = "." if params.ignore_case else globs.literal_folder(params.pattern)
-        self.start = (
-            params.path if folder == "." else folder if params.path == "." else f"{params.path}/{folder}"
-        )
+        self.start = folder if params.path == "." else f"{params.path}/{folder}"
+        if folder == ".":
+            self.start = params.path
         tool.workspace.resolve(self.start)
 
     def get_description(self) -> str:
@@ -206,14 +206,12 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
     def _result(self, page: list[Entry], total: int, left_out: int, hidden: int) -> ToolResult:
         by_agent = bool(self.tool.workspace.ignore_files) and not self.params.agent_ignored
         include = Advice("; the call ", SameCall({"ignored": True}), " includes them")
-        reason = (
-            Message.of(f"{left_out:,} more are ignored")
-            if by_agent
-            else Message.of(f"git ignores {left_out:,} more", include)
-        )
+        reason = Message.of(f"git ignores {left_out:,} more", include)
+        if by_agent:
+            reason = Message.of(f"{left_out:,} more are ignored")
         deeper = "" if total or left_out else self._in_all_folders()
         more = joined(". ", filter(None, (self._more(len(page), total), reason if left_out else "")))
-        summary = f"{total:,} file{'' if total == 1 else 's'}" if total else "No files"
+        summary = counted(total, "file") if total else "No files"
         names = "\n".join(one_line(entry.path) for entry in page) or ("" if total else summary)
         text = joined("\n", filter(None, (names, in_brackets(more))))
         data = GlobData(tuple(entry.path for entry in page), total, left_out, hidden)

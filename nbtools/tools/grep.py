@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Advice, Message, Parameter, ToolName, in_brackets, joined, next_page
+from nbtools.core.message import Advice, Message, Parameter, ToolName, counted, in_brackets, joined, next_page
 from nbtools.core.result import CellPlace, Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
@@ -141,12 +141,8 @@ class GrepTool(BaseDeclarativeTool[GrepParams]):
     def validate_tool_param_values(self, params: GrepParams) -> str | None:
         if not params.pattern:
             by_name = Advice("; to list files by name use ", ToolName("glob"))
-            return Message.of(
-                Parameter("pattern"),
-                " is empty. Give the text or regular expression to search for",
-                by_name,
-                ".",
-            )
+            empty = " is empty. Give the text or regular expression to search for"
+            return Message.of(Parameter("pattern"), empty, by_name, ".")
         for name in ("pattern", "glob", "type", "exclude"):
             if "\0" in (getattr(params, name) or ""):
                 return Message.of(Parameter(name), " contains a NUL character. Remove it.")
@@ -163,12 +159,8 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         super().__init__(params)
         self.tool = tool
         self.path = tool.workspace.resolve_to_read(params.path)
-        values = {
-            field.name: getattr(params, field.name)
-            for field in fields(text_search.Query)
-            if field.name != "cells"
-        }
-        self.query = text_search.Query(**values, cells=True)
+        names = (field.name for field in fields(text_search.Query) if field.name != "cells")
+        self.query = text_search.Query(**{name: getattr(params, name) for name in names}, cells=True)
 
     def get_description(self) -> str:
         start = self.tool.workspace.relative(self.path)
@@ -186,16 +178,15 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             failure = path_not_found(self.tool.workspace, self.params.path, "file or folder")
             raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, failure.message)
         self.query = text_search.with_literal_names(self.query, self._root, self._start)
-        counted = await self._count(update_output)
+        found = await self._count(update_output)
         if self.params.order == "changed":
-            counts = counted.counts
+            counts = found.counts
             paths = await run_in_thread(partial(newest_first, self._root, list(counts), len(counts)))
-            counted = replace(counted, counts={path: counts[path] for path in paths})
-        result = (
-            self._lines(counted, await self._page(counted.counts))
-            if self.params.mode == "lines"
-            else self._files(counted)
-        )
+            found = replace(found, counts={path: counts[path] for path in paths})
+        if self.params.mode == "lines":
+            result = self._lines(found, await self._page(found.counts))
+        else:
+            result = self._files(found)
         return _with_hidden(result) if self.tool.workspace.read_filter else result
 
     async def _count(self, update_output: UpdateOutput | None) -> text_search.MatchCounts:
@@ -244,10 +235,8 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         context = _auto_context(sum(counts.values())) if params.context == "auto" else params.context
         around = max(params.before, context), max(params.after, context)
         pages: dict[str, list[Match]] = {}
-        for lines, of_notebooks in (
-            (text_search.matching_lines, False),
-            (notebook_search.matching_lines, True),
-        ):
+        searches = ((text_search.matching_lines, False), (notebook_search.matching_lines, True))
+        for lines, of_notebooks in searches:
             wanted = [one for one in ranges if one[0].endswith(text_search.NOTEBOOK) == of_notebooks]
             for match in await lines(self._root, self.query, wanted, *around) if wanted else ():
                 pages.setdefault(match.path, []).append(match)
@@ -268,63 +257,49 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
         page = await self._page({path: counts[path] for path in first})
         return Matches(tuple(page), total, len(counts), _SEARCHING)
 
-    def _lines(self, counted: text_search.MatchCounts, page: list[Match]) -> ToolResult:
-        total, count = sum(counted.counts.values()), len(counted.counts)
+    def _lines(self, found: text_search.MatchCounts, page: list[Match]) -> ToolResult:
+        total, count = sum(found.counts.values()), len(found.counts)
         taken = sum(not match.context for match in page)
-        showable = sum(_capped(counted.counts, self.params.per_file).values())
+        showable = sum(_capped(found.counts, self.params.per_file).values())
         noun = f"matching lines in {_files(count)}"
         if showable < total:
             noun = f"lines (at most {self.params.per_file} per file; {total:,} {noun})"
         missing = max(min(self.params.limit, showable - self.params.offset) - taken, 0)
-        more = _more(
-            taken + missing, showable, noun, self.params, counted.unreadable, whole=showable == total
-        )
+        more = _more(taken + missing, showable, noun, self.params, found.unreadable, whole=showable == total)
         if missing:
             # The next page begins after them, or it would never come.
-            more = joined(
-                ". ",
-                filter(
-                    None,
-                    (
-                        more,
-                        (
-                            f"{missing:,} of them cannot be shown: their files have changed since they were"
-                            " counted"
-                        ),
-                    ),
-                ),
-            )
+            changed = f"{missing:,} of them cannot be shown: their files have changed since they were counted"
+            more = joined(". ", filter(None, (more, changed)))
         text = "\n\n".join(
-            _group(*place, found)
-            for place, found in groupby(page, key=lambda match: (match.path, match.cell))
+            _group(*place, lines)
+            for place, lines in groupby(page, key=lambda match: (match.path, match.cell))
         )
-        summary = f"{total:,} match{'' if total == 1 else 'es'} in {_files(count)}" if total else "No matches"
+        summary = f"{counted(total, 'match', 'matches')} in {_files(count)}" if total else "No matches"
         return ToolResult(
             _with_more(text, summary, more),
             Matches(tuple(page), total, count, more),
             summary=summary,
-            data=GrepData(tuple(page), counted.counts, total, self._start),
+            data=GrepData(tuple(page), found.counts, total, self._start),
         )
 
-    def _files(self, counted: text_search.MatchCounts) -> ToolResult:
+    def _files(self, found: text_search.MatchCounts) -> ToolResult:
         counting = self.params.mode == "count"
-        total, count = sum(counted.counts.values()), len(counted.counts)
-        page = _slice(counted.counts, self.params.offset, self.params.limit)
-        more = _more(len(page), count, "files", self.params, counted.unreadable)
+        total, count = sum(found.counts.values()), len(found.counts)
+        page = _slice(found.counts, self.params.offset, self.params.limit)
+        more = _more(len(page), count, "files", self.params, found.unreadable)
         text = "\n".join(
-            f"{one_line(path)}: {counted.counts[path]:,}" if counting else one_line(path) for path in page
+            f"{one_line(path)}: {found.counts[path]:,}" if counting else one_line(path) for path in page
         )
-        summary = (
-            "No matches" if not count else f"{total:,} in {_files(count)}" if counting else _files(count)
-        )
+        summary = _files(count) if count else "No matches"
         display: ToolResultDisplay = Listing(tuple(map(Entry, page)), count, more)
         if counting:
+            summary = f"{total:,} in {_files(count)}" if count else summary
             display = _with_more(text, summary, more)
         return ToolResult(
             _with_more(text, summary, more),
             display,
             summary=summary,
-            data=GrepData((), counted.counts, total, self._start),
+            data=GrepData((), found.counts, total, self._start),
         )
 
 
@@ -412,19 +387,16 @@ def _by_path(path: str) -> tuple[bool, str]:
 
 
 def _group(path: str, cell: CellPlace | None, matches: Iterator[Match]) -> str:
-    name = one_line(path)
-    head = (
-        name
-        if cell is None
-        else f"{name} {cell}" + ("" if cell.id == f"#{cell.number}" else f" (id {cell.id})")
-    )
+    head = one_line(path)
+    if cell is not None:
+        head += f" {cell}" if cell.id == f"#{cell.number}" else f" {cell} (id {cell.id})"
     return "\n".join(
         [head, *(f"{match.line}{'-' if match.context else ':'} {match.text}" for match in matches)]
     )
 
 
 def _files(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"
+    return counted(count, "file")
 
 
 def _capped(counts: Mapping[str, int], most: int | None) -> Mapping[str, int]:

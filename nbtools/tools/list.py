@@ -166,13 +166,9 @@ class LsInvocation(BaseToolInvocation[LsParams]):
         parts = [_page(len(listed), offset, total), f"{left_out:,} ignored" if left_out else ""]
         more = joined("; ", filter(None, parts))
         folders = sum(entry.folder for entry in entries)
-        text = "\n".join(map(_line, listed)) or (
-            ""
-            if total
-            else "(the folder has no other entries)"
-            if left_out or hidden
-            else "(the folder is empty)"
-        )
+        text = "\n".join(map(_line, listed))
+        if not total:
+            text = "(the folder has no other entries)" if left_out or hidden else "(the folder is empty)"
         by_policy = read_filter.hidden_count_note(hidden)
         return ToolResult(
             joined("\n", filter(None, (text, in_brackets(more)))),

@@ -132,11 +132,9 @@ class MemoryTool(BaseDeclarativeTool[MemoryParams]):
 
     def create_invocation(self, params: MemoryParams) -> ReadMemoryInvocation | AddFactInvocation:
         place = self.memory_file(params.scope)
-        return (
-            ReadMemoryInvocation(params, place)
-            if params.text is None
-            else AddFactInvocation(params, place, one_line(params.text))
-        )
+        if params.text is None:
+            return ReadMemoryInvocation(params, place)
+        return AddFactInvocation(params, place, one_line(params.text))
 
     def get_modify_context(self) -> ModifyContext[MemoryParams]:
         return MemoryModifyContext()

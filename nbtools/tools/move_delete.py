@@ -144,11 +144,12 @@ class MoveInvocation(BaseToolInvocation[MoveParams]):
         """
         paths = self._checked()
         self.approved_state = _ApprovedState.of(paths)
-        kind = "folder" if _is_folder(paths.path) else "link" if paths.path.is_symlink() else "file"
-        over = (
-            f" The existing file ({paths.to.lstat().st_size:,} bytes) is overwritten." if paths.over else ""
-        )
-        text = f"Moves the {kind} {self._display_path(paths.path)} to {self._display_path(paths.to)}.{over}"
+        kind = "link" if paths.path.is_symlink() else "file"
+        if _is_folder(paths.path):
+            kind = "folder"
+        text = f"Moves the {kind} {self._display_path(paths.path)} to {self._display_path(paths.to)}."
+        if paths.over:
+            text += f" The existing file ({paths.to.lstat().st_size:,} bytes) is overwritten."
         return ToolInfoConfirmationDetails(
             f"Move {self._display_path(paths.path)} to {self._display_path(paths.to)}?", text
         )
@@ -164,10 +165,11 @@ class MoveInvocation(BaseToolInvocation[MoveParams]):
         )
         workspace.read_tracker.forget(paths.to)
         workspace.read_tracker.rename(paths.path, paths.to)
-        names = ", ".join(self._display_path(folder) for folder in created)
-        folders = f" Created the folder{'s' if len(created) > 1 else ''} {names}." if created else ""
+        names = ", ".join(map(self._display_path, created))
         over = ", which was overwritten" if paths.over else ""
-        text = f"Moved {self._display_path(paths.path)} to {self._display_path(paths.to)}{over}.{folders}"
+        text = f"Moved {self._display_path(paths.path)} to {self._display_path(paths.to)}{over}."
+        if created:
+            text += f" Created the {'folders' if len(created) > 1 else 'folder'} {names}."
         data = MoveData(workspace.relative(paths.path), workspace.relative(paths.to), folder)
         return ToolResult(text, text, summary=f"→ {self._display_path(paths.to)}", data=data)
 
@@ -394,11 +396,9 @@ class DeleteInvocation(BaseToolInvocation[DeleteParams]):
 
     def _relative(self, path: Path) -> str:
         whole = path if path.is_absolute() else self.path / path
-        return (
-            self.tool.workspace.relative(whole)
-            if whole.is_relative_to(self.tool.workspace.root)
-            else str(path)
-        )
+        if whole.is_relative_to(self.tool.workspace.root):
+            return self.tool.workspace.relative(whole)
+        return str(path)
 
     @property
     def _display_path(self) -> str:

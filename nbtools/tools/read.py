@@ -98,7 +98,7 @@ class Window:
     @property
     def _shortened(self) -> str:
         count = self.read.shortened
-        return f"{count} long line{'s are' if count > 1 else ' is'} cut" if count else ""
+        return f"{counted(count, 'long line is', 'long lines are')} cut" if count else ""
 
     @property
     def summary(self) -> str:
@@ -254,13 +254,8 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
         media: int = MAX_MEDIA_BYTES,
     ) -> None:
         self.workspace = workspace
-        self.limit, self.width, self.whole, self.characters, self.media = (
-            limit,
-            width,
-            whole,
-            characters,
-            media,
-        )
+        self.limit, self.width, self.characters = limit, width, characters
+        self.whole, self.media = whole, media
         self.description = (
             f"Reads a text file, or its lines from start to end; without end at most {limit:,} lines, and the"
             " result says how to continue. Returns pictures (PNG, JPEG, GIF, WebP, BMP), audio, video, PDF"
@@ -272,18 +267,10 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
             zero = " is 0. Lines count from 1; a negative number counts from the end."
             return Message.of(CalledTool("read"), ": ", Parameter("start"), zero)
         if params.start and params.end and params.end < params.start:
-            end, start = (
-                Message.of(Parameter("end"), f" ({params.end})"),
-                Message.of(Parameter("start"), f" ({params.start})"),
-            )
-            return Message.of(
-                CalledTool("read"),
-                ": ",
-                end,
-                " is before ",
-                start,
-                ". Lines count from 1 and both ends are included.",
-            )
+            end = Message.of(Parameter("end"), f" ({params.end})")
+            start = Message.of(Parameter("start"), f" ({params.start})")
+            both = ". Lines count from 1 and both ends are included."
+            return Message.of(CalledTool("read"), ": ", end, " is before ", start, both)
         if params.pages is not None:
             media_files.parse_pages(params.pages)
         return None
@@ -308,7 +295,9 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
             return f"{name}, pages {printable_path(pages)}"
         if start is not None and start < 0:
             return f"{name}, the last {-start} lines" + (f" up to line {end}" if end else "")
-        return name + (f", lines {start or 1}–{end}" if end else f", from line {start}" if start else "")
+        if end:
+            return f"{name}, lines {start or 1}–{end}"
+        return f"{name}, from line {start}" if start else name
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return (ToolLocation(str(self.path), self.params.start if (self.params.start or 0) > 0 else None),)
@@ -369,7 +358,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         part, total, numbers = await asyncio.to_thread(
             media_files.extract_pages, data, self.params.pages, self.subject
         )
-        count = f"{total} page{'' if total == 1 else 's'}"
+        count = counted(total, "page")
         note = count if len(numbers) == total else f"pages {numbers[0]}–{numbers[-1]} of {total}"
         text = await asyncio.to_thread(media_files.document_text, part, numbers[0])
         pictures = await page_pictures(part, numbers[0]) if self.tool.workspace.draws_pages else ()
@@ -405,7 +394,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         )
         others = Advice("; read the others by id with ", ToolName("cells"))
         more = "" if count == len(cells) else Message.of(f"\n[cells 1–{count} of {len(cells)}", others, "]")
-        summary = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
+        summary = counted(len(cells), "cell")
         content = joined("", (text or "(the notebook has no cells)", more))
         return ToolResult(
             content, content, summary=summary, data=NotebookRead(self._relative(), cells, count)
@@ -425,7 +414,11 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
     async def _excerpt(self, path: Path) -> ToolResult:
         """Returns lines of a file that is too large to be read into memory."""
         start, end = self.params.start or 1, self.params.end
-        count = self.tool.limit if end is None else end - start + 1 if start > 0 else -start
+        count = -start
+        if end is None:
+            count = self.tool.limit
+        elif start > 0:
+            count = end - start + 1
         part = await run_in_thread(
             partial(read_lines, path, self.subject, start, count, limit=self.tool.whole)
         )
@@ -554,11 +547,9 @@ def shortened_output(text: str) -> str:
     """
     missing = len(text) - _MOST_OUTPUT
     head = _MOST_OUTPUT // 5
-    return (
-        text
-        if missing <= 0
-        else f"{text[:head]}\n[… {missing:,} characters omitted …]\n{text[head + missing :]}"
-    )
+    if missing <= 0:
+        return text
+    return f"{text[:head]}\n[… {missing:,} characters omitted …]\n{text[head + missing :]}"
 
 
 def _past_the_end(subject: str, start: int, total: int) -> str:

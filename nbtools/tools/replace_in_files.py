@@ -216,17 +216,14 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         changes = await run_in_thread(lambda halt: self._changes(hits, halt, with_all=False))
         omitted = (*_omitted_files(hits), *await self._ignored_files(hits))
         limit = self.params.limit
-        over = (
-            f"over the limit of {counted(limit, 'file')}; raise limit to apply the change"
-            if len(hits.files) > limit
-            else ""
-        )
-        notes = [note for note in (*omitted, over, self._literal_escapes()) if note]
+        notes = [*omitted, self._literal_escapes()]
+        if len(hits.files) > limit:
+            notes.insert(-1, f"over the limit of {counted(limit, 'file')}; raise limit to apply the change")
         counts = tuple(FileCount(name, count_hits(lines)) for name, lines in hits.files.items())
         preview = (
             f"{_summary(counts)} would be replaced; nothing was changed. Call again with apply to replace."
         )
-        return self._result(preview if counts else "No matches.", counts, changes, notes)
+        return self._result(preview if counts else "No matches.", counts, changes, list(filter(None, notes)))
 
     async def _apply(self, progress: _Progress) -> ToolResult:
         omitted = list[str]()
@@ -347,23 +344,16 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         workspace, found = self.tool.workspace, None
         with contextlib.suppress(TimeoutError):
             start = workspace.relative(self.path)
-            every = find_ignored(
-                workspace.root,
-                start,
-                self.query,
-                multiline=self.params.multiline,
-                hiding=workspace.read_filter,
-            )
+            multiline, hiding = self.params.multiline, workspace.read_filter
+            every = find_ignored(workspace.root, start, self.query, multiline=multiline, hiding=hiding)
             async with asyncio.timeout(_COUNT_TIMEOUT):
                 found = await every
         if found is None:
             return ("git-ignored and hidden files are omitted; there are too many to count",)
         ignored = len(found - hits.files.keys() - hits.same)
-        return (
-            (f"{counted(ignored, 'file')} with matches omitted: ignored by git, or hidden",)
-            if ignored
-            else ()
-        )
+        if ignored:
+            return (f"{counted(ignored, 'file')} with matches omitted: ignored by git, or hidden",)
+        return ()
 
     def _result(
         self, message: str, counts: tuple[FileCount, ...], changes: Sequence[_Change], notes: Sequence[str]
@@ -373,15 +363,12 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         notes = [*([f"the diffs of {counted(rest, 'more file')} are omitted"] if rest else []), *notes]
         text = "\n".join([message, *_file_counts(counts), *(f"[{note}]" for note in notes)])
         more = f", {line_counts(diffs)}" if diffs and not rest else ""
+        not_applied = "" if self.params.apply else ", not applied"
         hidden = (f"[{NOT_SEARCHED}]",) if self.tool.workspace.read_filter else ()
         return ToolResult(
             "\n".join([text, *filter(None, [truncated_diffs(diffs)])]),
             diffs_display(diffs) if diffs else "\n".join((text, *hidden)),
-            summary=(
-                f"{_summary(counts)}{more}{'' if self.params.apply else ', not applied'}"
-                if counts
-                else "No matches"
-            ),
+            summary=f"{_summary(counts)}{more}{not_applied}" if counts else "No matches",
             data=ReplaceInFilesData(counts, sum(count.places for count in counts), self.params.apply),
             notes=hidden,
         )

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from nbtools.core.declarative import BaseDeclarativeTool
-from nbtools.core.message import CalledTool, Message
+from nbtools.core.message import CalledTool, Message, counted
 from nbtools.core.result import TodoItem, TodoList, TodoStatus, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
@@ -116,7 +116,7 @@ class TodoInvocation(BaseToolInvocation[TodoParams]):
 
     def get_description(self) -> str:
         items = self.params.items
-        return "show the list" if items is None else f"{len(items)} item{'' if len(items) == 1 else 's'}"
+        return "show the list" if items is None else counted(len(items), "item")
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         before = self.tool.items
@@ -154,7 +154,7 @@ def _counts(items: tuple[TodoItem, ...]) -> str:
         return "The list is empty."
     counts = Counter(item.status for item in items)
     states = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in _MARKS if counts[status])
-    return f"{len(items)} item{'' if len(items) == 1 else 's'}: {states}."
+    return f"{counted(len(items), 'item')}: {states}."
 
 
 def _lines(items: Iterable[TodoItem]) -> Iterator[str]:
@@ -163,11 +163,9 @@ def _lines(items: Iterable[TodoItem]) -> Iterator[str]:
 
 def _summary(items: tuple[TodoItem, ...]) -> str:
     active = [item for item in items if item.status != "cancelled"]
-    return (
-        f"{sum(item.status == 'completed' for item in active)} of {len(active)} done"
-        if active
-        else "nothing to do"
-    )
+    if active:
+        return f"{sum(item.status == 'completed' for item in active)} of {len(active)} done"
+    return "nothing to do"
 
 
 def _enumerate(texts: list[str]) -> str:

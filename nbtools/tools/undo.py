@@ -16,7 +16,7 @@ from nbtools.core.call import CURRENT_CALL
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import counted
-from nbtools.core.result import FileDiff, FileDiffs, ToolResult, failed
+from nbtools.core.result import FileDiff, FileDiffs, ToolResult, ToolResultDisplay, failed
 from nbtools.core.result_data import UndoData
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
@@ -162,7 +162,9 @@ class UndoInvocation(BaseToolInvocation[UndoParams]):
         sentences.append(f"Undo {call.id} to redo." if done and call else "")
         text = " ".join(filter(None, sentences))
         diffs = tuple(_diffs(planned, self.workspace))
-        display = text if not diffs else diffs[0] if len(diffs) == 1 else FileDiffs(diffs)
+        display: ToolResultDisplay = FileDiffs(diffs) if diffs else text
+        if len(diffs) == 1:
+            display = diffs[0]
         summary = _summary(len(done) - len(merged), len(merged))
         return ToolResult(
             text, display, summary=f"{summary}, may have changed more" if data.unsaved else summary, data=data

@@ -87,11 +87,9 @@ class WriteTool(BaseDeclarativeTool[WriteParams]):
         return None
 
     def create_invocation(self, params: WriteParams) -> WriteInvocation | NewFolderInvocation:
-        return (
-            NewFolderInvocation(self.workspace, params)
-            if params.path.endswith("/")
-            else WriteInvocation(self.workspace, params)
-        )
+        if params.path.endswith("/"):
+            return NewFolderInvocation(self.workspace, params)
+        return WriteInvocation(self.workspace, params)
 
     def get_modify_context(self) -> ModifyContext[WriteParams]:
         return WriteModifyContext()

@@ -235,7 +235,9 @@ class TaskOutput(ClaudeParams):
         data = result.data
         running = data.status in {"running", "left"}
         text = data.text.rstrip("\n")
-        retrieved = "success" if not running else "timeout" if self.block else "not_ready"
+        retrieved = "success"
+        if running:
+            retrieved = "timeout" if self.block else "not_ready"
         task = Task(
             task_id=data.id,
             task_type=_LOCAL,

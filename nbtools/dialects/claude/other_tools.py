@@ -263,11 +263,9 @@ class ReadMcpResource(ClaudeParams):
 
     def reply(self, result: ToolResult) -> ToolResult:
         """Returns texts as JSON; a result with images or documents is unchanged."""
-        return (
-            reply(result, json.dumps(result.data, ensure_ascii=False), result.data)
-            if isinstance(result.llm_content, str)
-            else result
-        )
+        if isinstance(result.llm_content, str):
+            return reply(result, json.dumps(result.data, ensure_ascii=False), result.data)
+        return result
 
 
 RESOURCES = (

@@ -39,11 +39,9 @@ class ClaudeParams(DialectParams):
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         sentence = self.sentences.get(error.code)
-        return (
-            failure(error, result.data)
-            if sentence is None
-            else error_reply(error, sentence.replace("{message}", error.message))
-        )
+        if sentence is None:
+            return failure(error, result.data)
+        return error_reply(error, sentence.replace("{message}", error.message))
 
     @classmethod
     def explain_errors(cls, name: str, error: ValidationError) -> str:

@@ -154,13 +154,9 @@ class _InSession(CodexParams):
         size = len(data.text.encode())
         text = cut(data.text, min(tokens, MAX_TOKENS), data.new_lines, size, complete=True)
         session = data.id if data.status in {"running", "left"} else None
-        code = (
-            data.exit_code
-            if data.exit_code is not None
-            else 128 + signal.Signals[data.signal]
-            if data.signal
-            else -1
-        )
+        code = data.exit_code
+        if code is None:
+            code = 128 + signal.Signals[data.signal] if data.signal else -1
         return reply(result, session_text(data.seconds, code, session, tokens_in(size), text))
 
 

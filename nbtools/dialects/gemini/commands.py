@@ -35,11 +35,9 @@ def _unwrapped(command: str) -> str:
         words = shlex.split(match[1])
     except ValueError:
         return command
-    return (
-        words[0]
-        if len(words) == 1 and match[1].lstrip()[:1] in {"'", '"'} and "$" not in match[1]
-        else command
-    )
+    if len(words) == 1 and match[1].lstrip()[:1] in {"'", '"'} and "$" not in match[1]:
+        return words[0]
+    return command
 
 
 class RunShellCommand(GeminiParams):

@@ -127,11 +127,9 @@ def _entry(entry: Entry) -> str:
     name = entry.path.rstrip("/").rpartition("/")[2]
     if entry.folder:
         return f"[DIR] {name}"
-    return (
-        f"{name} (link that leads nowhere or outside)"
-        if entry.link and entry.size is None
-        else f"{name} ({entry.size or 0} bytes)"
-    )
+    if entry.link and entry.size is None:
+        return f"{name} (link that leads nowhere or outside)"
+    return f"{name} ({entry.size or 0} bytes)"
 
 
 class Glob(GeminiParams):
@@ -279,12 +277,10 @@ class GrepSearch(GeminiParams):
         return call
 
     def _exclusion(self) -> re.Pattern[str] | None:
+        if not self.exclude_pattern:
+            return None
         try:
-            return (
-                re.compile(self.exclude_pattern, 0 if self.case_sensitive else re.IGNORECASE)
-                if self.exclude_pattern
-                else None
-            )
+            return re.compile(self.exclude_pattern, 0 if self.case_sensitive else re.IGNORECASE)
         except re.error as error:
             raise ToolFailure(
                 ErrorCode.INVALID_TOOL_PARAMS, f"Invalid exclude regular expression pattern provided: {error}"
@@ -363,9 +359,11 @@ def _groups(matches: Iterable[Match], start: str) -> Iterable[str]:
 
 def relative_to(start: str, path: str) -> str:
     """Returns the path relative to the searched folder; the name of a file that was searched itself."""
-    return (
-        path.rpartition("/")[2] if path == start else path if start == "." else path.removeprefix(f"{start}/")
-    )
+    if path == start:
+        return path.rpartition("/")[2]
+    if start == ".":
+        return path
+    return path.removeprefix(f"{start}/")
 
 
 SEARCH = (

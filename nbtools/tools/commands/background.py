@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
-from nbtools.core.message import Message, Parameter
+from nbtools.core.message import Message, Parameter, counted
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.schema.patterns import compile_pattern, pattern_occurs
@@ -170,12 +170,12 @@ def output_result(
 ) -> ToolResult:
     """Returns the result for one command: its new output, or the ``whole``, and its state."""
     state = f"{'had already ended: ' if ended_before else ''}{condition_text(condition)}"
-    text = news.text or (
-        "(no new line matches)\n" if news.lines else "(no output)\n" if whole else "(no new output)\n"
-    )
+    text = news.text or ("(no output)\n" if whole else "(no new output)\n")
+    if news.lines and not news.text:
+        text = "(no new line matches)\n"
     content = f"{text}{'' if text.endswith(chr(10)) else chr(10)}({state})"
     display = CommandOutput(news.text, job.output.lines, condition.exit_code, job.output.full_output, state)
-    lines = f"{news.lines:,} {'' if whole else 'new '}line{'' if news.lines == 1 else 's'}"
+    lines = counted(news.lines, "line" if whole else "new line")
     data = output_data(job, condition, news, whole=whole, ended_before=ended_before)
     notes = (f"({job.output.problem})",) if job.output.problem else ()
     return ToolResult(content, display, summary=f"{lines} · {state}", data=data, notes=notes)

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
-from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, joined
+from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, counted, joined
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.core.schema.documented_model import DocumentedModel
@@ -60,11 +60,9 @@ def exit_meaning(command: str, exit_code: int | None) -> str:
     certain = not parsed.parse_error and not any(
         part.nested or (part.argv and part.argv[0] in _UNPREDICTABLE) for part in parsed.commands
     )
-    return (
-        _meaning_of_list(parsed.commands)
-        if certain and parsed.commands and not command.lstrip().startswith("!")
-        else ""
-    )
+    if certain and parsed.commands and not command.lstrip().startswith("!"):
+        return _meaning_of_list(parsed.commands)
+    return ""
 
 
 def _meaning_of_list(commands: Sequence[SimpleCommand]) -> str:
@@ -79,11 +77,9 @@ def _meaning_of_command(command: SimpleCommand) -> str:
     if not command.argv or any(redirect.writes or redirect.operator == "<" for redirect in command.redirects):
         return ""
     name = command.argv[0].rpartition("/")[2]
-    return (
-        _GIT_MEANINGS.get(command.argv[1], "")
-        if name == "git" and len(command.argv) > 1
-        else _MEANINGS.get(name, "")
-    )
+    if name == "git" and len(command.argv) > 1:
+        return _GIT_MEANINGS.get(command.argv[1], "")
+    return _MEANINGS.get(name, "")
 
 
 class ShellParams(DocumentedModel):
@@ -349,11 +345,9 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         return self.params.characters or self.tool.limit
 
     def _shortened(self, collector: OutputCollector) -> ShortenedOutput:
-        return (
-            collector.shortened(self._limit)
-            if self.params.characters is None
-            else collector.shortened(self._limit, 0.5)
-        )
+        if self.params.characters is None:
+            return collector.shortened(self._limit)
+        return collector.shortened(self._limit, 0.5)
 
     def _move_to_background(
         self,
@@ -424,12 +418,8 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             return ""
         names = ", ".join(sorted(secret_variables(os.environ)))
         self.tool.has_named_secrets = bool(names)
-        return (
-            f"variables that look like secrets are not passed to commands: {names}; Settings(secrets=True)"
-            " passes them"
-            if names
-            else ""
-        )
+        why = "variables that look like secrets are not passed to commands"
+        return f"{why}: {names}; Settings(secrets=True) passes them" if names else ""
 
 
 _MAY_NEED_SECRETS = re.compile(
@@ -526,18 +516,16 @@ def _background(ended: ProgramResult) -> str:
     if not count:
         return ""
     names = ", ".join(sorted(set(ended.background)))
-    return f"{count} background {'process was' if count == 1 else 'processes were'} ended ({names})"
+    return f"{counted(count, 'background process was', 'background processes were')} ended ({names})"
 
 
 def _left(ended: ProgramResult, job: str) -> str:
     if not ended.left:
         return ""
     count, pids = len(ended.left), ", ".join(map(str, ended.left))
-    which = (
-        f"1 process that it started still runs (pid {pids})"
-        if count == 1
-        else f"{count} processes that it started still run (pids {pids})"
-    )
+    which = f"{count} processes that it started still run (pids {pids})"
+    if count == 1:
+        which = f"1 process that it started still runs (pid {pids})"
     return f"{which} in the background with the id {job}"
 
 
@@ -561,5 +549,5 @@ def _llm_content(text: str, ended: ProgramResult, remarks: tuple[str, ...]) -> s
 
 
 def _summary(ended: ProgramResult, lines: int) -> str:
-    how = "stopped" if ended.stopped else f"exit {ended.exit_code}" if not ended.signal else ended.signal
-    return f"{how} · {lines:,} line{'' if lines == 1 else 's'}"
+    how = ended.signal or f"exit {ended.exit_code}"
+    return f"{'stopped' if ended.stopped else how} · {counted(lines, 'line')}"

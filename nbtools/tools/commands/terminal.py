@@ -418,7 +418,8 @@ class TerminalRunInvocation(BaseToolInvocation[TerminalRunParams]):
 
     def _result(self, terminal: Terminal, look: ScreenContent, finished: bool, undo_note: str) -> ToolResult:
         state = terminal_state(self.tool.workspace, self.params.id, terminal, look)
-        code = (terminal.exit_code if state.running else state.exit_code) if finished else None
+        code = terminal.exit_code if state.running else state.exit_code
+        code = code if finished else None
         note = self._note(state, finished, code)
         data = TerminalRunData(
             state.id,
