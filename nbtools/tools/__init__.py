@@ -23,7 +23,7 @@ _MODULES = {
     "shell_output": "commands.background",
     "shell_kill": "commands.background",
     "terminal_open": "commands.terminal",
-    "terminal_run": "commands.terminal",
+    "terminal_run": "commands.terminal_run",
     "terminal_output": "commands.terminal",
     "terminal_kill": "commands.terminal",
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,12 @@ from pydantic import ConfigDict, Field
 
 from nbtools.core.confirmation import (
     ToolCallConfirmationDetails,
-    ToolEditConfirmationDetails,
     ToolInfoConfirmationDetails,
 )
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, counted, joined
-from nbtools.core.result import FileDiff, ToolResult
+from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import (
     BaseToolInvocation,
@@ -32,7 +30,7 @@ from nbtools.core.tool import (
     ToolLocation,
     UpdateOutput,
 )
-from nbtools.diff.line_diff import file_diff_with_hunks
+from nbtools.tools.cell_plan import CellPlan, index_of_changed_cell, named_cell, plan_change
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.notebooks.cell_outputs import (
     Output,
@@ -42,13 +40,11 @@ from nbtools.workspace.notebooks.cell_outputs import (
     outputs_text,
 )
 from nbtools.workspace.notebooks.kernels import CellRun, Kernels
-from nbtools.workspace.notebooks.notebook import ClosedNotebook, EditorNotebook, Notebook, index_after
-from nbtools.workspace.notebooks.notebook_file import CellText, find_cell, new_id
+from nbtools.workspace.notebooks.notebook import ClosedNotebook, EditorNotebook, Notebook
+from nbtools.workspace.notebooks.notebook_file import CellText, find_cell
 from nbtools.workspace.notebooks.open_notebooks import (
-    CellChange,
     CellType,
     DeleteCell,
-    InsertCell,
     MoveCell,
     NoOpenNotebooks,
     OpenNotebooks,
@@ -77,7 +73,6 @@ _ALLOWED = {
     "run": {"id", "timeout"},
 }
 _KINDS = {"read": Kind.READ, "run": Kind.EXECUTE}
-_LANGUAGES = {"code": "python", "markdown": "markdown"}
 _PAST = {"replace": "Replaced the source of", "insert": "Inserted", "delete": "Deleted", "move": "Moved"}
 
 
@@ -188,27 +183,6 @@ def _parameter(name: str) -> str:
     return Message.of(Parameter(name))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A computed change. ``before`` and ``after``: the cell's sources;
-    ``cleared``: the cell has outputs that the change removes.
-    """
-
-    change: CellChange
-    name: str
-    before: str | None
-    after: str
-    type: str
-    cleared: bool = False
-
-    def compared(self, name: str, proposal: str | None) -> FileDiff:
-        """Returns the diff of the sources, in the cell's language."""
-        return dataclasses.replace(
-            file_diff_with_hunks(name, self.before, self.after, proposal)[0],
-            language=_LANGUAGES.get(self.type, "text"),
-        )
-
-
 class CellsInvocation(BaseToolInvocation[CellsParams]):
     __slots__ = ("file", "planned", "proposal", "tool")
 
@@ -216,7 +190,7 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         super().__init__(params)
         self.tool = tool
         self.file = tool.live.own_file if params.path is None else tool.workspace.resolve(params.path)
-        self.planned: _Plan | None = None
+        self.planned: CellPlan | None = None
         self.proposal: str | None = None
 
     @property
@@ -253,10 +227,10 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         cells = await notebook.cells()
         if self.params.action == "run":
             cell = _code_cell(cells, self.params.id or "", notebook.subject)
-            return ToolInfoConfirmationDetails(f"Run {_named(cell)} of {notebook.subject}?", cell.source)
+            return ToolInfoConfirmationDetails(f"Run {named_cell(cell)} of {notebook.subject}?", cell.source)
         notebook.check_read()
-        self.planned = plan = self._plan(notebook, cells)
-        return self._question(plan, notebook)
+        self.planned = plan = plan_change(self.params, notebook.subject, cells)
+        return plan.question(self.params.action, notebook.subject, self.file, self.proposal)
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         notebook = await self._open()
@@ -328,60 +302,11 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
 
     # --- changing
 
-    def _plan(self, notebook: Notebook, cells: tuple[CellText, ...]) -> _Plan:
-        params, subject = self.params, notebook.subject
-        after = (
-            _unique_name(cells, cells[find_cell(cells, params.after, subject)])
-            if params.after
-            else params.after
-        )
-        if params.action == "insert":
-            cell_id = new_id(cell.id for cell in cells)
-            kind, source = params.type or "code", params.source or ""
-            return _Plan(InsertCell(cell_id, source, kind, after), "new cell", None, source, kind)
-        cell = cells[find_cell(cells, params.id or "", subject)]
-        name = _unique_name(cells, cell)
-        if params.action == "replace":
-            source = params.source or ""
-            change = ReplaceCell(name, cell.source, source, params.type)
-            return _Plan(
-                change, f"cell {cell.id}", cell.source, source, params.type or cell.type, bool(cell.outputs)
-            )
-        if params.action == "delete":
-            return _Plan(DeleteCell(name, cell.source), f"cell {cell.id}", cell.source, "", cell.type)
-        if params.after and cells[find_cell(cells, params.after, subject)] == cell:
-            reason = f"Cell {params.after} cannot be moved after itself. Give the id of another cell as "
-            message = Message.of(reason, Parameter("after"), ".")
-            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
-        return _Plan(MoveCell(name, after), f"cell {cell.id}", cell.source, cell.source, cell.type)
-
-    def _question(self, plan: _Plan, notebook: Notebook) -> ToolCallConfirmationDetails:
-        if isinstance(plan.change, MoveCell):
-            to = {None: "to the end", "": "to the top"}.get(
-                plan.change.after, f"after cell {plan.change.after}"
-            )
-            return ToolInfoConfirmationDetails(
-                f"Move {plan.name} of {notebook.subject} {to}?", plan.before or ""
-            )
-        diff = plan.compared(f"{notebook.subject} · {plan.name}", self.proposal)
-        verb = self.params.action.capitalize()
-        return ToolEditConfirmationDetails(
-            title=f"{verb} {plan.name} {'into' if plan.before is None else 'of'} {notebook.subject}?",
-            file_name=diff.file_name,
-            file_path=str(self.file or ""),
-            file_diff=diff.file_diff,
-            original_content=diff.original_content,
-            new_content=diff.new_content,
-            diff_stat=diff.diff_stat,
-            is_modifying=self.proposal is not None,
-            language=diff.language,
-        )
-
     async def _change(self, notebook: Notebook) -> ToolResult:
         before = await notebook.cells()
         if self.planned is None:
             notebook.check_read()
-        plan = self.planned or self._plan(notebook, before)
+        plan = self.planned or plan_change(self.params, notebook.subject, before)
         noting = (
             self.tool.workspace.journal.record_notebook_change(self.file or Path(notebook.subject))
             if notebook.live
@@ -389,25 +314,27 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         )
         with noting:
             after = await notebook.change(plan.change)
-        index = _index_of_changed_cell(plan.change, before, after, notebook.subject)
+        index = index_of_changed_cell(plan.change, before, after, notebook.subject)
         cell = before[index] if isinstance(plan.change, DeleteCell) else after[index]
         data = self._data(notebook, cell.id, after)
         if isinstance(plan.change, ReplaceCell) and before[index] == cell:
-            text = f"C{_named(cell)[1:]} of {notebook.subject} already has this source; nothing was changed."
+            text = (
+                f"C{named_cell(cell)[1:]} of {notebook.subject} already has this source; nothing was changed."
+            )
             return ToolResult(text, text, summary="nothing changed", data=data)
-        text = " ".join(
-            [
-                f"{_PAST[self.params.action]} {_named(cell)} {_in(self.params, notebook)}.",
-                *self._notes(plan, cell, notebook),
-            ]
-        )
+        preposition = {"insert": "into", "delete": "from"}.get(self.params.action, "in")
+        done = f"{_PAST[self.params.action]} {named_cell(cell)} {preposition} {notebook.subject}."
+        text = " ".join([done, *self._notes(plan, cell, notebook)])
         if isinstance(plan.change, MoveCell):
             return ToolResult(text, text, summary=f"now #{cell.number}", data=data)
         diff = plan.compared(f"{notebook.subject} · cell {cell.id}", self.proposal)
-        content = f"{text}\n{_body(diff.file_diff)}" if diff.file_diff and plan.before is not None else text
-        return ToolResult(content, diff, summary=_summary(diff), data=data)
+        content = text
+        if diff.file_diff and plan.before is not None:
+            content += "\n" + diff.file_diff.split("\n", 2)[2]  # without the names of the files
+        added, removed = diff.changed_lines
+        return ToolResult(content, diff, summary=f"+{added} −{removed}", data=data)
 
-    def _notes(self, plan: _Plan, cell: CellText, notebook: Notebook) -> list[str]:
+    def _notes(self, plan: CellPlan, cell: CellText, notebook: Notebook) -> list[str]:
         notes = ["Its outputs were cleared."] if plan.cleared and not cell.outputs else []
         if self.proposal is not None and self.proposal != plan.after:
             notes.append("The person changed the proposed text before it was applied.")
@@ -443,7 +370,7 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         return self._ran(notebook, cell, ran, timeout)
 
     def _ran(self, notebook: Notebook, cell: CellText, ran: CellRun, timeout: float) -> ToolResult:
-        subject = f"C{_named(cell)[1:]} of {notebook.subject}"
+        subject = f"C{named_cell(cell)[1:]} of {notebook.subject}"
         after = CellText(cell.id, cell.number, cell.type, cell.source, outputs_text(ran.outputs))
         data = self._data(notebook, cell.id, (after,))
         if ran.queued:
@@ -507,38 +434,9 @@ def _code_cell(cells: tuple[CellText, ...], cell_id: str, subject: str) -> CellT
     if cell.type != "code":
         raise ToolFailure(
             ErrorCode.INVALID_TOOL_PARAMS,
-            f"C{_named(cell)[1:]} of {subject} is a {cell.type} cell; only code cells run.",
+            f"C{named_cell(cell)[1:]} of {subject} is a {cell.type} cell; only code cells run.",
         )
     return cell
-
-
-def _index_of_changed_cell(
-    change: CellChange, before: tuple[CellText, ...], after: tuple[CellText, ...], subject: str
-) -> int:
-    """Returns the index of the changed cell: in ``before`` for a deletion, otherwise in ``after``."""
-    if isinstance(change, DeleteCell):
-        return find_cell(before, change.cell, subject)
-    if isinstance(change, ReplaceCell):
-        return find_cell(after, change.cell, subject)
-    same_id = [index for index, cell in enumerate(after) if cell.id == change.cell]
-    if same_id and not change.cell.startswith("#"):
-        return same_id[0]
-    index = index_after(before, change.after, subject)
-    return index - (isinstance(change, MoveCell) and find_cell(before, change.cell, subject) < index)
-
-
-def _unique_name(cells: tuple[CellText, ...], cell: CellText) -> str:
-    """Returns the cell's id; ``#number`` if other cells have the same id."""
-    return cell.id if sum(other.id == cell.id for other in cells) == 1 else f"#{cell.number}"
-
-
-def _named(cell: CellText) -> str:
-    return f"cell {cell.id}" if cell.id.startswith("#") else f"cell {cell.id} (#{cell.number})"
-
-
-def _in(params: CellsParams, notebook: Notebook) -> str:
-    preposition = {"insert": "into", "delete": "from"}.get(params.action, "in")
-    return f"{preposition} {notebook.subject}"
 
 
 def _open_state(notebook: Notebook) -> str:
@@ -552,12 +450,3 @@ def _cell_as_text(cell: CellText) -> str:
     own = "" if cell.id.startswith("#") else f" · id {cell.id}"
     outputs = f"\n--- output\n{cell.outputs}" if cell.outputs else ""
     return f"=== #{cell.number} · {cell.type}{own}\n{cell.source}{outputs}"
-
-
-def _summary(diff: FileDiff) -> str:
-    added, removed = diff.changed_lines
-    return f"+{added} −{removed}"
-
-
-def _body(diff: str) -> str:
-    return diff.split("\n", 2)[2]

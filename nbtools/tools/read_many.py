@@ -15,7 +15,8 @@ from nbtools.core.result import LlmContent, Part, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import split_lines
-from nbtools.tools.read import MediaRead, cut_window, decode_text, media_parts
+from nbtools.tools.line_window import cut_window
+from nbtools.tools.read import MediaRead, decode_text, media_parts
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files import media, read_filter
 from nbtools.workspace.files.media import MAX_MEDIA_BYTES, identify_picture, media_type

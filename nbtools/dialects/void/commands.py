@@ -24,8 +24,8 @@ from nbtools.tools.commands.terminal import (
     TerminalKillParams,
     TerminalOpenParams,
     TerminalOutputParams,
-    TerminalRunParams,
 )
+from nbtools.tools.commands.terminal_run import TerminalRunParams
 
 _MAX_SILENCE = 8
 _MAX_SECONDS = 600

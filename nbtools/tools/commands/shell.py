@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from math import inf
 from pathlib import Path
@@ -17,15 +17,26 @@ from pydantic import ConfigDict, Field
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
-from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, counted, joined
+from nbtools.core.message import Advice, Message, Parameter, SameCall, joined
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.result_data import ShellBackgroundData, ShellData
+from nbtools.core.result_data import ShellData
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.core.secret_variables import secret_variables
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
-from nbtools.shell.grammar import SimpleCommand, parse_shell
+from nbtools.shell.grammar import parse_shell
 from nbtools.tools.commands.background import condition_text
 from nbtools.tools.commands.folder_report import FolderReport, reset_note
+from nbtools.tools.commands.shell_result import (
+    bracketed,
+    ended_processes,
+    exit_meaning,
+    left_processes,
+    output_so_far,
+    result_summary,
+    result_text,
+    started_result,
+    without_empty,
+)
 from nbtools.tools.commands.viewed_file import FileView
 from nbtools.workspace.history.snapshots import CommandSnapshot
 from nbtools.workspace.processes.background import BackgroundCommand
@@ -35,51 +46,6 @@ from nbtools.workspace.processes.process import Limits, ProgramResult, RunningPr
 from nbtools.workspace.processes.sandbox import SandboxedCommand
 from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
-
-_NO_MATCH = "no match"
-_MEANINGS = {
-    **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "rg"), _NO_MATCH),
-    **dict.fromkeys(("diff", "cmp"), "the files differ"),
-    **dict.fromkeys(("test", "[", "[["), "the condition is false"),
-    "pgrep": "no process matches",
-}
-_GIT_MEANINGS = {"diff": "there are differences", "grep": _NO_MATCH}
-_UNPREDICTABLE = frozenset(("set", "shopt", "source", ".", "eval", "exec", "exit", "trap", "return"))
-"""Commands after which the text does not show which command set the exit code."""
-
-
-def exit_meaning(command: str, exit_code: int | None) -> str:
-    """Returns what exit code 1 means for commands that use it as an answer, such as ``no match``;
-    otherwise an empty string.
-
-    For a pipeline this is the meaning of the last stage, unless ``pipefail`` may be set.
-    """
-    if exit_code != 1:
-        return ""
-    parsed = parse_shell(command)
-    certain = not parsed.parse_error and not any(
-        part.nested or (part.argv and part.argv[0] in _UNPREDICTABLE) for part in parsed.commands
-    )
-    if certain and parsed.commands and not command.lstrip().startswith("!"):
-        return _meaning_of_list(parsed.commands)
-    return ""
-
-
-def _meaning_of_list(commands: Sequence[SimpleCommand]) -> str:
-    *before, last = commands
-    meaning = _meaning_of_command(last)
-    if last.operator == "&&" and (not before or _meaning_of_list(before) != meaning):
-        return ""
-    return meaning
-
-
-def _meaning_of_command(command: SimpleCommand) -> str:
-    if not command.argv or any(redirect.writes or redirect.operator == "<" for redirect in command.redirects):
-        return ""
-    name = command.argv[0].rpartition("/")[2]
-    if name == "git" and len(command.argv) > 1:
-        return _GIT_MEANINGS.get(command.argv[1], "")
-    return _MEANINGS.get(name, "")
 
 
 class ShellParams(DocumentedModel):
@@ -267,7 +233,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
                 )
             except BaseException:
                 if update_output:
-                    update_output(_so_far(collector, watch.note))
+                    update_output(output_so_far(collector, watch.note))
                 await watch.end()
                 raise
             finally:
@@ -295,13 +261,13 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             raise
         self.tool.workspace.command_snapshots.end_after(watch, job.wait_until_ended())
         if not self.params.wait:
-            return _started(job, confined, 0, note=watch.note)
+            return started_result(job, confined, 0, note=watch.note)
         try:
             news, state = await job.read_whole(self.tool.limit, self.params.wait)
         except BaseException:
             await job.kill()
             raise
-        return _started(
+        return started_result(
             job, confined, 0, news.text, watch.note, condition_text(state) if state.has_ended else ""
         )
 
@@ -358,7 +324,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
     ) -> ToolResult:
         job = self._adopt(running, collector, watch)
         text = job.unread.read(self._limit, final=False).text
-        return _started(job, confined, self.params.timeout or self.tool.timeout, text, watch.note)
+        return started_result(job, confined, self.params.timeout or self.tool.timeout, text, watch.note)
 
     def _result(
         self,
@@ -377,10 +343,16 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         why = confined.description if ended.exit_code and not meaning and confined.confined else ""
         secrets = self._secrets_note(ended, output.text)
         reset = reset_note(str(self.tool.workspace.root)) if Path(ended_in).is_absolute() else ""
-        notes = _present(
-            _background(ended), collector.problem, why, confined.created_warning(), undo_note, secrets, reset
+        notes = without_empty(
+            ended_processes(ended),
+            collector.problem,
+            why,
+            confined.created_warning(),
+            undo_note,
+            secrets,
+            reset,
         )
-        remarks = _present(_stopped(ended, self), meaning, _left(ended, job))
+        remarks = without_empty(_stopped(ended, self), meaning, left_processes(ended, job))
         data = ShellData(
             ended.exit_code,
             ended.signal,
@@ -404,8 +376,10 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             if ended.stopped
             else None
         )
-        content = _llm_content(output.text, ended, remarks)
-        return ToolResult(content, display, error, _summary(ended, collector.lines), data, _sentences(notes))
+        content = result_text(output.text, ended, remarks)
+        return ToolResult(
+            content, display, error, result_summary(ended, collector.lines), data, bracketed(notes)
+        )
 
     def _secrets_note(self, ended: ProgramResult, text: str) -> str:
         """Names the removed variables, once, if the command may have failed because they are missing."""
@@ -441,54 +415,6 @@ def _translated_start_errors() -> Iterator[None]:
         raise from_os_error(error, "The command cannot be started", ErrorCode.SHELL_EXECUTE_ERROR) from None
 
 
-def _started(
-    job: BackgroundCommand,
-    confined: SandboxedCommand,
-    seconds: float,
-    text: str = "",
-    note: str = "",
-    ended: str = "",
-) -> ToolResult:
-    """Returns the result for a background command;
-    ``seconds`` and ``text``: its time and output when it was moved there.
-    """
-    path = job.output.full_output
-    since = f"Still running after {seconds:g} seconds; it continues" if seconds else "Running"
-    where = f"its output goes to {path}" if path else "its output is not saved to a file"
-    read, end = (
-        Advice(" Read it with ", ToolName("shell_output"), "."),
-        Advice(" End it with ", ToolName("shell_kill"), "."),
-    )
-    message = Message.of(
-        f"{since} in the background with the id {job.id} (pid {job.pid}); {where}.", read, end
-    )
-    if ended:
-        message = Message.of(
-            f"The background command with the id {job.id} (pid {job.pid}) has {ended}; {where}."
-        )
-    gap = "" if text.endswith("\n") else "\n"
-    content = joined("", (text, gap, "(", message, ")") if text else (message,))
-    state = f"{ended or 'runs'} in the background, id {job.id}"
-    display = CommandOutput(job.output.display()[0], job.output.lines, None, path, state)
-    data = ShellBackgroundData(job.id, job.pid, path, seconds, text, confined.description, ended)
-    notes = _sentences(_present(job.output.problem, note))
-    return ToolResult(content, display, summary=state, data=data, notes=notes)
-
-
-def _so_far(collector: OutputCollector, undo_note: str) -> CommandOutput:
-    """Returns the output of a cancelled command; if it is truncated, a file has all of it."""
-    text, complete = collector.display()
-    if not complete:
-        collector.write_to_file()
-    return CommandOutput(
-        text,
-        collector.lines,
-        None,
-        "" if complete else collector.full_output,
-        "; ".join(_present(collector.problem, undo_note)),
-    )
-
-
 def _output_updater(collector: OutputCollector, update_output: UpdateOutput) -> Callable[[], None]:
     def update() -> None:
         text, _ = collector.display()
@@ -509,45 +435,3 @@ def _stopped(ended: ProgramResult, invocation: ShellInvocation) -> str:
         return Message.of(f"was stopped after {seconds:g} seconds", longer)
     seconds = invocation.params.silence or invocation.tool.silence
     return f"was stopped after {seconds:g} seconds without output" if ended.stopped else ""
-
-
-def _background(ended: ProgramResult) -> str:
-    count = len(ended.background)
-    if not count:
-        return ""
-    names = ", ".join(sorted(set(ended.background)))
-    return f"{counted(count, 'background process was', 'background processes were')} ended ({names})"
-
-
-def _left(ended: ProgramResult, job: str) -> str:
-    if not ended.left:
-        return ""
-    count, pids = len(ended.left), ", ".join(map(str, ended.left))
-    which = f"{count} processes that it started still run (pids {pids})"
-    if count == 1:
-        which = f"1 process that it started still runs (pid {pids})"
-    return f"{which} in the background with the id {job}"
-
-
-def _present(*notes: str) -> tuple[str, ...]:
-    return tuple(note for note in notes if note)
-
-
-def _sentences(notes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"({note})" for note in notes)
-
-
-def _llm_content(text: str, ended: ProgramResult, remarks: tuple[str, ...]) -> str:
-    lines = [text.removesuffix("\n") if text else "(no output)"]
-    if ended.exit_code:
-        lines.append(f"exit code {ended.exit_code}")
-    if ended.signal and not ended.stopped:
-        lines.append(f"ended by {ended.signal}")
-    if remarks:
-        lines.append(joined("", ("(", joined("; ", remarks), ")")))
-    return joined("\n", lines)
-
-
-def _summary(ended: ProgramResult, lines: int) -> str:
-    how = ended.signal or f"exit {ended.exit_code}"
-    return f"{'stopped' if ended.stopped else how} · {counted(lines, 'line')}"

@@ -16,7 +16,7 @@ from nbtools.notebook.magics.command_line import format_line, parse, words
 from nbtools.notebook.magics.flags import grammar_from, grammar_of
 from nbtools.tools.ask import AskTool
 from nbtools.tools.commands.shell import ShellTool
-from nbtools.tools.commands.terminal import TerminalRunTool
+from nbtools.tools.commands.terminal_run import TerminalRunTool
 from nbtools.tools.todo import TodoTool
 from nbtools.workspace.workspace import Workspace
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbtools.tools.commands.shell import exit_meaning
+from nbtools.tools.commands.shell_result import exit_meaning
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,9 @@ from nbtools.tools.commands.terminal import (
     TerminalKillTool,
     TerminalOpenTool,
     TerminalOutputTool,
-    TerminalRunData,
-    TerminalRunTool,
     TerminalState,
 )
+from nbtools.tools.commands.terminal_run import TerminalRunData, TerminalRunTool
 from nbtools.workspace.workspace import Workspace
 from tests.waiting import until
 
@@ -464,7 +463,7 @@ def test_unclosed_processes_end_with_python(tmp_path: Path) -> None:
         import asyncio
         from nbtools.workspace.workspace import Workspace
         from nbtools.tools.commands.terminal import TerminalOpenTool
-        from nbtools.tools.commands.terminal import TerminalRunTool
+        from nbtools.tools.commands.terminal_run import TerminalRunTool
         async def main():
             workspace = Workspace(".")
             await TerminalOpenTool(workspace).build({}).execute()

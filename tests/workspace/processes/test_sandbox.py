@@ -27,7 +27,8 @@ from nbtools.policy.path_rules import PathContext
 from nbtools.policy.protected import protection_reason
 from nbtools.tools.commands.background import ShellKillTool, ShellOutput, ShellOutputTool
 from nbtools.tools.commands.shell import ShellBackgroundData, ShellData, ShellTool
-from nbtools.tools.commands.terminal import TerminalOpenTool, TerminalRunData, TerminalRunTool, TerminalState
+from nbtools.tools.commands.terminal import TerminalOpenTool, TerminalState
+from nbtools.tools.commands.terminal_run import TerminalRunData, TerminalRunTool
 from nbtools.workspace.processes import sandbox
 from nbtools.workspace.processes.sandbox import bubblewrap
 from nbtools.workspace.workspace import Workspace
