@@ -13,7 +13,7 @@ from nbtools.core.result import ToolResult
 from nbtools.core.tool import AnyToolInvocation
 from nbtools.core.toolset import Toolset
 from nbtools.workspace.files.stamps import stamp
-from nbtools.wrappers.wrapper import Execute, Tools, WrapperTool, around
+from nbtools.wrappers.wrapper import Execute, Tools, WrapperTool, wrap_calls
 
 
 class ResultCache:
@@ -69,4 +69,4 @@ def cached(tools: Tools, seconds: float = 60, *, most: int = 256) -> Toolset:
     any call through the same toolset that changes something, invalidates the cache; so wrap tools that write
     together with those that read.
     """
-    return around(tools, ResultCache(seconds, most).run)
+    return wrap_calls(tools, ResultCache(seconds, most).run)

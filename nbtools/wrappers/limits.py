@@ -7,7 +7,7 @@ from aiolimiter import AsyncLimiter
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import AnyToolInvocation
 from nbtools.core.toolset import Toolset
-from nbtools.wrappers.wrapper import Execute, Tools, WrapperTool, around
+from nbtools.wrappers.wrapper import Execute, Tools, WrapperTool, wrap_calls
 
 
 def rate_limited(tools: Tools, calls: float, per: float = 60) -> Toolset:
@@ -18,4 +18,4 @@ def rate_limited(tools: Tools, calls: float, per: float = 60) -> Toolset:
         async with limiter:
             return await execute()
 
-    return around(tools, run)
+    return wrap_calls(tools, run)

@@ -20,7 +20,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
 from nbtools.core.tool import AnyToolInvocation
 from nbtools.core.toolset import Toolset
-from nbtools.wrappers.wrapper import Execute, Tools, WrapperTool, around
+from nbtools.wrappers.wrapper import Execute, Tools, WrapperTool, wrap_calls
 
 TRANSIENT = frozenset(
     {
@@ -82,4 +82,4 @@ def retrying(
         )
         return cast("ToolResult", await retry(execute))
 
-    return around(tools, run)
+    return wrap_calls(tools, run)

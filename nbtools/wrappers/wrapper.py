@@ -140,7 +140,7 @@ class WrapperContext:
 
 
 class _RunningTool(WrapperTool):
-    """Does what ``around`` is given."""
+    """Does what ``wrap_calls`` is given."""
 
     def __init__(self, tool: AnyToolBuilder, run: Run) -> None:
         super().__init__(tool)
@@ -150,7 +150,7 @@ class _RunningTool(WrapperTool):
         return await self._run(self, invocation, lambda: invocation.execute(update_output))
 
 
-def around(tools: Tools, run: Run) -> Toolset:
+def wrap_calls(tools: Tools, run: Run) -> Toolset:
     """Returns the tools with ``run`` around each call."""
     return Toolset(_RunningTool(tool, run) for tool in iterate_tools(tools))
 
@@ -189,7 +189,7 @@ def time_limited(tools: Tools, seconds: float) -> Toolset:
             )
             raise ToolFailure(ErrorCode.TIMEOUT, message) from None
 
-    return around(tools, run)
+    return wrap_calls(tools, run)
 
 
 def logged(
@@ -226,4 +226,4 @@ def logged(
         log(result.error)
         return result
 
-    return around(tools, run)
+    return wrap_calls(tools, run)
