@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from nbtools.core.confirmation import (
     Choice,
@@ -20,7 +20,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
 
@@ -28,18 +28,14 @@ _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, m
 _YES_OR_NO = {"y": "yes", "yes": "yes", "true": "yes", "n": "no", "no": "no", "false": "no"}
 
 
-class ChoiceParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ChoiceParams(ParameterModel):
     label: _Words
     """The choice in a few words; the chosen label is the answer."""
     description: str = ""
     """What choosing it means."""
 
 
-class QuestionParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class QuestionParams(ParameterModel):
     text: _Words
     """The whole question."""
     header: Annotated[str, Field(max_length=40)] = ""
@@ -66,9 +62,7 @@ class QuestionParams(DocumentedModel):
         )
 
 
-class AskParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class AskParams(ParameterModel):
     questions: Annotated[tuple[QuestionParams, ...], Field(min_length=1, max_length=4)]
     """One to four questions, shown together."""
 

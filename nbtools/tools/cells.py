@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.confirmation import (
     ToolCallConfirmationDetails,
@@ -19,7 +19,7 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, counted, joined
 from nbtools.core.result import ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import (
     BaseToolInvocation,
     Example,
@@ -76,9 +76,7 @@ _KINDS = {"read": Kind.READ, "run": Kind.EXECUTE}
 _PAST = {"replace": "Replaced the source of", "insert": "Inserted", "delete": "Deleted", "move": "Moved"}
 
 
-class CellsParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class CellsParams(ParameterModel):
     path: str | None = None
     """The notebook file. Default: the notebook that the person has open."""
     action: Action = "read"

@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import ConfigDict
-
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.result import ToolResult
 from nbtools.core.result_data import Diagnostic, Diagnostics
-from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.schema.documented_model import ParameterModel
+from nbtools.core.tool import Example, Kind, UpdateOutput
+from nbtools.tools.path_invocation import PathInvocation
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import printable_path
@@ -54,9 +53,7 @@ _LANGUAGES = {
 }
 
 
-class DiagnosticsParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class DiagnosticsParams(ParameterModel):
     path: str
     """The file to check."""
 
@@ -87,22 +84,8 @@ class DiagnosticsTool(BaseDeclarativeTool[DiagnosticsParams]):
         return DiagnosticsInvocation(self, params)
 
 
-class DiagnosticsInvocation(BaseToolInvocation[DiagnosticsParams]):
-    __slots__ = ("path", "tool")
-
-    def __init__(self, tool: DiagnosticsTool, params: DiagnosticsParams) -> None:
-        super().__init__(params)
-        self.tool = tool
-        self.path = tool.workspace.resolve(params.path)
-
-    def get_description(self) -> str:
-        return printable_path(self.tool.workspace.relative(self.path))
-
-    def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path)),)
-
-    def target(self) -> PathTarget:
-        return PathTarget(self.tool.workspace.spellings(self.params.path))
+class DiagnosticsInvocation(PathInvocation[DiagnosticsParams, DiagnosticsTool]):
+    __slots__ = ()
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         path = self.tool.workspace.recheck(self.params.path, self.path)

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import Example, Kind, ModifyContext, ToolInvocation
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import with_lf
@@ -37,9 +37,7 @@ __all__ = ["EditInvocation", "EditParams", "EditStep", "EditTool", "FileChanged"
 _ADVICE = "Change it with a program, such as sed in a shell."
 
 
-class EditStep(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class EditStep(ParameterModel):
     old: str
     """The text to replace, exactly as in the file, with enough surrounding lines to be unique."""
     new: str
@@ -51,9 +49,7 @@ class EditStep(DocumentedModel):
         return Replacement(self.old, self.new, None if self.count == "all" else self.count)
 
 
-class EditParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class EditParams(ParameterModel):
     path: str
     """The file to change."""
     old: str = ""

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import Media, Part, ToolResult, ToolResultDisplay
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, UpdateOutput
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.web.address import WebAddress, parse_web_address
@@ -34,9 +34,7 @@ _BLOB = re.compile(r"/([^/]+/[^/]+)/blob/(.+)")
 _TICKS = re.compile(r"`{3,}")
 
 
-class FetchParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class FetchParams(ParameterModel):
     urls: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
     """The pages: URLs that begin with https:// or http://."""
     raw: bool = False

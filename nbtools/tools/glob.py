@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, SameCall, counted, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.schema.documented_model import ParameterModel
+from nbtools.core.tool import Example, Icon, Kind, PathTarget, UpdateOutput
+from nbtools.tools.path_invocation import PathInvocation, searched_description
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files import read_filter
 from nbtools.workspace.files.path_suggestions import path_not_found
@@ -30,9 +31,7 @@ _MANY = 2_000
 """From this number of files on, their times are read in a thread, so that the event loop stays responsive."""
 
 
-class GlobParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class GlobParams(ParameterModel):
     pattern: str
     """A path pattern with `*`, `?`, `[a-z]`, `{one,two}` and `**` for folders at any depth:
     `**/*.py`, `src/*.{js,ts}`.
@@ -125,13 +124,11 @@ class GlobTool(BaseDeclarativeTool[GlobParams]):
         return GlobInvocation(self, params)
 
 
-class GlobInvocation(BaseToolInvocation[GlobParams]):
-    __slots__ = ("path", "start", "tool")
+class GlobInvocation(PathInvocation[GlobParams, GlobTool]):
+    __slots__ = ("start",)
 
     def __init__(self, tool: GlobTool, params: GlobParams) -> None:
-        super().__init__(params)
-        self.tool = tool
-        self.path = tool.workspace.resolve(params.path)
+        super().__init__(tool, params)
         folder = "." if params.ignore_case else globs.literal_folder(params.pattern)
         self.start = folder if params.path == "." else f"{params.path}/{folder}"
         if folder == ".":
@@ -139,11 +136,7 @@ class GlobInvocation(BaseToolInvocation[GlobParams]):
         tool.workspace.resolve(self.start)
 
     def get_description(self) -> str:
-        start = self.tool.workspace.relative(self.path)
-        return printable_path(self.params.pattern) + ("" if start == "." else f" in {printable_path(start)}")
-
-    def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path)),)
+        return searched_description(self.params.pattern, self.relative())
 
     def target(self) -> PathTarget:
         """Returns the folder in ``path`` and the folder that the pattern begins with."""

@@ -13,18 +13,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, ToolName, counted, in_brackets, joined, next_page
 from nbtools.core.result import CellPlace, Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
-from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.schema.documented_model import ParameterModel
+from nbtools.core.tool import Example, Kind, UpdateOutput
+from nbtools.tools.path_invocation import PathReadInvocation, searched_description
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read_filter import NOT_SEARCHED
-from nbtools.workspace.paths import one_line, printable_path
+from nbtools.workspace.paths import one_line
 from nbtools.workspace.search import globs, notebook_search, text_search
 from nbtools.workspace.search.file_search import newest_first
 from nbtools.workspace.search.project_ignore import ignore_filter
@@ -38,9 +39,7 @@ _SEARCHING = "still searching"
 _DEEPEST = 1_000_000
 
 
-class GrepParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class GrepParams(ParameterModel):
     pattern: str
     """A regular expression in ripgrep's syntax."""
     path: str = "."
@@ -152,32 +151,23 @@ class GrepTool(BaseDeclarativeTool[GrepParams]):
         return GrepInvocation(self, params)
 
 
-class GrepInvocation(BaseToolInvocation[GrepParams]):
-    __slots__ = ("path", "query", "tool")
+class GrepInvocation(PathReadInvocation[GrepParams, GrepTool]):
+    __slots__ = ("query",)
 
     def __init__(self, tool: GrepTool, params: GrepParams) -> None:
-        super().__init__(params)
-        self.tool = tool
-        self.path = tool.workspace.resolve_to_read(params.path)
+        super().__init__(tool, params)
         names = (field.name for field in fields(text_search.Query) if field.name != "cells")
         self.query = text_search.Query(**{name: getattr(params, name) for name in names}, cells=True)
 
     def get_description(self) -> str:
-        start = self.tool.workspace.relative(self.path)
-        return printable_path(self.params.pattern) + ("" if start == "." else f" in {printable_path(start)}")
-
-    def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path)),)
-
-    def target(self) -> PathTarget:
-        return PathTarget(self.tool.workspace.spellings(self.params.path))
+        return searched_description(self.params.pattern, self.relative())
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         self.tool.workspace.recheck(self.params.path, self.path)
         if not self.path.is_dir() and not self.path.is_file():
             failure = path_not_found(self.tool.workspace, self.params.path, "file or folder")
             raise ToolFailure(ErrorCode.SEARCH_PATH_NOT_FOUND, failure.message)
-        self.query = text_search.with_literal_names(self.query, self._root, self._start)
+        self.query = text_search.with_literal_names(self.query, self._root, self.relative())
         found = await self._count(update_output)
         if self.params.order == "changed":
             counts = found.counts
@@ -197,12 +187,12 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
 
         names_only, hiding = self.params.mode == "files", self.tool.workspace.read_filter
         listing = asyncio.create_task(
-            notebook_search.find_notebooks(self._root, self._start, self.query, hiding, ignoring)
+            notebook_search.find_notebooks(self._root, self.relative(), self.query, hiding, ignoring)
         )
         try:
             found = await text_search.count_matches(
                 self._root,
-                self._start,
+                self.relative(),
                 self.query,
                 names_only=names_only,
                 progress=partial(preview.progress, {}),
@@ -220,10 +210,6 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             listing.cancel()
             await asyncio.wait([listing])
             await preview.end()
-
-    @property
-    def _start(self) -> str:
-        return self.tool.workspace.relative(self.path)
 
     @property
     def _root(self) -> Path:
@@ -279,7 +265,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             _with_more(text, summary, more),
             Matches(tuple(page), total, count, more),
             summary=summary,
-            data=GrepData(tuple(page), found.counts, total, self._start),
+            data=GrepData(tuple(page), found.counts, total, self.relative()),
         )
 
     def _files(self, found: text_search.MatchCounts) -> ToolResult:
@@ -299,7 +285,7 @@ class GrepInvocation(BaseToolInvocation[GrepParams]):
             _with_more(text, summary, more),
             display,
             summary=summary,
-            data=GrepData((), found.counts, total, self._start),
+            data=GrepData((), found.counts, total, self.relative()),
         )
 
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, ToolName, counted, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Icon, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.schema.documented_model import ParameterModel
+from nbtools.core.tool import Example, Icon, Kind, UpdateOutput
+from nbtools.tools.path_invocation import PathInvocation
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files import read_filter
 from nbtools.workspace.files.listing import list_folder
@@ -38,9 +39,7 @@ MAX_ENTRIES = 1_000_000
 """The largest ``limit``: more entries than a folder has."""
 
 
-class LsParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class LsParams(ParameterModel):
     path: str = "."
     """The folder to list."""
     ignore: tuple[str, ...] = ()
@@ -108,22 +107,8 @@ class LsTool(BaseDeclarativeTool[LsParams]):
         return LsInvocation(self, params)
 
 
-class LsInvocation(BaseToolInvocation[LsParams]):
-    __slots__ = ("path", "tool")
-
-    def __init__(self, tool: LsTool, params: LsParams) -> None:
-        super().__init__(params)
-        self.tool = tool
-        self.path = tool.workspace.resolve(params.path)
-
-    def get_description(self) -> str:
-        return printable_path(self._relative())
-
-    def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path)),)
-
-    def target(self) -> PathTarget:
-        return PathTarget(self.tool.workspace.spellings(self.params.path))
+class LsInvocation(PathInvocation[LsParams, LsTool]):
+    __slots__ = ()
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         workspace, subject = self.tool.workspace, printable_path(self.params.path)
@@ -174,12 +159,9 @@ class LsInvocation(BaseToolInvocation[LsParams]):
             joined("\n", filter(None, (text, in_brackets(more)))),
             Listing(tuple(listed), total, joined("; ", filter(None, (more, by_policy)))),
             summary=_summary(folders, total - folders),
-            data=LsData(self._relative(), folders, total - folders, left_out, hidden, excluded),
+            data=LsData(self.relative(), folders, total - folders, left_out, hidden, excluded),
             notes=(f"[{by_policy}]",) if by_policy else (),
         )
-
-    def _relative(self) -> str:
-        return self.tool.workspace.relative(self.path)
 
 
 def _name(entry: Entry) -> str:
@@ -212,9 +194,7 @@ def _summary(folders: int, files: int) -> str:
     return ", ".join(parts) or "empty"
 
 
-class TreeParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class TreeParams(ParameterModel):
     path: str = "."
     """The folder to display."""
     depth: Annotated[int, Field(ge=1)] | None = None
@@ -268,22 +248,8 @@ class TreeTool(BaseDeclarativeTool[TreeParams]):
         return TreeInvocation(self, params)
 
 
-class TreeInvocation(BaseToolInvocation[TreeParams]):
-    __slots__ = ("path", "tool")
-
-    def __init__(self, tool: TreeTool, params: TreeParams) -> None:
-        super().__init__(params)
-        self.tool = tool
-        self.path = tool.workspace.resolve(params.path)
-
-    def get_description(self) -> str:
-        return printable_path(self.tool.workspace.relative(self.path))
-
-    def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path)),)
-
-    def target(self) -> PathTarget:
-        return PathTarget(self.tool.workspace.spellings(self.params.path))
+class TreeInvocation(PathInvocation[TreeParams, TreeTool]):
+    __slots__ = ()
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         workspace, subject = self.tool.workspace, printable_path(self.params.path)
@@ -305,7 +271,7 @@ class TreeInvocation(BaseToolInvocation[TreeParams]):
         return self._result(root)
 
     def _result(self, root: Node) -> ToolResult:
-        relative = self.tool.workspace.relative(self.path)
+        relative = self.relative()
         prefix = "" if relative == "." else f"{relative}/"
         nodes = list(walk(root))
         folders = sum(node.folder for _, node in nodes)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import (
     BaseToolInvocation,
     Example,
@@ -49,9 +49,7 @@ Scope = Literal["project", "user"]
 _SHORTEN = Message.of("Shorten it", Advice(" with ", ToolName("edit")), ".")
 
 
-class MemoryParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class MemoryParams(ParameterModel):
     text: Annotated[str, Field(max_length=10_000)] | None = None
     """The fact to remember, as one short sentence that needs no context.
     Default: the stored facts are returned.

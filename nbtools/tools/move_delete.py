@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, counted, joined
 from nbtools.core.result import ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.copy_move import (
@@ -39,9 +39,7 @@ _MOST_READ = 4_000
 _MOST_LINES = 30
 
 
-class MoveParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class MoveParams(ParameterModel):
     path: str
     """The file or folder to move."""
     to: str
@@ -216,9 +214,7 @@ def _refused(why: str) -> ToolFailure:
     )
 
 
-class DeleteParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class DeleteParams(ParameterModel):
     path: str
     """The file or folder to delete."""
     recursive: bool = Field(default=False, json_schema_extra={"flag": "r"})

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.confirmation import FileChoice, ToolEditConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, counted, joined
 from nbtools.core.result import FileDiff, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import PatchHunk, file_diff_with_hunks
 from nbtools.diff.patch_model import Patch, Update
@@ -41,9 +41,7 @@ _MOST_LISTED = 20
 _MOST_NOTES = 20
 
 
-class PatchParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class PatchParams(ParameterModel):
     patch: str = Field(json_schema_extra={"body": True})
     """Search/replace blocks (lines `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`), a unified diff,
     or a `*** Begin Patch` envelope.

@@ -10,7 +10,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
@@ -24,8 +24,8 @@ from nbtools.core.message import (
     joined,
 )
 from nbtools.core.result import Media, PagePicture, Part, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.schema.documented_model import ParameterModel
+from nbtools.core.tool import Example, Kind, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import split_lines
 from nbtools.tools.line_window import (
     BYTES_PER_TOKEN,
@@ -35,6 +35,7 @@ from nbtools.tools.line_window import (
     cut_window,
     size_in_bytes,
 )
+from nbtools.tools.path_invocation import PathReadInvocation
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files import media as media_files
 from nbtools.workspace.files.encoding import DecodedText, decode
@@ -73,9 +74,7 @@ _MOST_OUTPUT = 2_000
 """Characters of a cell's outputs that are returned: the first fifth and the last four fifths."""
 
 
-class ReadParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ReadParams(ParameterModel):
     path: str
     """The file to read."""
     start: int | None = None
@@ -167,18 +166,16 @@ class ReadTool(BaseDeclarativeTool[ReadParams]):
         return ReadInvocation(self, params)
 
 
-class ReadInvocation(BaseToolInvocation[ReadParams]):
-    __slots__ = ("path", "subject", "tool")
+class ReadInvocation(PathReadInvocation[ReadParams, ReadTool]):
+    __slots__ = ("subject",)
 
     def __init__(self, tool: ReadTool, params: ReadParams) -> None:
-        super().__init__(params)
-        self.tool = tool
-        self.path = tool.workspace.resolve_to_read(params.path)
+        super().__init__(tool, params)
         self.subject = printable_path(params.path)
 
     def get_description(self) -> str:
         start, end, pages = self.params.start, self.params.end, self.params.pages
-        name = printable_path(self._relative())
+        name = printable_path(self.relative())
         if pages is not None:
             return f"{name}, pages {printable_path(pages)}"
         if start is not None and start < 0:
@@ -189,9 +186,6 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
 
     def tool_locations(self) -> tuple[ToolLocation, ...]:
         return (ToolLocation(str(self.path), self.params.start if (self.params.start or 0) > 0 else None),)
-
-    def target(self) -> PathTarget:
-        return PathTarget(self.tool.workspace.spellings(self.params.path))
 
     async def execute(self, update_output: UpdateOutput | None = None) -> ToolResult:
         path = self.tool.workspace.recheck(self.params.path, self.path)
@@ -239,7 +233,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
                 )
             found = identify_picture(data, self.subject)
             return media_result(
-                MediaRead(self._relative(), mime_type, len(data)),
+                MediaRead(self.relative(), mime_type, len(data)),
                 data,
                 f"{found.name} image, {found.width} × {found.height} pixels",
             )
@@ -251,7 +245,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         text = await asyncio.to_thread(media_files.document_text, part, numbers[0])
         pictures = await page_pictures(part, numbers[0]) if self.tool.workspace.draws_pages else ()
         return media_result(
-            MediaRead(self._relative(), mime_type, len(part), total),
+            MediaRead(self.relative(), mime_type, len(part), total),
             part,
             f"PDF document, {note}",
             text,
@@ -261,7 +255,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
     def _recording(self, path: Path, recording: Recording) -> ToolResult:
         data = read_bytes(path, self.subject, self.tool.media, "Extract a part of it first.")
         self.tool.workspace.read_tracker.record(path, data)
-        return media_result(MediaRead(self._relative(), recording.mime_type, len(data)), data, recording.name)
+        return media_result(MediaRead(self.relative(), recording.mime_type, len(data)), data, recording.name)
 
     def _text(self, path: Path, data: bytes) -> ToolResult:
         """Returns the requested lines, or all, of a file that is read into memory."""
@@ -284,9 +278,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         more = "" if count == len(cells) else Message.of(f"\n[cells 1–{count} of {len(cells)}", others, "]")
         summary = counted(len(cells), "cell")
         content = joined("", (text or "(the notebook has no cells)", more))
-        return ToolResult(
-            content, content, summary=summary, data=NotebookRead(self._relative(), cells, count)
-        )
+        return ToolResult(content, content, summary=summary, data=NotebookRead(self.relative(), cells, count))
 
     def _lines(self, path: Path, data: bytes, *notes: str) -> ToolResult:
         lines = split_lines(decode_text(data, self.subject).text)
@@ -324,7 +316,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         start, end = self.params.start or 1, self.params.end
         first = start if start > 0 else max(1, total + 1 + start)
         if first > max(total, 1):
-            empty = LinesRead(self._relative(), first, first - 1, total)
+            empty = LinesRead(self.relative(), first, first - 1, total)
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, _past_the_end(self.subject, first, total), empty)
         if end is not None and end < first:
             from_end = Message.of(
@@ -341,7 +333,7 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
 
     def _window(self, text: str, start: int, total: int) -> Window:
         width = sys.maxsize if self.tool.workspace.reads_whole_lines else self.tool.width
-        cut = partial(cut_window, self._relative(), text, start, total, width=width)
+        cut = partial(cut_window, self.relative(), text, start, total, width=width)
         if self.params.end is None:
             return cut(most=self.tool.characters, most_bytes=self._most_bytes)
         if self._most_bytes == inf:
@@ -376,9 +368,6 @@ class ReadInvocation(BaseToolInvocation[ReadParams]):
         if read.whole and not read.shortened:
             return ReadExtent.WHOLE
         return ReadExtent.RANGE if self._ranged or read.whole else ReadExtent.PARTIAL
-
-    def _relative(self) -> str:
-        return self.tool.workspace.relative(self.path)
 
 
 def decode_text(data: bytes, subject: str) -> DecodedText:

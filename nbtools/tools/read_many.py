@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, SameCall, ToolName, counted, in_brackets, joined
 from nbtools.core.result import LlmContent, Part, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.text_lines import split_lines
 from nbtools.tools.line_window import cut_window
@@ -37,9 +37,7 @@ _MOST_NAMED = 20
 _READ_LINES = Message.of("Read a range of its lines", Advice(" with ", ToolName("read")), ".")
 
 
-class ReadManyParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ReadManyParams(ParameterModel):
     paths: Annotated[tuple[str, ...], Field(min_length=1)]
     """Files, folders (all files in them, at any depth) and globs like `src/**/*.py`."""
     exclude: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.confirmation import FileChoice, FileParts, ToolEditConfirmationDetails, takes_nothing
 from nbtools.core.declarative import BaseDeclarativeTool
@@ -17,10 +17,11 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter, counted
 from nbtools.core.result import FileDiff, ToolResult
 from nbtools.core.result_data import FileCount, ReplaceInFilesData
-from nbtools.core.schema.documented_model import DocumentedModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.schema.documented_model import ParameterModel
+from nbtools.core.tool import Example, Kind, PathTarget, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import diffs_confirmation, diffs_display, line_counts, truncated_diffs
+from nbtools.tools.path_invocation import PathInvocation, searched_description
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files.copy_move import with_folder_slash
 from nbtools.workspace.files.encoding import decode, encode
@@ -57,9 +58,7 @@ _COUNT_TIMEOUT = 2.0
 """Seconds for counting the files that git ignores."""
 
 
-class ReplaceInFilesParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ReplaceInFilesParams(ParameterModel):
     pattern: str
     """A regular expression in ripgrep's syntax; ^ and $ match the start and end of a line."""
     replacement: str
@@ -143,13 +142,11 @@ class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
         return ReplaceInFilesInvocation(self, params)
 
 
-class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
-    __slots__ = ("approved_changes", "choices", "path", "query", "selected", "tool")
+class ReplaceInFilesInvocation(PathInvocation[ReplaceInFilesParams, ReplaceInFilesTool]):
+    __slots__ = ("approved_changes", "choices", "query", "selected")
 
     def __init__(self, tool: ReplaceInFilesTool, params: ReplaceInFilesParams) -> None:
-        super().__init__(params)
-        self.tool = tool
-        self.path = tool.workspace.resolve(params.path)
+        super().__init__(tool, params)
         self.query = Query(
             params.pattern, params.ignore_case, params.fixed, params.word, params.glob, params.type
         )
@@ -163,13 +160,8 @@ class ReplaceInFilesInvocation(BaseToolInvocation[ReplaceInFilesParams]):
         return None if self.params.apply else Kind.SEARCH
 
     def get_description(self) -> str:
-        start = self.tool.workspace.relative(self.path)
-        return f"{printable_path(self.params.pattern)} → {printable_path(self.params.replacement)}" + (
-            "" if start == "." else f" in {printable_path(start)}"
-        )
-
-    def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path)),)
+        replacement = searched_description(self.params.replacement, self.relative())
+        return f"{printable_path(self.params.pattern)} → {replacement}"
 
     def target(self) -> PathTarget:
         return PathTarget(with_folder_slash(self.path, self.tool.workspace.spellings(self.params.path)))

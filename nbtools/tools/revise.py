@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-from pydantic import ConfigDict
-
 from nbtools.core.confirmation import ToolEditConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.language_model import TextRequest, Turn
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.search_replace import lines_outside_blocks
 from nbtools.diff.text_lines import displayable, with_lf
@@ -60,9 +58,7 @@ _NAME = Message.of(CalledTool("revise"))
 _TOO_LARGE = Message.of("It is too large for a model", Advice("; change it with ", _EDIT), ".")
 
 
-class ReviseParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ReviseParams(ParameterModel):
     path: str
     """The file to change."""
     description: str

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message, counted
 from nbtools.core.result import TodoItem, TodoList, TodoStatus, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.workspace import Workspace
 
@@ -35,9 +35,7 @@ _CHANGES: dict[TodoStatus, str] = {
 }
 
 
-class TodoItemParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class TodoItemParams(ParameterModel):
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
     """The task."""
     status: TodoStatus = "pending"
@@ -57,9 +55,7 @@ class TodoItemParams(DocumentedModel):
         return {"text": found[2], "status": _STATUSES[found[1]]} if found else value
 
 
-class TodoParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class TodoParams(ParameterModel):
     items: Annotated[
         Annotated[tuple[TodoItemParams, ...], Field(max_length=200)] | None,
         Field(json_schema_extra={"body": True}),

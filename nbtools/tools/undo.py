@@ -10,15 +10,13 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pydantic import ConfigDict
-
 from nbtools.core.call import CURRENT_CALL
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import counted
 from nbtools.core.result import FileDiff, FileDiffs, ToolResult, ToolResultDisplay, failed
 from nbtools.core.result_data import UndoData
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import diffs_display
@@ -37,9 +35,7 @@ _MOST_SHOWN = 20
 """Maximum number of files whose diffs are displayed."""
 
 
-class UndoParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class UndoParams(ParameterModel):
     call: str = ""
     """The id of the call to undo, also of an earlier session.
     Default: the last call of this session that changed files.

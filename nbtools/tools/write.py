@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ConfigDict
-
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import DiffStat, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import (
     BaseToolInvocation,
     Example,
@@ -39,9 +37,7 @@ __all__ = ["FileChanged", "NewFolderInvocation", "WriteInvocation", "WriteParams
 _ADVICE = "Delete it first, or change it with a shell command."
 
 
-class WriteParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class WriteParams(ParameterModel):
     path: str
     """The file to write; missing folders are created.
     A path that ends with a slash, with empty content, creates a folder.

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pydantic import AliasChoices, BaseModel
+from pydantic import AliasChoices, BaseModel, ConfigDict
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -41,6 +41,12 @@ class DocumentedModel(BaseModel):
             if name in documented and declared is not None:
                 declared.setdefault("description", documented[name])
         return schema
+
+
+class ParameterModel(DocumentedModel):
+    """Parameters of a tool, or values inside them: immutable, and other parameters are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def accepted_names(name: str, field: FieldInfo) -> tuple[str, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.result import FileDiff, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.dialects.claude.files import CURRENT, updated
 from nbtools.dialects.claude.replies import ClaudeParams, error_reply, failure, not_read_reply, reply
 from nbtools.dialects.claude.tool_use_result import (
@@ -29,10 +29,8 @@ _WAYS_OUT = (
 )
 
 
-class Step(DocumentedModel):
+class Step(ParameterModel):
     """One replacement."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     old_string: str
     """The exact text to replace."""

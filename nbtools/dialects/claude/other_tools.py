@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.dialects.claude.replies import ClaudeParams, reply
 from nbtools.dialects.claude.tool_use_result import (
     AskUserQuestionResult,
@@ -63,10 +63,8 @@ class WebFetch(ClaudeParams):
 TodoState = Literal["pending", "in_progress", "completed"]
 
 
-class TodoParams(DocumentedModel):
+class TodoParams(ParameterModel):
     """One to-do item."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: Annotated[str, Field(min_length=1)]
     """The task in the imperative: Run the tests."""
@@ -76,10 +74,8 @@ class TodoParams(DocumentedModel):
     """The task in the present continuous: Running the tests."""
 
 
-class FormerTodoParams(DocumentedModel):
+class FormerTodoParams(ParameterModel):
     """A to-do item before version 2.0: with a priority and an id, without an active form."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: Annotated[str, Field(min_length=1)]
     """The task."""
@@ -142,10 +138,8 @@ def _written(result: ToolResult, new: tuple[Todo, ...]) -> ToolResult:
     return reply(result, text, TodoWriteResult(old_todos=old, new_todos=new))
 
 
-class OptionParams(DocumentedModel):
+class OptionParams(ParameterModel):
     """One answer to choose."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     label: str
     """The answer, in a few words."""
@@ -155,10 +149,8 @@ class OptionParams(DocumentedModel):
     """A preview of this answer, such as a mock-up or code."""
 
 
-class QuestionParams(DocumentedModel):
+class QuestionParams(ParameterModel):
     """One question."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     question: str
     """The whole question, ending with a question mark."""

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter, counted
 from nbtools.core.result import CommandOutput, ToolResult
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.schema.patterns import compile_pattern, pattern_occurs
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
 from nbtools.workspace.processes.background import BackgroundCommand, JobState, NewOutput, Status
@@ -23,9 +23,7 @@ _FILTER_TIMEOUT = 5.0
 """Seconds that a filter may take for all lines together."""
 
 
-class ShellOutputParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ShellOutputParams(ParameterModel):
     id: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
     """The command's id, as returned by shell. Default: lists all background commands."""
     filter: str | None = None
@@ -243,9 +241,7 @@ def _in_one_line(command: str) -> str:
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
-class ShellKillParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ShellKillParams(ParameterModel):
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The command's id, as returned by shell."""
 

@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
@@ -20,7 +20,7 @@ from nbtools.core.errors import ErrorCode, ToolError, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, joined
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.result_data import ShellData
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.secret_variables import secret_variables
 from nbtools.core.tool import BaseToolInvocation, CommandTarget, Example, Kind, ToolLocation, UpdateOutput
 from nbtools.shell.grammar import parse_shell
@@ -48,9 +48,7 @@ from nbtools.workspace.throttle import Throttle
 from nbtools.workspace.workspace import Workspace
 
 
-class ShellParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ShellParams(ParameterModel):
     command: Annotated[str, Field(json_schema_extra={"body": True})]
     """The bash command line. Its standard input is empty."""
     path: str = "."

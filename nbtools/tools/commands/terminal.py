@@ -6,7 +6,7 @@ import os
 import re
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
@@ -14,7 +14,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Message, Parameter
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.result_data import TerminalState
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import (
     BaseToolInvocation,
     CommandTarget,
@@ -32,9 +32,7 @@ _STARTING = 10.0
 _NAME = re.compile(r"[\w.-]{1,40}")
 
 
-class TerminalOpenParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class TerminalOpenParams(ParameterModel):
     path: str = "."
     """The folder to start in."""
     rows: int = Field(default=24, ge=2, le=500)
@@ -162,9 +160,7 @@ def terminal_text(terminal: Terminal, look: ScreenContent, note: str) -> str:
     return "\n".join(part for part in (*parts, f"({note})") if part)
 
 
-class TerminalOutputParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class TerminalOutputParams(ParameterModel):
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The terminal's number or name."""
     wait: Annotated[float, Field(ge=0)] = 0
@@ -243,9 +239,7 @@ def _note(terminal: Terminal) -> str:
     return "bash waits for a command" if terminal.at_prompt else "a program is running"
 
 
-class TerminalKillParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class TerminalKillParams(ParameterModel):
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The terminal's number or name."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.declarative import BaseDeclarativeTool
@@ -13,7 +13,7 @@ from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, ToolName
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.result_data import TerminalRunData, TerminalState
-from nbtools.core.schema.documented_model import DocumentedModel
+from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import (
     Asks,
     BaseToolInvocation,
@@ -33,9 +33,7 @@ _INPUT = "?"
 """The command to assume when a program gets the input: its effects are unknown."""
 
 
-class TerminalRunParams(DocumentedModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class TerminalRunParams(ParameterModel):
     id: Annotated[str, Field(coerce_numbers_to_str=True)]
     """The terminal's number or name."""
     command: Annotated[str, Field(json_schema_extra={"body": True})]
