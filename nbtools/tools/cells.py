@@ -291,9 +291,10 @@ class CellsInvocation(BaseToolInvocation[CellsParams]):
         )
         notebook.note_read(ReadExtent.WHOLE if self.params.id is None else ReadExtent.RANGE)
         count = counted(len(cells), "cell")
-        text = "\n\n".join(
-            [f"{notebook.subject}: {count}{_open_state(notebook)}", *map(_cell_as_text, selected)]
-        )
+        state = ""
+        if isinstance(notebook, EditorNotebook):
+            state = f" (open, {'with unsaved changes' if notebook.notebook.dirty else 'saved'})"
+        text = "\n\n".join([f"{notebook.subject}: {count}{state}", *map(_cell_as_text, selected)])
         return ToolResult(
             text, text, summary=count, data=self._data(notebook, self.params.id or "", selected)
         )
@@ -435,12 +436,6 @@ def _code_cell(cells: tuple[CellText, ...], cell_id: str, subject: str) -> CellT
             f"C{named_cell(cell)[1:]} of {subject} is a {cell.type} cell; only code cells run.",
         )
     return cell
-
-
-def _open_state(notebook: Notebook) -> str:
-    if not isinstance(notebook, EditorNotebook):
-        return ""
-    return f" (open, {'with unsaved changes' if notebook.notebook.dirty else 'saved'})"
 
 
 def _cell_as_text(cell: CellText) -> str:

@@ -124,9 +124,8 @@ class FetchTool(BaseDeclarativeTool[FetchParams]):
     def web(self) -> WebClient:
         """The HTTP client, shared by all calls because it limits the requests to each host."""
         if self._web is None:
-            from nbtools.workspace.web.client import (  # noqa: PLC0415 - takes 100 ms, needed only to fetch
-                WebClient,
-            )
+            # Takes 100 ms, and is needed only to fetch.
+            from nbtools.workspace.web.client import WebClient  # noqa: PLC0415
 
             self._web = WebClient(allowed=self._allowed, proxy=self._proxy)
         return self._web
@@ -176,9 +175,8 @@ class FetchInvocation(BaseToolInvocation[FetchParams]):
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(get(url, address)) for url, address in self.addresses.items()]
-        return _Report(
-            _within_limit(tuple(task.result() for task in tasks), self.params.limit), self.params.raw
-        ).result()
+        pages = _within_limit(tuple(task.result() for task in tasks), self.params.limit)
+        return _Report(pages, self.params.raw).result()
 
     async def _fetch_page(self, url: str, address: WebAddress) -> FetchedPage | FailedPage:
         """Returns the page, or the reason why it could not be fetched;
@@ -271,10 +269,8 @@ class _Report:
         data = FetchData(tuple(page.page for page in self.fetched), self.failed)
         if not self.fetched:
             codes = {page.code for page in self.failed}
-            error = ToolError(
-                codes.pop() if len(codes) == 1 else ErrorCode.WEB_FETCH_PROCESSING_ERROR,
-                _messages(self.failed),
-            )
+            code = codes.pop() if len(codes) == 1 else ErrorCode.WEB_FETCH_PROCESSING_ERROR
+            error = ToolError(code, " ".join(page.message for page in self.failed))
             return ToolResult(f"Error: {self._text()}", error.message, error, self.failed[0].message, data)
         parts = tuple(self._parts())
         return ToolResult(
@@ -286,14 +282,9 @@ class _Report:
 
     def _page(self, got: FetchedPage) -> str:
         page, content = got.page, got.content
-        facts = [
-            printable_path(page.url),
-            *(
-                [f"redirected to {printable_path(page.final_url)}"]
-                if page.final_url != str(parse_web_address(page.url))
-                else []
-            ),
-        ]
+        facts = [printable_path(page.url)]
+        if page.final_url != str(parse_web_address(page.url)):
+            facts.append(f"redirected to {printable_path(page.final_url)}")
         if isinstance(content, PageMedia):
             return " · ".join([*facts, f"{content.mime_type}, {page.bytes:,} bytes, attached"])
         notes = [note for note in (content.note, _left_out(page)) if note]
@@ -345,19 +336,12 @@ class _Report:
         return f"{ticks}\n{got.page.text}\n{ticks}"
 
     def _summary(self) -> str:
-        first = self.fetched[0].page
-        pages = (
-            first.title or printable_path(first.final_url)
-            if len(self.fetched) == 1
-            else f"{len(self.fetched)} pages"
-        )
+        first, pages = self.fetched[0].page, f"{len(self.fetched)} pages"
+        if len(self.fetched) == 1:
+            pages = first.title or printable_path(first.final_url)
         return f"{pages}, {len(self.failed)} not fetched" if self.failed else pages
 
 
 def _left_out(page: Page) -> str:
     missing = page.characters - len(page.text)
     return f"the last {missing:,} are omitted; fetch fewer pages or set a higher limit" if missing else ""
-
-
-def _messages(failed: tuple[FailedPage, ...]) -> str:
-    return " ".join(page.message for page in failed)

@@ -218,7 +218,9 @@ class GrepInvocation(PathReadInvocation[GrepParams, GrepTool]):
     async def _page(self, counts: Mapping[str, int]) -> list[Match]:
         params = self.params
         ranges = list(_page_ranges(_capped(counts, params.per_file), params.offset, params.limit))
-        context = _auto_context(sum(counts.values())) if params.context == "auto" else params.context
+        context = params.context
+        if context == "auto":
+            context = {1: 50, 2: 15, 3: 15}.get(sum(counts.values()), 0)
         around = max(params.before, context), max(params.after, context)
         pages: dict[str, list[Match]] = {}
         searches = ((text_search.matching_lines, False), (notebook_search.matching_lines, True))
@@ -271,7 +273,7 @@ class GrepInvocation(PathReadInvocation[GrepParams, GrepTool]):
     def _files(self, found: text_search.MatchCounts) -> ToolResult:
         counting = self.params.mode == "count"
         total, count = sum(found.counts.values()), len(found.counts)
-        page = _slice(found.counts, self.params.offset, self.params.limit)
+        page = list(found.counts)[self.params.offset :][: self.params.limit]
         more = _more(len(page), count, "files", self.params, found.unreadable)
         text = "\n".join(
             f"{one_line(path)}: {found.counts[path]:,}" if counting else one_line(path) for path in page
@@ -338,11 +340,6 @@ def _with_hidden(result: ToolResult) -> ToolResult:
     return replace(result, return_display=display, notes=(f"[{NOT_SEARCHED}]",))
 
 
-def _auto_context(matches: int) -> int:
-    """Returns the number of context lines for ``context="auto"``."""
-    return {1: 50, 2: 15, 3: 15}.get(matches, 0)
-
-
 def _glob_problem(name: str, glob: str | None) -> str | None:
     try:
         globs.compile_glob(glob or "*")
@@ -361,10 +358,6 @@ def _page_ranges(counts: Mapping[str, int], offset: int, limit: int) -> Iterator
             yield path, offset, take
             limit -= take
         offset = max(0, offset - count)
-
-
-def _slice(counts: Mapping[str, int], offset: int, limit: int) -> list[str]:
-    return list(counts)[offset : offset + limit]
 
 
 def _by_path(path: str) -> tuple[bool, str]:

@@ -186,12 +186,8 @@ def _line(entry: Entry) -> str:
 
 
 def _summary(folders: int, files: int) -> str:
-    parts = [
-        f"{count} {noun}{'' if count == 1 else 's'}"
-        for count, noun in ((folders, "folder"), (files, "file"))
-        if count
-    ]
-    return ", ".join(parts) or "empty"
+    numbers = ((folders, "folder"), (files, "file"))
+    return ", ".join(counted(count, noun) for count, noun in numbers if count) or "empty"
 
 
 class TreeParams(ParameterModel):

@@ -284,7 +284,7 @@ class ReadInvocation(PathReadInvocation[ReadParams, ReadTool]):
         lines = split_lines(decode_text(data, self.subject).text)
         total = len(lines)
         start = self._start(total)
-        text = "".join(lines[start - 1 : self._last(start)])
+        text = "".join(lines[start - 1 : self.params.end or start + self.tool.limit - 1])
         found = self._window(text, start, total)
         self.tool.workspace.read_tracker.record(path, data, self._view(found.read))
         return ToolResult(
@@ -328,9 +328,6 @@ class ReadInvocation(PathReadInvocation[ReadParams, ReadTool]):
             raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return first
 
-    def _last(self, start: int) -> int:
-        return self.params.end or start + self.tool.limit - 1
-
     def _window(self, text: str, start: int, total: int) -> Window:
         width = sys.maxsize if self.tool.workspace.reads_whole_lines else self.tool.width
         cut = partial(cut_window, self.relative(), text, start, total, width=width)
@@ -339,7 +336,8 @@ class ReadInvocation(PathReadInvocation[ReadParams, ReadTool]):
         if self._most_bytes == inf:
             return cut(most=_MOST_RANGED)
         found = cut(most=inf)
-        self._check_length(found)
+        if (size := size_in_bytes(found.text)) > self._most_bytes:
+            raise self._too_long(size, f"the lines {found.read.start}–{found.read.end} have")
         return found
 
     @property
@@ -347,14 +345,8 @@ class ReadInvocation(PathReadInvocation[ReadParams, ReadTool]):
         tokens = self.tool.workspace.read_tokens
         return inf if tokens is None else tokens * BYTES_PER_TOKEN
 
-    def _check_length(self, found: Window) -> None:
-        """Raises ``ToolFailure`` (``file_too_large``), with a ``TooLong`` as data,
-        if the requested lines exceed the limit in tokens.
-        """
-        if (size := size_in_bytes(found.text)) > self._most_bytes:
-            raise self._too_long(size, f"the lines {found.read.start}–{found.read.end} have")
-
     def _too_long(self, size: int, what: str) -> ToolFailure:
+        """Returns the failure (``file_too_large``), with a ``TooLong`` as data."""
         tokens = self.tool.workspace.read_tokens or 0
         count = f"{size // BYTES_PER_TOKEN:,} tokens, more than the {tokens:,} that one call returns"
         fewer = Message.of(

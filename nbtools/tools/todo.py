@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -120,7 +120,8 @@ class TodoInvocation(BaseToolInvocation[TodoParams]):
             self.tool.items = tuple(TodoItem(item.text, item.status) for item in self.params.items)
         after = self.tool.items
         changes = [] if self.params.items is None else list(_changes(before, after)) or ["Nothing changed."]
-        text = "\n".join([*changes, _counts(after), *_lines(after)])
+        lines = [f"{number}. [{_MARKS[item.status]}] {item.text}" for number, item in enumerate(after, 1)]
+        text = "\n".join([*changes, _counts(after), *lines])
         return ToolResult(
             text,
             TodoList(after) if after else "Nothing to do.",
@@ -151,10 +152,6 @@ def _counts(items: tuple[TodoItem, ...]) -> str:
     counts = Counter(item.status for item in items)
     states = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in _MARKS if counts[status])
     return f"{counted(len(items), 'item')}: {states}."
-
-
-def _lines(items: Iterable[TodoItem]) -> Iterator[str]:
-    return (f"{number}. [{_MARKS[item.status]}] {item.text}" for number, item in enumerate(items, 1))
 
 
 def _summary(items: tuple[TodoItem, ...]) -> str:

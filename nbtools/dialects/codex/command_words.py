@@ -14,23 +14,8 @@ from typing import NamedTuple
 _BASH = re.compile(r"(?:/(?:usr/)?bin/)?bash")
 _KEYWORDS = frozenset(
     (
-        "if",
-        "then",
-        "else",
-        "elif",
-        "fi",
-        "for",
-        "while",
-        "until",
-        "do",
-        "done",
-        "case",
-        "esac",
-        "in",
-        "select",
-        "function",
-        "time",
-        "coproc",
+        *("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac"),
+        *("in", "select", "function", "time", "coproc"),
     )
 )
 _PATCH_COMMANDS = ("apply_patch", "applypatch")

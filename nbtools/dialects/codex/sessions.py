@@ -50,13 +50,16 @@ def _command(line: str) -> str:
     return expressible(line, not (patch_in_line(line) or is_bare_patch(line)))
 
 
-def _yield_seconds(milliseconds: int) -> float:
-    return min(max(_MIN_YIELD, milliseconds), _MAX_YIELD) / 1000
+def _time(least: int, most: int) -> AgentField:
+    """Maps milliseconds; as in Codex, times outside of the limits become these."""
 
+    def from_canonical(seconds: float) -> int:
+        milliseconds = to_milliseconds(seconds, most)
+        return expressible(milliseconds, milliseconds >= least)
 
-def _yield_time(seconds: float) -> int:
-    milliseconds = to_milliseconds(seconds, _MAX_YIELD)
-    return expressible(milliseconds, milliseconds >= _MIN_YIELD)
+    return AgentField(
+        "yield_time_ms", lambda value: min(max(least, value), most) / 1000, from_canonical, always=True
+    )
 
 
 class ExecCommand(CodexParams):
@@ -64,7 +67,7 @@ class ExecCommand(CodexParams):
         ShellParams,
         command=AgentField("cmd", from_canonical=_command),
         path=AgentField("workdir", lambda folder: folder or None, lambda path: expressible(path, path)),
-        timeout=AgentField("yield_time_ms", _yield_seconds, _yield_time, always=True),
+        timeout=_time(_MIN_YIELD, _MAX_YIELD),
         silence=Fixed(MAX_SILENCE),
         keep=Fixed(True),
         lacks=("background", "leave", "wait", "carry", "characters"),
@@ -160,22 +163,13 @@ class _InSession(CodexParams):
         return reply(result, session_text(data.seconds, code, session, tokens_in(size), text))
 
 
-def _poll_seconds(milliseconds: int) -> float:
-    return min(max(_MIN_POLL, milliseconds), _MAX_POLL) / 1000
-
-
-def _poll_time(seconds: float) -> int:
-    milliseconds = to_milliseconds(seconds, _MAX_POLL)
-    return expressible(milliseconds, milliseconds >= _MIN_POLL)
-
-
 class WriteStdin(_InSession):
     """Polls; commands have no input."""
 
     canonical: ClassVar[FieldMap] = FieldMap(
         ShellOutputParams,
         id=_SESSION,
-        wait=AgentField("yield_time_ms", _poll_seconds, _poll_time, always=True),
+        wait=_time(_MIN_POLL, _MAX_POLL),
         lacks=("filter", "whole"),
     )
 

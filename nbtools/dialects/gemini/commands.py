@@ -15,7 +15,7 @@ from nbtools.core.result import ToolResult
 from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, milliseconds
-from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
+from nbtools.dialects.gemini.replies import GeminiParams, Sentence, reply, untrusted
 from nbtools.tools.commands.background import ShellOutput, ShellOutputParams
 from nbtools.tools.commands.shell import ShellParams
 
@@ -72,7 +72,7 @@ class RunShellCommand(GeminiParams):
     delay_ms: Annotated[int, Field(ge=0, le=_MAX_SECONDS * 1000)] = _DELAY
     """How long to watch a background command before returning, in milliseconds."""
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {
         ErrorCode.FILE_NOT_FOUND: (ErrorCode.INVALID_TOOL_PARAMS, "Directory does not exist: {path}"),
         ErrorCode.PATH_IS_NOT_A_DIRECTORY: (
             ErrorCode.INVALID_TOOL_PARAMS,

@@ -13,7 +13,7 @@ from nbtools.core.errors import Binary, ErrorCode, ToolError
 from nbtools.core.result import FileDiff, FileText, ToolResult
 from nbtools.dialects.dialect_model import Arguments, ToolMapping, without_none
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible
-from nbtools.dialects.gemini.replies import GeminiParams, failure, reply
+from nbtools.dialects.gemini.replies import GeminiParams, Sentence, failure, reply
 from nbtools.tools.edit import EditParams
 from nbtools.tools.read import LinesRead, MediaRead, ReadParams
 from nbtools.tools.write import WriteParams
@@ -78,16 +78,10 @@ class ReadFile(GeminiParams):
     offset: SkipJsonSchema[Annotated[int, Field(ge=0)] | None] = None
     limit: SkipJsonSchema[Annotated[int, Field(ge=1)] | None] = None
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
-        ErrorCode.FILE_NOT_FOUND: (ErrorCode.FILE_NOT_FOUND, "File not found: {path}. {message}"),
-        ErrorCode.TARGET_IS_DIRECTORY: (
-            ErrorCode.TARGET_IS_DIRECTORY,
-            "Path is a directory, not a file: {path}",
-        ),
-        ErrorCode.FILE_TOO_LARGE: (
-            ErrorCode.FILE_TOO_LARGE,
-            "File size exceeds the 20MB limit: {path}. {message}",
-        ),
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {
+        ErrorCode.FILE_NOT_FOUND: "File not found: {path}. {message}",
+        ErrorCode.TARGET_IS_DIRECTORY: "Path is a directory, not a file: {path}",
+        ErrorCode.FILE_TOO_LARGE: "File size exceeds the 20MB limit: {path}. {message}",
     }
 
     def to_canonical(self) -> Arguments:
@@ -164,12 +158,9 @@ class WriteFile(GeminiParams):
     modified_by_user: SkipJsonSchema[bool | None] = None
     ai_proposed_content: SkipJsonSchema[str | None] = None
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
-        ErrorCode.PERMISSION_DENIED: (
-            ErrorCode.PERMISSION_DENIED,
-            "Permission denied writing to file: {path} (EACCES)",
-        ),
-        ErrorCode.NO_SPACE_LEFT: (ErrorCode.NO_SPACE_LEFT, "No space left on device: {path} (ENOSPC)"),
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {
+        ErrorCode.PERMISSION_DENIED: "Permission denied writing to file: {path} (EACCES)",
+        ErrorCode.NO_SPACE_LEFT: "No space left on device: {path} (ENOSPC)",
         ErrorCode.TARGET_IS_DIRECTORY: (
             ErrorCode.INVALID_TOOL_PARAMS,
             "Path is a directory, not a file: {path}",
@@ -228,32 +219,23 @@ class Replace(GeminiParams):
     modified_by_user: SkipJsonSchema[bool | None] = None
     ai_proposed_content: SkipJsonSchema[str | None] = None
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {
         ErrorCode.FILE_NOT_FOUND: (
-            ErrorCode.FILE_NOT_FOUND,
-            (
-                "File not found: {path}. Cannot apply edit. Use an empty old_string to create a new file."
-                " {message}"
-            ),
+            "File not found: {path}. Cannot apply edit. Use an empty old_string to create a new file."
+            " {message}"
         ),
         ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE: (
-            ErrorCode.ATTEMPT_TO_CREATE_EXISTING_FILE,
-            "Failed to edit: attempted to create a file that already exists: {path}",
+            "Failed to edit: attempted to create a file that already exists: {path}"
         ),
         ErrorCode.EDIT_NO_OCCURRENCE_FOUND: (
-            ErrorCode.EDIT_NO_OCCURRENCE_FOUND,
-            "Failed to edit, 0 occurrences found for old_string in {path}. No edits were made. {message}",
+            "Failed to edit, 0 occurrences found for old_string in {path}. No edits were made. {message}"
         ),
         ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH: (
-            ErrorCode.EDIT_EXPECTED_OCCURRENCE_MISMATCH,
-            (
-                "Failed to edit, found another number of occurrences than expected for old_string in file:"
-                " {path}. {message}"
-            ),
+            "Failed to edit, found another number of occurrences than expected for old_string in file:"
+            " {path}. {message}"
         ),
         ErrorCode.EDIT_NO_CHANGE: (
-            ErrorCode.EDIT_NO_CHANGE,
-            "No changes to apply. The old_string and new_string are identical in file: {path}",
+            "No changes to apply. The old_string and new_string are identical in file: {path}"
         ),
     }
 

@@ -15,7 +15,7 @@ from nbtools.core.result import ToolResult, map_text
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.dialect_model import Arguments, ToolMapping, without_none
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible
-from nbtools.dialects.gemini.replies import GeminiParams, reply, untrusted
+from nbtools.dialects.gemini.replies import GeminiParams, Sentence, reply, untrusted
 from nbtools.dialects.mcp_names import LIST_RESOURCES, READ_RESOURCE
 from nbtools.tools.ask import Answers, AskParams
 from nbtools.tools.fetch import FetchParams
@@ -65,15 +65,9 @@ class WebFetch(GeminiParams):
     prompt: str
     """What to find out, with up to 20 addresses that begin with http:// or https://."""
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
-        ErrorCode.WEB_FETCH_FALLBACK_FAILED: (
-            ErrorCode.WEB_FETCH_FALLBACK_FAILED,
-            "Error: Error during fallback fetch: {message}",
-        ),
-        ErrorCode.WEB_FETCH_PROCESSING_ERROR: (
-            ErrorCode.WEB_FETCH_PROCESSING_ERROR,
-            "Error processing web content: {message}",
-        ),
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {
+        ErrorCode.WEB_FETCH_FALLBACK_FAILED: "Error: Error during fallback fetch: {message}",
+        ErrorCode.WEB_FETCH_PROCESSING_ERROR: "Error processing web content: {message}",
     }
 
     def reply(self, result: ToolResult) -> ToolResult:
@@ -235,27 +229,9 @@ _FOLDERS = (
     ),
 )
 _BINARY = (
-    *(
-        "bin",
-        "exe",
-        "dll",
-        "so",
-        "dylib",
-        "class",
-        "jar",
-        "war",
-        "zip",
-        "tar",
-        "gz",
-        "bz2",
-        "rar",
-        "7z",
-        "pak",
-        "rpa",
-        "doc",
-        "docx",
-    ),
-    *("xls", "xlsx", "ppt", "pptx", "odt", "ods", "odp", "pyc", "pyo"),
+    *("bin", "exe", "dll", "so", "dylib", "class", "jar", "war", "zip", "tar", "gz", "bz2"),
+    *("rar", "7z", "pak", "rpa", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods"),
+    *("odp", "pyc", "pyo"),
 )
 _DEFAULT_EXCLUDES = (
     *(f"**/{name}/**" for name in _FOLDERS),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from pydantic import ValidationError
 
@@ -22,10 +22,14 @@ BATCH_CANCELLED = "[Operation Cancelled] Reason: User cancelled operation"
 CANCELLED = "[Operation Cancelled] Reason: User cancelled the operation."
 
 
+Sentence: TypeAlias = str | tuple[ErrorCode, str]
+"""The wording of a failure, with Gemini CLI's error code where that is another one."""
+
+
 class GeminiParams(DialectParams):
     """Base class of Gemini CLI's parameters.
 
-    ``errors`` maps error codes to Gemini CLI's code and wording, in which ``{path}`` is the absolute path of
+    ``errors`` maps error codes to Gemini CLI's wording, in which ``{path}`` is the absolute path of
     the call and ``{message}`` the canonical message.  Unknown parameters are ignored, because Gemini CLI's
     schemas allow them.
     """
@@ -35,18 +39,15 @@ class GeminiParams(DialectParams):
     wait_for_previous: bool = False
     """Whether to wait for earlier calls of the same turn. Calls that change something always do."""
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {}
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {}
 
     def failure(self, result: ToolResult, error: ToolError) -> ToolResult:
         if error.code is ErrorCode.PATH_NOT_IN_WORKSPACE:
             return failure(ToolError(ErrorCode.INVALID_TOOL_PARAMS, self._outside()), result.data)
-        code, sentence = self.errors.get(error.code, (error.code, "{message}"))
-        return failure(
-            ToolError(
-                code, sentence.format(path=self.absolute(self.path_parameter()), message=error.message)
-            ),
-            result.data,
-        )
+        words = self.errors.get(error.code, "{message}")
+        code, sentence = (error.code, words) if isinstance(words, str) else words
+        path = self.absolute(self.path_parameter())
+        return failure(ToolError(code, sentence.format(path=path, message=error.message)), result.data)
 
     def path_parameter(self) -> str:
         """Returns the path parameter of the call."""

@@ -15,7 +15,7 @@ from nbtools.core.result import Entry, Listing, Match, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.dialect_model import Arguments, ToolMapping
 from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, choice, expressible, negated
-from nbtools.dialects.gemini.replies import GeminiParams, reply
+from nbtools.dialects.gemini.replies import GeminiParams, Sentence, reply
 from nbtools.tools.glob import GlobData, GlobParams
 from nbtools.tools.grep import GrepData, GrepParams
 from nbtools.tools.list import MAX_ENTRIES, LsData, LsParams
@@ -77,15 +77,12 @@ class ListDirectory(GeminiParams):
     """Whether to respect ignore files."""
     respect_git_ignore: SkipJsonSchema[bool | None] = None
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {
         ErrorCode.FILE_NOT_FOUND: (
             ErrorCode.LS_EXECUTION_ERROR,
             "Error listing directory: {path} does not exist. {message}",
         ),
-        ErrorCode.PATH_IS_NOT_A_DIRECTORY: (
-            ErrorCode.PATH_IS_NOT_A_DIRECTORY,
-            "Path is not a directory: {path}",
-        ),
+        ErrorCode.PATH_IS_NOT_A_DIRECTORY: "Path is not a directory: {path}",
     }
 
     def to_canonical(self) -> Arguments:
@@ -164,7 +161,7 @@ class Glob(GeminiParams):
     respect_gemini_ignore: bool = True
     """Whether to exclude files listed in .geminiignore."""
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {
         ErrorCode.SEARCH_PATH_NOT_FOUND: (ErrorCode.INVALID_TOOL_PARAMS, "Search path does not exist {path}"),
         ErrorCode.FILE_NOT_FOUND: (ErrorCode.INVALID_TOOL_PARAMS, "Search path does not exist {path}"),
         ErrorCode.SEARCH_PATH_NOT_A_DIRECTORY: (
@@ -256,12 +253,9 @@ class GrepSearch(GeminiParams):
     no_ignore: bool = False
     """Whether to search ignored files, too."""
 
-    errors: ClassVar[Mapping[ErrorCode, tuple[ErrorCode, str]]] = {
+    errors: ClassVar[Mapping[ErrorCode, Sentence]] = {
         ErrorCode.SEARCH_PATH_NOT_FOUND: (ErrorCode.FILE_NOT_FOUND, "Path does not exist: {path}. {message}"),
-        ErrorCode.GREP_EXECUTION_ERROR: (
-            ErrorCode.GREP_EXECUTION_ERROR,
-            "Error during grep search operation: {message}",
-        ),
+        ErrorCode.GREP_EXECUTION_ERROR: "Error during grep search operation: {message}",
     }
 
     def to_canonical(self) -> Arguments:
