@@ -16,13 +16,12 @@ from nbtools.core.confirmation import (
     ToolConfirmationPayload,
     answer_unavailable_message,
 )
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
-from nbtools.workspace.workspace import Workspace
+from nbtools.tools.workspace_tool import WorkspaceTool
 
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
 _YES_OR_NO = {"y": "yes", "yes": "yes", "true": "yes", "n": "no", "no": "no", "false": "no"}
@@ -78,7 +77,7 @@ class Answers:
     answers: tuple[str, ...]
 
 
-class AskTool(BaseDeclarativeTool[AskParams]):
+class AskTool(WorkspaceTool[AskParams]):
     """Asks the person questions and returns the answers.
 
     The approval request is the question itself, so no permission mode and no rule can answer it.
@@ -97,9 +96,6 @@ class AskTool(BaseDeclarativeTool[AskParams]):
     )
     asks = "always"
     runs_beside = True  # another running call, such as one of an MCP server, may be waiting for the answer
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def validate_tool_param_values(self, params: AskParams) -> str | None:
         problems = ((number, _problem(item.question)) for number, item in enumerate(params.questions, 1))

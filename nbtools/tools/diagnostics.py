@@ -12,7 +12,7 @@ from nbtools.core.result import ToolResult
 from nbtools.core.result_data import Diagnostic, Diagnostics
 from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import Example, Kind, UpdateOutput
-from nbtools.tools.path_invocation import PathInvocation
+from nbtools.tools.workspace_tool import PathInvocation
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import read_bytes
 from nbtools.workspace.paths import printable_path

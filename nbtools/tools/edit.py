@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.schema.documented_model import ParameterModel
@@ -16,6 +15,7 @@ from nbtools.core.tool import Example, Kind, ModifyContext, ToolInvocation
 from nbtools.diff.patch_model import Replacement
 from nbtools.diff.text_lines import with_lf
 from nbtools.tools.file_change import FileChangeInvocation
+from nbtools.tools.workspace_tool import WorkspaceTool
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import read_bytes, read_if_exists
 from nbtools.workspace.text.correction import CorrectedEdit, correct_edit
@@ -78,7 +78,7 @@ class EditParams(ParameterModel):
         return self.edits or (EditStep(old=self.old, new=self.new, count=self.count),)
 
 
-class EditTool(BaseDeclarativeTool[EditParams]):
+class EditTool(WorkspaceTool[EditParams]):
     """Replaces text in a file; every other byte is preserved,
     and new lines get the line endings of the replaced text.
 
@@ -102,9 +102,6 @@ class EditTool(BaseDeclarativeTool[EditParams]):
             {"path": "src/cart.py", "old": "item", "new": "article", "count": "all"},
         ),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def validate_tool_param_values(self, params: EditParams) -> str | None:
         present = params.model_fields_set

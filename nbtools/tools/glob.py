@@ -10,13 +10,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, SameCall, counted, in_brackets, joined, next_page
 from nbtools.core.result import Entry, Listing, ToolResult
 from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import Example, Icon, Kind, PathTarget, UpdateOutput
-from nbtools.tools.path_invocation import PathInvocation, searched_description
+from nbtools.tools.workspace_tool import PathInvocation, WorkspaceTool, searched_description
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files import read_filter
 from nbtools.workspace.files.path_suggestions import path_not_found
@@ -24,7 +23,6 @@ from nbtools.workspace.paths import one_line, printable_path
 from nbtools.workspace.search import globs
 from nbtools.workspace.search.file_search import FileMatches, file_sizes, find_files, newest_first
 from nbtools.workspace.search.project_ignore import ignore_filter
-from nbtools.workspace.workspace import Workspace
 
 _DAY = 86_400
 _MANY = 2_000
@@ -74,7 +72,7 @@ class GlobData:
     hidden: int = 0
 
 
-class GlobTool(BaseDeclarativeTool[GlobParams]):
+class GlobTool(WorkspaceTool[GlobParams]):
     """Lists files by path pattern, newest first; files of the same time by path.
     Ignored files are omitted, links are not followed.
 
@@ -97,9 +95,6 @@ class GlobTool(BaseDeclarativeTool[GlobParams]):
             "Finds notebooks in the workspace's folder, by name.", {"pattern": "*.ipynb", "order": "path"}
         ),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def validate_tool_param_values(self, params: GlobParams) -> str | None:
         if not params.pattern or "\0" in params.pattern:

@@ -15,13 +15,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Advice, Message, Parameter, ToolName, counted, in_brackets, joined, next_page
 from nbtools.core.result import CellPlace, Entry, Listing, Match, Matches, ToolResult, ToolResultDisplay
 from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import Example, Kind, UpdateOutput
-from nbtools.tools.path_invocation import PathReadInvocation, searched_description
+from nbtools.tools.workspace_tool import PathReadInvocation, WorkspaceTool, searched_description
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read_filter import NOT_SEARCHED
@@ -30,7 +29,6 @@ from nbtools.workspace.search import globs, notebook_search, text_search
 from nbtools.workspace.search.file_search import newest_first
 from nbtools.workspace.search.project_ignore import ignore_filter
 from nbtools.workspace.throttle import Throttle
-from nbtools.workspace.workspace import Workspace
 
 _QUIET = 0.3
 """Seconds before a running search displays its first results."""
@@ -109,7 +107,7 @@ class GrepData:
     start: str = "."
 
 
-class GrepTool(BaseDeclarativeTool[GrepParams]):
+class GrepTool(WorkspaceTool[GrepParams]):
     """Finds lines by pattern.  The order is deterministic, so pages never overlap;
     totals always count the whole search.
 
@@ -133,9 +131,6 @@ class GrepTool(BaseDeclarativeTool[GrepParams]):
             {"pattern": "^def ", "type": "py", "after": 2},
         ),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def validate_tool_param_values(self, params: GrepParams) -> str | None:
         if not params.pattern:

@@ -15,7 +15,7 @@ from nbtools.core.message import Advice, Message, Parameter, ToolName, counted, 
 from nbtools.core.result import Entry, Listing, ToolResult
 from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import Example, Icon, Kind, UpdateOutput
-from nbtools.tools.path_invocation import PathInvocation
+from nbtools.tools.workspace_tool import PathInvocation, WorkspaceTool
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files import read_filter
 from nbtools.workspace.files.listing import list_folder
@@ -214,7 +214,7 @@ class TreeData:
     hidden: int = 0
 
 
-class TreeTool(BaseDeclarativeTool[TreeParams]):
+class TreeTool(WorkspaceTool[TreeParams]):
     """Displays the tree below a folder.  If there are too many entries,
     upper levels come first and the folders of a level share the rest.
 
@@ -236,9 +236,6 @@ class TreeTool(BaseDeclarativeTool[TreeParams]):
         Example("Shows two levels of a folder.", {"path": "src", "depth": 2}),
     )
     output_limit = 1_000_000
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def create_invocation(self, params: TreeParams) -> TreeInvocation:
         return TreeInvocation(self, params)

@@ -12,12 +12,12 @@ from typing import Self
 from pydantic import Field
 
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, counted, joined
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.tools.workspace_tool import WorkspaceTool
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.copy_move import (
     already_exists,
@@ -32,7 +32,6 @@ from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.history.operations import Move, RemoveTree
 from nbtools.workspace.paths import is_inside, printable_path
-from nbtools.workspace.workspace import Workspace
 
 _MOST_READ = 4_000
 """Bytes of a file that the question about its deletion shows."""
@@ -59,7 +58,7 @@ class MoveData:
     folder: bool
 
 
-class MoveTool(BaseDeclarativeTool[MoveParams]):
+class MoveTool(WorkspaceTool[MoveParams]):
     """Moves or renames a file or folder.  A link itself is moved, not its target.
     Folders are never overwritten.
     """
@@ -77,9 +76,6 @@ class MoveTool(BaseDeclarativeTool[MoveParams]):
             "Moves a file over another one.", {"path": "notes.txt", "to": "README.md", "overwrite": True}
         ),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def create_invocation(self, params: MoveParams) -> MoveInvocation:
         return MoveInvocation(self, params)
@@ -231,7 +227,7 @@ class DeleteData:
     bytes: int
 
 
-class DeleteTool(BaseDeclarativeTool[DeleteParams]):
+class DeleteTool(WorkspaceTool[DeleteParams]):
     """Deletes a file or folder.  A link itself is deleted, not its target."""
 
     name = "delete"
@@ -245,9 +241,6 @@ class DeleteTool(BaseDeclarativeTool[DeleteParams]):
         Example("Deletes a file; it can be undone.", {"path": "notes.txt"}),
         Example("Deletes a folder with its content.", {"path": "src", "recursive": True}),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def create_invocation(self, params: DeleteParams) -> DeleteInvocation:
         return DeleteInvocation(self, params)

@@ -12,7 +12,6 @@ from typing import Self
 from pydantic import Field
 
 from nbtools.core.confirmation import FileChoice, ToolEditConfirmationDetails
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, counted, joined
 from nbtools.core.result import FileDiff, ToolResult
@@ -21,6 +20,7 @@ from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, Too
 from nbtools.diff.line_diff import PatchHunk, file_diff_with_hunks
 from nbtools.diff.patch_model import Patch, Update
 from nbtools.tools.file_change import diffs_confirmation, diffs_display, line_counts, truncated_diffs
+from nbtools.tools.workspace_tool import WorkspaceTool
 from nbtools.workspace.history.changes import make_changes
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.text.file_edit import FileChanged
@@ -34,7 +34,6 @@ from nbtools.workspace.text.patch_plan import (
     read_patch,
     record_written,
 )
-from nbtools.workspace.workspace import Workspace
 
 _MOST_NAMED = 3
 _MOST_LISTED = 20
@@ -67,7 +66,7 @@ class PatchData:
     notes: tuple[str, ...] = ()
 
 
-class PatchTool(BaseDeclarativeTool[PatchParams]):
+class PatchTool(WorkspaceTool[PatchParams]):
     """Applies a patch.  Every hunk and block must match exactly one place in the current files;
     all files are changed or none.
 
@@ -96,9 +95,6 @@ class PatchTool(BaseDeclarativeTool[PatchParams]):
             {"patch": "*** Begin Patch\n*** Add File: hello.txt\n+Hello\n*** End Patch\n"},
         ),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def create_invocation(self, params: PatchParams) -> PatchInvocation:
         return PatchInvocation(self, params)

@@ -35,7 +35,7 @@ from nbtools.tools.line_window import (
     cut_window,
     size_in_bytes,
 )
-from nbtools.tools.path_invocation import PathReadInvocation
+from nbtools.tools.workspace_tool import PathReadInvocation
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files import media as media_files
 from nbtools.workspace.files.encoding import DecodedText, decode

@@ -12,7 +12,6 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from nbtools.core.confirmation import FileChoice, FileParts, ToolEditConfirmationDetails, takes_nothing
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.message import Message, Parameter, counted
 from nbtools.core.result import FileDiff, ToolResult
@@ -21,7 +20,7 @@ from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import Example, Kind, PathTarget, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import diffs_confirmation, diffs_display, line_counts, truncated_diffs
-from nbtools.tools.path_invocation import PathInvocation, searched_description
+from nbtools.tools.workspace_tool import PathInvocation, WorkspaceTool, searched_description
 from nbtools.workspace.cancellation import CancellationFlag, run_in_thread
 from nbtools.workspace.files.copy_move import with_folder_slash
 from nbtools.workspace.files.encoding import decode, encode
@@ -46,7 +45,6 @@ from nbtools.workspace.search.text_search import Query
 from nbtools.workspace.text.file_selection import chosen_content, content_parts, describe_choices
 from nbtools.workspace.text.result_check import refuse_broken_notebook
 from nbtools.workspace.throttle import Throttle
-from nbtools.workspace.workspace import Workspace
 
 _MOST_SHOWN = 50
 """Maximum number of files whose diffs are displayed; all files are changed."""
@@ -97,7 +95,7 @@ class _Change:
     places: int
 
 
-class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
+class ReplaceInFilesTool(WorkspaceTool[ReplaceInFilesParams]):
     """Replaces pattern matches in files.
     ripgrep finds and replaces, so patterns and groups mean the same as for ``grep``.
 
@@ -120,9 +118,6 @@ class ReplaceInFilesTool(BaseDeclarativeTool[ReplaceInFilesParams]):
         ),
         Example("Replaces it.", {"pattern": "item", "replacement": "article", "path": "src", "apply": True}),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def validate_tool_param_values(self, params: ReplaceInFilesParams) -> str | None:
         if not params.pattern:

@@ -14,7 +14,8 @@ from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message, counted
 from nbtools.core.result import TodoItem, TodoList, TodoStatus, ToolResult
 from nbtools.core.schema.documented_model import ParameterModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
+from nbtools.core.tool import Example, Kind, UpdateOutput
+from nbtools.tools.workspace_tool import WorkspaceInvocation
 from nbtools.workspace.workspace import Workspace
 
 _MARKS: dict[TodoStatus, str] = {
@@ -103,12 +104,8 @@ class TodoTool(BaseDeclarativeTool[TodoParams]):
         return TodoInvocation(self, params)
 
 
-class TodoInvocation(BaseToolInvocation[TodoParams]):
-    __slots__ = ("tool",)
-
-    def __init__(self, tool: TodoTool, params: TodoParams) -> None:
-        super().__init__(params)
-        self.tool = tool
+class TodoInvocation(WorkspaceInvocation[TodoParams, TodoTool]):
+    __slots__ = ()
 
     def get_description(self) -> str:
         items = self.params.items

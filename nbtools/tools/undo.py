@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nbtools.core.call import CURRENT_CALL
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
 from nbtools.core.message import counted
 from nbtools.core.result import FileDiff, FileDiffs, ToolResult, ToolResultDisplay, failed
@@ -20,6 +19,7 @@ from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
 from nbtools.diff.line_diff import file_diff_with_hunks
 from nbtools.tools.file_change import diffs_display
+from nbtools.tools.workspace_tool import WorkspaceTool
 from nbtools.workspace.cancellation import run_in_thread
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.history.changes import make_changes
@@ -47,7 +47,7 @@ class UndoParams(ParameterModel):
     """
 
 
-class UndoTool(BaseDeclarativeTool[UndoParams]):
+class UndoTool(WorkspaceTool[UndoParams]):
     name = "undo"
     description = "Restores the files that a call changed, all of them or none. An undo can be undone."
     kind = Kind.EDIT
@@ -56,9 +56,6 @@ class UndoTool(BaseDeclarativeTool[UndoParams]):
         Example("Undoes the last change.", {}),
         Example("Undoes it and keeps later changes to the same files.", {"merge": True}),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def create_invocation(self, params: UndoParams) -> UndoInvocation:
         """Raises ``ToolFailure`` if there is nothing to undo."""

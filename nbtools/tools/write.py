@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbtools.core.confirmation import ToolInfoConfirmationDetails
-from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.message import CalledTool, Message, Parameter
 from nbtools.core.result import DiffStat, ToolResult
 from nbtools.core.schema.documented_model import ParameterModel
@@ -22,6 +21,7 @@ from nbtools.core.tool import (
 )
 from nbtools.diff.text_lines import is_exact, with_lf
 from nbtools.tools.file_change import FileChangeInvocation
+from nbtools.tools.workspace_tool import WorkspaceTool
 from nbtools.workspace.files.encoding import DecodedText, decode, encode
 from nbtools.workspace.files.line_endings import main_ending, with_original_endings
 from nbtools.workspace.files.read import not_text_failure, read_if_exists
@@ -48,7 +48,7 @@ class WriteParams(ParameterModel):
     """Whether to fail if the path already exists."""
 
 
-class WriteTool(BaseDeclarativeTool[WriteParams]):
+class WriteTool(WorkspaceTool[WriteParams]):
     """Writes a text file.  An existing file keeps its encoding, byte order mark, mode,
     owner and line endings.
 
@@ -69,9 +69,6 @@ class WriteTool(BaseDeclarativeTool[WriteParams]):
             "Writes only if there is no such file.", {"path": "ideas.txt", "content": "One", "new": True}
         ),
     )
-
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
 
     def validate_tool_param_values(self, params: WriteParams) -> str | None:
         if params.path.endswith("/") and params.content:

@@ -15,7 +15,8 @@ from nbtools.core.message import Message, Parameter, counted
 from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.schema.patterns import compile_pattern, pattern_occurs
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, UpdateOutput
+from nbtools.core.tool import Example, Kind, UpdateOutput
+from nbtools.tools.workspace_tool import WorkspaceInvocation
 from nbtools.workspace.processes.background import BackgroundCommand, JobState, NewOutput, Status
 from nbtools.workspace.workspace import Workspace
 
@@ -112,15 +113,11 @@ class ShellOutputTool(BaseDeclarativeTool[ShellOutputParams]):
     def create_invocation(self, params: ShellOutputParams) -> ShellOutputInvocation:
         if params.id is not None:
             self.workspace.jobs.get(params.id)
-        return ShellOutputInvocation(params, self)
+        return ShellOutputInvocation(self, params)
 
 
-class ShellOutputInvocation(BaseToolInvocation[ShellOutputParams]):
-    __slots__ = ("tool",)
-
-    def __init__(self, params: ShellOutputParams, tool: ShellOutputTool) -> None:
-        super().__init__(params)
-        self.tool = tool
+class ShellOutputInvocation(WorkspaceInvocation[ShellOutputParams, ShellOutputTool]):
+    __slots__ = ()
 
     def get_description(self) -> str:
         return self.params.id or "all"
@@ -275,15 +272,11 @@ class ShellKillTool(BaseDeclarativeTool[ShellKillParams]):
 
     def create_invocation(self, params: ShellKillParams) -> ShellKillInvocation:
         self.workspace.jobs.get(params.id)
-        return ShellKillInvocation(params, self)
+        return ShellKillInvocation(self, params)
 
 
-class ShellKillInvocation(BaseToolInvocation[ShellKillParams]):
-    __slots__ = ("tool",)
-
-    def __init__(self, params: ShellKillParams, tool: ShellKillTool) -> None:
-        super().__init__(params)
-        self.tool = tool
+class ShellKillInvocation(WorkspaceInvocation[ShellKillParams, ShellKillTool]):
+    __slots__ = ()
 
     def get_description(self) -> str:
         return self.params.id

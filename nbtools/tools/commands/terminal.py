@@ -16,13 +16,13 @@ from nbtools.core.result import CommandOutput, ToolResult
 from nbtools.core.result_data import TerminalState
 from nbtools.core.schema.documented_model import ParameterModel
 from nbtools.core.tool import (
-    BaseToolInvocation,
     CommandTarget,
     Example,
     Kind,
     ToolLocation,
     UpdateOutput,
 )
+from nbtools.tools.workspace_tool import WorkspaceInvocation, WorkspaceTool
 from nbtools.workspace.processes.environment import environment, shell
 from nbtools.workspace.processes.terminal import ScreenContent, Terminal, terminal_argv
 from nbtools.workspace.workspace import Workspace
@@ -43,7 +43,7 @@ class TerminalOpenParams(ParameterModel):
     """The terminal's name. Default: a number."""
 
 
-class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
+class TerminalOpenTool(WorkspaceTool[TerminalOpenParams]):
     name = "terminal_open"
     display_name = "Open a terminal"
     description = (
@@ -57,9 +57,6 @@ class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
         Example("Opens a terminal named build in a folder.", {"path": "src", "name": "build"}),
     )
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
-
     def validate_tool_param_values(self, params: TerminalOpenParams) -> str | None:
         if params.name is not None and not _NAME.fullmatch(params.name):
             return Message.of(
@@ -69,15 +66,11 @@ class TerminalOpenTool(BaseDeclarativeTool[TerminalOpenParams]):
 
     def create_invocation(self, params: TerminalOpenParams) -> TerminalOpenInvocation:
         self.workspace.resolve(params.path)
-        return TerminalOpenInvocation(params, self)
+        return TerminalOpenInvocation(self, params)
 
 
-class TerminalOpenInvocation(BaseToolInvocation[TerminalOpenParams]):
-    __slots__ = ("tool",)
-
-    def __init__(self, params: TerminalOpenParams, tool: TerminalOpenTool) -> None:
-        super().__init__(params)
-        self.tool = tool
+class TerminalOpenInvocation(WorkspaceInvocation[TerminalOpenParams, TerminalOpenTool]):
+    __slots__ = ()
 
     def get_description(self) -> str:
         return self.params.name or self.params.path
@@ -199,15 +192,11 @@ class TerminalOutputTool(BaseDeclarativeTool[TerminalOutputParams]):
 
     def create_invocation(self, params: TerminalOutputParams) -> TerminalOutputInvocation:
         self.workspace.terminals.get(params.id)
-        return TerminalOutputInvocation(params, self)
+        return TerminalOutputInvocation(self, params)
 
 
-class TerminalOutputInvocation(BaseToolInvocation[TerminalOutputParams]):
-    __slots__ = ("tool",)
-
-    def __init__(self, params: TerminalOutputParams, tool: TerminalOutputTool) -> None:
-        super().__init__(params)
-        self.tool = tool
+class TerminalOutputInvocation(WorkspaceInvocation[TerminalOutputParams, TerminalOutputTool]):
+    __slots__ = ()
 
     def get_description(self) -> str:
         return self.params.id
@@ -244,7 +233,7 @@ class TerminalKillParams(ParameterModel):
     """The terminal's number or name."""
 
 
-class TerminalKillTool(BaseDeclarativeTool[TerminalKillParams]):
+class TerminalKillTool(WorkspaceTool[TerminalKillParams]):
     """Closes a terminal.  Its data is a ``TerminalState``.
 
     It needs no approval, because it ends only programs that this session started.
@@ -264,20 +253,13 @@ class TerminalKillTool(BaseDeclarativeTool[TerminalKillParams]):
         Example("Closes the terminal named build.", {"id": "build"}),
     )
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
-
     def create_invocation(self, params: TerminalKillParams) -> TerminalKillInvocation:
         self.workspace.terminals.get(params.id)
-        return TerminalKillInvocation(params, self)
+        return TerminalKillInvocation(self, params)
 
 
-class TerminalKillInvocation(BaseToolInvocation[TerminalKillParams]):
-    __slots__ = ("tool",)
-
-    def __init__(self, params: TerminalKillParams, tool: TerminalKillTool) -> None:
-        super().__init__(params)
-        self.tool = tool
+class TerminalKillInvocation(WorkspaceInvocation[TerminalKillParams, TerminalKillTool]):
+    __slots__ = ()
 
     def get_description(self) -> str:
         return self.params.id

@@ -1,10 +1,11 @@
-"""Base class of the calls that are about one path."""
+"""Base classes of tools that act on a workspace, and of their calls."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+from nbtools.core.declarative import BaseDeclarativeTool
 from nbtools.core.tool import BaseToolInvocation, PathTarget, ToolLocation
 from nbtools.workspace.paths import printable_path
 from nbtools.workspace.workspace import Workspace
@@ -20,20 +21,36 @@ class _HasWorkspace(Protocol):
     def workspace(self) -> Workspace: ...
 
 
-P = TypeVar("P", bound=_HasPath)
-T = TypeVar("T", bound=_HasWorkspace)
+P = TypeVar("P")
+T = TypeVar("T")
+PathParams = TypeVar("PathParams", bound=_HasPath)
+PathTool = TypeVar("PathTool", bound=_HasWorkspace)
 
 
-class PathInvocation(BaseToolInvocation[P], Generic[P, T]):
-    """A call about the file or folder ``path`` of its parameters, which is resolved when the call is built:
-    the policy decides about this path, and ``recheck`` makes sure that the call uses it.
-    """
+class WorkspaceTool(BaseDeclarativeTool[P]):
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
 
-    __slots__ = ("path", "tool")
+
+class WorkspaceInvocation(BaseToolInvocation[P], Generic[P, T]):
+    """A call that needs its tool: the workspace, limits."""
+
+    __slots__ = ("tool",)
 
     def __init__(self, tool: T, params: P) -> None:
         super().__init__(params)
         self.tool = tool
+
+
+class PathInvocation(WorkspaceInvocation[PathParams, PathTool]):
+    """A call about the file or folder ``path`` of its parameters, which is resolved when the call is built:
+    the policy decides about this path, and ``recheck`` makes sure that the call uses it.
+    """
+
+    __slots__ = ("path",)
+
+    def __init__(self, tool: PathTool, params: PathParams) -> None:
+        super().__init__(tool, params)
         self.path = self.resolve()
 
     def resolve(self) -> Path:
@@ -52,7 +69,7 @@ class PathInvocation(BaseToolInvocation[P], Generic[P, T]):
         return self.tool.workspace.relative(self.path)
 
 
-class PathReadInvocation(PathInvocation[P, T]):
+class PathReadInvocation(PathInvocation[PathParams, PathTool]):
     """A call that reads ``path``, which may also be a file with the full output of an earlier call."""
 
     __slots__ = ()
