@@ -12,10 +12,11 @@ from nbtools.core.language_model import TextRequest, Turn
 from nbtools.core.message import Advice, CalledTool, Message, Parameter, ToolName
 from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import ParameterModel
-from nbtools.core.tool import BaseToolInvocation, Example, Kind, PathTarget, ToolLocation, UpdateOutput
+from nbtools.core.tool import Example, Kind, UpdateOutput
 from nbtools.diff.search_replace import lines_outside_blocks
 from nbtools.diff.text_lines import displayable, with_lf
 from nbtools.tools.patch import PatchData, PatchInvocation, PatchTool
+from nbtools.tools.workspace_tool import PathInvocation
 from nbtools.workspace.files.encoding import decode
 from nbtools.workspace.files.path_suggestions import path_not_found
 from nbtools.workspace.files.read import not_text_failure, read_if_exists
@@ -125,32 +126,21 @@ class _Draft:
 
     @property
     def note(self) -> str:
-        return (
-            f"The model {self.model} wrote this"
-            f" change{'' if self.tries == 1 else f' (attempt {self.tries})'}."
-        )
+        attempt = "" if self.tries == 1 else f" (attempt {self.tries})"
+        return f"The model {self.model} wrote this change{attempt}."
 
 
-class ReviseInvocation(BaseToolInvocation[ReviseParams]):
-    __slots__ = ("draft", "path", "subject", "tool")
+class ReviseInvocation(PathInvocation[ReviseParams, ReviseTool]):
+    __slots__ = ("draft", "subject")
 
     def __init__(self, tool: ReviseTool, params: ReviseParams) -> None:
-        super().__init__(params)
-        self.tool = tool
-        self.path = tool.workspace.resolve(params.path)
-        self.subject = printable_path(tool.workspace.relative(self.path))
+        super().__init__(tool, params)
+        self.subject = printable_path(self.relative())
         self.draft: _Draft | None = None
 
     def get_description(self) -> str:
-        return (
-            f"{self.subject}: {printable_path(self.params.description.strip().partition(chr(10))[0][:100])}"
-        )
-
-    def tool_locations(self) -> tuple[ToolLocation, ...]:
-        return (ToolLocation(str(self.path)),)
-
-    def target(self) -> PathTarget:
-        return PathTarget(self.tool.workspace.spellings(self.params.path))
+        first_line = self.params.description.strip().partition("\n")[0]
+        return f"{self.subject}: {printable_path(first_line[:100])}"
 
     async def should_confirm_execute(self) -> ToolEditConfirmationDetails:
         """Lets the model write the change and returns its diff.
@@ -176,11 +166,8 @@ class ReviseInvocation(BaseToolInvocation[ReviseParams]):
                 self.tool.workspace, TextRequest(tuple(turns), _INSTRUCTIONS), _NAME, self.tool.seconds
             )
             if answer.is_truncated:
-                raise self._failed(
-                    answer.model,
-                    tries,
-                    "its answer was truncated at the maximum length; describe a smaller change",
-                )
+                why = "its answer was truncated at the maximum length; describe a smaller change"
+                raise self._failed(answer.model, tries, why)
             try:
                 return await self._parse_draft(answer.text, answer.model, tries)
             except ToolFailure as error:
