@@ -139,6 +139,7 @@ class DialectTools(Mapping[str, AnyToolBuilder]):
         if tool is None or (not spellings and canonical_name == name and not waits):
             return tool
         cached = self._cache.get(name)
+        # Another tool may have been registered under the name since.
         if cached is None or cached[0] is not tool:
             renamed = (
                 DialectTool(tool, spellings[0], self._dialect, self._registry)

@@ -182,6 +182,7 @@ class FieldMap:
                 return None
             if written is None and field.is_required():
                 return None
+            # An optional field without a value means the canonical default.
             is_default = written == field.default or (field.default is None and value == self.defaults[name])
             if written is not None and (entry.always or not is_default):
                 spoken[accepted_names(entry.name, field)[0]] = written

@@ -181,6 +181,7 @@ class GrepInvocation(PathReadInvocation[GrepParams, GrepTool]):
         )
 
         names_only, hiding = self.params.mode == "files", self.tool.workspace.read_filter
+        # ripgrep would search the JSON of notebooks: they are found meanwhile, and their cells searched here.
         listing = asyncio.create_task(
             notebook_search.find_notebooks(self._root, self.relative(), self.query, hiding, ignoring)
         )

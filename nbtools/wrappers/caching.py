@@ -33,6 +33,7 @@ class ResultCache:
 
     async def run(self, tool: WrapperTool, invocation: AnyToolInvocation, execute: Execute) -> ToolResult:
         if not tool.kind_of(invocation).changes_nothing:
+            # Before and after: a call that reads meanwhile must not store what it saw in between.
             self.clear()
             try:
                 return await execute()

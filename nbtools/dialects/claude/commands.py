@@ -98,6 +98,7 @@ class Bash(ClaudeParams):
         return {**spoken, "timeout": timeout} if expressible else None
 
     def convert_result(self, result: ToolResult) -> ToolResult:
+        # Before the reply: it copies the notes to the structured result's stderr.
         root = self.absolute(".")
         words = {f"({reset_note(root)})": f"(Shell cwd was reset to {root})"}
         notes = tuple(words.get(note, note) for note in result.notes)

@@ -244,7 +244,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
             ended_in = report.carry(workspace, self.folder)
             if ended.left:
                 job = self._adopt(running, collector, watch, ended.left)
-                job.unread.skip()
+                job.unread.skip()  # this result has the output so far: shell_output goes on after it
                 return self._result(ended, collector, confined, watch.note, ended_in, job.id)
             await watch.end()
             return self._result(ended, collector, confined, watch.note, ended_in)
@@ -257,6 +257,7 @@ class ShellInvocation(BaseToolInvocation[ShellParams]):
         except BaseException:
             await watch.end()
             raise
+        # The snapshot ends with the command, or undo would miss what it changes after this call.
         self.tool.workspace.command_snapshots.end_after(watch, job.wait_until_ended())
         if not self.params.wait:
             return started_result(job, confined, 0, note=watch.note)
