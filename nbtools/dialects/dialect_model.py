@@ -153,7 +153,7 @@ class Dialect:
         call = self._first_accepting(spellings, name, [arguments] * len(spellings), context, problems)
         if call is not None:
             return call
-        # A former name of the agent that is also the canonical one, such as grep: the parameters tell which is
+        # A former name that is also the canonical one, such as grep: the parameters tell which is
         # meant.
         former = all(spelling.former and spelling.tool == name for spelling in spellings)
         if former and not any(spelling.params.knows(arguments) for spelling in spellings):

@@ -147,7 +147,11 @@ class _RunningTool(WrapperTool):
         self._run = run
 
     async def run(self, invocation: AnyToolInvocation, update_output: UpdateOutput | None) -> ToolResult:
-        return await self._run(self, invocation, lambda: invocation.execute(update_output))
+        # A coroutine function, which tenacity tells from a plain one.
+        async def execute() -> ToolResult:
+            return await invocation.execute(update_output)
+
+        return await self._run(self, invocation, execute)
 
 
 def wrap_calls(tools: Tools, run: Run) -> Toolset:
