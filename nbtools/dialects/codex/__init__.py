@@ -5,8 +5,7 @@ Source: openai/codex, codex-rs/tools/src and codex-rs/core/src/tools.
 from __future__ import annotations
 
 from nbtools.dialects.codex.commands import COMMANDS
-from nbtools.dialects.codex.files import FILES
-from nbtools.dialects.codex.other_tools import OTHERS, RESOURCES
+from nbtools.dialects.codex.other_tools import FILES, OTHERS, RESOURCES
 from nbtools.dialects.codex.patches import PATCHES
 from nbtools.dialects.codex.replies import refuse
 from nbtools.dialects.codex.sessions import SESSIONS

@@ -1,4 +1,4 @@
-"""Codex's tools for plans, images, questions and MCP resources."""
+"""Codex's tools for plans, images, questions and MCP resources, and former ones for files."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from nbtools.core.errors import ErrorCode, ToolError
-from nbtools.core.result import ToolResult
+from nbtools.core.errors import ErrorCode, ToolError, ToolFailure
+from nbtools.core.result import FileText, ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel
 from nbtools.dialects.codex.replies import CodexParams, error_reply, reply
 from nbtools.dialects.dialect_model import Arguments, ToolMapping
-from nbtools.dialects.field_map import AgentField, FieldMap, expressible
+from nbtools.dialects.field_map import AgentField, FieldMap, Fixed, expressible, optional
 from nbtools.dialects.mcp_names import LIST_RESOURCES, READ_RESOURCE
 from nbtools.tools.ask import Answers, AskParams
+from nbtools.tools.grep import GrepData, GrepParams
 from nbtools.tools.read import ReadParams
 from nbtools.tools.todo import TodoData, TodoParams
+
+_MAX_LINE = 500
+_MAX_FILES = 2_000
 
 
 class Part(DocumentedModel):
@@ -162,6 +166,71 @@ class ReadMcpResource(CodexParams):
     """The URI of the resource, from list_mcp_resources."""
 
 
+class ReadFile(CodexParams):
+    """An experiment, which current versions no longer declare."""
+
+    file_path: str
+    """The file to read."""
+    offset: Annotated[int, Field(ge=1)] = 1
+    """The first line to return, counted from 1."""
+    limit: Annotated[int, Field(ge=1)] = 2_000
+    """The most lines to return."""
+    mode: Literal["slice", "indentation"] = "slice"
+    """Lines from offset on; the block around a line by its indentation is not supported."""
+
+    def to_canonical(self) -> Arguments:
+        if self.mode != "slice":
+            raise ToolFailure(
+                ErrorCode.INVALID_TOOL_PARAMS,
+                'mode "indentation" is not supported. Read lines with offset and limit.',
+            )
+        return {"path": self.file_path, "start": self.offset, "end": self.offset + self.limit - 1}
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        text = result.return_display
+        if not isinstance(text, FileText):
+            return result
+        return reply(
+            result,
+            "\n".join(f"L{number}: {line[:_MAX_LINE]}" for number, line in enumerate(text.lines, text.start)),
+        )
+
+
+class GrepFiles(CodexParams):
+    """An experiment, as ``read_file``."""
+
+    one_way: ClassVar[bool] = True
+    canonical: ClassVar[FieldMap] = FieldMap(
+        GrepParams,
+        pattern="pattern",
+        path=optional("path"),
+        glob=optional("include"),
+        mode=Fixed("files"),
+        order=Fixed("changed"),
+        limit=AgentField("limit", lambda limit: min(limit, _MAX_FILES)),
+    )
+    pattern: str
+    """The regular expression to look for."""
+    include: str | None = None
+    """A glob of the files to search."""
+    path: str | None = None
+    """The folder or file to search; the workspace by default."""
+    limit: Annotated[int, Field(ge=1)] = 100
+    """The most files to return, at most 2000."""
+
+    def reply(self, result: ToolResult) -> ToolResult:
+        if not isinstance(result.data, GrepData):
+            return result
+        files = list(result.data.counts)
+        most = min(self.limit, _MAX_FILES)
+        more = [f"({len(files) - most} more files match)"] if len(files) > most else []
+        return reply(result, "\n".join([*map(self.absolute, files[:most]), *more]) or "No matches found.")
+
+
+FILES = (
+    ToolMapping("read_file", "read", ReadFile, former=True),
+    ToolMapping("grep_files", "grep", GrepFiles, former=True),
+)
 OTHERS = (
     ToolMapping(
         "update_plan",
