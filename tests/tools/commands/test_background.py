@@ -19,11 +19,12 @@ import pytest
 from nbtools.core.call import ExecutingCall
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import ToolResult
+from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.core.tool import CommandTarget, Kind
 from nbtools.session import Session
 from nbtools.tools.commands import background
 from nbtools.tools.commands.background import ShellKillTool, ShellOutput, ShellOutputTool
-from nbtools.tools.commands.shell import ShellBackgroundData, ShellData, ShellTool
+from nbtools.tools.commands.shell import ShellTool
 from nbtools.workspace.workspace import Workspace
 from tests.waiting import until
 

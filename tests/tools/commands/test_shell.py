@@ -12,8 +12,9 @@ import pytest
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult, ToolResultDisplay
+from nbtools.core.result_data import ShellData
 from nbtools.core.tool import CommandTarget
-from nbtools.tools.commands.shell import ShellData, ShellTool
+from nbtools.tools.commands.shell import ShellTool
 from nbtools.workspace.processes.environment import environment
 from nbtools.workspace.workspace import Workspace
 

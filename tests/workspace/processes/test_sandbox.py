@@ -22,11 +22,12 @@ import nbtools
 from nbtools.core.confirmation import ToolExecuteConfirmationDetails
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.core.result import CommandOutput, ToolResult
+from nbtools.core.result_data import ShellBackgroundData, ShellData
 from nbtools.core.settings import Settings
 from nbtools.policy.path_rules import PathContext
 from nbtools.policy.protected import protection_reason
 from nbtools.tools.commands.background import ShellKillTool, ShellOutput, ShellOutputTool
-from nbtools.tools.commands.shell import ShellBackgroundData, ShellData, ShellTool
+from nbtools.tools.commands.shell import ShellTool
 from nbtools.tools.commands.terminal import TerminalOpenTool, TerminalState
 from nbtools.tools.commands.terminal_run import TerminalRunData, TerminalRunTool
 from nbtools.workspace.processes import sandbox
