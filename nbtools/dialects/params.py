@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cache
 from posixpath import join, normpath
 from typing import Any, ClassVar
@@ -11,14 +10,12 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbtools.core.errors import ToolError
-from nbtools.core.result import Listing, ToolResult
+from nbtools.core.result import ToolResult
 from nbtools.core.schema.documented_model import DocumentedModel, accepted_names
 from nbtools.core.schema.parameters import describe_errors
 from nbtools.dialects.dialect_model import Arguments, CallContext
 from nbtools.dialects.field_map import FieldMap
-from nbtools.tools.glob import GlobData
-from nbtools.tools.grep import GrepData
-from nbtools.workspace.paths import one_line
+from nbtools.tools.printable_names import with_printable_names
 
 
 def _without_docstring(schema: dict[str, Any]) -> None:
@@ -37,37 +34,6 @@ def _declared(params: type[BaseModel]) -> frozenset[str]:
 @cache
 def _names(params: type[DialectParams]) -> Mapping[str, str]:
     return {**params.canonical.names(params), **params.names}
-
-
-def _with_printable_names(result: ToolResult, convert: Callable[[ToolResult], ToolResult]) -> ToolResult:
-    """Returns what ``convert`` makes of a search's or listing's result with hidden characters in names
-    escaped.
-
-    A name may contain a line break: what follows it would be read as a line of the result.  The display keeps
-    its names; it escapes them by itself, and opens the files.
-    """
-    display = result.return_display
-    if isinstance(display, Listing):
-        display = replace(
-            display, entries=tuple(replace(entry, path=one_line(entry.path)) for entry in display.entries)
-        )
-    converted = convert(replace(result, data=_printable_data(result.data), return_display=display))
-    if converted.return_display is display:
-        return replace(converted, return_display=result.return_display)
-    return converted
-
-
-def _printable_data(data: Any) -> Any:
-    match data:
-        case GlobData():
-            return replace(data, paths=tuple(map(one_line, data.paths)))
-        case GrepData():
-            matches = tuple(replace(match, path=one_line(match.path)) for match in data.matches)
-            return replace(
-                data, matches=matches, counts={one_line(path): count for path, count in data.counts.items()}
-            )
-        case _:
-            return data
 
 
 _UNMAPPED = FieldMap({})
@@ -141,7 +107,7 @@ class DialectParams(DocumentedModel):
     def convert_result(self, result: ToolResult) -> ToolResult:
         """Converts a result, failed or not, to this agent's text and data."""
         if result.error is None:
-            return _with_printable_names(result, self.reply)
+            return with_printable_names(result, self.reply)
         return self.failure(result, result.error)
 
     def reply(self, result: ToolResult) -> ToolResult:
