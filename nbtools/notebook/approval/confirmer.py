@@ -49,7 +49,12 @@ class NotebookConfirmer:
                 return await self._ask_by_prompt(call, target.post)
         if confirmation.type == "ask":
             raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, answer_unavailable_message(confirmation.tool))
-        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, _remedy(confirmation))
+        tool, decision = confirmation.tool, confirmation.decision
+        if can_be_allowed(decision):
+            why = approval_unavailable_message(tool, decision, confirmation.offers)
+        else:
+            why = confirmation_unavailable_message(tool, decision)
+        raise ToolFailure(ErrorCode.CONFIRMATION_REQUIRED, why)
 
     async def _ask_by_widget(self, call: AwaitingApprovalCall, card: LiveCard, kernel: Loop) -> Answer:
         """Asks with a widget in the kernel's main loop, and always closes it at the end."""
@@ -97,13 +102,7 @@ class NotebookConfirmer:
     async def _ask_by_prompt(self, call: AwaitingApprovalCall, post: Callable[[Callback], None]) -> Answer:
         """Asks in the thread that waits for the call."""
         reply = Reply()
-        post(self._prompt_function(call, reply))
-        try:
-            return await reply.wait()
-        finally:
-            reply.close()
 
-    def _prompt_function(self, call: AwaitingApprovalCall, reply: Reply) -> Callback:
         def ask() -> None:
             if reply.is_closed:
                 return
@@ -112,7 +111,11 @@ class NotebookConfirmer:
             except Exception as error:  # noqa: BLE001 - the call waits for the reply, whatever happens to the prompt
                 reply.fail(error)
 
-        return ask
+        post(ask)
+        try:
+            return await reply.wait()
+        finally:
+            reply.close()
 
 
 class Reply:
@@ -147,10 +150,3 @@ class Reply:
         """Calls ``work`` in the loop that awaits the answer."""
         with suppress(RuntimeError):  # the session is closed
             self._loop.call_soon_threadsafe(work)
-
-
-def _remedy(confirmation: Confirmation) -> str:
-    """Returns the message for a call that nobody can approve, with a way to allow it where there is one."""
-    if not can_be_allowed(confirmation.decision):
-        return confirmation_unavailable_message(confirmation.tool, confirmation.decision)
-    return approval_unavailable_message(confirmation.tool, confirmation.decision, confirmation.offers)

@@ -311,7 +311,7 @@ def complete_declared(grammar: Grammar, before: list[str], fragment: str) -> Ite
         if last is not None:  # this word is the value of the flag before it
             last = None
         elif text.startswith("-"):
-            named = grammar.long.get(text[2:]) if text.startswith("--") else grammar.short.get(text[1:])
+            named = grammar.flag(text)
             last = None if named is None or named.is_switch else named
         else:
             spoken.append(text)

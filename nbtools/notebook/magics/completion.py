@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
@@ -32,6 +32,8 @@ _ESCAPED = re.compile(r"\\([\s\"'\\#])")
 _SPECIAL = re.compile(r"([ \t\"'\\]|^#)")
 """Characters that need a backslash in a word, as ``command_line`` parses it."""
 _MAX_PATHS = 200
+Candidates: TypeAlias = Iterable[tuple[str, str]]
+"""Completions with their kinds."""
 
 
 def matcher_of(
@@ -52,12 +54,24 @@ def matcher_of(
         call = None if found else _CALL.search(context.text_until_cursor)
         if call is not None and is_ours():
             return _keywords(runtime, call[1], call[2], call[3])
-        if found is None:
+        if found is None or comment_start(found[2]) < len(found[2]):
             return {"completions": []}
-        if comment_start(found[2]) < len(found[2]):
-            return {"completions": []}
-        previous, fragment = _split(found[2])
-        candidates = _candidates(found[1], runtime, previous, fragment, commands)
+        magic, text = found.groups()
+        fragment = text[_FRAGMENT.search(text).start() :]  # type: ignore[union-attr]
+        before = text[: len(text) - len(fragment)]
+        try:
+            previous = [word.text for word in words(before)]
+        except ToolFailure:  # a quote is open: split at spaces
+            previous = before.split()
+        match magic:
+            case "tool":
+                candidates = _of_tool(runtime, previous, fragment)
+            case "trace":
+                candidates = complete_declared(TRACE, previous, fragment)
+            case "agent":
+                candidates = complete_declared(AGENT, previous, fragment)
+            case _:
+                candidates = commands().complete(previous, fragment)
         matching = [
             SimpleCompletion(text, type=kind)
             for text, kind in candidates
@@ -104,37 +118,6 @@ def _keywords(runtime: NotebookRuntime, name: str, before: str, fragment: str) -
     return {"completions": matching, "suppress": False, "matched_fragment": fragment, "ordered": True}
 
 
-def _candidates(
-    magic: str,
-    runtime: NotebookRuntime,
-    previous: list[str],
-    fragment: str,
-    commands: Callable[[], ToolsCommands],
-) -> Candidates:
-    match magic:
-        case "tool":
-            return _of_tool(runtime, previous, fragment)
-        case "trace":
-            return complete_declared(TRACE, previous, fragment)
-        case "agent":
-            return complete_declared(AGENT, previous, fragment)
-        case _:
-            return commands().complete(previous, fragment)
-
-
-def _split(text: str) -> tuple[list[str], str]:
-    """Returns the words before the cursor's word, and the part of that word before the cursor."""
-    fragment = text[_FRAGMENT.search(text).start() :]  # type: ignore[union-attr]
-    before = text[: len(text) - len(fragment)]
-    try:
-        return [word.text for word in words(before)], fragment
-    except ToolFailure:  # a quote is open: split at spaces
-        return before.split(), fragment
-
-
-Candidates = Iterable[tuple[str, str]]
-
-
 def _of_tool(runtime: NotebookRuntime, previous: list[str], fragment: str) -> Candidates:
     tools = runtime.session.tools
     if not previous:
@@ -145,20 +128,20 @@ def _of_tool(runtime: NotebookRuntime, previous: list[str], fragment: str) -> Ca
     tool = tools.get(previous[0])
     if tool is None:
         return []
-    grammar, last = grammar_of(tool), previous[-1]
+    grammar = grammar_of(tool)
     named, equals, value = fragment.partition("=")
     if fragment.startswith("--") and equals:
-        parameter = grammar.long.get(named[2:])
-        return (
-            [(f"{named}={text}", kind) for text, kind in _values(runtime, parameter, value)]
-            if parameter
-            else []
-        )
+        parameter = grammar.flag(named)
+        values = _values(runtime, parameter, value) if parameter else []
+        return [(f"{named}={text}", kind) for text, kind in values]
     if fragment.startswith("-"):
         return _flags(grammar)
-    if len(previous) > 1 and (parameter := _flag(grammar, last)) is not None and not parameter.is_switch:
-        return list(_values(runtime, parameter, fragment))
-    return [*_positional_values(grammar), *_paths(runtime, fragment)]
+    parameter = grammar.flag(previous[-1]) if len(previous) > 1 else None
+    if parameter is not None and not parameter.is_switch:
+        return _values(runtime, parameter, fragment)
+    required = [one for one in grammar.positional if one.required]
+    choices = [(str(choice), "enum") for one in required for choice in one.choices]
+    return [*choices, *_paths(runtime, fragment)]
 
 
 def _unconnected_servers(runtime: NotebookRuntime) -> list[str]:
@@ -181,12 +164,6 @@ def _flags(grammar: Grammar) -> Candidates:
     yield from ((f"-{letter}", "param") for letter in grammar.short)
 
 
-def _flag(grammar: Grammar, word: str) -> Parameter | None:
-    if word.startswith("--"):
-        return grammar.long.get(word[2:])
-    return grammar.short.get(word[1:]) if word.startswith("-") else None
-
-
 def _values(runtime: NotebookRuntime, parameter: Parameter, fragment: str) -> Candidates:
     if parameter.choices:
         return [(str(choice), "enum") for choice in parameter.choices]
@@ -197,15 +174,6 @@ def _values(runtime: NotebookRuntime, parameter: Parameter, fragment: str) -> Ca
 
         return [(name, "enum") for name in file_types()]
     return _paths(runtime, fragment) if "string" in (*parameter.types, *parameter.item_types) else []
-
-
-def _positional_values(grammar: Grammar) -> Candidates:
-    return [
-        (str(choice), "enum")
-        for parameter in grammar.positional
-        if parameter.required
-        for choice in parameter.choices
-    ]
 
 
 def workspace_paths(runtime: NotebookRuntime, fragment: str) -> Iterator[str]:

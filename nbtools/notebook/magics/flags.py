@@ -143,6 +143,10 @@ class Grammar:
         flags = [one.usage for one in self.parameters if one.place == "flag"]
         return " ".join([*(f"[{flag}]" for flag in flags), *(one.usage for one in self.positional)])
 
+    def flag(self, word: str) -> Parameter | None:
+        """Returns the parameter of ``--flag`` or ``-f``; None for another word."""
+        return self.long.get(word[2:]) if word.startswith("--") else self.short.get(word.removeprefix("-"))
+
     def named(self, name: str) -> Parameter:
         """Returns the parameter with that name; one that is not in the schema accepts any JSON."""
         found = next((parameter for parameter in self.parameters if parameter.name == name), None)

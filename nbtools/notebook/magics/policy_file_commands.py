@@ -43,7 +43,7 @@ _TRUST_TITLES = {
 
 
 class LayerCommands:
-    """The sub-commands about policy files.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+    """The sub-commands about policy files."""
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime

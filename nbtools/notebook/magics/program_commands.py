@@ -74,7 +74,7 @@ _HOW = (
 
 
 class ProgramCommands:
-    """The sub-command ``program``.  Errors are raised as ``NbtoolsError`` with a one-line message."""
+    """The sub-command ``program``."""
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime

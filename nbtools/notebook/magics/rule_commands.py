@@ -39,9 +39,7 @@ SWITCHES: tuple[str, ...] = get_args(Switch)
 
 
 class RuleCommands:
-    """The sub-commands about rules and grants.
-    Errors are raised as ``NbtoolsError`` with a one-line message.
-    """
+    """The sub-commands about rules and grants."""
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime

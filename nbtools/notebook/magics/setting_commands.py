@@ -23,9 +23,7 @@ _AS_THE_DIALECT = "dialect"
 
 
 class SettingCommands:
-    """The sub-commands ``settings`` and ``set``.
-    Errors are raised as ``NbtoolsError`` with a one-line message.
-    """
+    """The sub-commands ``settings`` and ``set``."""
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime

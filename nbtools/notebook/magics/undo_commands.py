@@ -23,9 +23,7 @@ _MAX_FILES = 3
 
 
 class UndoCommands:
-    """The sub-commands ``undo``, ``redo`` and ``journal``.
-    Errors are raised as ``NbtoolsError`` with a one-line message.
-    """
+    """The sub-commands ``undo``, ``redo`` and ``journal``."""
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime

@@ -25,7 +25,7 @@ _listed_prompts: WeakKeyDictionary[Connection, tuple[ServerPrompt, ...]] = WeakK
 
 
 class PromptCommands:
-    """The sub-command ``%tools prompt``.  It raises ``NbtoolsError`` with a one-line message."""
+    """The sub-command ``%tools prompt``."""
 
     def __init__(self, runtime: NotebookRuntime) -> None:
         self._runtime = runtime

@@ -4,7 +4,7 @@ Everything here runs in the session's thread, and takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,32 +135,29 @@ def file_changes(session: Session) -> tuple[FileChange, ...]:
         )
     except ToolFailure:
         return ()
-    counts = {call.request.id: _line_counts(call.result.return_display) for call in session.history}
-    return tuple(_file_change(entry, counts.get(entry.id, {})) for entry in entries if not entry.undoes)[
-        -MAX_CHANGES:
-    ]
+    counts = {
+        call.request.id: {file.file_name: file.changed_lines for file in diffs_of(call.result.return_display)}
+        for call in session.history
+    }
+    changes = [_file_change(entry, counts.get(entry.id, {})) for entry in entries if not entry.undoes]
+    return tuple(changes[-MAX_CHANGES:])
 
 
 def _file_change(entry: JournalEntry, counts: Mapping[str, tuple[int, int]]) -> FileChange:
+    lines = {path: counts.get(path, (None, None)) for path in entry.files[:_MAX_FILES]}
     return FileChange(
         id=entry.id,
         tool=one_line(entry.tool, 100),
-        files=tuple(_changed_file(path, counts.get(path)) for path in entry.files[:_MAX_FILES]),
+        files=tuple(
+            ChangedFile(path=seen(path), added=added, removed=removed)
+            for path, (added, removed) in lines.items()
+        ),
         more=max(0, len(entry.files) - _MAX_FILES),
         at=entry.at,
         undone_by=entry.undone_by,
         partly=entry.partly,
         unsaved=one_line(entry.unsaved, 300),
     )
-
-
-def _changed_file(path: str, counts: tuple[int, int] | None) -> ChangedFile:
-    added, removed = counts or (None, None)
-    return ChangedFile(path=seen(path), added=added, removed=removed)
-
-
-def _line_counts(display: object) -> dict[str, tuple[int, int]]:
-    return {file.file_name: file.changed_lines for file in diffs_of(display)}
 
 
 def rules_state(session: Session) -> RulesState:
@@ -238,11 +235,13 @@ def server_rows(session: Session) -> tuple[ServerRow, ...]:
 
 def _server(session: Session, connection: Connection) -> ServerRow:
     state, named = state_of(session, connection), entry_of(session, connection)
+    tools = connection.tools if connection.state == "connected" else ()
+    names = [str(getattr(tool, "name", tool)) for tool in tools]
     return ServerRow(
         name=connection.server.name,
         state=state,
         failed=connection.state == "failed" and state == "failed",
-        tools=tuple(one_line(name, 200) for name in _tool_names(connection)),
+        tools=tuple(one_line(name, 200) for name in sorted(names)[:_MAX_TOOLS]),
         target=one_line(target_of(session, connection), 500),
         source=config_file_of(session, named),
         trust=trust_of(session, connection).value if named is not None and named.origin.project else "",
@@ -255,14 +254,6 @@ def _server(session: Session, connection: Connection) -> ServerRow:
                 is_configured=named is not None,
             )
         ),
-    )
-
-
-def _tool_names(connection: Connection) -> Iterable[str]:
-    return (
-        sorted(str(getattr(tool, "name", tool)) for tool in connection.tools)[:_MAX_TOOLS]
-        if connection.state == "connected"
-        else ()
     )
 
 
