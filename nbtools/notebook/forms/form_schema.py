@@ -60,11 +60,8 @@ def _value(field: Mapping[str, Any], value: Any) -> Any:
         return form_values(field, value)
     if field.get("type") == "array" and isinstance(value, list):
         return [_value(field["items"], item) for item in value]
-    return (
-        int(value)
-        if field.get("type") == "integer" and isinstance(value, float) and value.is_integer()
-        else value
-    )
+    is_whole = field.get("type") == "integer" and isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
 
 
 class _Reader:
@@ -95,11 +92,13 @@ class _Reader:
         outer = self._resolved(spec)
         branches = [branch for branch in self._branches(outer) if _types(branch) != ["null"]]
         common = {"title": _text(name, MAX_LABEL), "description": _text(outer.get("description"), MAX_TEXT)}
-        field = (
-            self._kind(name, branches[0], depth)
-            if len(branches) == 1
-            else _choice_of(branches) or _json_field()
-        )
+        constants = [branch["const"] for branch in branches if "const" in branch]
+        if len(branches) == 1:
+            field = self._kind(name, branches[0], depth)
+        elif constants and len(constants) == len(branches):
+            field = _choices({"enum": constants}) or _json_field()
+        else:
+            field = _json_field()
         default = outer.get("default")
         if (
             isinstance(default, bool | int | float | str)
@@ -151,21 +150,13 @@ class _Reader:
         if not isinstance(spec, Mapping):
             return {}
         target = self._definitions.get(str(spec.get("$ref", "")).rpartition("/")[2])
-        return (
-            {**target, **{word: value for word, value in spec.items() if word != "$ref"}}
-            if isinstance(target, Mapping)
-            else spec
-        )
+        if not isinstance(target, Mapping):
+            return spec
+        return {**target, **{word: value for word, value in spec.items() if word != "$ref"}}
 
 
 def _json_field() -> Schema:
     return {"type": "string", "format": JSON_FORMAT}
-
-
-def _choice_of(branches: Sequence[Mapping[str, Any]]) -> Schema | None:
-    """Returns a list of choices if every branch is one constant."""
-    constants = [branch["const"] for branch in branches if "const" in branch]
-    return _choices({"enum": constants}) if constants and len(constants) == len(branches) else None
 
 
 def _choices(spec: Mapping[str, Any]) -> Schema | None:
@@ -176,20 +167,15 @@ def _choices(spec: Mapping[str, Any]) -> Schema | None:
     numbers = [
         value for value in values[:MAX_CHOICES] if isinstance(value, int) and not isinstance(value, bool)
     ]
-    return (
-        {"type": "integer", "enum": list(dict.fromkeys(numbers))}
-        if numbers and len(numbers) == len(values[:MAX_CHOICES])
-        else None
-    )
+    if not numbers or len(numbers) < len(values[:MAX_CHOICES]):
+        return None
+    return {"type": "integer", "enum": list(dict.fromkeys(numbers))}
 
 
 def _types(spec: Mapping[str, Any]) -> list[str]:
     declared = spec.get("type")
-    return (
-        [declared]
-        if isinstance(declared, str)
-        else [kind for kind in _sequence(declared) if isinstance(kind, str)]
-    )
+    kinds = [declared] if isinstance(declared, str) else _sequence(declared)
+    return [kind for kind in kinds if isinstance(kind, str)]
 
 
 def _sequence(value: Any) -> Sequence[Any]:

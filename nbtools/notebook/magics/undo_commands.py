@@ -55,9 +55,10 @@ class UndoCommands:
         return [entry.id for entry in reversed(self._runtime.session.changes) if not entry.undone]
 
     def _undo(self, ids: Sequence[str] = ("",), **flags: bool) -> None:
-        if len(flags) > 1:
+        chosen = [_MERGES[name] for name, is_on in flags.items() if is_on]
+        if len(chosen) > 1:
             raise refused("%tools undo takes one of --merge, --keep, --take-back.")
-        merge = next((_MERGES[flag] for flag in flags), False)
+        merge = chosen[0] if chosen else False
         for call in ids:
             if not self._runtime.bridge.undo(call, merge=merge).ok:
                 return

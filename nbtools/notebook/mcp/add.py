@@ -61,7 +61,7 @@ def server_addition(name: str, target: list[str], **flags: Any) -> ServerAdditio
 
 
 def _program(target: list[str], flags: Mapping[str, Any]) -> dict[str, Any]:
-    if "header" in flags or "sse" in flags:
+    if "header" in flags or flags.get("sse"):
         raise refused("--header and --sse only work with a URL. For a command use --env NAME=value.")
     entry: dict[str, Any] = {"command": target[0], "args": target[1:]}
     if "env" in flags:

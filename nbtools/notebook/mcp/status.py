@@ -107,14 +107,9 @@ def target_of(session: Session, connection: Connection) -> str:
 
 def _row(session: Session, connection: Connection) -> tuple[str, ...]:
     tools = f"{len(connection.tools):,}" if connection.state == "connected" else ""
-    where, named = target_of(session, connection), entry_of(session, connection)
-    return (
-        connection.server.name,
-        state_of(session, connection),
-        tools,
-        where,
-        config_file_of(session, named),
-    )
+    file = config_file_of(session, entry_of(session, connection))
+    target = target_of(session, connection)
+    return (connection.server.name, state_of(session, connection), tools, target, file)
 
 
 def _actions(session: Session, connection: Connection) -> Iterator[str]:
@@ -126,21 +121,14 @@ def _actions(session: Session, connection: Connection) -> Iterator[str]:
         yield f"{name} {why}, so it is not started. %tools mcp trust {name} shows what it would run."
     elif state == "failed":
         problem = connection.problem.rstrip(".")
-        retry = (
-            "" if "%tools mcp" in problem else f" {_advice(problem)}%tools mcp restart {name} tries again."
-        )
-        yield f"✕ {name}: {problem}.{retry}"
-
-
-def _advice(problem: str) -> str:
-    program = (
-        problem.removeprefix("there is no program ").split(" ")[0].rstrip(".,;")
-        if "there is no program" in problem
-        else ""
-    )
-    return (
-        f"{_INSTALL_HINTS.get(Path(program).name, 'Install it, or give its full path.')} " if program else ""
-    )
+        advice = ""
+        if "there is no program" in problem:
+            program = problem.removeprefix("there is no program ").split(" ")[0].rstrip(".,;")
+            advice = f" {_INSTALL_HINTS.get(Path(program).name, 'Install it, or give its full path.')}"
+        if "%tools mcp" in problem:  # it says itself what to do
+            yield f"✕ {name}: {problem}."
+        else:
+            yield f"✕ {name}: {problem}.{advice} %tools mcp restart {name} tries again."
 
 
 _INSTALL_HINTS = {
