@@ -55,16 +55,28 @@ def record_of(call: ToolCall) -> str:
     """
     if isinstance(call, CancelledCall) and call.answer is not None:
         return _denied_by_person(call, call.answer)
-    if isinstance(call, CancelledCall) and isinstance(call.last, AwaitingApprovalCall):
-        return _withdrawn(call, call.last)
     last = last_of(call)
+    if isinstance(call, CancelledCall) and isinstance(last, AwaitingApprovalCall):
+        required = _required(last.confirmation.decision)
+        return one_line(f"✕ Cancelled before anybody answered, {clock(call.at)} · {required}")
     if isinstance(last, ScheduledCall | ExecutingCall) and last.approval is not None:
         return _approved(last.approval)
-    return (
-        ""
-        if isinstance(last, ValidatingCall)
-        else _decided(last.plan.decision, harmless=last.plan.kind.changes_nothing)
-    )
+    if isinstance(last, ValidatingCall):
+        return ""
+    return one_line(_decided(last.plan.decision, harmless=last.plan.kind.changes_nothing))
+
+
+def _decided(decision: Decision, *, harmless: bool) -> str:
+    by_rule = is_rule(decision.rule)
+    match decision.action:
+        case Action.ALLOW if by_rule or not harmless:
+            return f"Allowed by {_why(decision)}" if by_rule else f"Allowed: {_why(decision)}"
+        case Action.DENY if by_rule:
+            return f"✕ Denied by {_why(decision)}"
+        case Action.DENY:
+            return f"✕ Denied: {decision.reason}{_source(decision)}"
+        case _:
+            return ""
 
 
 def decided_by(call: FinishedCall) -> str:
@@ -79,20 +91,12 @@ def decided_by(call: FinishedCall) -> str:
         return one_line(f"{call.answer.by}{required}")
     if isinstance(last, ScheduledCall | ExecutingCall) and last.approval is not None:
         return one_line(f"{last.approval.answer.by}; {_required(last.approval.confirmation.decision)}")
-    return (
-        ""
-        if isinstance(last, ValidatingCall)
-        else one_line(f"{_why(last.plan.decision)}{_table_entry(last.plan.decision)}")
-    )
-
-
-def _table_entry(decision: Decision) -> str:
-    """Names the entries of the table of programs that allowed a command."""
-    return (
-        f" (in the table of programs: {decision.entry})"
-        if decision.action is Action.ALLOW and decision.entry
-        else ""
-    )
+    if isinstance(last, ValidatingCall):
+        return ""
+    decision = last.plan.decision
+    known = decision.action is Action.ALLOW and decision.entry
+    entry = f" (in the table of programs: {decision.entry})" if known else ""
+    return one_line(f"{_why(decision)}{entry}")
 
 
 def note_of(call: ToolCall) -> str:
@@ -132,27 +136,6 @@ def _denied_by_person(call: CancelledCall, answer: Answer) -> str:
     if answer.reason:
         parts.append(f"“{answer.reason}”")
     return one_line(" · ".join(parts))
-
-
-def _withdrawn(call: CancelledCall, last: AwaitingApprovalCall) -> str:
-    return one_line(
-        f"✕ Cancelled before anybody answered, {clock(call.at)} · {_required(last.confirmation.decision)}"
-    )
-
-
-def _decided(decision: Decision, *, harmless: bool) -> str:
-    by_rule = is_rule(decision.rule)
-    match decision.action:
-        case Action.ALLOW if by_rule or not harmless:
-            return one_line(f"Allowed by {_why(decision)}" if by_rule else f"Allowed: {_why(decision)}")
-        case Action.DENY:
-            return one_line(
-                f"✕ Denied by {_why(decision)}"
-                if by_rule
-                else f"✕ Denied: {decision.reason}{_source(decision)}"
-            )
-        case _:
-            return ""
 
 
 def is_skipped(call: CancelledCall) -> bool:
@@ -228,18 +211,14 @@ def undone(card: Card, undoing: Undoing) -> Card:
     record = " · ".join(
         filter(None, [card.record, f"undone, {clock(undoing.at)}", not_undone(undoing.unsaved)])
     )
+    return _settled(card, UNDONE, record, _card_action("undo", undoing.by, "redo"))
+
+
+def _settled(card: Card, status: str, record: str, *actions: CardAction) -> Card:
+    """Returns the card greyed and folded."""
     folded = {"folded": True, "unfold": card.unfold or "show"} if card.blocks else {}
-    actions = (_card_action("undo", undoing.by, "redo"),)
-    return card.model_copy(
-        update={
-            "state": "cancelled",
-            "failed": False,
-            "status": UNDONE,
-            "record": record,
-            "deeds": actions,
-            **folded,
-        }
-    )
+    changes = {"state": "cancelled", "failed": False, "status": status, "record": record, "deeds": actions}
+    return card.model_copy(update={**changes, **folded})
 
 
 def not_undone(unsaved: str) -> str:
@@ -251,26 +230,16 @@ def not_undone(unsaved: str) -> str:
 
 def superseded(card: Card, undoing: Undoing) -> Card:
     """Returns the card of a refused undo after its call was undone: without a way to try again."""
-    record = f"The call was undone since, {clock(undoing.at)}."
-    folded = {"folded": True, "unfold": card.unfold or "show"} if card.blocks else {}
-    return card.model_copy(
-        update={
-            "state": "cancelled",
-            "failed": False,
-            "status": SUPERSEDED,
-            "record": record,
-            "deeds": (),
-            **folded,
-        }
-    )
+    return _settled(card, SUPERSEDED, f"The call was undone since, {clock(undoing.at)}.")
 
 
 def mergeable(call: FinishedCall, card: Card) -> Card:
     """Returns the card of a refused undo with the actions that resolve it,
     where the undo and the changes made since can be combined.
     """
-    data = call.result.data
-    if not isinstance(call, ErroredCall) or not isinstance(data, UndoData) or not _is_conflict(call):
+    data, error = call.result.data, call.result.error
+    is_conflict = isinstance(call, ErroredCall) and error is not None and error.code is ErrorCode.CONFLICT
+    if not is_conflict or not isinstance(data, UndoData):
         return card
     changed_since = data.hindered
     if data.has_same_lines:
@@ -291,10 +260,6 @@ def mergeable(call: FinishedCall, card: Card) -> Card:
         "The file has changed since. Merge undoes the call's own changes, as shown, and keeps the later ones."
     )
     return card.model_copy(update={"record": record, "deeds": (action,)})
-
-
-def _is_conflict(call: ErroredCall) -> bool:
-    return call.result.error is not None and call.result.error.code is ErrorCode.CONFLICT
 
 
 def _card_action(verb: str, call: str, label: str = "") -> CardAction:

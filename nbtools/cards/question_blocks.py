@@ -43,11 +43,11 @@ def question_blocks(details: ToolCallConfirmationDetails, root: str, path: str =
             label = details.tool_display_name or details.tool_name
             name = label if label == details.tool_name else f"{label} ({one_line(details.tool_name)})"
             claims = (text_block(details.claims, tone="quiet"),) if details.claims else ()
-            return (
-                text_block(f"{name} on the server {details.server_name}"),
-                *claims,
-                text_block(_arguments(details)),
-            )
+            arguments = "no arguments"
+            if details.tool_args:
+                arguments = json.dumps(dict(details.tool_args), indent=2, ensure_ascii=False, default=repr)
+            title = text_block(f"{name} on the server {details.server_name}")
+            return (title, *claims, text_block(arguments))
         case ToolInfoConfirmationDetails():
             return (text_block("\n".join([details.prompt, *details.urls])),)
         case ToolAskConfirmationDetails():
@@ -85,10 +85,9 @@ def _note(note: str) -> tuple[Block, ...]:
 
 def _questions(details: ToolAskConfirmationDetails) -> tuple[Question, ...]:
     """Returns the questions; a single one loses its header, which the card's head shows already."""
-    single = len(details.questions) == 1
-    return (
-        tuple(replace(question, header="") for question in details.questions) if single else details.questions
-    )
+    if len(details.questions) != 1:
+        return details.questions
+    return (replace(details.questions[0], header=""),)
 
 
 def answered_blocks(details: ToolAskConfirmationDetails, answers: Sequence[str]) -> tuple[Block, ...]:
@@ -106,19 +105,12 @@ def question_block(question: Question, answer: str = "") -> QuestionBlock:
     choices = tuple(
         (one_line(choice.label), one_line(choice.description, 300)) for choice in question.choices
     )
-    header, text, answer = (
-        one_line(question.header),
-        seen(question.text, keep="\t\n"),
-        seen(answer, keep="\t\n"),
-    )
-    return QuestionBlock(header=header, text=text, choices=choices, several=question.several, answer=answer)
-
-
-def _arguments(details: ToolMcpConfirmationDetails) -> str:
-    return (
-        json.dumps(dict(details.tool_args), indent=2, ensure_ascii=False, default=repr)
-        if details.tool_args
-        else "no arguments"
+    return QuestionBlock(
+        header=one_line(question.header),
+        text=seen(question.text, keep="\t\n"),
+        choices=choices,
+        several=question.several,
+        answer=seen(answer, keep="\t\n"),
     )
 
 

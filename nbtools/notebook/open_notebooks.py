@@ -23,7 +23,6 @@ from nbtools.cards.card_model import (
     NotebookAnswer,
     NotebookRequest,
     NotebookTask,
-    OpenedNotebook,
     ReplaceTask,
     RunTask,
     StopTask,
@@ -123,7 +122,9 @@ class FrontendNotebooks:
     def _select(self, answer: NotebookAnswer, file: Path | None) -> OpenNotebook | None:
         root = self._root(answer)
         notebooks = [
-            _opened(one, root)
+            OpenNotebook(
+                one.client, one.path, (root / one.path).resolve() if root else None, one.dirty, one.own
+            )
             for one in sorted(answer.notebooks, key=lambda one: (not one.own, not one.busy, not one.dirty))
         ]
         if file is not None:
@@ -203,11 +204,6 @@ def comm_publisher() -> Publish:
         return close
 
     return publish
-
-
-def _opened(one: OpenedNotebook, root: Path | None) -> OpenNotebook:
-    file = None if root is None else (root / one.path).resolve()
-    return OpenNotebook(one.client, one.path, file, one.dirty, one.own)
 
 
 def _is_at(notebook: OpenNotebook, file: Path) -> bool:
