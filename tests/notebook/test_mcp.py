@@ -51,6 +51,14 @@ def test_nothing_of_it_is_loaded_or_started_before_it_is_needed(cold, tmp_path):
     assert cold.value("'mcp' in sys.modules") is False
 
 
+def test_serving_without_the_sdk_says_what_to_install(cold):
+    cold.run("import sys\nsys.modules['mcp'] = None\n%load_ext nbtools")
+    cell = cold.run("%tools serve")
+    assert cell.error == ""
+    assert 'pip install "nbtools-agent[mcp]"' in cell.text
+    assert "\n" not in cell.text.strip()
+
+
 def test_a_server_is_added_called_and_removed(lab, own_file):
     assert "No MCP servers are configured" in lab.run("%tools mcp").text
     added = lab.run(f"%tools mcp add shop -- {warm_python()} {SHOP}").text
