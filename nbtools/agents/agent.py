@@ -181,7 +181,7 @@ class Agent:
     async def _run(
         self, session: Session, prompt: str, heard: Callable[[AgentEvent], None], log: AgentLog | None
     ) -> Answer:
-        run, teller = await asyncio.to_thread(self._new_run, session, heard, log)
+        run, emitter = await asyncio.to_thread(self._new_run, session, heard, log)
         self._cancel = run.token.cancel
         if self._stopped:
             return Answer("", Usage(), self._stopped)
@@ -189,7 +189,7 @@ class Agent:
             ended = await run.execute(prompt, self.messages)
         finally:
             self.messages, self.usage = run.messages, self.usage + run.usage
-        return Answer(teller.text, run.usage, ended and (self._stopped or ended))
+        return Answer(emitter.text, run.usage, ended and (self._stopped or ended))
 
     async def _connect_servers(self) -> None:
         ending, loop = asyncio.Event(), asyncio.get_running_loop()

@@ -48,12 +48,12 @@ class Run:
         model: Model,
         instructions: Callable[[], str],
         limits: Limits,
-        teller: EventEmitter,
+        emitter: EventEmitter,
     ) -> None:
         self.messages: list[ModelMessage] = []
         self.token = CancellationToken()
         self._limits = limits
-        self._teller = teller
+        self._emitter = emitter
         self._model = model
         self._tools = tools
         self._loop = Loop(
@@ -64,7 +64,7 @@ class Run:
     @property
     def usage(self) -> Usage:
         """The usage of this run so far."""
-        return Usage() if self._run is None else _usage(self._run.usage, self._teller.calls)
+        return Usage() if self._run is None else _usage(self._run.usage, self._emitter.calls)
 
     async def execute(self, prompt: str, history: Sequence[ModelMessage]) -> str:
         """Runs the loop; returns why it ended before an answer, or empty.
@@ -82,8 +82,8 @@ class Run:
                 return stopped.message
             finally:
                 self.messages = repair_messages(_new_history(captured, history))
-                self._teller.flush()
-                self._teller.record_usage(self._model.model_name, self.usage)
+                self._emitter.flush()
+                self._emitter.record_usage(self._model.model_name, self.usage)
 
     async def _follow(self, run: AgentRun[Any, str], captured: list[ModelMessage]) -> str:
         node = run.next_node
@@ -92,7 +92,7 @@ class Run:
                 if reason := self._tools.stopped or self._limits.reached(self.usage):
                     captured.append(node.request)
                     return reason
-                self._teller.begin_step()
+                self._emitter.begin_step()
                 if _streams(self._model):
                     async with node.stream(run.ctx) as events:
                         async for event in events:
@@ -101,17 +101,17 @@ class Run:
                 if not _streams(self._model):
                     for part in node.model_response.parts:
                         self._emit_event(PartStartEvent(index=0, part=part))
-                self._teller.end_step(node.model_response.model_name or self._model.model_name, self.usage)
+                self._emitter.end_step(node.model_response.model_name or self._model.model_name, self.usage)
             node = await run.next(node)
         return ""
 
     def _emit_event(self, event: AgentStreamEvent) -> None:
         match event:
             case PartStartEvent(part=TextPart() | ThinkingPart() as part):
-                self._teller.begin_text(thinking=isinstance(part, ThinkingPart))
-                self._teller.add_text(part.content)
+                self._emitter.begin_text(thinking=isinstance(part, ThinkingPart))
+                self._emitter.add_text(part.content)
             case PartDeltaEvent(delta=TextPartDelta() | ThinkingPartDelta() as delta):
-                self._teller.add_text(delta.content_delta or "")
+                self._emitter.add_text(delta.content_delta or "")
             case _:
                 pass
 
