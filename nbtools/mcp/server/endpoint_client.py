@@ -62,6 +62,7 @@ class EndpointClient:
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 await accepted
+                await client.tools()  # the notebook announces changes to clients that have listed its tools
         except BaseException:
             await client.close()
             raise
