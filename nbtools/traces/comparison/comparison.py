@@ -162,7 +162,7 @@ class Comparison:
         made = [(run, one.call) for run, one in enumerate(calls) if one is not None and one.group == "change"]
         if len(made) < 2:
             return set()
-        digests = {run: digest for run, call in made if (digest := self._digests.of(call)) is not None}
+        digests = {run: digest for run, call in made if (digest := self._digests.digest_of(call)) is not None}
         counts = Counter(digests.values())
         most = max(counts, key=lambda digest: (counts[digest], digest), default=b"")
         usual = digests.get(self.baseline) or most

@@ -8,7 +8,7 @@ from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.style import AMBER, GREEN, GREY, RED
 from nbtools.traces.comparison.comparison import Comparison
 from nbtools.traces.comparison.comparison_messages import ComparedRow, ComparisonView
-from nbtools.traces.comparison.rows import Rows, columns_in_use
+from nbtools.traces.comparison.comparison_rows import ComparisonRows, columns_in_use
 from nbtools.traces.comparison.run import ChangedFile
 from nbtools.traces.explorer.cell_sources import trace_line
 from nbtools.traces.explorer.export.static_html import render
@@ -20,7 +20,7 @@ _MAX_COMMANDS = 4
 MARKS = {"passed": "✓", "failed": "✗", "unknown": "?", "": ""}
 
 
-def comparison_html(comparison: Comparison, view: ComparisonView, rows: Rows) -> str:
+def comparison_html(comparison: Comparison, view: ComparisonView, rows: ComparisonRows) -> str:
     blocks, more = _blocks(rows)
     return render(
         "comparison",
@@ -39,7 +39,7 @@ def comparison_html(comparison: Comparison, view: ComparisonView, rows: Rows) ->
     )
 
 
-def _blocks(rows: Rows) -> tuple[list[tuple[bool, list[ComparedRow]]], int]:
+def _blocks(rows: ComparisonRows) -> tuple[list[tuple[bool, list[ComparedRow]]], int]:
     """Returns the first rows, in blocks that are folded or not, and the number of steps that are left out."""
     blocks: list[tuple[bool, list[ComparedRow]]] = []
     left = MAX_STEPS

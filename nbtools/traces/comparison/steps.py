@@ -133,7 +133,7 @@ class ChangeDigests:
     def __init__(self) -> None:
         self._known: dict[int, bytes | None] = {}
 
-    def of(self, call: Call) -> bytes | None:
+    def digest_of(self, call: Call) -> bytes | None:
         """Returns the digest of a call's changes;
         None where the log does not have their texts, or can no longer be read.
         """

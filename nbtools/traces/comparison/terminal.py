@@ -10,7 +10,7 @@ from typing import Any
 
 from nbtools.core.errors import ToolFailure, TraceError
 from nbtools.traces.comparison.comparison import Comparison, compare
-from nbtools.traces.comparison.rows import Rows
+from nbtools.traces.comparison.comparison_rows import ComparisonRows
 from nbtools.traces.comparison.text import comparison_text
 from nbtools.traces.comparison.view import ComparisonDisplay
 from nbtools.traces.log_arguments import LATEST, comparison_command, expanded
@@ -39,7 +39,7 @@ def compared(options: Namespace) -> str:
     comparison = compare(*command.logs, baseline=command.baseline, checks=command.checks)
     if options.json:
         return json.dumps(_records(comparison), indent=2)
-    return comparison_text(ComparisonDisplay(comparison).opened(), Rows(comparison))
+    return comparison_text(ComparisonDisplay(comparison).opened(), ComparisonRows(comparison))
 
 
 def _expanded(words: Sequence[str]) -> list[str]:

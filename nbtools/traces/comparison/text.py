@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.traces.comparison.comparison_messages import ComparedRow, ComparisonView
+from nbtools.traces.comparison.comparison_rows import ComparisonRows, columns_in_use
 from nbtools.traces.comparison.html import MARKS
-from nbtools.traces.comparison.rows import Rows, columns_in_use
 from nbtools.traces.session_list.session_text import cell_width
 
 _TITLE, _OUTCOME = 40, 36
@@ -16,7 +16,7 @@ _AROUND = 2
 """Steps that are printed before and after each place where runs part."""
 
 
-def comparison_text(view: ComparisonView, rows: Rows) -> str:
+def comparison_text(view: ComparisonView, rows: ComparisonRows) -> str:
     """Returns the tables of totals and of outcomes, and the steps around each place where a run parts."""
     totals = columns_in_use(view)
     head = ("", "Run", "Parts", *(total.label for _, total in totals))
@@ -40,7 +40,7 @@ def _outcomes(view: ComparisonView) -> Iterator[str]:
     yield from _table([head, *rows, *([("", *rates)] if any(rates) else [])])
 
 
-def _steps(view: ComparisonView, rows: Rows) -> Iterator[str]:
+def _steps(view: ComparisonView, rows: ComparisonRows) -> Iterator[str]:
     """Yields the steps around the partings, each with its number in every run."""
     page = rows.page(0, 0)
     near = sorted(

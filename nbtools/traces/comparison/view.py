@@ -23,9 +23,16 @@ from nbtools.traces.comparison.comparison_messages import (
     OpenRunTask,
     OutcomesTask,
 )
+from nbtools.traces.comparison.comparison_rows import (
+    TOTALS,
+    ComparisonRows,
+    facts_of,
+    outcome_rows,
+    rate_text,
+    run_row,
+)
 from nbtools.traces.comparison.html import MARKS, comparison_html
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
-from nbtools.traces.comparison.rows import TOTALS, Rows, facts_of, outcome_rows, rate_text, run_row
 from nbtools.traces.comparison.text import comparison_text
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.explorer_messages import OpenedLogs
@@ -43,7 +50,7 @@ class ComparisonDisplay:
         self.id = uuid.uuid4().hex
         self.comparison = comparison
         self.size = sum(run.steps for run in comparison.runs)
-        self._rows: dict[int, Rows] = {}
+        self._rows: dict[int, ComparisonRows] = {}
         self._lock = Lock()
 
     def answer(self, task: Any) -> ComparedPage | ComparedOutcomes | ComparisonView | OpenedLogs:
@@ -100,12 +107,14 @@ class ComparisonDisplay:
             raise TraceError(f"There is no run {baseline}.")
         return self._rows_of(self.comparison.against(baseline), baseline).comparison
 
-    def _rows_of(self, comparison: Comparison, baseline: int | None = None) -> Rows:
+    def _rows_of(self, comparison: Comparison, baseline: int | None = None) -> ComparisonRows:
         """Returns the rows against a baseline, which are aligned once."""
         at = comparison.baseline if baseline is None else baseline
         with self._lock:
             if at not in self._rows:
-                self._rows[at] = Rows(self.comparison if at == self.comparison.baseline else comparison)
+                self._rows[at] = ComparisonRows(
+                    self.comparison if at == self.comparison.baseline else comparison
+                )
             return self._rows[at]
 
     def _explorer(self, run: int, step: str) -> Explorer:

@@ -24,7 +24,9 @@ _VERSIONS = 4
 _MAX_CHANGED = 500
 """Largest number of lines that are named as changed."""
 _REST = 1.0
-"""After an update, the next one waits for this many times as long as it took."""
+"""After an update, the next one waits for this many times as long as it took: following a long log takes at
+most half of a processor, however often its pages ask.
+"""
 
 
 class Following:
@@ -52,24 +54,27 @@ class Following:
         """Returns what has changed since the version that the page shows.
         Raises ``TraceError`` if it cannot go on to ``task.log``.
         """
+        # Two pages may show one explorer: each moves on from its own version to the same rows.
         with self._lock:
-            self._continue_in(task.log) if task.log else self._update()
-            explorer, found = self._explorer, self._continuation()
-            continuation = "" if found is None else found.name
+            if task.log:
+                self._continue_in(task.log)
+            else:
+                self._update()
+            found, fresh = self._continuation(), self._explorer.trace.fresh
+            reply = TraceFollow(
+                version=self._version, fresh=fresh, continuation="" if found is None else found.name
+            )
             if task.version == self._version:
-                return TraceFollow(
-                    version=self._version, fresh=explorer.trace.fresh, continuation=continuation
-                )
+                return reply
             before = self._rows.get(task.version)
-            moves, changed = line_moves(before or (), explorer.lines.rows, self._sessions)
-            return TraceFollow(
-                version=self._version,
-                fresh=explorer.trace.fresh,
-                view=explorer.overview(),
-                moves=moves,
-                changed=changed[:_MAX_CHANGED],
-                restarted=before is None,
-                continuation=continuation,
+            moves, changed = line_moves(before or (), self._explorer.lines.rows, self._sessions)
+            return reply.model_copy(
+                update={
+                    "view": self._explorer.overview(),
+                    "moves": moves,
+                    "changed": changed[:_MAX_CHANGED],
+                    "restarted": before is None,
+                }
             )
 
     def lines_now(self, version: int, lines: Sequence[int]) -> list[int]:
@@ -89,11 +94,8 @@ class Following:
         return found
 
     def _update(self) -> None:
-        started = time.monotonic()
-        if started < self._not_before:
-            return
-        rows = self._explorer.lines.rows
-        if self._explorer.update():
+        started, rows = time.monotonic(), self._explorer.lines.rows
+        if started >= self._not_before and self._explorer.update():
             self._advance(rows)
             self._not_before = time.monotonic() + _REST * (time.monotonic() - started)
 
@@ -111,7 +113,7 @@ class Following:
         return self._search.look() if self._search else None
 
     def _continue_in(self, name: str) -> None:
-        """Goes on to the log that was found, and to no other."""
+        """Goes on to the log that was found, and to no other: a page must not be able to open any file."""
         found, explorer = self._continuation(), self._explorer
         if found is None or found.name != name:
             raise TraceError(
@@ -120,6 +122,7 @@ class Following:
         rows, before = explorer.lines.rows, explorer.trace.sessions
         explorer.continue_in(open_continuation(explorer.trace.readings[0], found))
         after = explorer.trace.sessions
+        # A fork copies the rows of its origin under another session id: they are the same lines.
         self._sessions = self._sessions or {}
         if before and after and before[0].id not in {session.id for session in after}:
             self._sessions[after[0].id] = self._sessions.get(before[0].id, before[0].id)
@@ -135,13 +138,13 @@ def line_moves(
 
     ``sessions`` are as in ``row_keys``.
     """
+    # Rows that were read already are the same objects, so mostly only the last ones need keys.
     start = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(before, after, strict=False)))
     places = {key: line for line, key in enumerate(row_keys(after[start:], sessions), start)}
     moves: list[list[int]] = [[0, 0, start]] if start else []
     changed: list[int] = []
-    for line, (row, key) in enumerate(
-        zip(before[start:], row_keys(before[start:], sessions), strict=True), start
-    ):
+    rest = before[start:]
+    for line, (row, key) in enumerate(zip(rest, row_keys(rest, sessions), strict=True), start):
         to = places.get(key)
         if to is None:
             continue

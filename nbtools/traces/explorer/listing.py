@@ -13,7 +13,7 @@ from nbtools.traces.explorer.explorer_view import TraceFacet, TraceFilter
 from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.search import Search
 from nbtools.traces.explorer.timeline import Timeline
-from nbtools.traces.explorer.usage.requests import LineRequests
+from nbtools.traces.explorer.usage.line_requests import LineRequests
 from nbtools.traces.model import Call
 
 _CACHE_SIZE = 32

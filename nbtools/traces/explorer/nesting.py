@@ -40,7 +40,7 @@ class StepTree:
     ends: dict[int, int] = field(default_factory=dict)
     steps: dict[int, int] = field(default_factory=dict)
 
-    def add(self, rows: list[LineRow], prefix: str, first: int, depth: int) -> None:
+    def add_level(self, rows: list[LineRow], prefix: str, first: int, depth: int) -> None:
         """Appends rows of one level, numbered from ``first``."""
         self.rows += rows
         steps = map(str, range(first, first + len(rows)))
@@ -86,9 +86,8 @@ class _TreeBuilder:
         self._sessions = {session.id: session for session in trace.sessions}
         self._within: dict[CallKey, list[Call]] = defaultdict(list)
         self._rows = self._grouped(trace)
-        self._sessions |= {
-            name: Session(id=name, format="") for name in self._rows if name not in self._sessions
-        }
+        for name in self._rows:
+            self._sessions.setdefault(name, Session(id=name, format=""))
         self._sub_agents = self._started_sessions(trace)
         self._with_children = {name for _, name in (*self._within, *self._sub_agents)}
         self._visited: set[str] = set()
@@ -112,9 +111,8 @@ class _TreeBuilder:
         rows: dict[str, list[LineRow]] = defaultdict(list)
         parents = _seqs(trace, {(call.session, call.parent) for call in trace.calls if call.parent})
         for call in trace.calls:
-            if (
-                call.parent and parents.get((call.session, call.parent), call.seq) < call.seq
-            ):  # a cycle is broken where it goes back in time
+            # A cycle is broken where it goes back in time.
+            if call.parent and parents.get((call.session, call.parent), call.seq) < call.seq:
                 self._within[call.session, call.parent].append(call)
             else:
                 rows[call.session].append(call)
@@ -128,16 +126,10 @@ class _TreeBuilder:
     def _started_sessions(self, trace: TraceRows) -> Mapping[CallKey, list[Session]]:
         """Returns the sub-agent sessions that each call started."""
         started: dict[CallKey, list[Session]] = defaultdict(list)
-        calls = _seqs(
-            trace,
-            {
-                (session.parent, session.parent_call)
-                for session in self._sessions.values()
-                if session.parent_call
-            },
-        )
+        sessions = self._sessions.values()
+        calls = _seqs(trace, {(one.parent, one.parent_call) for one in sessions if one.parent_call})
         by_child = {call.child: (call.session, call.id) for call in trace.calls if call.child}
-        for session in self._sessions.values():
+        for session in sessions:
             parent = (session.parent, session.parent_call)
             key = parent if parent in calls else by_child.get(session.id)
             if key is not None and key[0] != session.id:
@@ -156,7 +148,7 @@ class _TreeBuilder:
         while levels:
             level, depth = levels[-1], len(levels) - 1
             start, (level.at, below) = level.at, self._next(level)
-            story.add(level.rows[start : level.at], level.prefix, level.first + start, depth)
+            story.add_level(level.rows[start : level.at], level.prefix, level.first + start, depth)
             if below:
                 line = len(story.rows) - 1
                 story.steps[line] = len(below)
@@ -170,11 +162,8 @@ class _TreeBuilder:
         """Returns the index after the next row that has children (or the end), and those children."""
         for at in range(level.at, len(level.rows)):
             row = level.rows[at]
-            if (
-                type(row) is Call
-                and row.id in self._with_children
-                and (below := self._children((row.session, row.id)))
-            ):
+            is_parent = type(row) is Call and row.id in self._with_children
+            if is_parent and (below := self._children((row.session, row.id))):  # type: ignore[union-attr]
                 return at + 1, below
         return len(level.rows), []
 
@@ -191,6 +180,5 @@ class _TreeBuilder:
 def _seqs(trace: TraceRows, keys: set[CallKey]) -> dict[CallKey, int]:
     """Returns the ``seq`` of those of these calls that exist."""
     ids = {name for _, name in keys}
-    return {
-        key: call.seq for call in trace.calls if call.id in ids and (key := (call.session, call.id)) in keys
-    }
+    calls = (call for call in trace.calls if call.id in ids)
+    return {key: call.seq for call in calls if (key := (call.session, call.id)) in keys}

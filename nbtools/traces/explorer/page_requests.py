@@ -38,8 +38,7 @@ from nbtools.traces.explorer.notebook_services import write_notebook
 from nbtools.traces.explorer.search import Search
 from nbtools.traces.explorer.step_detail import DetailBuilder, StepRecords
 from nbtools.traces.explorer.timeline import Timeline
-from nbtools.traces.explorer.usage.breakdown import breakdown, samples_table
-from nbtools.traces.explorer.usage.requests import LineRequests, tokens_text
+from nbtools.traces.explorer.usage.line_requests import LineRequests, tokens_text
 from nbtools.traces.explorer.usage.strips import time_strip, tokens_strip
 from nbtools.traces.explorer.usage.usage_messages import (
     SamplesTask,
@@ -48,6 +47,7 @@ from nbtools.traces.explorer.usage.usage_messages import (
     TraceUsage,
     UsageTask,
 )
+from nbtools.traces.explorer.usage.usage_tables import breakdown, samples_table
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.sharing.request import share
 from nbtools.traces.trace import Trace
@@ -171,7 +171,7 @@ class PageResponder:
         # wait for it, and where the log grows, each update would begin again.
         if len(self._lines) > SHORT_LOG and not IN_BROWSER and not self._trace.fresh:
             self._begin(StripTask(mode="time"))
-        opened, request = self._opener.detail(line), self._requests.at_line(line)
+        opened, request = self._opener.open_step(line), self._requests.at_line(line)
         if request is None:
             return opened
         foot = " · ".join(filter(None, (opened.foot, f"request: {tokens_text(request)}")))

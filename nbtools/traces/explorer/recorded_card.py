@@ -15,7 +15,7 @@ from nbtools.cards.card_model import Block, Card, State, TextBlock
 from nbtools.cards.command_block import command_blocks
 from nbtools.cards.hidden_characters import one_line, seen
 from nbtools.core.errors import NbtoolsError, ToolFailure, TraceError
-from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResultDisplay
+from nbtools.core.result import CommandOutput, FileDiff, FileDiffs
 from nbtools.traces.explorer.line_style import (
     CHANGE_OPS,
     STATUS_WORDS,
@@ -38,7 +38,9 @@ def recorded_card(call: Call, detail: Detail, *, cwd: str = "") -> Card:
 
     Paths are not links: the files may have been on another machine.
     """
-    blocks = (*_command_blocks(call, detail), *_result_blocks(call, detail, cwd))
+    command, blocks = detail.command, _result_blocks(call, detail, cwd)
+    if call.op == "shell" and (len(command) > _SHORT or "\n" in command.strip()):
+        blocks = (*command_blocks(command), *blocks)
     return Card(
         id=call.id,
         state="success" if _exited_nonzero(call, detail) else _STATES.get(call.status, "cancelled"),
@@ -74,41 +76,24 @@ def _status(call: Call, detail: Detail) -> str:
     return STATUS_WORDS[call.status]
 
 
-def _command_blocks(call: Call, detail: Detail) -> tuple[Block, ...]:
-    """Returns the parsed command if the head cannot show it completely."""
-    command = detail.command
-    return (
-        command_blocks(command)
-        if call.op == "shell" and (len(command) > _SHORT or "\n" in command.strip())
-        else ()
-    )
-
-
 def _result_blocks(call: Call, detail: Detail, cwd: str) -> tuple[Block, ...]:
-    display = _with_relative_paths(detail.display, cwd)
+    display = detail.display
+    if isinstance(display, FileDiff):
+        display = _relative_diff(display, cwd)
+    elif isinstance(display, FileDiffs):
+        display = FileDiffs(tuple(_relative_diff(one, cwd) for one in display.files))
     path = relative_path(call.paths[0], cwd) if len(call.paths) == 1 else ""
     if not isinstance(display, str):
         return blocks_of(display, path)
-    change = _requested_change(call, detail, cwd)
-    if call.status == "error":
-        return (*((text_block(display, tone="error"),) if display.strip() else ()), *change)
-    return (*blocks_of(display, markdown=call.op in _MARKDOWN), *change)
-
-
-def _requested_change(call: Call, detail: Detail, cwd: str) -> tuple[Block, ...]:
-    """Returns the diff of the requested change if the result does not show it."""
-    diffs = diff_blocks([_relative_diff(one, cwd) for one in detail.changes]) if call.op in CHANGE_OPS else ()
-    return (text_block("Requested change:", tone="quiet"), *diffs) if diffs and call.status != "ok" else diffs
-
-
-def _with_relative_paths(display: ToolResultDisplay, cwd: str) -> ToolResultDisplay:
-    match display:
-        case FileDiff():
-            return _relative_diff(display, cwd)
-        case FileDiffs():
-            return FileDiffs(tuple(_relative_diff(one, cwd) for one in display.files))
-        case _:
-            return display
+    # The result does not show the change that was requested.
+    change: tuple[Block, ...] = ()
+    if call.op in CHANGE_OPS:
+        change = diff_blocks([_relative_diff(one, cwd) for one in detail.changes])
+    if change and call.status != "ok":
+        change = (text_block("Requested change:", tone="quiet"), *change)
+    if call.status != "error":
+        return (*blocks_of(display, markdown=call.op in _MARKDOWN), *change)
+    return (text_block(display, tone="error"), *change) if display.strip() else change
 
 
 def _relative_diff(diff: FileDiff, cwd: str) -> FileDiff:
@@ -145,32 +130,20 @@ def open_error_card(log: str, error: TraceError) -> Card:
     elif path.is_dir():
         status = "Is a folder"
     suggestion = "" if path.exists() else _near(path)
-    blocks = (
-        TextBlock(text=seen("\n".join(filter(None, [str(error), suggestion])), keep="\n"), tone="error"),
-    )
-    return Card(
-        id="",
-        state="error",
-        tool="trace",
-        icon="fileSearch",
-        subject=one_line(log, 200),
-        status=status,
-        blocks=blocks,
-    )
+    return _error_card(log, status, "\n".join(filter(None, [str(error), suggestion])))
 
 
 def line_error_card(line: str, error: NbtoolsError) -> Card:
     """Returns a card for a line that is not understood or names a step that does not exist."""
     status = "Invalid arguments" if isinstance(error, ToolFailure) else "Step not found"
-    blocks = (TextBlock(text=seen(str(error), keep="\n"), tone="error"),)
+    return _error_card(line.strip(), status, str(error))
+
+
+def _error_card(subject: str, status: str, text: str) -> Card:
+    blocks = (TextBlock(text=seen(text, keep="\n"), tone="error"),)
+    subject = one_line(subject, 200)
     return Card(
-        id="",
-        state="error",
-        tool="trace",
-        icon="fileSearch",
-        subject=one_line(line.strip(), 200),
-        status=status,
-        blocks=blocks,
+        id="", state="error", tool="trace", icon="fileSearch", subject=subject, status=status, blocks=blocks
     )
 
 

@@ -58,11 +58,9 @@ class ExplorerRegistry:
             return TraceAnswer(id=number if isinstance(number, int) else 0, reply=_invalid_request(error))
         with self._lock:
             explorer = self._known.get(request.explorer)
-        return (
-            TraceAnswer(id=request.id, gone=True)
-            if explorer is None
-            else TraceAnswer(id=request.id, reply=_reply(explorer, request))
-        )
+        if explorer is None:
+            return TraceAnswer(id=request.id, gone=True)
+        return TraceAnswer(id=request.id, reply=_reply(explorer, request))
 
 
 EXPLORERS = ExplorerRegistry()

@@ -82,20 +82,15 @@ class FilterFile:
             if line.deleted:
                 found.pop(line.name, None)
             else:
-                found[line.name] = SavedFilter(
-                    name=line.name, text=line.text, chips=line.chips, order=line.order
-                )
+                found[line.name] = SavedFilter(**line.model_dump(exclude={"deleted"}))
         return dict(sorted(found.items(), key=lambda item: (item[0].casefold(), item[0])))
 
     def named(self, name: str) -> SavedFilter:
         """Returns the filter with this name.  Raises ``TraceError`` if there is none."""
         filters = self.filters()
         if name not in filters:
-            saved = (
-                f"Saved are: {', '.join(filters)}."
-                if filters
-                else "No filter is saved yet: save one in the explorer."
-            )
+            none = "No filter is saved yet: save one in the explorer."
+            saved = f"Saved are: {', '.join(filters)}." if filters else none
             raise TraceError(f"There is no saved filter {name[:MAX_NAME]!r}. {saved}")
         return filters[name]
 
@@ -147,9 +142,8 @@ class FilterFile:
             with folder_lock(self.path.parent):
                 yield
         except OSError as error:
-            raise TraceError(
-                f"{self.path} cannot be written: {error.strerror or error}. Nothing was changed."
-            ) from error
+            problem = f"{self.path} cannot be written: {error.strerror or error}. Nothing was changed."
+            raise TraceError(problem) from error
 
     def _append(self, *lines: _Line) -> None:
         encoded = [line.model_dump_json(exclude_defaults=True).encode() + b"\n" for line in lines]

@@ -40,7 +40,7 @@ class StepContext:
         self._lines = lines
         self._facets = facets
 
-    def of(self, line: int) -> tuple[TraceContext, ...]:
+    def context_of(self, line: int) -> tuple[TraceContext, ...]:
         """Returns the facts about a step, in display order."""
         row = self._lines.rows[line]
         if not isinstance(row, Call):

@@ -119,7 +119,7 @@ class DetailBuilder:
         self._cells = cells
         self._context = StepContext(lines, facets)
 
-    def detail(self, line: int) -> TraceOpened:
+    def open_step(self, line: int) -> TraceOpened:
         """Returns the detail view.  Raises ``TraceError`` if the log has changed since it was read."""
         row, number, runnable = self._lines.rows[line], self._lines.numbers[line], RunnableCall()
         if isinstance(row, Call):
@@ -133,7 +133,7 @@ class DetailBuilder:
             number=number,
             card=card.model_copy(update={"status": "Running"}) if self._lines.is_running(row) else card,
             foot=_foot(row, number),
-            around=self._context.of(line),
+            around=self._context.context_of(line),
             raw=self._records.location(row),
             replay=self._cells.replay(number) if runnable.source and not runnable.obstacle else "",
             obstacle=runnable.obstacle,

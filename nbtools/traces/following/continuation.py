@@ -52,7 +52,7 @@ class ContinuationSearch:
             if changed != self._listed:
                 self._list()
                 self._listed = changed if abs(time.time() - changed / 1e9) > _UNSETTLED else 0
-            self._queue += self._grown()
+            self._queue += [path for path, size in self._open.items() if _size(path) != size]
             if self._queue:
                 self._judge()
         except OSError:  # the folder has gone, or may no longer be read
@@ -65,22 +65,13 @@ class ContinuationSearch:
         with os.scandir(self._path.parent) as entries:
             for entry in entries:
                 key = (entry.name, entry.inode())
-                if (
-                    key in self._known
-                    or entry.name == self._path.name
-                    or not entry.name.endswith(self._path.suffix)
-                ):
-                    continue
-                self._known.add(key)
-                if entry.is_file(follow_symlinks=False):
-                    new.append(
-                        (entry.stat(follow_symlinks=False).st_mtime_ns, self._path.with_name(entry.name))
-                    )
+                is_other = entry.name != self._path.name and entry.name.endswith(self._path.suffix)
+                if is_other and key not in self._known:
+                    self._known.add(key)
+                    if entry.is_file(follow_symlinks=False):
+                        written = entry.stat(follow_symlinks=False).st_mtime_ns
+                        new.append((written, self._path.with_name(entry.name)))
         self._queue = [path for _, path in sorted(new)] + self._queue
-
-    def _grown(self) -> list[Path]:
-        sizes = {path: _size(path) for path in self._open}
-        return [path for path, size in self._open.items() if sizes[path] != size]
 
     def _judge(self) -> None:
         started = time.monotonic()

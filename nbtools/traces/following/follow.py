@@ -46,17 +46,14 @@ def _changes(path: Path, stop: Signal, quiet: float | None) -> Iterator[list[Row
             last = time.monotonic()
             yield rows
         idle = time.monotonic() - last
-        if (quiet is not None and idle >= quiet) or stop.wait(
-            _BUSY_INTERVAL if idle < _IDLE_AFTER else _IDLE_INTERVAL
-        ):
+        interval = _BUSY_INTERVAL if idle < _IDLE_AFTER else _IDLE_INTERVAL
+        if (quiet is not None and idle >= quiet) or stop.wait(interval):
             return
 
 
 def open_begun_log(path: Path) -> LogFile | None:
     """Returns the log; None while it has no complete line.  Raises ``TraceError``."""
-    has_begun = _has_only_begun(
-        path
-    )  # looked at before: its first line may be completed while the log is opened
+    has_begun = _has_only_begun(path)  # before opening, during which its first line may be completed
     try:
         return open_log(path)
     except TraceError:

@@ -133,20 +133,16 @@ class GrowingLog:
         states = file_states(files)
         try:
             if (files, states) == (self._files, self._states):
-                return (
-                    self._reading.read_rest()
-                    if self._reading and states[0] and self._reading.has_rest(states[0])
-                    else []
-                )
+                # A last line without a line break is complete if nobody has added to it between two looks.
+                has_rest = self._reading and states[0] and self._reading.has_rest(states[0])
+                return self._reading.read_rest() if self._reading and has_rest else []
             if states[0] is None:
                 return []
-            if (
-                self._reading
-                and self._reading.can_continue(states[0], files)
-                and (changed := self._read_on(self._reading, files)) is not None
-            ):
-                self._files, self._states = files, states
-                return changed
+            if self._reading and self._reading.can_continue(states[0], files):
+                self.log.source.files = files
+                if (changed := self._reading.read_on()) is not None:
+                    self._files, self._states = files, states
+                    return changed
             return self._read_again(files, states)
         except (TraceError, OSError):  # it was moved or truncated just now
             self._reading, self._whole = None, self.rows
@@ -161,12 +157,9 @@ class GrowingLog:
             files = (path, *self.log.format.files(path))
         except (TraceError, OSError):
             return self._files
+        # Listing takes at most a fiftieth of the time: a folder may have thousands of files.
         self._listed = time.monotonic() + max(self._pace.listing, 50 * (time.monotonic() - now))
         return files
-
-    def _read_on(self, reading: _Continuation, files: tuple[Path, ...]) -> list[Row] | None:
-        self.log.source.files = files
-        return reading.read_on()
 
     def _read_again(self, files: tuple[Path, ...], states: tuple[FileState | None, ...]) -> list[Row]:
         """Reads the whole log; ``states`` are those of ``files`` before that."""
@@ -184,12 +177,8 @@ class GrowingLog:
         if not reading and self._is_half_written(rows):
             return []
         before, known = self.rows, dict(zip(files, states, strict=True))
-        self.log, self._reading, self._whole, self._deferrals = (
-            log,
-            reading,
-            RowBatch() if reading else rows,
-            0,
-        )
+        self.log, self._reading, self._deferrals = log, reading, 0
+        self._whole = RowBatch() if reading else rows
         self._files = log.source.files
         self._states = tuple(known.get(file) for file in self._files)
         return changed_rows(before, rows)
@@ -211,19 +200,14 @@ class GrowingLog:
         it has new problems, and was changed just now.
         """
         before = self.rows
-        doubtful = bool(before.events or before.calls) and (
-            len(rows.problems) > len(before.problems) or not (rows.events or rows.calls)
-        )
+        worse = len(rows.problems) > len(before.problems) or not (rows.events or rows.calls)
+        doubtful = worse and bool(before.events or before.calls)
         state = _state(self.log.source.path)
-        if (
-            not doubtful
-            or state is None
-            or abs(time.time() - state.modified / 1e9) > self._pace.settling
-            or self._deferrals >= _MAX_DEFERRALS
-        ):
+        if not doubtful or state is None or self._deferrals >= _MAX_DEFERRALS:
             return False
-        self._deferrals += 1
-        return True
+        is_fresh = abs(time.time() - state.modified / 1e9) <= self._pace.settling
+        self._deferrals += is_fresh
+        return is_fresh
 
 
 class _Continuation:
@@ -245,10 +229,9 @@ class _Continuation:
         """Returns whether the file is the same, and still has what was read of it."""
         if self._lines.needs_all_files and files != self._log.source.files:
             return False
-        same = (
-            self._inode == (state.device, state.inode) and state.size >= self._offset and not self._took_rest
-        )
-        return same and self._read_marks() == self._marks
+        if self._inode != (state.device, state.inode) or state.size < self._offset:
+            return False
+        return not self._took_rest and self._read_marks() == self._marks
 
     def has_rest(self, state: FileState) -> bool:
         """Returns whether the file has bytes after the last line that was read."""
@@ -282,13 +265,15 @@ class _Continuation:
         state = _state(source.path)
         last = Ref(self._offset, 0, self._number)
         new: list[Row] = []
-        for item in (
-            source.lines(lines.decode, offset=self._offset, after=self._number) if end > self._offset else ()
-        ):
+        found = source.lines(lines.decode, offset=self._offset, after=self._number)
+        for item in found if end > self._offset else ():
             ref = item.ref if isinstance(item, Problem) else item[0]
             if ref.offset >= end:
                 break
-            lines.problem(item) if isinstance(item, Problem) else lines.add(item[1], item[0])
+            if isinstance(item, Problem):
+                lines.problem(item)
+            else:
+                lines.add(item[1], item[0])
             new += lines.rows
             lines.rows.clear()
             last = max(last, ref, key=_end)
@@ -353,11 +338,8 @@ def changed_rows(before: RowBatch, after: RowBatch) -> list[Row]:
     changed: list[Row] = []
     for old, new in zip(_tables(before), _tables(after), strict=True):
         known = dict(zip(row_keys(old), old, strict=True))
-        changed += [
-            row
-            for key, row in zip(row_keys(new), new, strict=True)
-            if key not in known or not is_same(known[key], row)
-        ]
+        keyed = zip(row_keys(new), new, strict=True)
+        changed += [row for key, row in keyed if key not in known or not is_same(known[key], row)]
     return in_reading_order(batch_of(changed))
 
 

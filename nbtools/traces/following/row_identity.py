@@ -61,7 +61,7 @@ def is_same(one: Row, other: Row) -> bool:
 def _content(row: Row) -> Row:
     match row:
         case Call():
-            return replace(row, origin=_NOBODY, seq=0, ref=NOWHERE, result_ref=NOWHERE)
+            return replace(row, origin=None, seq=0, ref=NOWHERE, result_ref=NOWHERE)
         case Event():
             return replace(row, seq=0, ref=NOWHERE)
         case RequestUsage():
@@ -70,6 +70,3 @@ def _content(row: Row) -> Row:
             return replace(row, ref=NOWHERE)
         case _:
             return row
-
-
-_NOBODY = None

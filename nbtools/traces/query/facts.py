@@ -36,11 +36,10 @@ def facts_of(trace: TraceRows, strict: TraceRows) -> dict[str, Any]:
 def _counts(reader: Format, trace: TraceRows) -> dict[str, Any]:
     calls = [call for call in trace.calls if call.level == "model" and call.counted]
     left_out = {(call.session, call.id) for call in trace.calls if not call.counted}
-    applied = [
-        change
-        for change in trace.file_changes
-        if change.applied and (change.session, change.call) not in left_out
-    ]
+    applied = [change for change in trace.file_changes if change.applied]
+    applied = [change for change in applied if (change.session, change.call) not in left_out]
+    starts = [session.started for session in trace.sessions if session.started is not None]
+    ends = [session.ended for session in trace.sessions if session.ended is not None]
     return {
         "format": reader.name,
         "records": sum(session.records for session in trace.sessions),
@@ -49,8 +48,8 @@ def _counts(reader: Format, trace: TraceRows) -> dict[str, Any]:
         "by_name": dict(sorted(Counter(call.name for call in calls).items())),
         "answered": sum(call.answered for call in calls),
         "tool_errors": sum(call.status == "error" for call in calls) if reader.tells_errors else None,
-        "first_ts": _iso(min(_times(session.started for session in trace.sessions), default=None)),
-        "last_ts": _iso(max(_times(session.ended for session in trace.sessions), default=None)),
+        "first_ts": _iso(min(starts, default=None)),
+        "last_ts": _iso(max(ends, default=None)),
         "file_edits": len(applied),
         "edited_paths": sorted({change.path for change in applied if change.path}),
         "tokens": _merge(session.native_tokens for session in trace.sessions),
@@ -59,16 +58,10 @@ def _counts(reader: Format, trace: TraceRows) -> dict[str, Any]:
     }
 
 
-def _times(times: Iterable[float | None]) -> list[float]:
-    return [time for time in times if time is not None]
-
-
 def _iso(at: float | None) -> str | None:
-    return (
-        None
-        if at is None
-        else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    )
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _merge(dicts: Iterable[dict[str, Any]]) -> dict[str, Any]:

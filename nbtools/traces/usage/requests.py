@@ -18,10 +18,10 @@ _COST_TOLERANCE = 1e-6
 
 def sum_of_tokens(parts: Iterable[Tokens]) -> Tokens:
     """Adds token counts; a count that no part has is None."""
-    sums: list[int | None] = [None] * len(TOKEN_KINDS)
-    for place, counts in enumerate(zip(*map(_counts, parts), strict=True)):
+    sums: list[int | None] = []
+    for counts in zip(*map(_counts, parts), strict=True):
         recorded = [count for count in counts if count is not None]
-        sums[place] = sum(recorded) if recorded else None
+        sums.append(sum(recorded) if recorded else None)
     return Tokens(*sums)
 
 
@@ -70,14 +70,6 @@ def usage_rows(
     """Yields the requests with their marks,
     and the rest of the session's total where they do not sum up to it.
     """
-    yield from _marked(session, requests, compactions)
-    if (left := _rest(session, requests, total, cost)) is not None:
-        yield left
-
-
-def _marked(
-    session: str, requests: Sequence[RequestUsage], compactions: Sequence[int]
-) -> Iterator[RequestUsage]:
     cached: dict[str, int] = {}
     before = 0
     for request in requests:
@@ -90,20 +82,13 @@ def _marked(
             marks = ("cache_break",)
         before = compacted
         cached[request.model] = read or 0
-        yield (
-            replace(request, session=session, flags=(*request.flags, *marks))
-            if marks or request.session != session
-            else request
-        )
-
-
-def _rest(
-    session: str, requests: Sequence[RequestUsage], total: Tokens, cost: float | None
-) -> RequestUsage | None:
+        if marks or request.session != session:
+            yield replace(request, session=session, flags=(*request.flags, *marks))
+        else:
+            yield request
     spent = sum_of_tokens(request.tokens for request in requests)
     tokens = tokens_between(spent, total)
     money = None if cost is None else cost - sum(request.cost or 0.0 for request in requests)
     unexplained = any(getattr(tokens, kind) for kind in TOKEN_KINDS)
-    if not unexplained and (money is None or abs(money) < _COST_TOLERANCE):
-        return None
-    return RequestUsage(session, scope="rest", tokens=tokens, cost=money)
+    if unexplained or (money is not None and abs(money) >= _COST_TOLERANCE):
+        yield RequestUsage(session, scope="rest", tokens=tokens, cost=money)

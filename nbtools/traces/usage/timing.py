@@ -87,18 +87,17 @@ class _Turn:
 
 
 def _times(session: str, turns: dict[int, _Turn]) -> Iterator[TurnTime]:
-    numbers = sorted(
-        number for number, turn in turns.items() if turn.ended is not None or turn.started is not None
-    )
+    timed = (number for number, turn in turns.items() if (turn.ended, turn.started) != (None, None))
+    numbers = sorted(timed)
     for place, number in enumerate(numbers):
         turn = turns[number]
         following = turns[numbers[place + 1]].started if place + 1 < len(numbers) else None
         known = turn.started is not None and turn.ended is not None and turn.ended >= turn.started
         tools = _covered(turn.timed) if turn.all_timed and (turn.timed or known) else None
         model = max(turn.ended - turn.started - tools, 0.0) if known and tools is not None else None  # type: ignore[operator]
-        waiting = (
-            max(following - turn.ended, 0.0) if following is not None and turn.ended is not None else None
-        )
+        waiting = None
+        if following is not None and turn.ended is not None:
+            waiting = max(following - turn.ended, 0.0)
         yield TurnTime(session, number, turn.started, turn.ended, tools, model, turn.held, waiting)
 
 
@@ -131,18 +130,15 @@ def call_times(calls: Iterable[Call], lanes: int) -> Iterator[tuple[Call, float,
 
 
 def slowest(calls: Iterable[Call], count: int = 10) -> list[Call]:
-    """Returns the calls that took longest, by their recorded duration,
-    else by the time from the call to its result.
-    """
+    """Returns the calls that took longest, as ``seconds_of`` says."""
     timed = [(length, call) for call in calls if (length := seconds_of(call)) is not None]
     return [call for _, call in heapq.nlargest(count, timed, key=lambda one: one[0])]
 
 
 def seconds_of(call: Call) -> float | None:
+    """Returns how long a call took: its recorded duration, else the time from the call to its result."""
     if call.duration is not None:
         return call.duration
-    return (
-        call.ended - call.at
-        if call.ended is not None and call.at is not None and call.ended >= call.at
-        else None
-    )
+    if call.ended is None or call.at is None or call.ended < call.at:
+        return None
+    return call.ended - call.at

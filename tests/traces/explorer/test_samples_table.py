@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nbtools.traces.explorer.usage.breakdown import _outcome
+from nbtools.traces.explorer.usage.usage_tables import _outcome
 from nbtools.traces.model import SampleResult
 
 

@@ -14,7 +14,7 @@ from nbtools.core.message import counted
 from nbtools.traces.explorer.explorer_view import Tone
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.timeline import Timeline
-from nbtools.traces.explorer.usage.requests import LineRequests, size_of, tokens_text
+from nbtools.traces.explorer.usage.line_requests import LineRequests, size_of, tokens_text
 from nbtools.traces.explorer.usage.usage_messages import StripBar, StripTick, TraceStrip
 from nbtools.traces.model import Call, Event, RequestUsage, Session
 from nbtools.traces.trace import Trace

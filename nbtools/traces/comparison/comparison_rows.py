@@ -139,7 +139,7 @@ def _cell(comparison: Comparison, run: int, outcome: Outcome) -> ComparedCell:
     )
 
 
-class Rows:
+class ComparisonRows:
     """The rows of a comparison, with its equal steps folded."""
 
     def __init__(self, comparison: Comparison) -> None:
