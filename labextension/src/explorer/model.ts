@@ -71,7 +71,7 @@ export interface RawTask {
   readonly line: number;
 }
 
-/** The agreement of the reviewer with another on ``items`` verdicts; ``kappa`` is Cohen's κ, None where it is not defined. */
+/** The agreement with another reviewer on ``items`` verdicts; ``kappa`` is Cohen's κ, if it is defined. */
 export interface ReviewAgreement {
   readonly reviewer: string;
   readonly items: number;
@@ -117,7 +117,7 @@ export interface SamplesTask {
   readonly type: 'samples';
 }
 
-/** A filter with a name. The other fields are those of ``TraceFilter`` that mean the same in every log. */
+/** A filter with a name. Its other fields, as in ``TraceFilter``, mean the same in every log. */
 export interface SavedFilter {
   readonly name: string;
   readonly text: string;
@@ -264,7 +264,7 @@ export const parseTraceBar: parse.Parser<TraceBar> = parse.record<TraceBar>({
   failed: parse.otherwise(parse.number, 0),
 });
 
-/** Text that links to a line if ``line`` is set, or to all steps of a file if ``path`` is its key among the filter's paths. */
+/** Text that links to a ``line``, or to all steps of the file whose key among the filter's is ``path``. */
 export interface TraceLink {
   readonly text: string;
   readonly line: number | null;
@@ -292,7 +292,7 @@ export const parseTraceChoice: parse.Parser<TraceChoice> = parse.record<TraceCho
   title: parse.otherwise(parse.text, ''),
 });
 
-/** ``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news; ``title`` says what is counted. */
+/** ``doubt`` says why the fact is unreliable; ``bad`` marks bad news; ``title`` says what is counted. */
 export interface TraceFact {
   readonly text: string;
   readonly doubt: string;
@@ -465,7 +465,7 @@ export const parseSavedFilters: parse.Parser<SavedFilters> = parse.record<SavedF
   filters: parse.list(parseSavedFilter),
 });
 
-/** Asks for the saved filters, or to save ``filter``, or to rename or delete the one with this name first. */
+/** Asks for the saved filters, after saving ``filter``, or renaming or deleting the one named. */
 export interface SavedFiltersTask {
   readonly type: 'saved_filters';
   readonly action: 'list' | 'save' | 'rename' | 'delete';
@@ -474,7 +474,7 @@ export interface SavedFiltersTask {
   readonly filter: SavedFilter | null;
 }
 
-/** An overview with ``lanes`` rows of bars, named ``names``. ``note`` says why there are no bars, or what is left out. */
+/** An overview: ``lanes`` rows of bars with ``names``. ``note`` says why there are none, or not all. */
 export interface TraceStrip {
   readonly type: 'strip';
   readonly mode: 'time' | 'tokens';
@@ -518,7 +518,7 @@ export const parseTraceChangedFile: parse.Parser<TraceChangedFile> = parse.recor
   steps: parse.otherwise(parse.list(parseTraceLink), []),
 });
 
-/** One entry of a step's context. ``label``: Why, Before, After, File history, Approved …; ``parts`` are shown in one line. */
+/** One entry of a step's context. ``label``: Why, Before, Approved …; ``parts`` are shown in one line. */
 export interface TraceContext {
   readonly label: string;
   readonly parts: readonly TraceLink[];
@@ -528,7 +528,7 @@ export const parseTraceContext: parse.Parser<TraceContext> = parse.record<TraceC
   parts: parse.list(parseTraceLink),
 });
 
-/** Choices of one kind, of which a line must have one of those that are chosen. ``menu``: they are a menu instead of chips. */
+/** Choices of one kind, of which a line must have a chosen one; ``menu``: in a menu instead of chips. */
 export interface TraceFacet {
   readonly name: string;
   readonly label: string;
@@ -694,7 +694,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   fresh: parse.otherwise(parse.flag, false),
 });
 
-/** The view of one log, the comparison of several, the list of all sessions, or the problem with one of them. */
+/** The view of one log, the comparison of several, the list of all sessions, or what is wrong. */
 export interface LogAnswer {
   readonly view: TraceView | null;
   readonly sessions: SessionsView | null;
@@ -776,7 +776,7 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
   place: parse.otherwise(parse.text, ''),
 });
 
-/** ``reply`` to the request ``id``; ``gone``: this kernel does not know the explorer (the kernel was restarted). */
+/** ``reply`` to the request ``id``; ``gone``: the kernel was restarted and does not know the explorer. */
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;

@@ -33,9 +33,7 @@ Pair: TypeAlias = tuple[int | None, int | None, bool]
 
 
 class Row:
-    """A row of the alignment: the positions of its calls by run.
-    ``alike`` are runs whose call is similar and not the same.
-    """
+    """The positions of calls in a row, by run. ``alike`` are runs whose call is only similar."""
 
     __slots__ = ("alike", "at", "key")
 
@@ -65,9 +63,7 @@ def align(runs: Sequence[Sequence[ComparableCall]], baseline: int) -> list[Row]:
 
 
 def central_run(runs: Sequence[Sequence[ComparableCall]]) -> int:
-    """Returns the run that has most of its steps in common with the others;
-    the shorter one of two that are equal in this.
-    """
+    """Returns the run with most steps in common with the others; the shorter one of two equal ones."""
     known = [{one.key for one in run} for run in runs]
     in_runs = Counter(key for keys in known for key in keys)
     scores = [sum(in_runs[key] - 1 for key in keys) for keys in known]
@@ -101,9 +97,7 @@ def _add(
 
 
 def _merged(slot: list[Row], run: int, positions: list[int], keys: Sequence[str]) -> list[Row]:
-    """Returns the rows of a slot with the steps of a run:
-    in rows that have the same step, and in new rows between them.
-    """
+    """Returns a slot with the steps of a run: in rows with the same step, and new rows between them."""
     blocks: Sequence[tuple[int, int, int]] = ()
     if slot and len(slot) < _MAX_SLOT:
         blocks = matching_blocks([row.key for row in slot], [keys[at] for at in positions])
@@ -120,9 +114,7 @@ def _merged(slot: list[Row], run: int, positions: list[int], keys: Sequence[str]
 
 
 def aligned_pairs(a: Sequence[ComparableCall], b: Sequence[ComparableCall], pairs: int) -> Iterator[Pair]:
-    """Yields every position of both sequences once, in order:
-    pairs, similar ones marked, and positions of one side.
-    """
+    """Yields every position of both sequences once, in order: pairs, and positions of one side."""
     for op in opcodes([one.key for one in a], [one.key for one in b]):
         if op.tag == "equal":
             yield from ((op.i1 + at, op.j1 + at, False) for at in range(op.i2 - op.i1))

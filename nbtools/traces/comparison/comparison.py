@@ -1,6 +1,4 @@
-"""Compares two to twenty sessions: their totals, their steps side by side, where each parts,
-and how each ended.
-"""
+"""Compares two to twenty sessions: their totals, steps, where each parts, and how each ended."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The place where ``run`` parts from the baseline: the index of the step, and the next call of each;
-    None where one has ended.
-    """
+    """The index of the step where ``run`` parts from the baseline, and each one's next call, if any."""
 
     run: int
     step: int
@@ -113,9 +109,7 @@ class Comparison:
 
     @cached_property
     def partings(self) -> tuple[Parting | None, ...]:
-        """The partings of the runs from the baseline;
-        None for the baseline, and for runs that do the same.
-        """
+        """The partings from the baseline; None for itself, and for runs that do the same."""
         return tuple(self._parting(run) for run in range(len(self.runs)))
 
     def outcomes(self, *checks: str) -> Outcomes:
@@ -127,9 +121,7 @@ class Comparison:
         return outcomes_of(self.traces, self.runs, parse_checks(checks or self.checks), self.baseline)
 
     def number(self, run: int, row: Call | Event | None) -> str:
-        """Returns the step number of a run's call or message, as ``%trace`` lists it;
-        empty for None, and for what has no number.
-        """
+        """Returns the step number of a run's call or message in ``%trace``; empty for None or without one."""
         return "" if row is None else self._numbers[run].get((row.session, row.seq), "")
 
     @cached_property
@@ -156,9 +148,7 @@ class Comparison:
         return Step(tuple(None if one is None else one.call for one in calls), alike, _note(calls))
 
     def _changed_differently(self, calls: Sequence[ComparableCall | None]) -> set[int]:
-        """Returns the runs that changed a file in another way than the baseline,
-        or than most where the baseline does not change it.
-        """
+        """Returns the runs that changed a file in another way than the baseline, else than most runs."""
         made = [(run, one.call) for run, one in enumerate(calls) if one is not None and one.group == "change"]
         if len(made) < 2:
             return set()
@@ -183,9 +173,9 @@ class Comparison:
         return next((call for step in self.steps[number:] if (call := step.calls[run]) is not None), None)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from nbtools.traces.comparison.view import comparison_bundle  # noqa: PLC0415 - loaded on first use
+        from nbtools.traces.comparison.view import ComparisonDisplay  # noqa: PLC0415 - loaded on first use
 
-        return comparison_bundle(self)
+        return ComparisonDisplay(self).bundle()
 
     def __repr__(self) -> str:
         partings = filter(None, self.partings)

@@ -215,9 +215,7 @@ class ComparisonRows:
 
 
 def _folds(steps: Sequence[Step]) -> Iterator[Fold]:
-    """Divides steps into those that are the same in all runs, folded where there are several,
-    and the others.
-    """
+    """Divides steps into stretches that all runs have in common, folded where long, and others."""
     first = 0
     for at in range(1, len(steps) + 1):
         if at == len(steps) or steps[at].differs != steps[first].differs:
@@ -226,9 +224,7 @@ def _folds(steps: Sequence[Step]) -> Iterator[Fold]:
 
 
 def _named_run(step: Step, baseline: int) -> int:
-    """Returns the run whose call names the row:
-    the baseline if it has the step, else the first that is not only similar.
-    """
+    """Returns the run whose call names the row: the baseline, else the first that is not only similar."""
     if step.calls[baseline] is not None:
         return baseline
     having = [at for at, call in enumerate(step.calls) if call is not None]

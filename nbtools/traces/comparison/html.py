@@ -60,9 +60,7 @@ def _blocks(rows: ComparisonRows) -> tuple[list[tuple[bool, list[ComparedRow]]],
 
 
 def _files(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
-    """Yields the changed files with the lines that each run added and removed:
-    first those that most runs changed.
-    """
+    """Yields the changed files, those of most runs first, with each run's added and removed lines."""
     changed: dict[str, dict[int, ChangedFile]] = {}
     for at, run in enumerate(comparison.runs):
         for one in run.changed:

@@ -91,9 +91,7 @@ class Outcomes:
 
 
 def parse_checks(checks: Sequence[str]) -> tuple[Check, ...]:
-    """Parses checks, by default ``DEFAULT_CHECKS``;
-    raises ``TraceError`` for one that is not understood, and for too many.
-    """
+    """Parses checks, by default ``DEFAULT_CHECKS``. Raises ``TraceError`` for an invalid one, or too many."""
     parsed = tuple(dict.fromkeys(parse_check(check) for check in checks or DEFAULT_CHECKS))
     if len(parsed) > MAX_CHECKS:
         raise TraceError(f"{len(parsed)} checks are too many: give at most {MAX_CHECKS}.")
@@ -151,9 +149,7 @@ def _command_line(call: Call) -> str:
 
 
 def _runs(part: str, words: Sequence[str]) -> bool:
-    """Whether a command contains these words one after the other,
-    and does not only look at them or install them.
-    """
+    """Whether a command runs these words, and does not only look at them or install them."""
     have = part.split()
     for at in range(len(have) - len(words) + 1):
         names = [have[at].rpartition("/")[2], *have[at + 1 : at + len(words)]]

@@ -23,9 +23,7 @@ from nbtools.traces.usage.requests import input_of, sum_of_tokens
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file that a run changed, relative to its folder.
-    Line counts are None where the log does not record them.
-    """
+    """A file, relative to the run's folder, that it changed. Line counts are None if not recorded."""
 
     path: str
     times: int
@@ -80,9 +78,7 @@ class Run:
 
 
 def main_sessions(trace: Trace) -> list[Session]:
-    """Returns the sessions that no other session of the log started.
-    Raises ``TraceError`` where there is none.
-    """
+    """Returns the sessions that no other one started. Raises ``TraceError`` where there is none."""
     if not trace.sessions:
         raise TraceError("The log contains no session to compare.")
     ids = {one.id for one in trace.sessions}
@@ -101,9 +97,7 @@ def comparable_calls(trace: Trace) -> list[ComparableCall]:
 
 
 def run_of(trace: Trace, name: str, steps: int, *, prices: bool = False) -> Run:
-    """Describes a run. With ``prices``, requests are priced.
-    Raises ``TraceError`` where the log has no session.
-    """
+    """Describes a run, with ``prices`` priced. Raises ``TraceError`` where the log has no session."""
     main = main_sessions(trace)
     folders = {one.id: one.cwd for one in trace.sessions}
     calls = [call for call in trace.calls if call.live]

@@ -1,6 +1,4 @@
-"""Steps in comparable form: what a call does, and to what,
-whatever its agent calls it and wherever the checkout is.
-"""
+"""Steps in comparable form, whatever their agent calls its tools and wherever the checkout is."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ the others are compared by their file only.
 
 @dataclass(frozen=True, slots=True)
 class ComparableCall:
-    """A call in comparable form: its operation and target,
-    independent of the agent's tool names and of the checkout's location.
-    """
+    """A call's operation and target, independent of the agent's tool names and of the checkout's location."""
 
     call: Call
     group: str
@@ -58,16 +54,12 @@ def relative_path(path: str, cwd: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def file_key(path: str, folder: str) -> str:
-    """Returns one key for a file, however its path was written;
-    relative to the session's ``folder`` where it is inside.
-    """
+    """Returns one key for a file, however its path is written; inside the session's ``folder`` relative."""
     return relative_path(posixpath.normpath(posixpath.join(folder, path)), folder)
 
 
 def normalized_command(line: str, cwd: str) -> str:
-    """Normalises a command line: removes superfluous blanks, the path of the workspace,
-    and an initial ``cd`` into it.
-    """
+    """Returns a command line without superfluous blanks, the workspace's path, and a ``cd`` into it."""
     words = " ".join(line.split())
     if cwd:
         words = words.removeprefix(f"cd {cwd} && ").replace(f"{cwd.rstrip('/')}/", "")
@@ -84,17 +76,13 @@ def ending_of(call: Call) -> str:
 
 
 def end_differently(endings: Iterable[str]) -> bool:
-    """Whether calls ended in different ways, as far as their logs say:
-    ``failed`` may be any exit code but 0.
-    """
+    """Whether calls ended differently, as far as is known: ``failed`` may be any exit code but 0."""
     known = set(endings) - {"unknown"}
     return len(known) > 1 and ("succeeded" in known or len(known - {"failed"}) > 1)
 
 
 def similarity(one: ComparableCall, other: ComparableCall) -> float:
-    """Returns the similarity of two calls, from ``_MIN_SIMILARITY`` to 1;
-    0 for calls with little in common.
-    """
+    """Returns the similarity, from ``_MIN_SIMILARITY`` to 1; 0 for calls with little in common."""
     if one.group != other.group:
         return 0
     common = len(set(one.paths) & set(other.paths)) / max(len(one.paths), len(other.paths), 1)
@@ -134,9 +122,7 @@ class ChangeDigests:
         self._known: dict[int, bytes | None] = {}
 
     def digest_of(self, call: Call) -> bytes | None:
-        """Returns the digest of a call's changes;
-        None where the log does not have their texts, or can no longer be read.
-        """
+        """Returns the digest of a call's changes; None where their texts cannot be read."""
         if id(call) not in self._known:
             texts: list[str] = []
             with suppress(TraceError):

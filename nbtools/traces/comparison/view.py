@@ -70,9 +70,7 @@ class ComparisonDisplay:
         raise TraceError("This comparison cannot answer that request. Run the cell again.")
 
     def bundle(self) -> dict[str, Any]:
-        """Returns a MIME bundle: for the extension, as a widget where needed, as HTML without scripts,
-        and as text.
-        """
+        """Returns a MIME bundle: for the extension, a widget where needed, HTML without scripts, and text."""
         view, rows = self.opened(), self._rows_of(self.comparison)
         return {
             COMPARISON_MIME: view.model_dump(mode="json"),
@@ -127,11 +125,6 @@ class ComparisonDisplay:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return self.bundle()
-
-
-def comparison_bundle(comparison: Comparison) -> dict[str, Any]:
-    """Returns what a notebook displays of a comparison."""
-    return ComparisonDisplay(comparison).bundle()
 
 
 def outcomes_bundle(outcomes: Outcomes) -> dict[str, Any]:

@@ -48,9 +48,7 @@ class CellSources:
         return path.with_name(f"{path.name}.ipynb")
 
     def share_path(self) -> Path:
-        """Returns the path for a file to share:
-        the log's name in the working directory, where a person finds it.
-        """
+        """Returns the path for a file to share: in the working directory, where a person finds it."""
         return Path.cwd() / f"{self._file.stem}.html"
 
     def sql(self) -> str:
@@ -61,9 +59,7 @@ class CellSources:
 
 
 def relative_to_notebook(path: Path) -> str:
-    """Returns ``path`` relative to the folder of this kernel's notebook;
-    empty if there is no relative path.
-    """
+    """Returns ``path`` relative to this kernel's notebook; empty if there is no relative path."""
     session = Path(os.environ.get("JPY_SESSION_NAME", ""))
     folder = session.parent if session.is_absolute() else Path.cwd()
     try:

@@ -69,9 +69,7 @@ class Explorer:
         return summary_of(self.trace)
 
     def line_at(self, step: str) -> int:
-        """Returns the index in ``lines`` of the step with this number: ``46``, ``48.1``.
-        Raises ``TraceError``.
-        """
+        """Returns the index of the line with this step number: ``46``, ``48.1``. Raises ``TraceError``."""
         line = self._numbers.get(step.strip())
         if line is None:
             last = next((number for number in reversed(self.lines.numbers) if "." not in number), "")
@@ -80,9 +78,7 @@ class Explorer:
         return line
 
     def call_at(self, step: str) -> Call:
-        """Returns the call of this step.  Raises ``TraceError`` if there is no such step or it is a
-        message.
-        """
+        """Returns the call of this step. Raises ``TraceError`` if it does not exist or is a message."""
         row = self.lines.rows[self.line_at(step)]
         if not isinstance(row, Call):
             raise TraceError(f"Step {step.strip()} is a message, not a tool call.")
@@ -101,9 +97,7 @@ class Explorer:
         return calls
 
     def step_of(self, row: LineRow) -> str:
-        """Returns the step number of a row of ``trace``;
-        empty for a row that has no line, such as a system message.
-        """
+        """Returns the step number of a row; empty for a row without a line, such as a system message."""
         line = self.lines.line_by_row.get(id(row))
         return "" if line is None else self.lines.numbers[line]
 
@@ -148,9 +142,7 @@ class Explorer:
             self.add_facet(lambda explorer: SignalFacet(explorer.reviewer))
 
     def rows_under(self, query: TraceFilter) -> list[LineRow]:
-        """Returns the rows that a filter lists, when all of the log has been searched.
-        Raises ``TraceError``.
-        """
+        """Returns the rows that a filter lists, after searching the whole log. Raises ``TraceError``."""
         if any(chip.startswith(("review:", "signal:")) for chip in query.chips):
             self._add_review_facets()
             self.reviewer.wait_for_signals()
@@ -182,11 +174,7 @@ class Explorer:
             if isinstance(member, cached_property):
                 self.__dict__.pop(name, None)
 
-    def view(self) -> TraceView:
-        """Returns the initial view."""
-        return self.overview(INITIAL_LINES)
-
-    def overview(self, lines: int = 0) -> TraceView:
+    def view(self, lines: int = INITIAL_LINES) -> TraceView:
         """Returns the view with this many lines."""
         return TraceView(
             explorer=self.id,
@@ -223,9 +211,7 @@ class Explorer:
         }
 
     def widget(self) -> Any:
-        """Returns the explorer as an anywidget, for every front end that supports ipywidgets;
-        ``mo.ui.anywidget`` in marimo.
-        """
+        """Returns the explorer as an anywidget; in marimo, pass it to ``mo.ui.anywidget``."""
         EXPLORERS.add(self)
         return widget_of(self.view())
 
@@ -240,9 +226,7 @@ class Explorer:
         return {number: line for line, number in enumerate(self.lines.numbers)}
 
     def add_facet(self, make: Callable[[Explorer], Facet]) -> None:
-        """Adds chips to filter by.  ``make`` is called with this explorer now,
-        and again whenever the log has grown.
-        """
+        """Adds chips to filter by. ``make`` is called now, and again whenever the log has grown."""
         self._facet_makers.append(make)
         self.facets.add(make(self))
 

@@ -162,9 +162,7 @@ class TracePosition(Wire):
 
 
 class TraceLink(Wire):
-    """Text that links to a line if ``line`` is set,
-    or to all steps of a file if ``path`` is its key among the filter's paths.
-    """
+    """Text that links to a ``line``, or to all steps of the file whose key among the filter's is ``path``."""
 
     text: str
     line: int | None = None
@@ -172,9 +170,7 @@ class TraceLink(Wire):
 
 
 class TraceContext(Wire):
-    """One entry of a step's context.  ``label``: Why, Before, After, File history, Approved …;
-    ``parts`` are shown in one line.
-    """
+    """One entry of a step's context. ``label``: Why, Before, Approved …; ``parts`` are shown in one line."""
 
     label: str
     parts: tuple[TraceLink, ...]
@@ -357,9 +353,7 @@ TraceReply: TypeAlias = Annotated[
 
 
 class TraceAnswer(Wire):
-    """``reply`` to the request ``id``; ``gone``:
-    this kernel does not know the explorer (the kernel was restarted).
-    """
+    """``reply`` to the request ``id``; ``gone``: the kernel was restarted and does not know the explorer."""
 
     id: int
     gone: bool = False
@@ -378,9 +372,7 @@ class LogRequest(Wire):
 
 
 class LogAnswer(Wire):
-    """The view of one log, the comparison of several, the list of all sessions,
-    or the problem with one of them.
-    """
+    """The view of one log, the comparison of several, the list of all sessions, or what is wrong."""
 
     view: TraceView | None = None
     sessions: SessionsView | None = None

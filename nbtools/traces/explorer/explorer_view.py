@@ -25,9 +25,7 @@ TraceAction = Literal["compare", "notebook", "share", "sql"]
 
 
 class TraceFact(Wire):
-    """``doubt`` says why the fact is unreliable, empty if it is not; ``bad`` marks bad news;
-    ``title`` says what is counted.
-    """
+    """``doubt`` says why the fact is unreliable; ``bad`` marks bad news; ``title`` says what is counted."""
 
     text: str
     doubt: str = ""
@@ -85,9 +83,7 @@ class TraceChoice(Wire):
 
 
 class TraceFacet(Wire):
-    """Choices of one kind, of which a line must have one of those that are chosen.
-    ``menu``: they are a menu instead of chips.
-    """
+    """Choices of one kind, of which a line must have a chosen one; ``menu``: in a menu instead of chips."""
 
     name: str
     label: str

@@ -1,6 +1,4 @@
-"""Chips and menus by which the lines of a log can be filtered:
-kind, outcome, tool and file of a step, and what others add.
-"""
+"""Chips and menus to filter the lines of a log by: kind, outcome, tool and file, and what others add."""
 
 from __future__ import annotations
 
@@ -189,9 +187,7 @@ class Facets:
         return {facet.name: facet for facet in own}
 
     def add(self, facet: Facet) -> None:
-        """Adds a facet after the others, or replaces the one of the same name;
-        its chips appear with the page's next answer.
-        """
+        """Adds a facet, or replaces the one of the same name; the page's next answer has its chips."""
         self._added[facet.name] = facet
         self.changed()
 

@@ -1,6 +1,4 @@
-"""The files that a session changed, and the diff of each over the whole session,
-as far as the log records the texts.
-"""
+"""The files that a session changed, and the diff of each over the session, as far as it is recorded."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ _MAX_PARTS = 20
 
 @dataclass(slots=True)
 class Part:
-    """A text that the log follows through several changes: the whole file, or a part of it.
-    ``before`` is None for a new file.
-    """
+    """A file, or a part of it, followed through several changes. ``before`` is None for a new file."""
 
     before: str | None
     after: str
@@ -69,9 +65,7 @@ class ChangedFiles:
         return TraceChanges(files=tuple(files[:MAX_FILES]), total=len(files))
 
     def diff(self, key: str) -> TraceOpened:
-        """Returns the diff of a file over the session.
-        Raises ``TraceError`` for a file that was not changed.
-        """
+        """Returns the diff of a file over the session. Raises ``TraceError`` if it was not changed."""
         if key not in self._by_file:
             raise TraceError(f"No change of {one_line(key, 200)} took effect in this log.")
         changes = self._by_file[key]
@@ -113,9 +107,7 @@ class ChangedFiles:
         return dict(sorted(files.items(), key=lambda item: item[1][0].line))
 
     def _parts(self, key: str, changes: Sequence[_Change]) -> tuple[list[Part], dict[str, list[int]]]:
-        """Returns the texts before and after, and the lines of the steps whose texts are missing,
-        by reason.
-        """
+        """Returns the texts before and after, and by reason the lines of the steps without texts."""
         parts: list[Part] = []
         missing: dict[str, list[int]] = defaultdict(list)
         for line in dict.fromkeys(one.line for one in changes):
@@ -238,7 +230,5 @@ def _continue(part: Part, old: str | None, new: str) -> bool:
 
 
 def _ended(text: str | None, other: str | None) -> str | None:
-    """Returns ``text`` with a final newline if neither side has one:
-    many logs have only the part that was replaced.
-    """
+    """Returns ``text`` with a final newline if neither side has one: many logs have only parts of files."""
     return f"{text}\n" if text and other and not text.endswith("\n") and not other.endswith("\n") else text

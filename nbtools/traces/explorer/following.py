@@ -70,7 +70,7 @@ class Following:
             moves, changed = line_moves(before or (), self._explorer.lines.rows, self._sessions)
             return reply.model_copy(
                 update={
-                    "view": self._explorer.overview(),
+                    "view": self._explorer.view(0),
                     "moves": moves,
                     "changed": changed[:_MAX_CHANGED],
                     "restarted": before is None,

@@ -70,9 +70,7 @@ def tone_of(call: Call) -> Tone:
 
 
 def outcome_of(call: Call) -> str:
-    """Returns the outcome to show beside the name, such as ``exit 1`` or ``denied``;
-    empty for success and for an unknown outcome.
-    """
+    """Returns the outcome to show: ``exit 1``, ``denied``; empty for success and for an unknown one."""
     if call.exit_code and call.status in ("ok", "error"):
         return f"exit {call.exit_code}"
     return "" if call.status in ("ok", "unknown") else STATUS_WORDS[call.status].lower()

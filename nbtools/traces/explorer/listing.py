@@ -71,9 +71,7 @@ class LineFilter:
         return listed
 
     def facets(self, query: TraceFilter) -> tuple[TraceFacet, ...]:
-        """Returns the choices to filter by,
-        with the number of lines that each has under the filter's other facets.
-        """
+        """Returns the choices to filter by; each counts its lines under the filter's other facets."""
         by_facet = self._facets.matching(query.chips)
         found = self._search.find(query.text).lines if query.text.strip() else None
         others = {

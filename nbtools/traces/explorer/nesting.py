@@ -1,6 +1,4 @@
-"""Orders the rows of a log for display: messages and calls,
-with sub-agents nested under the call that started them.
-"""
+"""Orders messages and calls for display, with sub-agents nested under the call that started them."""
 
 from __future__ import annotations
 
@@ -78,9 +76,7 @@ def rows_by_step(trace: TraceRows) -> dict[str, LineRow]:
 
 
 class _TreeBuilder:
-    """Assigns rows to their parents and walks the tree,
-    without recursion because sub-agents may be nested arbitrarily deep.
-    """
+    """Walks the tree of rows without recursion, because sub-agents may be nested arbitrarily deep."""
 
     def __init__(self, trace: TraceRows) -> None:
         self._sessions = {session.id: session for session in trace.sessions}

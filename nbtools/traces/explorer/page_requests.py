@@ -106,17 +106,13 @@ class PageResponder:
         raise TraceError("An explorer cannot answer that request. Run the cell again.")
 
     def lines_under(self, query: TraceFilter) -> Sequence[int]:
-        """Returns the lines under a filter, when all of the log has been searched.
-        Raises as ``Search.find`` does.
-        """
+        """Returns the lines under a filter, after searching the whole log. Raises as ``Search.find`` does."""
         while (listed := self._listing.apply(query)).indexed < 100:
             self._search.finish()
         return listed.lines
 
     def page(self, query: TraceFilter, first: int, count: int) -> TracePage:
-        """Returns lines under a filter, at most ``MAX_LINES``;
-        with the first ones what the list can be filtered by.
-        """
+        """Returns at most ``MAX_LINES`` lines under a filter; the first ones come with the facets."""
         listed = self._listing.apply(query)
         first = max(0, first)
         places = listed.lines[first : first + min(max(0, count), MAX_LINES)]

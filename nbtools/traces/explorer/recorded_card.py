@@ -1,6 +1,4 @@
-"""Displays a recorded call as a card, with the same model, blocks and words as a live call;
-also a log that cannot be opened.
-"""
+"""Displays a recorded call like a live one, as a card; also a log that cannot be opened."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ def _exit_code(call: Call, detail: Detail) -> int | None:
 
 
 def _exited_nonzero(call: Call, detail: Detail) -> bool:
-    """Returns whether a command ended with a non-zero exit code:
-    a bad result, but not a failure of the tool.
-    """
+    """Returns whether a command exited with an error code; its tool has not failed then."""
     return call.op == "shell" and call.status in ("ok", "error") and bool(_exit_code(call, detail))
 
 

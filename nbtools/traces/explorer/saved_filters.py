@@ -24,9 +24,7 @@ _MAX_LINE = 50_000
 
 
 class SavedFilter(Wire):
-    """A filter with a name.  The other fields are those of ``TraceFilter`` that mean the same in
-    every log.
-    """
+    """A filter with a name. Its other fields, as in ``TraceFilter``, mean the same in every log."""
 
     name: str
     text: str = Field("", max_length=10_000)
@@ -35,9 +33,7 @@ class SavedFilter(Wire):
 
 
 class SavedFiltersTask(Wire):
-    """Asks for the saved filters, or to save ``filter``,
-    or to rename or delete the one with this name first.
-    """
+    """Asks for the saved filters, after saving ``filter``, or renaming or deleting the one named."""
 
     type: Literal["saved_filters"] = "saved_filters"
     action: Literal["list", "save", "rename", "delete"] = "list"
@@ -60,17 +56,13 @@ class _Line(SavedFilter):
 
 
 class FilterFile:
-    """The saved filters in the file at ``path``.
-    Several processes may change them at once: none replaces what another has saved.
-    """
+    """The saved filters in a file. Several processes may change them: none replaces what another saved."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or state_path() / "explorer" / "filters.jsonl"
 
     def filters(self) -> Mapping[str, SavedFilter]:
-        """Returns the saved filters by name, in alphabetical order.
-        Raises ``TraceError`` if the file cannot be read.
-        """
+        """Returns the filters in alphabetical order. Raises ``TraceError`` if the file cannot be read."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -153,9 +145,7 @@ class FilterFile:
 
 
 def _decoded(line: bytes) -> _Line | None:
-    """Returns a line of the file; None for one that was cut when its writer was killed,
-    or that somebody else wrote.
-    """
+    """Returns a line of the file; None for one that was cut, or that somebody else wrote."""
     try:
         return _Line.model_validate_json(line) if 0 < len(line) <= _MAX_LINE else None
     except ValidationError:

@@ -170,9 +170,7 @@ def redacted_call(call: Call) -> Call:
 
 
 def redacted_detail(detail: Detail) -> Detail:
-    """Returns ``detail`` without secrets in output and command.
-    File changes stay as they are, as in a live card.
-    """
+    """Returns ``detail`` without secrets in output and command; file changes stay, as in a live card."""
     return replace(detail, display=redacted_display(detail.display), command=redacted(detail.command))
 
 

@@ -29,9 +29,7 @@ _PLACEHOLDER = "This version of the agent recorded placeholders instead of the n
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``title`` is the session's own, else the first prompt, else the file's name;
-    ``changed`` is the number of changed files.
-    """
+    """``title`` is the session's, the first prompt or the file's name; ``changed`` counts changed files."""
 
     title: str
     facts: tuple[TraceFact, ...]

@@ -100,9 +100,7 @@ class Timeline(Sequence[TraceLine]):
 
 
 def running_calls(trace: Trace) -> frozenset[CallKey]:
-    """Returns the calls that seem to run:
-    in a fresh log, those without a result after which their session has no message.
-    """
+    """Returns the calls without a result, or a message after them, in a log that was just written."""
     if not trace.fresh:
         return frozenset()
     said = {event.session: event.seq for event in trace.events if event.kind in _SAID}

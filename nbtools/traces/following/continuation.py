@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -44,9 +44,7 @@ class ContinuationSearch:
         self._mine: Lineage | None = None
 
     def look(self) -> Path | None:
-        """Returns the log that was written last of those in which the session goes on;
-        None where there is none so far.
-        """
+        """Returns the last written log of those in which the session goes on; None if there is none."""
         try:
             changed = self._path.parent.stat().st_mtime_ns
             if changed != self._listed:
@@ -147,14 +145,9 @@ def _last_time(path: Path) -> float | None:
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - HEAD_BYTES))
         lines = file.read(HEAD_BYTES).split(b"\n")
-    return next(_times(lines), None)
-
-
-def _times(lines: list[bytes]) -> Iterator[float]:
     for line in reversed(lines):
-        try:
+        with suppress(*DECODE_ERRORS):  # the first of these lines is mostly cut
             found = epoch_seconds(mapping(msgspec.json.decode(line)).get("timestamp"))
-        except DECODE_ERRORS:
-            continue
-        if found is not None:
-            yield found
+            if found is not None:
+                return found
+    return None

@@ -238,9 +238,7 @@ class _Continuation:
         return state.size > self._offset
 
     def read_on(self) -> list[Row] | None:
-        """Reads the lines that are complete; returns the rows that are new or different.
-        None: the log must be read from its start.
-        """
+        """Reads the complete lines; returns rows that are new or different, None to read the whole log."""
         return self._read(self._end_of_lines())
 
     def read_rest(self) -> list[Row]:
@@ -344,9 +342,7 @@ def changed_rows(before: RowBatch, after: RowBatch) -> list[Row]:
 
 
 def in_reading_order(rows: RowBatch) -> list[Row]:
-    """Returns events and calls in the order of the log, then changes to files, problems,
-    requests and sessions.
-    """
+    """Returns events and calls in the log's order, then changes, problems, requests and sessions."""
     steps: list[Event | Call] = [*rows.events, *rows.calls]
     steps.sort(key=lambda row: row.seq)
     return [*steps, *rows.file_changes, *rows.problems, *rows.usage, *rows.sessions]

@@ -65,9 +65,7 @@ def _iso(at: float | None) -> str | None:
 
 
 def _merge(dicts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Merges dictionaries: adds numbers, merges dictionaries recursively, joins and sorts lists,
-    and takes the first of other values.
-    """
+    """Adds numbers, merges dictionaries, joins and sorts lists; of other values the first counts."""
     total: dict[str, Any] = {}
     for one in dicts:
         for key, value in one.items():

@@ -163,9 +163,7 @@ class Searcher:
 
 
 class TextQuery:
-    """A query on the index as far as it is filled.
-    Each text is scanned once, however often the query is answered. Thread-safe.
-    """
+    """A query on the index as far as it is filled, which scans each text once. Thread-safe."""
 
     def __init__(self, searcher: Searcher, text: str) -> None:
         self._searcher = searcher
@@ -176,9 +174,7 @@ class TextQuery:
         self._lock = Lock()
 
     def matches(self) -> list[int]:
-        """Returns the numbers of the rows that match, in order: by the first way to search that finds some.
-        Raises ``TraceError``.
-        """
+        """Returns the rows that match, by the first way to search that finds some. Raises ``TraceError``."""
         return next(filter(None, map(self._matching, self._questions)), [])
 
     def _matching(self, question: text_index.IndexQuery) -> list[int]:

@@ -40,9 +40,7 @@ _SEPARATOR = b"\0"
 
 
 def prepare(connection: sqlite3.Connection, *, substrings: bool = True) -> None:
-    """Creates the index in this database where it does not exist;
-    without ``substrings`` only that of words.
-    """
+    """Creates the index where it does not exist; without ``substrings`` only that of words."""
     connection.execute(_WORDS)
     if substrings:
         connection.execute(_PIECES)
@@ -68,9 +66,7 @@ def indexed_text(text: str) -> str:
 
 @dataclass(frozen=True)
 class IndexQuery:
-    """A query in the form the index needs.
-    Where there is a ``substring``, the texts found must be checked with ``matches``.
-    """
+    """A query for the index. Texts found for a ``substring`` must be checked with ``matches``."""
 
     table: str
     expression: str
@@ -100,9 +96,7 @@ def index_queries(text: str) -> Iterator[IndexQuery]:
 
 
 def matching_numbers(index: sqlite3.Connection, question: IndexQuery, order: str) -> Iterator[int]:
-    """Yields the numbers of the texts that match according to the index.
-    Raises ``TraceError`` for an invalid query.
-    """
+    """Yields the numbers of the texts that match. Raises ``TraceError`` for an invalid query."""
     table = question.table
     query = f"select rowid from {table} where {table} match ? order by {order}"  # noqa: S608 - constant names
     try:
@@ -139,9 +133,7 @@ class TextStore:
             self._close(block)
 
     def containing(self, substring: str, block: int) -> Iterator[int]:
-        """Yields the numbers of the texts in a block that contain ``substring``,
-        which is in lower case and not empty.
-        """
+        """Yields the texts of a block that contain ``substring``, which is in lower case and not empty."""
         first, data = self._blocks[block]
         texts, wanted = zlib.decompress(data), substring.encode()
         number, counted, at = first, 0, texts.find(wanted)

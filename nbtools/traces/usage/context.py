@@ -118,9 +118,7 @@ def _source_of(call: Call) -> tuple[PartKind, str]:
 
 @lru_cache(maxsize=1 << 14)
 def programs_of(command: str) -> str:
-    """Returns the programs of a command line in order, each once, without their folders: ``pytest, tail``.
-    Empty where there is none.
-    """
+    """Returns the programs of a command line, each once, without folders: ``pytest, tail``."""
     plain = _QUOTED.sub("Q", command)
     if _SIMPLE.fullmatch(plain):  # as most command lines: 13 µs instead of 380
         parts = (part.split() for part in _OPERATOR.split(plain))
@@ -163,9 +161,7 @@ class _Attribution:
             yield ContextPart(*place, low, high, requests, cached, part.turn, part.live)
 
     def _answer(self, part: _Part) -> int:
-        """Returns the number of the request whose answer contains the part, or whose answer it follows;
-        -1 before the first.
-        """
+        """Returns the number of the request that the part answers or follows; -1 before the first."""
         return bisect_right(self.seqs, part.seq) - 1
 
     def _end(self, seq: int) -> int:
@@ -199,9 +195,7 @@ class _Attribution:
         return (output if exact else 0), output
 
     def _added_tokens(self, part: _Part, start: int) -> tuple[int | None, int | None]:
-        """Returns bounds for something that is new in the request ``start``:
-        at most what the input has grown by.
-        """
+        """Returns bounds for something new in the request ``start``: at most what the input has grown by."""
         if not self.known or start >= len(self.requests):
             return None, None
         may_have_images = part.part in {"attachment", "file", "command", "result"}

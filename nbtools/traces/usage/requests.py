@@ -53,9 +53,7 @@ def difference_of(requests: Sequence[RequestUsage], total: Tokens) -> str:
 
 
 def input_of(tokens: Tokens) -> int | None:
-    """Returns the size of a request: all its input tokens, cached ones included;
-    None where none is recorded.
-    """
+    """Returns all input tokens of a request, cached ones included; None where none is recorded."""
     counts = [count for count in (tokens.input, tokens.cache_read, tokens.cache_write) if count is not None]
     return sum(counts) if counts else None
 
@@ -67,9 +65,7 @@ def usage_rows(
     total: Tokens,
     cost: float | None,
 ) -> Iterator[RequestUsage]:
-    """Yields the requests with their marks,
-    and the rest of the session's total where they do not sum up to it.
-    """
+    """Yields the requests with their marks, and the rest where they do not sum up to the total."""
     cached: dict[str, int] = {}
     before = 0
     for request in requests:

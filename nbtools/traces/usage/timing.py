@@ -38,9 +38,7 @@ class TurnTime:
 
 
 def turn_times(events: Iterable[Event], calls: Iterable[Call]) -> list[TurnTime]:
-    """Returns the turns of all sessions, in the order of their sessions.
-    Steps on rewound branches do not count.
-    """
+    """Returns the turns of all sessions, in their order. Steps on rewound branches do not count."""
     turns: dict[str, dict[int, _Turn]] = defaultdict(lambda: defaultdict(_Turn))
     for event in events:
         if event.live and event.at is not None:

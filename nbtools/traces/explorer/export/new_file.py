@@ -8,9 +8,7 @@ from pathlib import Path
 
 
 def create_file(target: Path, content: bytes) -> Path:
-    """Creates a new file, never replacing one, even if two programs write at the same time.
-    Raises ``OSError``.
-    """
+    """Creates a new file, even if two programs write at the same time. Raises ``OSError``."""
     for number in count():
         path = target.with_stem(f"{target.stem}-{number}") if number else target
         with suppress(FileExistsError):

@@ -31,9 +31,7 @@ _CODE_OR_ACTIVE = re.compile(rf"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)|{_ACTIVE}")
 
 
 def sanitize_markdown(text: str) -> str:
-    """Returns Markdown whose images, tags, headings and links by unknown schemes are text,
-    and whose code blocks end.
-    """
+    """Returns Markdown whose images, tags, headings and unknown links are text, and whose code blocks end."""
     lines: list[str] = []
     rest = iter(text.splitlines())
     for line in rest:
@@ -55,9 +53,7 @@ def sanitize_markdown(text: str) -> str:
 
 
 def _code_lines(prefix: str, fence: str, rest: Iterator[str]) -> Iterator[str]:
-    """Yields the lines up to the end of a code block,
-    without the quote's mark or the indentation of its beginning.
-    """
+    """Yields the lines up to the end of a code block, without a quote's mark or the block's indentation."""
     width = 0 if ">" in prefix else len(prefix)
     for quoted in rest:
         line = _QUOTE.sub("", quoted, count=1) if ">" in prefix else quoted

@@ -82,9 +82,7 @@ def trace_text(summary: Summary, first: Sequence[TraceLine], total: int) -> str:
 
 
 def text_lines(summary: Summary, lines: Sequence[TraceLine]) -> Iterator[str]:
-    """Yields the title, the facts, the doubts about them, and ``lines``, safe for a terminal:
-    hidden characters are spelled out.
-    """
+    """Yields title, facts, doubts and ``lines`` for a terminal: hidden characters are spelled out."""
     width = max((len(line.number) for line in lines), default=1)
     yield seen(summary.title)
     yield seen("  " + " · ".join(f"{fact.text} (?)" if fact.doubt else fact.text for fact in summary.facts))

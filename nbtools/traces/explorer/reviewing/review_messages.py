@@ -72,9 +72,7 @@ class TraceLabel(Wire):
 
 
 class ReviewAgreement(Wire):
-    """The agreement of the reviewer with another on ``items`` verdicts;
-    ``kappa`` is Cohen's κ, None where it is not defined.
-    """
+    """The agreement with another reviewer on ``items`` verdicts; ``kappa`` is Cohen's κ, if it is defined."""
 
     reviewer: str
     items: int

@@ -73,9 +73,7 @@ class SignalSearch:
         return self._searched is self._trace.calls
 
     def start(self) -> None:
-        """Begins to look for signals, if that is not under way or was done just now.
-        Raises what looking for them raised.
-        """
+        """Looks for signals, unless that was done just now. Raises what looking for them raised."""
         with self._lock:
             if self.is_complete:
                 return
@@ -119,9 +117,7 @@ class Reviewer:
         self._marked: tuple[object, Mapping[str, Sequence[int]]] = (None, {})
 
     def answer(self, task: ReviewTask) -> TraceReview:
-        """Carries out a request and returns the review after it.
-        Raises ``TraceError``, in which case nothing was changed.
-        """
+        """Returns the review after a request. Raises ``TraceError``; then nothing was changed."""
         self._search.start()
         with self._lock:
             review = review_of(self._trace)
@@ -148,9 +144,7 @@ class Reviewer:
             )
 
     def lines_by_mark(self) -> Mapping[str, Sequence[int]]:
-        """Returns the lines with each verdict and code, with a note,
-        and those still without a verdict of the reviewer.
-        """
+        """Returns the lines with each verdict and code, with a note, and those without a verdict yet."""
         with self._lock:
             review = review_of(self._trace)
             version = (review.labels, review.reviewer)
@@ -272,9 +266,7 @@ class Reviewer:
             )
 
     def _lines_of(self, label: Label) -> Sequence[int]:
-        """Returns the lines of a label: of its session's line, its step,
-        or the steps of its session in its range.
-        """
+        """Returns the lines of a label: its session's line, its step, or the steps in its range."""
         first, last = review_of(self._trace).rows_of(label)
         start = self._lines.line_by_row.get(id(first))
         end = self._lines.line_by_row.get(id(last))

@@ -78,9 +78,7 @@ def _token_bar(first: int, end: int, total: int, requests: Sequence[RequestUsage
 
 @dataclass(slots=True)
 class _Lane:
-    """A row of spans of time, by their start,
-    each with the first and the last of the lines that it stands for.
-    """
+    """A row of spans of time, by start, each with the first and the last line that it stands for."""
 
     name: str
     # Lists of numbers, because collecting garbage takes longer than the work if there is an object for each
@@ -171,9 +169,7 @@ def _turn_lane(trace: Trace, roots: set[str], lines: Timeline) -> _Lane:
 
 
 def _call_lanes(trace: Trace, roots: set[str], lines: Timeline) -> list[_Lane]:
-    """Returns lanes for the calls of the person's sessions, the last one for all that do not fit,
-    and lanes for sub-agents.
-    """
+    """Returns lanes for the person's calls, of which the last takes all that do not fit, and sub-agents."""
     own = [_Lane("calls") for _ in range(_CALL_LANES)]
     agents = [_Lane("sub-agents") for _ in range(_AGENT_LANES)]
     places = lines.line_by_row

@@ -55,9 +55,7 @@ class StripTick(Wire):
 
 
 class TraceStrip(Wire):
-    """An overview with ``lanes`` rows of bars, named ``names``.
-    ``note`` says why there are no bars, or what is left out.
-    """
+    """An overview: ``lanes`` rows of bars with ``names``. ``note`` says why there are none, or not all."""
 
     type: Literal["strip"] = "strip"
     mode: StripMode

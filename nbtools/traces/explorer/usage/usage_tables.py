@@ -1,6 +1,4 @@
-"""Tables of a session: its tokens, money and time by what they were used for,
-and the samples of an evaluation.
-"""
+"""Tables of a session's tokens, money and time by their use, and of the samples of an evaluation."""
 
 from __future__ import annotations
 
@@ -234,9 +232,7 @@ def samples_table(trace: Trace, lines: Timeline) -> TraceUsage:
 
 
 def _outcome(sample: SampleResult) -> str:
-    """Returns how the sample ended: ``error``, else what its scores say, else that a limit ended it;
-    empty where the log does not say.
-    """
+    """Returns how the sample ended: an error, else its scores, else a limit; empty if that is unknown."""
     if sample.error is not None:
         return "error"
     values = [_SCORES.get(value) for value in (sample.scores or {}).values() if isinstance(value, str)]
