@@ -97,6 +97,21 @@ async def test_logs_and_comparisons_are_explored_through_a_comm(host, tmp_path):
     await expect(trace.locator(".nbtools-trace-row:visible").filter(has_text="Edit").first).to_be_visible()
 
 
+async def test_a_click_counts_although_an_answer_comes_between_press_and_release(views):
+    """The answer draws the buttons again; the browser sends no click to one that is replaced."""
+    trace = Explorer(views, await views.show(open_trace(REAL)))
+    await trace.chip("shell").click()
+    await views.settled()  # the first filter moves the buttons
+    async with views.held():
+        await trace.chip("edits").click()
+        await views.asks_for("page", 2)
+        await trace.chip("All").hover()
+        await views.page.mouse.down()
+    await views.settled()
+    await views.page.mouse.up()
+    await expect(trace.chip("All")).to_have_attribute("aria-pressed", "true")
+
+
 async def test_questions_are_answered_through_a_comm(host):
     """The result replaces the question as HTML; a denial changes nothing."""
     await host.run("%load_ext nbtools")

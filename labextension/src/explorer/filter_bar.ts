@@ -88,37 +88,51 @@ export class FilterBarView {
     }, TYPING_DELAY);
   }
 
-  /** Draws the chips again, which keeps the focus on the one that has it. */
+  /**
+   * Draws the chips.  One that is there stays the same element: the browser sends no click to a button that is replaced
+   * between press and release, as by the answer to another request.
+   */
   private drawChips(facets: readonly TraceFacet[], total: number): void {
     const { trans, filter } = this;
     const all = { key: '', label: trans.__('All'), count: total, title: trans.__('All steps: messages and calls, with nested ones') };
     const chips = facets.filter(({ menu }) => !menu).flatMap(({ choices }) => choices);
-    const nodes = [all, ...chips].map(choice => this.chip(choice));
+    const known = [...this.chips.children] as HTMLButtonElement[];
+    const nodes = [all, ...chips].map(choice => this.chip(choice, known));
     if (filter.first !== null) {
-      const range = this.button(trans.__('range'), RANGE, true, () => this.events.change({ first: null, last: null }));
+      const range =
+        chipOf(known, RANGE, trans.__('range')) ??
+        this.button(trans.__('range'), RANGE, () => this.events.change({ first: null, last: null }));
+      range.setAttribute('aria-pressed', 'true');
       range.title = trans.__('Only a range of the timeline is listed. Click to list all steps.');
       nodes.push(range);
     }
     const focused = focusedIn(this.chips)?.dataset['key'];
-    this.chips.replaceChildren(...nodes);
-    focused === undefined || (nodes.find(({ dataset }) => dataset['key'] === focused) ?? nodes[0])!.focus();
+    known.filter(node => !nodes.includes(node)).forEach(node => node.remove());
+    nodes.forEach((node, i) => this.chips.children[i] === node || this.chips.insertBefore(node, this.chips.children[i] ?? null));
+    if (focused !== undefined && !focusedIn(this.chips)) {
+      (nodes.find(({ dataset }) => dataset['key'] === focused) ?? nodes[0])!.focus();
+    }
   }
 
-  private chip({ key, label, count, title }: TraceChoice): HTMLElement {
+  private chip({ key, label, count, title }: TraceChoice, known: readonly HTMLButtonElement[]): HTMLButtonElement {
     const { chips } = this.filter;
     const pressed = key ? chips.includes(key) : chips.length === 0;
-    const chip = this.button(label, key, pressed, () => this.events.change({ chips: key ? toggleChip(this.filter.chips, key) : [] }));
-    chip.append(' ', element('span', '', count.toLocaleString()));
+    let chip = chipOf(known, key, label);
+    if (!chip) {
+      chip = this.button(label, key, () => this.events.change({ chips: key ? toggleChip(this.filter.chips, key) : [] }));
+      chip.append(' ', element('span'));
+    }
+    setText(chip.lastElementChild as HTMLElement, count.toLocaleString());
+    chip.setAttribute('aria-pressed', String(pressed));
     chip.title = title;
     chip.classList.toggle('nbtools-trace-none', count === 0 && !pressed);
     return chip;
   }
 
-  private button(label: string, key: string, pressed: boolean, onClick: () => void): HTMLButtonElement {
+  private button(label: string, key: string, onClick: () => void): HTMLButtonElement {
     const button = element('button', 'nbtools-trace-chip', label);
     button.type = 'button';
     button.dataset['key'] = key;
-    button.setAttribute('aria-pressed', String(pressed));
     button.addEventListener('click', onClick);
     return button;
   }
@@ -155,4 +169,9 @@ export class FilterBarView {
     menu.value === chosen || (menu.value = chosen);
     menu.classList.toggle('nbtools-trace-chosen', chosen !== '');
   }
+}
+
+/** The chip with this key and label among those that are shown. */
+function chipOf(known: readonly HTMLButtonElement[], key: string, label: string): HTMLButtonElement | undefined {
+  return known.find(({ dataset, firstChild }) => dataset['key'] === key && firstChild?.textContent === label);
 }
