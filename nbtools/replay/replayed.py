@@ -75,28 +75,39 @@ def replayed_card(replayed: Replayed, *, number: str = "", hint: str = "") -> Ca
     """Returns the card of a result; ``number`` is that of its step, if any;
     ``hint`` says what to try if they differ.
     """
+    error = replayed.result.error
     common = _head(replayed.call, replayed.cwd, number) | {
         "record": seen(f"Run in a temporary copy of {replayed.basis}")
     }
-    if status := _status_without_result(replayed):
-        return Card(**common, state="cancelled", status=status, blocks=_not_run(replayed))
+    if error is not None and (not replayed.ran or error.code is ErrorCode.CANCELLED):
+        recorded = recorded_card(replayed.call, replayed.recorded, cwd=replayed.cwd).blocks
+        words = (text_block(error.message, tone="quiet"), text_block("Recorded result:", tone="quiet"))
+        status = _STATUS_WITHOUT_RESULT.get(error.code, "Not run")
+        return Card(**common, state="cancelled", status=status, blocks=(*words, *recorded))
     if replayed.same:
+        recorded = recorded_card(replayed.call, replayed.recorded, cwd=replayed.cwd).blocks
         return Card(
             **common,
             state="success",
             status="Same as recorded",
-            blocks=_recorded_blocks(replayed),
+            blocks=(
+                *_ignored_differences(replayed),
+                *(recorded or (text_block("No output, as recorded.", tone="quiet"),)),
+            ),
             folded=True,
             unfold="show result",
         )
-    blocks = _difference(replayed, hint)
+    difference = replayed.difference
+    sides = (difference.original_content or "").removesuffix("\n"), difference.new_content.removesuffix("\n")
+    diff = diff_block("recorded → now", *sides, titled=True, language="text")
     return Card(
         **common,
         state="success",
         failed=True,
         status="Different from recorded",
-        **_changed_lines(replayed),
-        blocks=blocks,
+        added=difference.diff_stat.model_added_lines,
+        removed=difference.diff_stat.model_removed_lines,
+        blocks=(diff, *_hint_blocks(hint)),
     )
 
 
@@ -107,10 +118,7 @@ def copying_card(call: Call, cwd: str, folder: str, *, number: str = "") -> Card
 
 def obstacle_card(call: Call, why: str, *, cwd: str = "", number: str = "", hint: str = "") -> Card:
     """Returns the card of a call that cannot be run again."""
-    blocks = (
-        text_block(_sentence(why), tone="error"),
-        *((text_block(hint, tone="quiet", markdown=True),) if hint else ()),
-    )
+    blocks = (text_block(why[:1].upper() + why[1:], tone="error"), *_hint_blocks(hint))
     return Card(**_head(call, cwd, number), state="error", status="Cannot be run again", blocks=blocks)
 
 
@@ -137,27 +145,8 @@ def _head(call: Call, cwd: str, number: str) -> dict[str, Any]:
 _STATUS_WITHOUT_RESULT = {ErrorCode.CONFIRMATION_DENIED: "Denied", ErrorCode.CANCELLED: "Cancelled"}
 
 
-def _status_without_result(replayed: Replayed) -> str:
-    """Returns a short status if there is no result to compare; empty if there is one."""
-    error = replayed.result.error
-    if error is None or (replayed.ran and error.code is not ErrorCode.CANCELLED):
-        return ""
-    return _STATUS_WITHOUT_RESULT.get(error.code, "Not run")
-
-
-def _not_run(replayed: Replayed) -> tuple[Block, ...]:
-    error = replayed.result.error
-    recorded = recorded_card(replayed.call, replayed.recorded, cwd=replayed.cwd)
-    message = (text_block(error.message, tone="quiet"),) if error is not None else ()
-    return (*message, text_block("Recorded result:", tone="quiet"), *recorded.blocks)
-
-
-def _recorded_blocks(replayed: Replayed) -> tuple[Block, ...]:
-    recorded = recorded_card(replayed.call, replayed.recorded, cwd=replayed.cwd)
-    return (
-        *_ignored_differences(replayed),
-        *(recorded.blocks or (text_block("No output, as recorded.", tone="quiet"),)),
-    )
+def _hint_blocks(hint: str) -> tuple[Block, ...]:
+    return (text_block(hint, tone="quiet", markdown=True),) if hint else ()
 
 
 def _ignored_differences(replayed: Replayed) -> tuple[Block, ...]:
@@ -168,21 +157,6 @@ def _ignored_differences(replayed: Replayed) -> tuple[Block, ...]:
     return (text_block(f"Not counted as a difference:\n{listed}{more}", tone="quiet"),)
 
 
-def _changed_lines(replayed: Replayed) -> dict[str, int]:
-    stat = replayed.difference.diff_stat
-    return {"added": stat.model_added_lines, "removed": stat.model_removed_lines}
-
-
-def _difference(replayed: Replayed, hint: str) -> tuple[Block, ...]:
-    difference = replayed.difference
-    diff = diff_block("recorded → now", *_sides(difference), titled=True, language="text")
-    return (diff, *((text_block(hint, tone="quiet", markdown=True),) if hint else ()))
-
-
-def _sides(difference: FileDiff) -> tuple[str, str]:
-    return (difference.original_content or "").removesuffix("\n"), difference.new_content.removesuffix("\n")
-
-
 def replay_hint(replayed: Replayed) -> str:
     """Returns a hint, for a call that was run alone, on how to reproduce the recorded result."""
     if replayed.basis.startswith("commit"):
@@ -191,7 +165,3 @@ def replay_hint(replayed: Replayed) -> str:
         "The copy has the files as they are now. --at COMMIT takes those of a commit, --replay FIRST-LAST"
         " runs earlier steps first."
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from nbtools.core.errors import TraceError
+from nbtools.core.message import counted
 from nbtools.core.redaction import MIN_LENGTH, Redactor, encodings
 from nbtools.core.secret_search import Found, Secret, SecretSearch
 from nbtools.core.secret_variables import secret_variables
@@ -72,12 +73,10 @@ class Removal:
         self._search = SecretSearch(tuple(map(_compiled, patterns)))
         self._keep = frozenset(keep)
         self._entries: dict[str, _Entry] = {}
-        self._known: dict[
-            str, str
-        ] = {}  # the value for each text that stands for it: itself, its encodings, its lines
-        self._clean: dict[
-            str, int
-        ] = {}  # short texts without anything to remove: how many texts were known then
+        # the value for each text that stands for it: itself, its encodings, its lines
+        self._known: dict[str, str] = {}
+        # short texts without anything to remove: how many texts were known then
+        self._clean: dict[str, int] = {}
         self._without_secrets: set[bytes] = set()
         self._names = None if names is None else _identifying(names)
         self._names_expression = re.compile(
@@ -89,18 +88,14 @@ class Removal:
     @property
     def secrets(self) -> tuple[Secret, ...]:
         """The secrets that were found so far, in the order of kinds."""
-        entries = sorted(self._entries.items(), key=lambda entry: entry[1].kind)
-        return tuple(
-            Secret(
-                id_of(value),
-                entry.kind,
-                _abbreviated(value),
-                _steps(entry.places),
-                id_of(value) in self._keep,
-            )
-            for value, entry in entries
-            if entry.places
-        )
+        secrets = []
+        for value, entry in sorted(self._entries.items(), key=lambda entry: entry[1].kind):
+            # the head is made from the steps, so it counts only if there are none
+            places = tuple(place for place in entry.places if place != HEAD) or (HEAD,)
+            if entry.places:
+                kept = id_of(value) in self._keep
+                secrets.append(Secret(id_of(value), entry.kind, _abbreviated(value), places, kept))
+        return tuple(secrets)
 
     @property
     def has_found(self) -> bool:
@@ -111,7 +106,7 @@ class Removal:
     def note(self) -> str:
         """The number of removed secrets, without home folders, as text; empty where none was removed."""
         count = sum(not one.kept and one.kind != HOME_KIND for one in self.secrets)
-        return f"{count} secret{'s' * (count != 1)} removed" if count else ""
+        return f"{counted(count, 'secret')} removed" if count else ""
 
     def occurs_in(self, text: str) -> bool:
         """Returns whether a secret that was found so far occurs in the text, whatever its context."""
@@ -136,7 +131,12 @@ class Removal:
             while at >= 0:
                 found.append((at, at + len(needle), value))
                 at = text.find(needle, at + len(needle))
-        removed = [self._replacement(*one) for one in found if self._is_removed(one[2])]
+        removed = []
+        for start, end, value in found:
+            entry = self._entries[value]
+            entry.places[self.place] = None
+            if id_of(value) not in self._keep:
+                removed.append((start, end, f"[redacted: {entry.kind}]"))
         spans = _in_order([*removed, *self._home_spans(text)])
         if not (spans or found or self._keep) and len(text) <= _SHORT:
             self._clean[text] = len(self._known)
@@ -154,34 +154,21 @@ class Removal:
             self._without_secrets.add(digest)
         return found
 
-    def _replacement(self, start: int, end: int, value: str) -> tuple[int, int, str]:
-        return start, end, f"[redacted: {self._entries[value].kind}]"
-
-    def _is_removed(self, value: str) -> bool:
-        self._entries[value].places[self.place] = None
-        return id_of(value) not in self._keep
-
     def _add(self, value: str, kind: str) -> None:
         if value in self._entries:
             return
         self._entries[value] = _Entry(kind)
-        parts = [
-            line.strip()
-            for line in value.splitlines()
-            if len(line.strip()) >= _MIN_PART and " " not in line.strip()
-        ]
-        for one in (value, *(parts if "\n" in value else ())):
+        lines = map(str.strip, value.splitlines() if "\n" in value else ())
+        for one in (value, *(line for line in lines if len(line) >= _MIN_PART and " " not in line)):
             if len(one) >= MIN_LENGTH and not (one.isalpha() and one.islower()):
                 self._known |= dict.fromkeys(encodings(one), value)
 
     def _home_spans(self, text: str) -> list[tuple[int, int, str]]:
         if self._names is None:
             return []
-        spans = (
-            [(one.start(), one.end(), "~") for one in _HOME.finditer(text)]
-            if "/home" in text or "Users" in text
-            else []
-        )
+        spans = []
+        if "/home" in text or "Users" in text:
+            spans = [(*one.span(), "~") for one in _HOME.finditer(text)]
         if any(name in text for name in self._names):
             spans += [(*one.span(), "~") for one in self._names_expression.finditer(text)]
         for start, end, _ in spans:
@@ -286,11 +273,6 @@ def _in_order(spans: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str
         else:
             joined.append((start, end, text))
     return joined
-
-
-def _steps(places: Iterable[str]) -> tuple[str, ...]:
-    """Returns the steps; the head, which is made from them, only if there are none."""
-    return tuple(place for place in places if place != HEAD) or (HEAD,)
 
 
 def _abbreviated(value: str) -> str:

@@ -106,17 +106,14 @@ class Recorder:
         if isinstance(event, ValidatingCall):
             self._requests[event.request.id] = (self._next_number(), event.at)
         elif isinstance(event, FINISHED):
-            self._record_call(event)
+            number, requested_at = self._requests.pop(event.request.id, (self._count, event.last.at))
+            self._write_record(lambda: self._record(event, number, requested_at))
 
     def close(self) -> None:
         """Stops recording and closes the file."""
         self.problem = self.problem or "The recorder is closed."
         if self._close_file is not None:
             self._close_file()
-
-    def _record_call(self, call: FinishedCall) -> None:
-        number, requested_at = self._requests.pop(call.request.id, (self._count, call.last.at))
-        self._write_record(lambda: self._record(call, number, requested_at))
 
     def _write_record(self, record: Callable[[], Struct]) -> None:
         if self.problem:
