@@ -79,7 +79,9 @@ class Ingest:
             self.catalogue.remove(gone, self._reading)
             self._problem(lost, "The file with its rows is damaged and the log no longer exists.")
             self._problem(plan.odd, "The name of the file is not valid UTF-8; rename the file.")
-            self._start([log for log in plan.changed if log.why])
+            unreadable = [replace(log, read=self._reading) for log in plan.changed if log.why]
+            self.catalogue.put(unreadable)
+            self.problems |= {log.path: Problem(NOWHERE, log.why) for log in unreadable}
             logs = [*(log for log in plan.changed if not log.why), *renewed]
             with closing(self._write_parts(logs, executor)) as outcomes:
                 self._report(outcomes, logs, report, started)
@@ -88,12 +90,6 @@ class Ingest:
         return Ingested(
             tuple(sorted(read)), tuple(gone), self.problems, len(plan.same), time.monotonic() - started
         )
-
-    def _start(self, unreadable: list[Log]) -> None:
-        """Records the logs that no reader recognises."""
-        self.catalogue.put(replace(log, read=self._reading) for log in unreadable)
-        for log in unreadable:
-            self._problem([log.path], log.why)
 
     def _problem(self, paths: Iterable[str], why: str) -> None:
         self.problems |= {path: Problem(NOWHERE, why) for path in paths}

@@ -60,7 +60,8 @@ def plan_ingest(paths: str | Path | Iterable[str | Path], known: Mapping[str, Lo
     """
     readers = {known_format.name: known_format for known_format in formats()}
     candidates = dict.fromkeys(_expand_folders(expand_paths(paths), known))
-    odd = tuple(path for path in candidates if not _is_text(path))
+    # Paths with undecodable bytes have lone surrogates, which ``encode`` replaces.
+    odd = tuple(path for path in candidates if path.encode("utf-8", "replace").decode() != path)
     found = {
         path: log
         for path in candidates
@@ -85,14 +86,6 @@ def expand_paths(paths: str | Path | Iterable[str | Path]) -> list[str]:
     else:
         found = paths
     return list(dict.fromkeys(str(Path(path).expanduser().absolute()) for path in found))
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _expand_folders(paths: Iterable[str], known: Mapping[str, Log]) -> Iterator[str]:

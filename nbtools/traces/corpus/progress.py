@@ -38,7 +38,9 @@ def progress_display(progress: ProgressCallback | bool | None) -> Iterator[Progr
     if callable(progress):
         yield progress
         return
-    if not (_is_watched() if progress is None else progress):
+    if progress is None:  # whether standard error is a terminal or the output of a notebook's cell
+        progress = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
+    if not progress:
         yield lambda _: None
         return
     bar: Any = None
@@ -58,8 +60,3 @@ def progress_display(progress: ProgressCallback | bool | None) -> Iterator[Progr
     finally:
         if bar is not None:
             bar.close()
-
-
-def _is_watched() -> bool:
-    """Whether standard error is a terminal or the output of a notebook's cell."""
-    return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")

@@ -80,32 +80,25 @@ class _Counter:
         problem = ""
         for row in _counted_rows(log, others) if others else log.rows():
             if isinstance(row, Call):
-                self._call(row)
+                self.calls += 1
+                self.failed += row.status == "error" or (row.status == "ok" and bool(row.exit_code))
             elif isinstance(row, Event):
-                self._event(row)
-            elif isinstance(row, FileChange):
-                self._change(row)
+                self._add_event(row)
+            elif isinstance(row, FileChange) and row.applied:
+                self.edits += 1
+                self.added = _sum(self.added, row.added)
+                self.removed = _sum(self.removed, row.removed)
             elif isinstance(row, Session):
                 self.sessions.append(row)
             elif isinstance(row, Problem) and row.why == NO_KNOWN_STEPS:
                 problem = f"{NO_KNOWN_STEPS[:1].upper()}{NO_KNOWN_STEPS[1:]}."
         return self._figures(log.format.tells_errors, problem)
 
-    def _call(self, call: Call) -> None:
-        self.calls += 1
-        self.failed += call.status == "error" or (call.status == "ok" and bool(call.exit_code))
-
-    def _event(self, event: Event) -> None:
+    def _add_event(self, event: Event) -> None:
         self.failed += event.kind == "error" and bool(event.text)
         if event.kind == "user" and event.live and self.size < _MAX_TEXT and (text := typed_text(event.text)):
             self.texts.append(text)
             self.size += len(text)
-
-    def _change(self, change: FileChange) -> None:
-        if change.applied:
-            self.edits += 1
-            self.added = _sum(self.added, change.added)
-            self.removed = _sum(self.removed, change.removed)
 
     def _figures(self, tells_errors: bool, problem: str) -> LogFigures:
         roots = [session for session in self.sessions if not session.parent] or self.sessions

@@ -45,14 +45,9 @@ def find_logs(places: Iterable[Place]) -> dict[str, LogStat]:
                 file = status.st_dev, status.st_ino
                 if file not in seen and len(found) < _MAX_LOGS:
                     seen.add(file)
-                    found[entry.path] = LogStat(
-                        entry.path, place, _size(status), status.st_mtime_ns, status.st_ino
-                    )
+                    size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+                    found[entry.path] = LogStat(entry.path, place, size, status.st_mtime_ns, status.st_ino)
     return found
-
-
-def _size(status: os.stat_result) -> int:
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 class _Walk:
@@ -117,15 +112,12 @@ class _Walk:
         if any(pattern.fullmatch(entry.name) for pattern in self._excluded):
             return None
         try:
-            if entry.is_symlink() and not self._inside(entry):
-                return None
+            if entry.is_symlink() and not os.path.realpath(entry.path).startswith(self._root + os.sep):
+                return None  # it leads out of the place
             status = entry.stat()
         except OSError:
             return None
         return status if self._wanted(status.st_mode) else None
-
-    def _inside(self, entry: os.DirEntry[str]) -> bool:
-        return os.path.realpath(entry.path).startswith(self._root + os.sep)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

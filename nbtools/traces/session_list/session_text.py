@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from nbtools.cards.hidden_characters import one_line
@@ -31,6 +32,8 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 def session_row(session: LoggedSession, now: float) -> SessionRow:
     """Returns a session as it is displayed: without secrets, hidden characters visible."""
     changed = session.added is not None or session.removed is not None
+    began = "" if session.started is None else f"began {_date(session.started)}, "
+    tokens = [count for count in (session.tokens_in, session.tokens_out) if count is not None]
     return SessionRow(
         id=session.id,
         title=one_line(redacted(session.title), 200) or one_line(session.path.name, 200),
@@ -39,13 +42,13 @@ def session_row(session: LoggedSession, now: float) -> SessionRow:
         project=one_line(session.name, 80),
         folder=one_line(home_relative(session.project), 300),
         age=age(now - session.changed),
-        times=_times(session),
+        times=f"{began}last change {_date(session.changed)}",
         duration="" if session.duration is None else elapsed(session.duration),
         calls=_number(session.calls),
         failed=_number(session.failed),
         added=f"+{session.added or 0:,}" if changed else "",
         removed=f"−{session.removed or 0:,}" if changed else "",
-        tokens=_tokens(session),
+        tokens=short_number(sum(tokens)) if tokens else "",
         running=session.running,
         unread=not session.read,
         doubt=_PLACEHOLDER if session.doubtful else "",
@@ -72,11 +75,6 @@ def home_relative(path: str) -> str:
     return f"~{path[len(home) :]}" if home != "/" and (path == home or path.startswith(f"{home}/")) else path
 
 
-def _times(session: LoggedSession) -> str:
-    began = f"began {_date(session.started)}, " if session.started is not None else ""
-    return f"{began}last change {_date(session.changed)}"
-
-
 def _date(at: float) -> str:
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
@@ -86,11 +84,6 @@ def _date(at: float) -> str:
 
 def _number(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
-
-
-def _tokens(session: LoggedSession) -> str:
-    counts = [count for count in (session.tokens_in, session.tokens_out) if count is not None]
-    return short_number(sum(counts)) if counts else ""
 
 
 def sessions_html(page: SessionsPage) -> str:
@@ -132,20 +125,9 @@ def _rest(page: SessionsPage) -> str:
 
 def _cells(row: SessionRow) -> tuple[str, ...]:
     edits = " ".join(filter(None, (row.added, row.removed)))
-    mark = "●" if row.running else "!" if row.problem else ""
-    return (
-        mark,
-        row.title,
-        row.agent,
-        row.model,
-        row.project,
-        row.age,
-        row.duration,
-        row.calls,
-        row.failed,
-        edits,
-        row.tokens,
-    )
+    mark = "!" if row.problem else ""
+    texts = (row.title, row.agent, row.model, row.project, row.age, row.duration, row.calls, row.failed)
+    return ("●" if row.running else mark, *texts, edits, row.tokens)
 
 
 def _table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
@@ -174,21 +156,14 @@ def cell_width(text: str) -> int:
 
 
 def _width(character: str) -> int:
-    return (
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-    )
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _fit(text: str, width: int, *, right: bool) -> str:
     if cell_width(text) > width:
-        text = "".join(_until(text, width - 1)) + "…"
+        widths = accumulate(map(_width, text))
+        text = "".join(one for one, end in zip(text, widths, strict=True) if end < width) + "…"
     space = " " * (width - cell_width(text))
     return space + text if right else text + space
-
-
-def _until(text: Iterable[str], width: int) -> Iterator[str]:
-    for character in text:
-        width -= _width(character)
-        if width < 0:
-            return
-        yield character
