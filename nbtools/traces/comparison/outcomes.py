@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import TraceError
+from nbtools.core.message import counted
 from nbtools.traces.comparison.checks import DEFAULT_CHECKS, Check, CheckKind, parse_check
 from nbtools.traces.comparison.file_contents import FileContent, file_content
 from nbtools.traces.comparison.run import Run, main_sessions
@@ -169,7 +170,7 @@ def _ending(trace: Trace, call: Call, parts: Sequence[tuple[str, str]], place: i
         text = f"its own exit code is not recorded, only that of {last[:30]} after it"
         return Outcome("unknown", text, call)
     edits = _edits_after(trace, call)
-    later = f", {edits} edit{'s' if edits > 1 else ''} after it" if edits else ""
+    later = f", {counted(edits, 'edit')} after it" if edits else ""
     code = "succeeded" if succeeded else "failed"
     code = code if call.exit_code is None else f"exit code {call.exit_code}"
     return Outcome("passed" if succeeded else "failed", f"{code}{later}", call)
@@ -244,7 +245,7 @@ def _file_changed(trace: Trace, check: Check) -> Outcome:
     changes = file_content(trace, check.path).changes
     if not changes:
         return Outcome("failed", "no recorded change")
-    return Outcome("passed", f"{len(changes)} change{'s' if len(changes) > 1 else ''}", changes[-1])
+    return Outcome("passed", counted(len(changes), "change"), changes[-1])
 
 
 def _file_contains(trace: Trace, check: Check) -> Outcome:
