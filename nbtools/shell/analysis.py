@@ -1,6 +1,4 @@
-"""Analyses a command line: every program that it starts, directly or through another program,
-and hidden characters.
-"""
+"""Analyses a command line: every program that it starts, also through others, and hidden characters."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import shlex
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nbtools.shell.command_model import (
     AnalysedCommand,
@@ -21,6 +19,7 @@ from nbtools.shell.command_model import (
 )
 from nbtools.shell.critical import critical_removal, critical_write
 from nbtools.shell.grammar import Redirect, SimpleCommand, parse_shell
+from nbtools.shell.options import word_set
 from nbtools.shell.path_text import normal_path
 from nbtools.shell.program_effects import derive_effects
 from nbtools.shell.program_table import ProgramTable, included_table
@@ -44,18 +43,14 @@ _SUSPECT = re.compile(rf"[^\x20-\x7e\n\t\w]|[{_BLANK_LOOKING}]")
 
 
 def hidden_character(text: str) -> str:
-    """Names the first control, zero-width, bidirectional, tag or unusual blank character;
-    empty when there is none.
-    """
+    """Names the first control, zero-width, bidirectional, tag or unusual blank character; often empty."""
     if text.isascii() and text.isprintable():
         return ""
     for found in _SUSPECT.finditer(text):
         letter = found[0]
         if unicodedata.category(letter) in _HIDDEN or re.match(f"[{_BLANK_LOOKING}]", letter):
-            return (
-                f"it contains an invisible character, U+{ord(letter):04X}"
-                f" ({unicodedata.name(letter, 'a control character')})"
-            )
+            name = unicodedata.name(letter, "a control character")
+            return f"it contains an invisible character, U+{ord(letter):04X} ({name})"
     return ""
 
 
@@ -80,22 +75,15 @@ def analyse(command: str, table: ProgramTable | None = None) -> CommandAnalysis:
     walk.add_doubt(hidden_character(command))
     walk.line(command, _Context())
     acts = walk.acts
-    if walk.links and _LOOP.search(
-        command
-    ):  # in a loop, commands before a link run after it in the next iteration
-        found = (
-            [path for path in (*act.reads, *act.writes) if _is_through_link(path, walk.links)] for act in acts
-        )
-        acts = [
-            act._replace(unclear=tuple(dict.fromkeys((*act.unclear, *paths))))
-            for act, paths in zip(acts, found, strict=True)
-        ]
+    if walk.links and _LOOP.search(command):
+        # In a loop, commands before a link run after it in the next iteration.
+        for place, act in enumerate(acts):
+            linked = (path for path in (*act.reads, *act.writes) if _is_through_link(path, walk.links))
+            acts[place] = act._replace(unclear=tuple(dict.fromkeys((*act.unclear, *linked))))
     return CommandAnalysis(tuple(acts), walk.doubt, walk.unverified, walk.of_names)
 
 
-_SETTERS = frozenset(
-    "declare export getopts let local mapfile printf read readarray readonly typeset wait".split()  # noqa: SIM905
-)
+_SETTERS = word_set("declare export getopts let local mapfile printf read readarray readonly typeset wait")
 """Builtins that set the variables that their words name."""
 
 
@@ -150,9 +138,7 @@ class _Walk:
         self.doubt = self.doubt or why
 
     def line(self, text: str, context: _Context) -> None:
-        """Adds the commands of a shell text, from the strict reader or, where that fails,
-        from the grammar.
-        """
+        """Adds the commands of a shell text, from the strict reader or, if that fails, from the grammar."""
         reading = parse_strictly(text)
         commands, fork_bomb = reading.commands, ""
         if reading.problem:
@@ -160,23 +146,14 @@ class _Walk:
             self.add_doubt("it opens a file for reading and writing with <>" if "<>" in text else "")
             parsed = parse_shell(text)
             commands = commands or parsed.commands
-            fork_bomb = next(
-                (
-                    f"{name} starts itself endlessly"
-                    for name in parsed.functions
-                    if _starts_itself(name, text)
-                ),
-                "",
-            )
+            endless = next((name for name in parsed.functions if _starts_itself(name, text)), "")
+            fork_bomb = f"{endless} starts itself endlessly" if endless else ""
         for name in reading.variables:
             if names_evaluated_variable(name):
                 self.add_doubt(f"bash evaluates the value of {name}, which is only known when it runs")
             if risk := variable_risk(name):
-                self._add(
-                    _Head(f"{name}=…", (), (f"{name}=",), (), context.via),
-                    Effects(risk=risk, transparent=True),
-                    (),
-                )
+                head = _Head(f"{name}=…", (), (f"{name}=",), (), context.via)
+                self._add(head, Effects(risk=risk, transparent=True), ())
         outer = self.values, self.at
         self.values = Values(reading)
         for self.at, command in enumerate(commands):
@@ -185,15 +162,8 @@ class _Walk:
 
     def _simple(self, command: SimpleCommand, context: _Context, critical: str) -> None:
         self.places.prepare(command)
-        head = _Head(
-            command.text,
-            command.argv,
-            command.assignments,
-            command.dynamic,
-            context.via,
-            critical,
-            piped=command.operator == "|",
-        )
+        words = (command.text, command.argv, command.assignments, command.dynamic)
+        head = _Head(*words, context.via, critical, piped=command.operator == "|")
         for assignment in command.assignments:
             if found := evaluated_value(assignment):
                 self._evaluate(found[0], literal_value(found[1]), context)
@@ -201,17 +171,13 @@ class _Walk:
             risk = next((risk for risk in map(variable_risk, command.assignments) if risk), "")
             self._add(head, Effects(risk=risk, transparent=True), command.redirects)
             return
-        fed = command.operator in ("|", "|&") or any(
-            redirect.operator[0] == "<" for redirect in command.redirects
-        )
+        redirected = any(redirect.operator[0] == "<" for redirect in command.redirects)
+        fed = redirected or command.operator in ("|", "|&")
+        started = StartedProgram(command.argv, assignments=command.assignments, has_input=fed)
         if command.dynamic:
-            dynamic = frozenset(command.dynamic)
+            dynamic, splits = frozenset(command.dynamic), frozenset(command.splits)
             dashes = dashes_of(command.argv, dynamic)
-            started = StartedProgram(
-                command.argv, dynamic, frozenset(command.splits), dashes, command.assignments, fed
-            )
-        else:
-            started = StartedProgram(command.argv, assignments=command.assignments, has_input=fed)
+            started = started._replace(dynamic=dynamic, splits=splits, dashes=dashes)
         if self.names and command.operator == "|" and not command.redirects:
             started = started._replace(input_names=self.names)
         self._program(head, started, command.redirects, context)
@@ -239,23 +205,16 @@ class _Walk:
         self, head: _Head, started: StartedProgram, redirects: tuple[Redirect, ...], context: _Context
     ) -> None:
         effects = derive_effects(started, self.table)
-        inputs = [redirect for redirect in redirects if redirect.operator[0] == "<"] if redirects else ()
-        bodies = (
-            tuple(filter(None, map(_input_text, inputs)))
-            if effects.reads_commands and len(inputs) == 1 and not head.piped
-            else ()
-        )
-        if bodies:
-            effects = effects._replace(starts=(*effects.starts, *bodies), risk="", transparent=True)
+        inputs = [redirect for redirect in redirects if redirect.operator[0] == "<"]
+        reads_text = effects.reads_commands and len(inputs) == 1 and not head.piped
+        if reads_text and (body := _input_text(inputs[0])):
+            effects = effects._replace(starts=(*effects.starts, body), risk="", transparent=True)
         self._evaluated_words(head, effects, context)
         if context.elsewhere:
-            self.add_doubt(
-                _needs_its_folder(started, effects)
-                or "the folder that its paths are relative to is not known"
-            )
-        text = (
-            "\n".join([one.body or one.target for one in inputs if one.operator[:2] == "<<"]) or context.text
-        )
+            unknown = "the folder that its paths are relative to is not known"
+            self.add_doubt(_needs_its_folder(started, effects) or unknown)
+        texts = [one.body or one.target for one in inputs if one.operator[:2] == "<<"]
+        text = "\n".join(texts) or context.text
         self._add(head, effects, redirects, text if effects.language else "")
         for start in effects.starts:
             self._start(start, context.inside(started.words[0], effects.folder, text), effects.launched)
@@ -275,16 +234,8 @@ class _Walk:
             self.line(start.text if start.known else re.sub(r'(?<!\S)"|"(?!\S)', "", start.text), context)
             self.places = places
         elif start.words:
-            dynamic = tuple(sorted(start.dynamic))
-            head = _Head(
-                command_text(start),
-                start.words,
-                start.assignments,
-                dynamic,
-                context.via,
-                launched=launched,
-                found=start.found,
-            )
+            words = (command_text(start), start.words, start.assignments, tuple(sorted(start.dynamic)))
+            head = _Head(*words, context.via, launched=launched, found=start.found)
             self._program(head, start, (), context)
 
     def _add(self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...], code: str = "") -> None:
@@ -334,40 +285,30 @@ class _Walk:
     def _paths(
         self, effects: Effects, redirects: tuple[Redirect, ...], folder: str
     ) -> tuple[tuple[str, ...], ...]:
-        """Returns the paths that the command reads, those that it writes,
-        and those of them that redirects write.
-        """
-        reads, writes = (
-            self.places.resolve(effects.reads, folder),
-            self.places.resolve(effects.writes, folder),
-        )
+        """Returns the paths that it reads, those that it writes, and those that redirects write."""
+        reads = self.places.resolve(effects.reads, folder)
+        writes = self.places.resolve(effects.writes, folder)
         if writes and self.reopens:
             writes = tuple([_STANDARD.sub("/dev/fd/1", path) for path in writes])
         if not redirects:
             return reads, writes, ()
         # The shell opens these in the line's folder.
         written = [_path_of(redirect) for redirect in redirects if redirect.writes]
-        written += [
-            "/dev/fd/1" for redirect in redirects if self.reopens and _STANDARD.fullmatch(redirect.target)
-        ]
+        if self.reopens:
+            written += ["/dev/fd/1" for redirect in redirects if _STANDARD.fullmatch(redirect.target)]
         redirected = self.places.resolve(tuple(written))
-        inputs = self.places.resolve(
-            tuple([_path_of(redirect) for redirect in redirects if redirect.operator in _READING])
-        )
-        return (*reads, *inputs), (*writes, *redirected), redirected
+        inputs = [_path_of(redirect) for redirect in redirects if redirect.operator in _READING]
+        reads = (*reads, *self.places.resolve(tuple(inputs)))
+        return reads, (*writes, *redirected), redirected
 
     def _unclear(
         self, paths: tuple[str, ...], head: _Head, effects: Effects, redirects: tuple[Redirect, ...]
     ) -> tuple[str, ...]:
-        """Returns those of ``paths`` that are only known at run time,
-        or may lead through a link that the line creates.
-        """
+        """Returns the paths known only at run time, or that may lead through a link that the line creates."""
         if not paths:
             return ()
         words = {*effects.unclear, *[head.words[place] for place in head.dynamic]}
-        words.update(
-            [one.target for one in redirects if one.dynamic and (one.writes or one.operator in _READING)]
-        )
+        words.update([one.target for one in redirects if _opens_unknown(one)])
         unclear = [path for path in paths if _is_dynamic(path, words)] if words else []
         linked = [path for path in paths if _is_through_link(path, self.links)] if self.links else []
         return tuple(dict.fromkeys((*unclear, *linked)))
@@ -375,59 +316,40 @@ class _Walk:
     def _values(
         self, head: _Head, effects: Effects, redirects: tuple[Redirect, ...], folder: str
     ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Returns the possible values of the paths that are only known at run time,
-        as far as the line says them.
-        """
+        """Returns the possible values of paths known only at run time, as far as the line says them."""
         words = {*effects.unclear, *[head.words[place] for place in head.dynamic]}
-        paths = (
-            [
-                (path, folder)
-                for path in (*effects.reads, *effects.writes, *effects.removes)
-                if _is_dynamic(path, words)
-            ]
-            if words
-            else []
-        )
-        paths += [
-            (one.target, "") for one in redirects if one.dynamic and (one.writes or one.operator in _READING)
-        ]
+        all_paths = (*effects.reads, *effects.writes, *effects.removes) if words else ()
+        paths = [(path, folder) for path in all_paths if _is_dynamic(path, words)]
+        paths += [(one.target, "") for one in redirects if _opens_unknown(one)]
         found = {}
         for path, inside in paths:
-            if self.links and any(
-                _is_through_link(one, self.links) for one in self.places.resolve((path,), inside)
-            ):
+            resolved = self.places.resolve((path,), inside)
+            if self.links and any(_is_through_link(one, self.links) for one in resolved):
                 continue
             if (values := self._possible(path, head)) is not None:
-                resolved = self.places.resolve(values, inside)
-                found.update(dict.fromkeys(self.places.resolve((path,), inside), resolved))
+                found.update(dict.fromkeys(resolved, self.places.resolve(values, inside)))
         return tuple(found.items())
 
     def _possible(self, path: str, head: _Head) -> tuple[str, ...] | None:
-        if "{}" not in path or not head.found:
-            return self.values.of_word(path, self.at) if "{}" not in path else None
-        return (
-            tuple(path.replace("{}", name) for name in head.found) if not re.search(r"[$`]", path) else None
-        )
+        if "{}" not in path:
+            return self.values.of_word(path, self.at)
+        if not head.found or re.search(r"[$`]", path):
+            return None
+        return tuple(path.replace("{}", name) for name in head.found)
 
     def _connection_risk(self, redirects: tuple[Redirect, ...]) -> str:
         """Returns that a redirect may open a network connection;
         empty where its literal beginning or its possible values exclude that.
         """
         for redirect in redirects:
-            if (
-                redirect.dynamic
-                and (redirect.writes or redirect.operator in _READING)
-                and _may_begin_like_a_device(redirect.target)
-            ):
+            if _opens_unknown(redirect) and _may_begin_like_a_device(redirect.target):
                 values = self.values.of_word(redirect.target, self.at)
                 if values is None or any(map(_may_begin_like_a_device, values)):
                     return f"{redirect.target} is only known when it runs, and may be a network connection"
         return ""
 
     def _runs_created_files(self, head: _Head, folder: str) -> bool:
-        """Whether the command is about files that may lie behind a link that an earlier command of the line
-        creates.
-        """
+        """Whether the command's files may lie behind a link that an earlier command creates."""
         earlier = [link for link in self.links if link != "."]
         named = (*self.places.resolve_folder(folder), *self.places.resolve(head.words[1:], folder))
         return any(_is_through_link(path, earlier) for path in named if path)
@@ -435,9 +357,7 @@ class _Walk:
     def _critical(
         self, head: _Head, effects: Effects, writes: tuple[str, ...], values: dict[str, tuple[str, ...]]
     ) -> str:
-        dynamic = (
-            {head.words[place] for place in head.dynamic}.union(effects.unclear) if effects.removes else set()
-        )
+        dynamic = {*effects.unclear, *[head.words[place] for place in head.dynamic]}
         for path in effects.removes:
             for resolved in dict.fromkeys((path, *self.places.resolve((path,)))):
                 if why := critical_removal(resolved, dynamic=path in dynamic):
@@ -474,10 +394,14 @@ def _needs_its_folder(started: StartedProgram | _Head, effects: Effects) -> str:
 
 def command_text(started: StartedProgram) -> str:
     """Returns the command as text for people."""
-    words = (
-        word if place in started.dynamic else shlex.quote(word) for place, word in enumerate(started.words)
-    )
-    return " ".join((*started.assignments, *words))
+    words = enumerate(started.words)
+    spelled = (word if place in started.dynamic else shlex.quote(word) for place, word in words)
+    return " ".join((*started.assignments, *spelled))
+
+
+def _opens_unknown(redirect: Redirect) -> bool:
+    """Whether it opens a file whose name is only known at run time."""
+    return redirect.dynamic and (redirect.writes or redirect.operator in _READING)
 
 
 def _path_of(redirect: Redirect) -> str:
@@ -492,19 +416,13 @@ def _with_quoted_tildes(effects: Effects, head: _Head) -> Effects:
     """
     literal = [word for place, word in enumerate(head.words) if place not in head.dynamic]
 
-    def spelled(paths: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(
-            f"./{path}" if path[:1] == "~" and any(word.endswith(path) for word in literal) else path
-            for path in paths
-        )
+    def spelled(path: str) -> str:
+        quoted = path[:1] == "~" and any(word.endswith(path) for word in literal)
+        return f"./{path}" if quoted else path
 
-    return effects._replace(
-        reads=spelled(effects.reads),
-        writes=spelled(effects.writes),
-        named=spelled(effects.named),
-        removes=spelled(effects.removes),
-        links=spelled(effects.links),
-    )
+    kinds = ("reads", "writes", "named", "removes", "links")
+    changed: dict[str, Any] = {kind: tuple(map(spelled, getattr(effects, kind))) for kind in kinds}
+    return effects._replace(**changed)
 
 
 def _is_dynamic(path: str, dynamic_words: set[str]) -> bool:
@@ -515,12 +433,7 @@ def _may_begin_like_a_device(target: str) -> bool:
     """Whether the target of a redirect may be a connection of bash (``/dev/tcp/host/port``),
     judging by its literal beginning.
     """
-    begin = (
-        re.split(r"[$`*?\[]", target.lstrip("\"'"), maxsplit=1)[0]
-        .replace('"', "")
-        .replace("'", "")
-        .replace("\\", "")
-    )
+    begin = re.sub(r"""["'\\]""", "", re.split(r"[$`*?\[]", target.lstrip("\"'"), maxsplit=1)[0])
     if begin == target:
         return _CONNECTION.match(begin) is not None
     return "/dev/tcp/".startswith(begin[:9]) or "/dev/udp/".startswith(begin[:9])

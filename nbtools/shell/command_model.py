@@ -1,10 +1,9 @@
-"""Data model of the command analysis: programs with their words, their effects,
-and the commands of a line.
-"""
+"""Data model of the analysis: programs with their words, their effects, and the commands of a line."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,9 +15,7 @@ _DASH = re.compile(r"""["']*(?:[-$`*?\[{]|[@+!]\()""")
 
 
 class StartedProgram(NamedTuple):
-    """A program with its words.  Words at ``dynamic`` positions are source text,
-    the others are what the program gets.
-    """
+    """A program with its words.  Words at ``dynamic`` positions are source text, others what it gets."""
 
     words: tuple[str, ...]
     dynamic: frozenset[int] = frozenset()
@@ -30,9 +27,7 @@ class StartedProgram(NamedTuple):
     has_input: bool = False
     """Whether its input comes from a pipe, a here-document or a file."""
     input_names: tuple[str, ...] = ()
-    """Patterns of the file names that its input consists of, with nothing else;
-    empty where it may be any text.
-    """
+    """Patterns of the file names that its input consists of; empty where it may be any text."""
     found: tuple[str, ...] = ()
     """Patterns of the file names that ``{}`` in its words stands for; empty where it may be any text."""
 
@@ -50,33 +45,28 @@ class StartedProgram(NamedTuple):
         return position not in self.splits and position not in self.dashes
 
     def may_be_option(self, position: int) -> bool:
-        """Whether the word, or one that it expands to, may begin with a dash;
-        names that match a wildcard begin like it.
-        """
-        return position in self.dashes or (
-            position in self.splits and re.search(r"[$`]", self.words[position]) is not None
-        )
+        """Whether it may expand to a word with a dash; names that match a wildcard begin like it."""
+        if position in self.dashes:
+            return True
+        return position in self.splits and re.search(r"[$`]", self.words[position]) is not None
 
     def part(self, start: int, end: int | None = None, assignments: tuple[str, ...] = ()) -> StartedProgram:
         """Returns the program formed by the words from ``start`` to before ``end``."""
         last = len(self.words) if end is None else end
+        moved = {place: place - start for place in range(start, last)}
+        part = self.with_words(self.words[start:last], moved)
+        return part._replace(assignments=assignments, input_names=())
+
+    def with_words(self, words: tuple[str, ...], moved: Mapping[int, int]) -> StartedProgram:
+        """Returns the program with other words; ``moved`` has the new position of each word that stays."""
         if not self.dynamic:
-            return StartedProgram(
-                self.words[start:last], assignments=assignments, has_input=self.has_input, found=self.found
-            )
+            return self._replace(words=words)
 
-        def shifted(places: frozenset[int]) -> frozenset[int]:
-            return frozenset(place - start for place in places if start <= place < last)
+        def places(old: frozenset[int]) -> frozenset[int]:
+            return frozenset(moved[place] for place in old if place in moved)
 
-        return StartedProgram(
-            self.words[start:last],
-            shifted(self.dynamic),
-            shifted(self.splits),
-            shifted(self.dashes),
-            assignments,
-            self.has_input,
-            found=self.found,
-        )
+        dynamic, splits, dashes = places(self.dynamic), places(self.splits), places(self.dashes)
+        return self._replace(words=words, dynamic=dynamic, splits=splits, dashes=dashes)
 
     def with_found(
         self,
@@ -95,8 +85,9 @@ class StartedProgram(NamedTuple):
         split_positions = found if several else frozenset[int]()
         dashes = self.dashes | split_positions if options else self.dashes
         splits = self.splits | split_positions
-        return StartedProgram(
-            words, self.dynamic | found, splits, dashes, self.assignments, self.has_input, found=names
+        dynamic = self.dynamic | found
+        return self._replace(
+            words=words, dynamic=dynamic, splits=splits, dashes=dashes, input_names=(), found=names
         )
 
 
@@ -106,9 +97,7 @@ def dashes_of(words: tuple[str, ...], dynamic: frozenset[int]) -> frozenset[int]
 
 
 class Script(NamedTuple):
-    """A text that a shell would run.  ``known``:
-    the text is literal, with no expansion by the outer shell.
-    """
+    """A text for a shell.  ``known``: the text is literal, with no expansion by the outer shell."""
 
     text: str
     known: bool = True
@@ -123,9 +112,7 @@ class Effects(NamedTuple):
     named: tuple[str, ...] = ()
     """Files that it writes because an option names them, not by its purpose; they are also in ``writes``."""
     rewrites: tuple[str, ...] = ()
-    """The options that make it write files it otherwise only reads;
-    a rule that contains one allows these writes.
-    """
+    """Options that make it write what it otherwise only reads; a rule with one allows these writes."""
     removes: tuple[str, ...] = ()
     """Paths that it deletes, or changes recursively."""
     links: tuple[str, ...] = ()
@@ -199,9 +186,7 @@ class AnalysedCommand(NamedTuple):
     count.
     """
     risk: str = ""
-    """Why only a rule with exactly this command, assignments included, may allow it;
-    empty where an open-ended rule may.
-    """
+    """Why only a rule with exactly this command, assignments included, may allow it; often empty."""
     spelled: int = 0
     """The number of first words that determine what it runs; a rule that spells these out may allow it."""
     reads: tuple[str, ...] = ()
@@ -219,9 +204,7 @@ class AnalysedCommand(NamedTuple):
     Only a rule with these words or for the file covers it.
     """
     rewrites: tuple[str, ...] = ()
-    """The options that make it write files it otherwise only reads;
-    a rule that contains one covers the writes.
-    """
+    """Options that make it write what it otherwise only reads; a rule with one covers the writes."""
     links: tuple[str, ...] = ()
     """Paths at which it may create links or arbitrary files."""
     unclear: tuple[str, ...] = ()
@@ -231,23 +214,17 @@ class AnalysedCommand(NamedTuple):
     folders: tuple[str, ...] = ("",)
     """The folders that it may run in, relative to where the command line starts."""
     critical: str = ""
-    """Why it needs approval in every mode:
-    it deletes something essential (``/``, the home folder, the workspace …).
-    """
+    """Why it needs approval in every mode: it deletes ``/``, the home folder, the workspace …"""
     harmless: bool = False
     """Whether it is known to change nothing."""
     launched: tuple[str, ...] = ()
     """All words including the launcher's, as a rule may also name it: ``uv run pytest -q``."""
     plain: tuple[str, ...] = ()
-    """Its words without harmless options before the sub-command, if there are any:
-    ``git log`` for ``git --no-pager log``.
-    """
+    """Its words without harmless options before the sub-command: ``git log`` for ``git --no-pager log``."""
     entry: str = ""
     """The entry of the table of programs that was used; empty for a program that is not in the table."""
     folder_risk: str = ""
-    """Why it may be another program, or run others, in another folder;
-    empty if it does not depend on the folder.
-    """
+    """Why it may be another program, or run others, in another folder; empty if it is the same."""
     edits: bool = False
     """Whether it is an ordinary change of files, which mode ``auto_edit`` allows."""
     note: str = ""
@@ -273,15 +250,12 @@ class CommandAnalysis:
     doubt: str = ""
     unverified: str = ""
     uses_file_names: bool = False
-    """Whether names of files in the workspace become words of a program;
-    then no name may look like an option.
-    """
+    """Whether names of files become words of a program; then no name may look like an option."""
 
     @property
     def harmless(self) -> bool:
         """Whether the whole line is known to change nothing."""
         if self.doubt or self.unverified:
             return False
-        return all(
-            act.harmless or (act.transparent and not (act.writes or act.risk)) for act in self.commands
-        )
+        acts = [act for act in self.commands if not act.harmless]
+        return all(act.transparent and not (act.writes or act.risk) for act in acts)

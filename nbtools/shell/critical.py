@@ -29,11 +29,8 @@ def critical_removal(path: str, *, dynamic: bool) -> str:
         found = anchor.match(path) if dynamic or path.startswith("~") else None
         if found:
             rest = normal_path("." + (found["rest"] or ""))
-            return (
-                f"{written} is {name} or everything in it"
-                if rest.startswith("..") or rest == "." or _all_of(rest)
-                else ""
-            )
+            is_whole = rest.startswith("..") or rest == "." or _all_of(rest)
+            return f"{written} is {name} or everything in it" if is_whole else ""
     return _plain(path, written, dynamic=dynamic)
 
 
@@ -41,15 +38,11 @@ def _plain(path: str, written: str, *, dynamic: bool) -> str:
     clean = normal_path(path) if path else ""
     parts = [part for part in clean.split("/") if part]
     if clean.startswith("/"):
-        if len(parts) <= 1 or (
-            len(parts) == 2 and (parts[0] in ("home", "Users") or (dynamic and _all_of(parts[1])))
-        ):
+        is_home = len(parts) == 2 and (parts[0] in ("home", "Users") or (dynamic and _all_of(parts[1])))
+        if len(parts) <= 1 or is_home:
             return f"{written} is the root or a folder right below it"
-        return (
-            f"{written} begins with a pattern right below the root"
-            if dynamic and re.search(r"[*?\[{]", parts[0])
-            else ""
-        )
+        begins = dynamic and re.search(r"[*?\[{]", parts[0])
+        return f"{written} begins with a pattern right below the root" if begins else ""
     if clean in ("", ".") or set(parts) == {".."}:
         return f"{written} is the working directory or a folder above it" if path else ""
     if dynamic and parts and _all_of(parts[-1]) and set(parts[:-1]) <= {".."}:
@@ -65,4 +58,4 @@ def _all_of(part: str) -> bool:
 
 def critical_write(path: str) -> str:
     """Returns why writing the path needs approval in every mode; empty for an ordinary file."""
-    return f"{path} is a device" if _DEVICE.match(normal_path(path) if path else "") else ""
+    return f"{path} is a device" if path and _DEVICE.match(normal_path(path)) else ""

@@ -39,13 +39,10 @@ class Redirect:
     @property
     def writes(self) -> bool:
         """Whether it opens a file for writing; descriptors and ``/dev/null`` do not count."""
-        if self.operator in _WRITING:
-            return not _NO_FILE.match(self.target)
-        return (
-            self.operator == ">&"
-            and not re.fullmatch(r"\d*-?", self.target)
-            and not _NO_FILE.match(self.target)
-        )
+        opens = self.operator in _WRITING
+        if self.operator == ">&":
+            opens = not re.fullmatch(r"\d*-?", self.target)
+        return opens and not _NO_FILE.match(self.target)
 
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
@@ -75,9 +72,7 @@ class SimpleCommand:
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """A parsed command line, its commands in the order written.
-    ``parse_error`` is empty when all of it was understood.
-    """
+    """A parsed command line, its commands in order. ``parse_error`` is empty if all was understood."""
 
     text: str
     commands: tuple[SimpleCommand, ...]
@@ -119,17 +114,13 @@ def _unreadable(command: str) -> str:
 
 @functools.cache
 def _missing_grammar() -> str:
-    return (
-        ""
-        if importlib.util.find_spec("tree_sitter_bash")
-        else "the grammar of shell commands is not available here (tree-sitter-bash)"
-    )
+    if importlib.util.find_spec("tree_sitter_bash"):
+        return ""
+    return "the grammar of shell commands is not available here (tree-sitter-bash)"
 
 
 def _respelled(source: bytes) -> bytes:
-    """Replaces the lone ``-`` of ``python - <<EOF``, which the grammar drops, by another byte;
-    ``source_of`` restores it.
-    """
+    """Replaces the ``-`` of ``python - <<EOF``, which the grammar drops; ``source_of`` restores it."""
     return re.sub(rb"(?<=[ \t])-(?=[ \t]+(?:<|\d*>))", b"\x1a", source)
 
 
@@ -192,15 +183,15 @@ class WideCharacterEncoding:
         )
 
     def _command(self, command: SimpleCommand) -> SimpleCommand:
+        redirects = [
+            replace(one, target=self._one(one.target), body=self._one(one.body)) for one in command.redirects
+        ]
         return replace(
             command,
             text=self._one(command.text),
             argv=self._all(command.argv),
             assignments=self._all(command.assignments),
-            redirects=tuple(
-                replace(one, target=self._one(one.target), body=self._one(one.body))
-                for one in command.redirects
-            ),
+            redirects=tuple(redirects),
         )
 
     def _all(self, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -247,9 +238,8 @@ class _Walk:
         if stack:
             self.problem = "it is nested too deeply"
         problem = self.problem or (_first_error(root) if root.has_error else "")
-        return ShellCommand(
-            self.text, tuple(self.commands), self.substitutes, self.redirects, problem, tuple(self.functions)
-        )
+        commands, functions = tuple(self.commands), tuple(self.functions)
+        return ShellCommand(self.text, commands, self.substitutes, self.redirects, problem, functions)
 
     def _visit(self, visit: _Visit) -> Iterator[_Visit]:
         kind = visit.node.type
@@ -267,9 +257,7 @@ class _Walk:
         return self._inside(visit)
 
     def _statements(self, visit: _Visit, operator: str, nested: bool) -> Iterator[_Visit]:
-        """Yields the statements of a list, compound command or substitution,
-        each with the operator before it.
-        """
+        """Yields a list's, compound command's or substitution's statements with the operator before each."""
         for child in visit.node.children:
             if child.type in nodes.OPERATORS:
                 operator = child.type
@@ -303,9 +291,7 @@ class _Walk:
             yield from self._inside_redirect(redirect, visit.nested)
 
     def _inside_redirect(self, redirect: Node, nested: bool) -> Iterator[_Visit]:
-        """Visits what follows ``<<EOF`` on its line;
-        in this grammar it is a child of the redirect, operators included.
-        """
+        """Visits what follows ``<<EOF`` on its line: in this grammar a child of the redirect."""
         operator = ""
         for child in redirect.children:
             if child.type in nodes.OPERATORS:
@@ -329,9 +315,7 @@ class _Walk:
     def _add(
         self, visit: _Visit, text: str, parts: list[Node], own: list[Node], outer: Sequence[Node] = ()
     ) -> None:
-        """Adds a command.  ``own`` redirects are part of ``text`` unless that is empty,
-        ``outer`` ones are not.
-        """
+        """Adds a command.  ``own`` redirects are in ``text`` unless that is empty, ``outer`` ones are not."""
         redirects = list(nodes.flat_redirects([*own, *outer]))
         parts = [*parts, *(word for redirect in redirects for word in nodes.redirect_words(redirect)[1])]
         words = [word_of(group, self.source) for group in nodes.group_adjacent(parts)]

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbtools.shell.options import word_set
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -37,10 +39,10 @@ class _Piece(NamedTuple):
 
 
 _EXPANDS = re.compile(r"(?:\A|[=:])~|[$`].|[*?]", re.DOTALL)
-_PLAIN = {
-    *("word", "number", "variable_name", "file_descriptor", "test_operator"),
-    *("command_name", "subscript", "extglob_pattern", "regex", "heredoc_start"),
-}
+_PLAIN = word_set(
+    """word number variable_name file_descriptor test_operator command_name subscript extglob_pattern regex
+    heredoc_start"""
+)
 _SEVERAL = re.compile(r"[*?`$\[]")
 _ONE = frozenset({"string", "process_substitution", "ansi_c_string"})
 _LIST = re.compile(r"\$@|\$\{@|@\]|@\}|\*\]|\$\*|\$\{\*")
@@ -68,13 +70,9 @@ def may_expand(bare: str) -> bool:
 
 
 def _braces(bare: str) -> bool:
-    """Whether the text has ``{a,b}`` or ``{1..3}``.
-    Splitting takes linear time, where a search would take quadratic time.
-    """
-    return any(
-        "," in inside or ".." in inside
-        for inside in (piece.partition("}")[0] for piece in bare.split("{")[1:])
-    )
+    """Whether the text has ``{a,b}`` or ``{1..3}``. Splitting is linear, a search quadratic."""
+    insides = (piece.partition("}")[0] for piece in bare.split("{")[1:])
+    return any("," in inside or ".." in inside for inside in insides)
 
 
 def _pieces(nodes: Iterable[Node]) -> Iterable[_Piece]:
@@ -83,9 +81,8 @@ def _pieces(nodes: Iterable[Node]) -> Iterable[_Piece]:
     while stack:
         node = stack.pop()
         if node.start_byte > end:
-            yield _Piece(
-                None, "", splits=True
-            )  # the grammar omits something between the parts, so the meaning is not known
+            # The grammar omits something between the parts, so the meaning is not known.
+            yield _Piece(None, "", splits=True)
         end = max(end, node.end_byte if node.type not in _JOINED or not node.child_count else node.start_byte)
         if node.type in _JOINED and node.child_count:
             stack.extend(reversed(node.children))
@@ -115,17 +112,7 @@ def _unescape(text: str) -> str:
 _ANSI_C = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
-_LETTERS = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "E": "\x1b",
-    "f": "\f",
-    "v": "\v",
-}
+_LETTERS = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 
 
 def _ansi_c(text: str) -> str | None:
@@ -141,36 +128,21 @@ def _ansi_c_escape(found: re.Match[str]) -> str:
     if letter is not None:
         return _LETTERS.get(letter, letter if letter in "\\'\"?" else "\0")
     code = int(octal, 8) if octal else int(hexadecimal or short or long, 16)
-    is_byte = bool(octal or hexadecimal)
-    return chr(code) if code < (0x80 if is_byte else 0xD800) else "\0"
+    end = 0x80 if octal or hexadecimal else 0xD800  # bytes above may be no character, nor is a surrogate
+    return chr(code) if code < end else "\0"
 
 
 OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&"})
 STARTERS = frozenset({"then", "do", "else", "in", ")", ";;", ";&", ";;&"})
-SIMPLE = frozenset(
-    {
-        "command",
-        "test_command",
-        "declaration_command",
-        "unset_command",
-        "variable_assignment",
-        "variable_assignments",
-    }
+SIMPLE = word_set(
+    """command test_command declaration_command unset_command variable_assignment variable_assignments"""
 )
 LISTS = frozenset({"program", "list", "pipeline", "negated_command"})
 SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
-COMPOUND = {
-    *(
-        "subshell",
-        "compound_statement",
-        "do_group",
-        "function_definition",
-        "if_statement",
-        "elif_clause",
-        "else_clause",
-    ),
-    *("while_statement", "for_statement", "c_style_for_statement", "case_statement", "case_item"),
-}
+COMPOUND = word_set(
+    """subshell compound_statement do_group function_definition if_statement elif_clause else_clause
+    while_statement for_statement c_style_for_statement case_statement case_item"""
+)
 REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 
 _HOLDERS = (LISTS | COMPOUND | SUBSTITUTIONS | {"redirected_statement", "ERROR", "heredoc_redirect"}) - {
@@ -264,11 +236,8 @@ def redirect_words(redirect: Node) -> tuple[list[Node], list[Node]]:
     if redirect.type == "heredoc_redirect":
         start = [child for child in redirect.children if child.type == "heredoc_start"]
         return start, redirect.children_by_field_name("argument")
-    words = [
-        child
-        for child in redirect.children
-        if child.type not in ("file_descriptor", redirect_operator(redirect))
-    ]
+    others = ("file_descriptor", redirect_operator(redirect))
+    words = [child for child in redirect.children if child.type not in others]
     target = next(group_adjacent(words), [])
     if redirect_operator(redirect) in ("<&-", ">&-"):
         return [], words
@@ -276,16 +245,12 @@ def redirect_words(redirect: Node) -> tuple[list[Node], list[Node]]:
 
 
 def here_document(redirect: Node) -> tuple[str, bool]:
-    """Returns the text of a here-document, and whether the shell expands something in it;
-    empty for other redirects.
-    """
+    """Returns a here-document's text and whether the shell expands it; empty for other redirects."""
     body = next((child for child in redirect.children if child.type == "heredoc_body"), None)
     if redirect.type != "heredoc_redirect" or body is None:
         return "", False
-    quoted = any(
-        child.type == "heredoc_start" and set(source_of(child)) & set("'\"\\\\")
-        for child in redirect.children
-    )
+    starts = [child for child in redirect.children if child.type == "heredoc_start"]
+    quoted = any(set(source_of(start)) & set("'\"\\") for start in starts)
     text = source_of(body)
     return text, not quoted and bool(set(text) & set("$`\\"))
 
@@ -296,6 +261,5 @@ def redirect_text(redirect: Node) -> str:
         return source_of(redirect)
     start, words = redirect_words(redirect)
     inner = [redirect_text(child) for child in redirects_of(redirect)]
-    return " ".join(
-        [redirect_operator(redirect) + "".join(map(source_of, start)), *inner, *map(source_of, words)]
-    )
+    own = redirect_operator(redirect) + "".join(map(source_of, start))
+    return " ".join([own, *inner, *map(source_of, words)])

@@ -1,6 +1,4 @@
-"""Parses the words of a program like its own option parser,
-and reports options that the table does not list.
-"""
+"""Parses a program's words like its own option parser, and reports options that are not in the table."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ class Option(NamedTuple):
 
 
 class ParsedOptions(NamedTuple):
-    """The parsed words.  ``strange`` is the first unlisted option,
-    ``unclear`` a word that may become options at run time.
-    """
+    """The parsed words.  ``strange``: the first unlisted option; ``unclear``: a word that may be one."""
 
     options: list[Option]
     operands: list[int]
@@ -54,10 +50,10 @@ def read_options(
         return ParsedOptions([], list(range(first, len(words))))
     while position < len(words):
         word = words[position]
-        if word == "--" and started.is_literal(position) and entry.through:
-            position += 1
-            continue
         if word == "--" and started.is_literal(position):
+            if entry.through:
+                position += 1
+                continue
             parser.operands.extend(range(position + 1, len(words)))
             parser.after_dashes(position + 1)
             break
@@ -89,8 +85,7 @@ class _Parser:
         entry = self.entry
         if word in entry.flags:
             self.options.append(Option(word, None, position))
-            return position + 1
-        if entry.numbers and _NUMBER.fullmatch(word):
+        if word in entry.flags or (entry.numbers and _NUMBER.fullmatch(word)):
             return position + 1
         if word in entry.values:
             return self._with_next(word, position)
@@ -100,22 +95,14 @@ class _Parser:
             return self._add(name, value if equals else None, position)
         if long:
             return self._unknown(word, position)
-        return (
-            self._attached(position, word)
-            if entry.style.startswith("words")
-            else self._cluster(position, word)
-        )
+        if not entry.style.startswith("words"):
+            return self._cluster(position, word)
+        return self._attached(position, word)
 
     def after_dashes(self, position: int) -> None:
-        """A program with an option parser of its own may take a word behind ``--`` for an option all the
-        same.
-        """
+        """A program with its own option parser may still take a word behind ``--`` for an option."""
         if self.entry.style.startswith(("words", "letters")):
-            dashed = (
-                word
-                for place, word in enumerate(self.words)
-                if place >= position and word[:1] == "-" and word != "-"
-            )
+            dashed = (word for word in self.words[position:] if word[:1] == "-" and word != "-")
             self.strange = self.strange or next(dashed, "")
 
     def _attached(self, position: int, word: str) -> int:
@@ -154,9 +141,8 @@ class _Parser:
 
     def _with_next(self, name: str, position: int) -> int:
         if position + 1 >= len(self.words):
-            return self._unknown(
-                name, position
-            )  # where a value is missing, some programs take an operand for it
+            # Where a value is missing, some programs take an operand for it.
+            return self._unknown(name, position)
         value = self.words[position + 1]
         if position + 1 in self.started.splits:
             self.unclear = self.unclear or value

@@ -6,9 +6,10 @@ import posixpath
 import re
 
 from nbtools.shell.command_model import NOTHING, RUNS_INPUT, Effects, Script, StartedProgram, is_input
-from nbtools.shell.options import Option, ParsedOptions, read_options
+from nbtools.shell.options import Option, ParsedOptions, read_options, word_set
 from nbtools.shell.program_table import Entry, ProgramTable
-from nbtools.shell.special_programs import ANYWHERE_IN_REPOSITORY, SPECIAL, found_below, pathspec_reach
+from nbtools.shell.search_programs import found_below
+from nbtools.shell.special_programs import ANYWHERE_IN_REPOSITORY, SPECIAL, pathspec_reach
 from nbtools.shell.variables import removed_risk
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -18,14 +19,16 @@ _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|\Z)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[^=]+=", re.DOTALL)
 """What ``env`` treats as an assignment: any word with an equals sign."""
 _STARTING = frozenset({"program", "assignments", "line", "package", "script"})
-_MODULES = frozenset(
+_PATH_ROLES = ("read", "write", "remove")
+_MODULES = word_set(
     """pytest ruff mypy black isort autopep8 docformatter autoflake yapf codespell flake8 pylint coverage
     pip pre_commit tox nox build venv json.tool http.server zipfile tarfile compileall py_compile unittest
-    doctest site sysconfig calendar this""".split()  # noqa: SIM905
+    doctest site sysconfig calendar this"""
 )
 """Python modules that the table lists as programs."""
-_HAS_CODE = frozenset("-c --command -f --file -e --execute --eval --help --version".split())  # noqa: SIM905
+_HAS_CODE = word_set("-c --command -f --file -e --execute --eval --help --version")
 """Options with which a program that accepts code reads none from its input."""
+_INTO = frozenset({"-t", "--target-directory"})
 _NARROWING = frozenset({"--include"})
 _LISTED_IN_A_FILE = frozenset({"--pathspec-from-file"})
 _LISTED = "$(cat …)"
@@ -34,9 +37,7 @@ _LOADERS = re.compile(r"ld-linux|ld\.so|ld-musl")
 
 
 def derive_effects(started: StartedProgram, table: ProgramTable) -> Effects:
-    """Returns the effects of a program with its words;
-    for a program that is not in the table, no known effects.
-    """
+    """Returns the effects of a program with its words; none are known of one that is not in the table."""
     if 0 in started.dynamic:
         unknown = "which program it runs is only known when it runs"
         return Effects(risk=unknown, note=unknown, warn=True)
@@ -61,32 +62,20 @@ def _of_command(entry: Entry, started: StartedProgram, table: ProgramTable) -> E
     if command is None:
         if entry.operands and not risk:
             return _of_entry(entry, started, 1, table)
-        unlisted = f"{entry.name} {word} is not in the table of programs"
-        return Effects(
-            risk=risk or entry.asks or unlisted,
-            spelled=0 if risk else place + 1,
-            entry=entry.name,
-            plain=_plain(started, place),
-        )
+        return _unlisted(started, entry, place, place, risk or entry.asks, may_be_spelled=not risk)
     first = place + 1
     while command.commands and first < len(started.words) and started.is_literal(first):
         word = started.words[first]
         if (subcommand := command.commands.get(word)) is None:
             if not command.operands and word[:1] != "-":
-                unlisted = f"{command.name} {word} is not in the table of programs"
-                spelled = 0 if risk else first + 1
-                return Effects(
-                    risk=risk or unlisted, spelled=spelled, entry=command.name, plain=_plain(started, place)
-                )
+                return _unlisted(started, command, first, place, risk, may_be_spelled=not risk)
             break
         command, first = subcommand, first + 1
     effects = _of_entry(command, started, first, table)
     folder = ""
     for option in options.values(entry.folder) if options.options else ():
         folder = posixpath.join(folder, option.value or "")
-        risk = risk or (
-            "" if started.is_literal(option.position) else "the folder it works in is only known when it runs"
-        )
+        risk = risk or _folder_risk(started, option)
     launched = started.words if not _STARTING.isdisjoint(command.operands) else ()
     effects = effects._replace(launched=launched, plain=_plain(started, place), repository=entry.repository)
     if folder or risk or entry.project:
@@ -101,19 +90,31 @@ def _of_command(entry: Entry, started: StartedProgram, table: ProgramTable) -> E
     return effects
 
 
+def _unlisted(
+    started: StartedProgram, entry: Entry, place: int, command: int, risk: str, *, may_be_spelled: bool
+) -> Effects:
+    """Returns the effects of a sub-command, the word at ``place``, that the table does not list.
+    A rule that spells it out may allow it.
+    """
+    unlisted = f"{entry.name} {started.words[place]} is not in the table of programs"
+    spelled, plain = place + 1 if may_be_spelled else 0, _plain(started, command)
+    return Effects(risk=risk or unlisted, spelled=spelled, entry=entry.name, plain=plain)
+
+
+def _folder_risk(started: StartedProgram, option: Option) -> str:
+    unknown = "the folder it works in is only known when it runs"
+    return "" if started.is_literal(option.position) else unknown
+
+
 def _of_module(found: Effects, table: ProgramTable) -> Effects:
     """Returns the effects of ``python -m module``:
     those of the program of that name, if the table lists it.
     """
     module = found.starts[0]
-    if isinstance(module, Script) or module.words[0] not in _MODULES or module.words[0] not in table:
-        named = "" if isinstance(module, Script) else module.words[0]
-        return Effects(
-            risk=f"the module {named} is not in the table of programs",
-            spelled=found.spelled,
-            entry="python",
-            project=True,
-        )
+    name = "" if isinstance(module, Script) else module.words[0]
+    if isinstance(module, Script) or name not in _MODULES or name not in table:
+        unlisted = f"the module {name} is not in the table of programs"
+        return Effects(risk=unlisted, spelled=found.spelled, entry="python", project=True)
     effects = derive_effects(module, table)
     return effects._replace(transparent=False, plain=(), launched=(), spelled=0, project=True)
 
@@ -144,12 +145,9 @@ def _external_risk(entry: Entry, started: StartedProgram, options: ParsedOptions
         return f"it takes options from the file {file[1:]}"
     if entry.editor and started.has_input and not options.has(entry.editor):
         return "its input may contain commands of an editor"
-    if entry.project and (
-        outside := next(
-            (word for place in options.operands if _OUTSIDE.match(word := started.words[place])), ""
-        )
-    ):
-        return f"{outside} may be outside the project"
+    for place in options.operands if entry.project else ():
+        if _OUTSIDE.match(started.words[place]):
+            return f"{started.words[place]} may be outside the project"
     return ""
 
 
@@ -165,24 +163,16 @@ def _of_entry(entry: Entry, started: StartedProgram, first: int, table: ProgramT
         found = SPECIAL[entry.special](started, entry, first)
         if entry.special == "python" and found.starts:
             return _of_module(found, table)
-        found = found._replace(
-            entry=entry.name,
-            note=found.note or entry.note,
-            warn=found.warn or entry.warn,
-            risk=entry.asks or found.risk,
-        )
+        note, warn = found.note or entry.note, found.warn or entry.warn
+        found = found._replace(entry=entry.name, note=note, warn=warn, risk=entry.asks or found.risk)
         return _with_language(found, entry) if found.risk == RUNS_INPUT or found.reads_commands else found
     options = read_options(started, entry, first, stop=not _STARTING.isdisjoint(entry.operands))
     effects = _EffectsBuilder(entry, started, first, options).effects()
-    if (
-        effects.starts
-        and not effects.risk
-        and (why := _removed_variables_risk(entry, options, effects.starts[0], table))
-    ):
-        effects = effects._replace(risk=why, transparent=False)
-    reads_code = effects.risk == RUNS_INPUT or (
-        bool(entry.language and entry.asks) and _HAS_CODE.isdisjoint(started.words)
-    )
+    if effects.starts and not effects.risk:
+        why = _removed_variables_risk(entry, options, effects.starts[0], table)
+        effects = effects._replace(risk=why, transparent=False) if why else effects
+    takes_code = bool(entry.language and entry.asks) and _HAS_CODE.isdisjoint(started.words)
+    reads_code = effects.risk == RUNS_INPUT or takes_code
     return _with_language(effects, entry) if reads_code else effects
 
 
@@ -193,16 +183,14 @@ def _removed_variables_risk(
     empty where it does not.
     """
     program = None if isinstance(start, Script) else table.find(start.words[0])
-    starts_or_configured = program and (
-        program.commands or program.special or program.repository or program.project
-    )
-    if program and program.harmless and not starts_or_configured and _STARTING.isdisjoint(program.operands):
-        return ""
+    if program and program.harmless and _STARTING.isdisjoint(program.operands):
+        configured = program.commands or program.special or program.repository or program.project
+        if not configured:
+            return ""
     if options.has(entry.clears):
         return "it removes all variables, also those that keep git and pagers from starting programs"
-    return next(
-        filter(None, (removed_risk(option.value or "") for option in options.values(entry.unsets))), ""
-    )
+    risks = (removed_risk(option.value or "") for option in options.values(entry.unsets))
+    return next(filter(None, risks), "")
 
 
 def _with_language(effects: Effects, entry: Entry) -> Effects:
@@ -218,23 +206,6 @@ def _last_name(source: str) -> str:
 
 class _EffectsBuilder:
     """Collects the effects of one program from its options and operands."""
-
-    __slots__ = (
-        "entry",
-        "first",
-        "folder",
-        "named",
-        "options",
-        "reads",
-        "removes",
-        "rewriting",
-        "risk",
-        "spelled",
-        "started",
-        "starts",
-        "unclear",
-        "writes",
-    )
 
     def __init__(self, entry: Entry, started: StartedProgram, first: int, options: ParsedOptions) -> None:
         self.entry, self.started, self.first, self.options = entry, started, first, options
@@ -262,10 +233,8 @@ class _EffectsBuilder:
         if self.started.splits:
             self._further_words()
         if entry.pathspecs and options.has(_LISTED_IN_A_FILE):
-            self._file(
-                next((str(role) for role in entry.operands if role in ("write", "remove")), "read"),
-                ANYWHERE_IN_REPOSITORY,
-            )
+            role = next((str(role) for role in entry.operands if role in ("write", "remove")), "read")
+            self._file(role, ANYWHERE_IN_REPOSITORY)
             self.unclear.append(ANYWHERE_IN_REPOSITORY)
         if entry.unpacks:
             self.named += self.writes
@@ -297,15 +266,10 @@ class _EffectsBuilder:
         )
 
     def _configures(self) -> bool:
-        """Whether it brings a configuration or hooks into a repository;
-        git accepts options that are cut short.
-        """
-        words = [
-            word.partition("=")[0]
-            for word in self.started.words[self.first :]
-            if word.startswith("--") and len(word) > 3
-        ]
-        return any(option.startswith(word) for word in words for option in self.entry.configures)
+        """Whether it brings configuration or hooks into a repository; git accepts shortened options."""
+        long = (word for word in self.started.words[self.first :] if word.startswith("--") and len(word) > 3)
+        names = [word.partition("=")[0] for word in long]
+        return any(option.startswith(name) for name in names for option in self.entry.configures)
 
     def _lists(self) -> bool:
         """Whether it prints only file names.  An unlisted option may make it print anything."""
@@ -313,52 +277,33 @@ class _EffectsBuilder:
         return listing and not self.risk and not any(map(self.started.may_be_option, self.started.dynamic))
 
     def _names(self) -> tuple[str, ...]:
-        """Returns patterns of the file names that it prints;
-        ``git`` and ``rg`` leave out what is in ``.git``.
-        """
+        """Returns patterns of the file names that it prints; ``git`` and ``rg`` leave out ``.git``."""
         narrowed = self.started.name in ("git", "rg") or self.options.has(_NARROWING)
-        return found_below(
-            tuple(self.reads) or (".",),
-            hidden=not narrowed,
-            some=self.started.name != "git" or "grep" in self.entry.name,
-        )
+        some = self.started.name != "git" or "grep" in self.entry.name
+        return found_below(tuple(self.reads) or (".",), hidden=not narrowed, some=some)
 
     def _by_options(self) -> None:
         """Adds the files that options name, and the effects of options on the operands."""
         entry, options, started = self.entry, self.options, self.started
-        self.named += [
-            path
-            for option in options.values(entry.writes)
-            if (path := self._path(option)) != "-" or option.name not in entry.stdout
-        ]
+        for option in options.values(entry.writes):
+            path = self._path(option)
+            if path != "-" or option.name not in entry.stdout:
+                self.named.append(path)
         for option in options.values(entry.reads):
             self._read(self._path(option))
-        self.starts += [
-            Script(option.value or "", started.is_literal(option.position))
-            for option in options.values(entry.shell_options)
-        ]
+        for option in options.values(entry.shell_options):
+            self.starts.append(Script(option.value or "", started.is_literal(option.position)))
         for option in options.values(entry.folder):
             self.folder = posixpath.join(self.folder, self._path(option))
-            self.risk = self.risk or (
-                ""
-                if started.is_literal(option.position)
-                else "the folder it works in is only known when it runs"
-            )
+            self._add_risk(_folder_risk(started, option))
         if entry.rewrites and not options.has(entry.shows):
-            self.rewriting = tuple(
-                [
-                    started.words[option.position]
-                    for option in options.options
-                    if option.name in entry.rewrites
-                ]
-            )
+            rewriting = [option for option in options.options if option.name in entry.rewrites]
+            self.rewriting = tuple([started.words[option.position] for option in rewriting])
             self.named += self.writes if self.rewriting else []
         if options.has(entry.empties):
             self.removes += self.writes
-        emptied = [
-            *[self._path(option) for option in options.values(entry.removes)],
-            *(self.reads if options.has(entry.takes) else ()),
-        ]
+        emptied = [self._path(option) for option in options.values(entry.removes)]
+        emptied += self.reads if options.has(entry.takes) else ()
         self.removes += emptied
         self.named += emptied
 
@@ -383,41 +328,30 @@ class _EffectsBuilder:
                 self._starts(str(role), places[at:])
                 return
             self._operand(role, place)
-            if (
-                place in self.started.splits
-                and at < len(roles) - 1
-                and {"output", "write", "remove"}.intersection(map(str, roles[at + 1 :]))
-            ):
-                self._add_risk(
-                    f"{self.started.words[place]} may be several words, and a later one is written"
-                )
-            if at < len(roles) - 1 and place in self.started.splits and set(roles[at:]) & _STARTING:
-                self._add_risk(f"where the arguments of {entry.name} end is only known when it runs")
-        if (
-            len(places) < len(roles)
-            and set(roles) & _STARTING
-            and not (self.starts or options.has(entry.shell_options))
-        ):
-            self._nothing_to_start(roles)
-        if not any(
-            roles[min(at, len(roles) - 1)] in ("read", "write", "remove") for at in range(len(places))
-        ):
-            self._default(roles)
+            if place in self.started.splits:
+                self._several_words(place, roles[at:])
+        only_informs = options.has(_INFO_OPTIONS) and len(self.started.words) == self.first + 1
+        starts_none = not (self.starts or options.has(entry.shell_options) or only_informs)
+        if starts_none and len(places) < len(roles) and "script" in roles:
+            self._add_risk(RUNS_INPUT)
+        if entry.default and not (entry.fed and self.started.has_input):
+            taken = {roles[min(at, len(roles) - 1)] for at in range(len(places))}
+            if taken.isdisjoint(_PATH_ROLES):
+                role = next((str(role) for role in roles if role in _PATH_ROLES), "read")
+                self._file(role, entry.default)
 
-    def _default(self, roles: tuple[str | re.Pattern[str], ...]) -> None:
-        if not self.entry.default or (self.entry.fed and self.started.has_input):
-            return
-        path_roles = [role for role in roles if role in ("read", "write", "remove")]
-        self._file(str(path_roles[0]) if path_roles else "read", self.entry.default)
+    def _several_words(self, place: int, roles: tuple[str | re.Pattern[str], ...]) -> None:
+        """Adds the risk of a word that may become several, and so take the later ``roles``, too."""
+        if {"output", "write", "remove"}.intersection(map(str, roles[1:])):
+            self._add_risk(f"{self.started.words[place]} may be several words, and a later one is written")
+        if len(roles) > 1 and set(roles) & _STARTING:
+            self._add_risk(f"where the arguments of {self.entry.name} end is only known when it runs")
 
     def _further_words(self) -> None:
-        """Adds the words that may become several:
-        those after the first may be files, whatever the first one is.
-        """
+        """Adds the words that may become several: those after the first may be files."""
         entry = self.entry
-        if not (
-            entry.reads or entry.pathspecs or {"read", "copy", "move"}.intersection(map(str, entry.operands))
-        ):
+        takes_files = {"read", "copy", "move"}.intersection(map(str, entry.operands))
+        if not (entry.reads or entry.pathspecs or takes_files):
             return
         words = [self.started.words[place] for place in sorted(self.started.splits) if place >= self.first]
         further = [word for word in words if word not in self.reads and word not in self.writes]
@@ -443,10 +377,9 @@ class _EffectsBuilder:
         if self.entry.pathspecs and isinstance(role, str) and role != "none":
             self._pathspec(role, word, fixed=self.started.is_literal(place))
             return
-        if isinstance(role, re.Pattern):
-            if not _fits(role, word, fixed=self.started.is_literal(place)):
-                self._add_risk(f"{word} is not known to be harmless there")
-        elif role == "none":
+        if isinstance(role, re.Pattern) and _fits(role, word, fixed=self.started.is_literal(place)):
+            return
+        if isinstance(role, re.Pattern) or role == "none":
             self._add_risk(f"{word} is not known to be harmless there")
         elif role != "text":
             self._file(role, word)
@@ -454,9 +387,8 @@ class _EffectsBuilder:
     def _file(self, role: str, word: str) -> None:
         entry, options = self.entry, self.options
         only_displays = bool(entry.shows) and options.has(entry.shows)
-        written = (
-            role in ("write", "remove") or (bool(entry.rewrites) and options.has(entry.rewrites))
-        ) and not only_displays
+        changes = role in ("write", "remove") or (bool(entry.rewrites) and options.has(entry.rewrites))
+        written = changes and not only_displays
         if role == "read" or only_displays:
             self._read(word)
         if role == "output" and (word != "-" or self.entry.prefixes):
@@ -480,11 +412,9 @@ class _EffectsBuilder:
         suffixes = self.entry.beside.split()
         stems = [word[: -len(suffix)] for suffix in suffixes if word.lower().endswith(suffix.lower())]
         packed = [f"{stem}.tar" for stem in stems if word.lower().startswith(".t", len(stem))]
-        derived = (
-            [*(word + suffix[1:] for suffix in suffixes if suffix[0] == "+"), *stems, *packed]
-            if word.strip("./-")
-            else []
-        )
+        if not word.strip("./-"):
+            return []
+        derived = [*(word + suffix[1:] for suffix in suffixes if suffix[0] == "+"), *stems, *packed]
         if any(self.started.words[place] == word for place in self.started.dynamic):
             self.unclear += derived
         return derived
@@ -495,11 +425,10 @@ class _EffectsBuilder:
         """
         words = self.started.words
         operands = [words[place] for place in places]
-        into = next(
-            (option.value or "" for option in self.options.values(frozenset({"-t", "--target-directory"}))),
-            "",
-        )
-        sources, target = (operands, into) if into else (operands[:-1], operands[-1] if operands else "")
+        into = next((option.value or "" for option in self.options.values(_INTO)), "")
+        sources, target = operands, into
+        if not into and operands:
+            *sources, target = operands
         if not sources and target:  # ln target
             sources, target = [target], "."
         self.reads.extend(sources)
@@ -529,23 +458,18 @@ class _EffectsBuilder:
             self._script(place)
             return
         if role == "line":
-            self.starts.append(
-                Script(" ".join(words[at] for at in places), all(map(started.is_literal, places)))
-            )
+            line = " ".join(words[at] for at in places)
+            self.starts.append(Script(line, all(map(started.is_literal, places))))
             return
         if role == "program" and started.is_literal(place) and re.search(r"[@:]", words[place]):
-            self.risk, self.spelled = (
-                self.risk or f"{self.entry.name} interprets {words[place]} itself",
-                0 if self.risk else place + 1,
-            )
+            self.spelled = 0 if self.risk else place + 1
+            self._add_risk(f"{self.entry.name} interprets {words[place]} itself")
         if role in ("program", "assignments") and is_input(words[place]):
             self._add_risk(RUNS_INPUT)
         if role == "package":
             named = started.is_literal(place) and re.fullmatch(r"[\w@][\w./@-]*", words[place])
-            self.risk, self.spelled = (
-                self.risk or _FETCHES_PACKAGE,
-                place + 1 if named and not self.risk else 0,
-            )
+            self.spelled = place + 1 if named and not self.risk else 0
+            self._add_risk(_FETCHES_PACKAGE)
         if not started.is_one_word(place) and started.is_literal(place):
             self._add_risk("where its own arguments end is only known when it runs")
         self.starts.append(started.part(place, assignments=tuple(assignments)))
@@ -555,10 +479,10 @@ class _EffectsBuilder:
         ``!`` is a shell keyword, as after ``time``.
         """
         words, assignments = self.started.words, list[str]()
-        while places and (
-            (assigns := role == "assignments" and _ASSIGNMENT.match(words[places[0]]))
-            or words[places[0]] == "!"
-        ):
+        while places:
+            assigns = role == "assignments" and _ASSIGNMENT.match(words[places[0]])
+            if not assigns and words[places[0]] != "!":
+                break
             assignments += [words[places[0]]] if assigns else []
             if places[0] in self.started.splits:
                 self._add_risk(f"where the arguments of {self.entry.name} end is only known when it runs")
@@ -573,12 +497,6 @@ class _EffectsBuilder:
             self._add_risk("which code it runs is only known when it runs")
         else:
             self.reads.append(word)
-
-    def _nothing_to_start(self, roles: tuple[str | re.Pattern[str], ...]) -> None:
-        if "script" in roles and not (
-            self.options.has(_INFO_OPTIONS) and len(self.started.words) == self.first + 1
-        ):
-            self._add_risk(RUNS_INPUT)
 
     def _add_risk(self, why: str) -> None:
         self.risk = self.risk or why

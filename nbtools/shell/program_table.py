@@ -8,59 +8,17 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nbtools.shell.options import word_set
+
 _FOLDER = Path(__file__).parent / "tables"
-_LISTS = (
-    "flags",
-    "values",
-    "optional",
-    "reads",
-    "writes",
-    "folder",
-    "instead",
-    "rewrites",
-    "shows",
-    "empties",
-    "removes",
-    "takes",
-    "listed",
-    "configures",
-    "unsets",
-    "clears",
-    "alarms",
-    "editor",
-    "links",
-    "lists",
-    "prints",
-    "shell_options",
-    "stdout",
-)
-_TRUE = (
-    "numbers",
-    "fed",
-    "harmless",
-    "idle",
-    "free",
-    "edits",
-    "project",
-    "warn",
-    "repository",
-    "unpacks",
-    "responses",
-    "prefixes",
-    "pathspecs",
-    "through",
-)
-_TEXTS = ("default", "beside", "asks", "note", "special", "style", "language")
 _OTHERS = ("also", "like", "only", "operands")
-_ROLES = frozenset(
-    "text read write remove copy move output script program assignments line package none".split()  # noqa: SIM905
-)
+_ROLES = word_set("text read write remove copy move output script program assignments line package none")
 _SYSTEM = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
 
 
@@ -120,6 +78,15 @@ class Entry:
     commands: dict[str, Entry] = field(default_factory=dict, compare=False)
 
 
+def _fields_of_type(kind: str) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(Entry) if one.type == kind and one.name != "name")
+
+
+_LISTS = _fields_of_type("frozenset[str]")
+_TRUE = _fields_of_type("bool")
+_TEXTS = _fields_of_type("str")
+
+
 class ProgramTable:
     """Entries by program name.  A later table replaces programs of earlier ones, with all their sub-commands.
 
@@ -139,19 +106,16 @@ class ProgramTable:
         for name, raw in table.items():
             check_entry(name, raw)
             whole = self._merged(name, raw) if raw.get("like") == name else raw
-            added.update(dict.fromkeys(_names(name, raw), whole))
-            self._also.update(
-                {other: name for other in _names(name, raw) if other != name and " " not in name}
-            )
+            names = _names(name, raw)
+            added.update(dict.fromkeys(names, whole))
+            if " " not in name:
+                self._also.update(dict.fromkeys(names[1:], name))
         replaced = {name for name, raw in added.items() if " " not in name and raw.get("like") != name}
-        self._raw = {
-            name: raw for name, raw in self._raw.items() if name.partition(" ")[0] not in replaced
-        } | added
+        stay = {name: raw for name, raw in self._raw.items() if name.partition(" ")[0] not in replaced}
+        self._raw = stay | added
 
     def find(self, program: str) -> Entry | None:
-        """Returns the entry of a program, None if there is none.
-        The program may have the path of a system folder.
-        """
+        """Returns the entry of a program, or None. The program may be in a system folder."""
         folder, slash, name = program.rpartition("/")
         if slash and f"{folder}/" not in _SYSTEM:
             return None
@@ -169,9 +133,8 @@ class ProgramTable:
         first, _, rest = name.partition(" ")
         names = [name, *([f"{self._also[first]} {rest}".strip()] if first in self._also else [])]
         words = name.count(" ") + 1
-        return [
-            other for other in self._raw if other.count(" ") == words and other.rpartition(" ")[0] in names
-        ]
+        deeper = [other for other in self._raw if other.count(" ") == words]
+        return [other for other in deeper if other.rpartition(" ")[0] in names]
 
     def _entry(self, name: str) -> Entry:
         entry = _compiled(name, self._whole(name))
@@ -208,18 +171,17 @@ def check_entry(name: str, raw: Mapping[str, Any]) -> None:
     unknown = set(raw) - {*_LISTS, *_TRUE, *_TEXTS, *_OTHERS}
     if unknown:
         raise ValueError(f"[{name}] has unknown keys: {', '.join(sorted(unknown))}")
-    for key, kind in (
-        *((key, str) for key in (*_LISTS, *_TEXTS, "also", "like", "operands")),
-        *((key, bool) for key in _TRUE),
-    ):
-        if key in raw and not isinstance(raw[key], kind):
+    for key, value in raw.items():
+        kind = bool if key in _TRUE else str
+        if key != "only" and not isinstance(value, kind):
             raise ValueError(f"[{name}] {key} must be {'a text' if kind is str else 'true or false'}")
     for role in _roles(raw.get("operands", "text")):
         if isinstance(role, str) and role not in _ROLES:
             raise ValueError(f"[{name}] operands has an unknown role: {role}")
 
 
-def _names(name: str, raw: Mapping[str, Any]) -> Iterable[str]:
+def _names(name: str, raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the name and the others that ``also`` has, which for sub-commands are separated by commas."""
     also = raw.get("also", "")
     others = re.split(r"\s*,\s*", also.strip()) if " " in name else also.split()
     return (name, *filter(None, others))
@@ -244,12 +206,11 @@ def _options(text: str, style: str) -> frozenset[str]:
     if "always" in text.split():
         return ALWAYS
     if style.startswith("words"):
-        return frozenset(text.split())
-    return frozenset(
-        name
-        for word in text.split()
-        for name in ([word] if word[:2] == "--" else ["-" + letter for letter in word[1:]])
-    )
+        return word_set(text)
+    names: set[str] = set()
+    for word in text.split():
+        names.update([word] if word[:2] == "--" else ["-" + letter for letter in word[1:]])
+    return frozenset(names)
 
 
 _ROLE = re.compile(r"/((?:[^/\\]|\\.)+)/(?=\s|\Z)|(\S+)")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nbtools.shell.grammar import Redirect, SimpleCommand
+from nbtools.shell.options import word_set
 from nbtools.shell.words import BLANKS, ENDS, NAME, NotUnderstoodError, Word, WordReader
 
 _DEEPEST = 20
@@ -23,9 +24,9 @@ _ENDING = frozenset(("", "\n", ";", "&", "|", ")"))
 _REDIRECTING = frozenset("<>0123456789")
 _COMPOUND = frozenset({"if", "while", "until", "for"})
 _KEYWORDS = _COMPOUND | {"then", "elif", "else", "fi", "do", "done", "in", "{", "}", "!"}
-_NOT_PORTABLE = frozenset(
+_NOT_PORTABLE = word_set(
     """case esac select function coproc foreach end repeat always nocorrect noglob namespace [[ declare
-    typeset local readonly let integer float private enum compound nameref -""".split()  # noqa: SIM905
+    typeset local readonly let integer float private enum compound nameref -"""
 )
 """Words that begin a command which not all shells know or read alike."""
 _KEYWORD = re.compile(r"[a-z]+(?=[ \t\n;&|()]|\Z)")
@@ -40,9 +41,7 @@ _PLAIN_RUN = re.compile(r"(?:[ \t]+[\w./:,%+-][\w./=:,%+@-]*(?=[ \t\n;|&)]|\Z))+
 """Plain words after a program."""
 _NOT_PLAIN = _KEYWORDS | _NOT_PORTABLE | {"time", "export", "unset", "unsetenv"}
 _INACTIVE_BODY = re.compile(r"(?:[^$`\\]|\\[A-Za-z0-9])*\Z")
-"""The text of a here-document in which the shell expands nothing.
-It keeps a backslash before a letter or digit.
-"""
+"""A here-document in which the shell expands nothing. It keeps a backslash before a letter or digit."""
 
 
 @dataclass(slots=True)
@@ -133,9 +132,7 @@ class _Reader(WordReader):
         self.drafts: list[_Draft] = []
         self.loops: list[Loop] = []
         self.blocks: list[int] = []
-        """The lists of commands that are being parsed, outermost first,
-        numbered in the order in which they begin.
-        """
+        """The lists of commands being parsed, outermost first, numbered as they begin."""
         self.begun = 0
         self.problem = ""
         """Why the line is not read alike by all shells, although its commands are clear."""
@@ -184,9 +181,8 @@ class _Reader(WordReader):
         if self.peek() in (";", "&"):
             self.at += 1
             if self.peek() in (";", "&", "|", ">", "<", "!"):
-                raise NotUnderstoodError(
-                    f"{self.text[self.at - 1 : self.at + 1]!r} is not read alike by all shells"
-                )
+                operator = self.text[self.at - 1 : self.at + 1]
+                raise NotUnderstoodError(f"{operator!r} is not read alike by all shells")
             separated = True
         self.skip_blanks()
         if self.peek() == "\n":
@@ -198,11 +194,8 @@ class _Reader(WordReader):
 
     def pipeline(self) -> None:
         self.skip_blanks()
-        if (
-            self.peek() == "!"
-            and self.text[self.at + 1 : self.at + 2] in BLANKS
-            and self.at + 1 < len(self.text)
-        ):
+        following = self.text[self.at + 1 : self.at + 2]
+        if self.peek() == "!" and following and following in BLANKS:
             self.at += 1
             self.skip_blanks()
             self.negated += 1
@@ -260,14 +253,13 @@ class _Reader(WordReader):
             self.list_until(lambda: self.at_keyword("do"))
             self.body()
             return
-        self.list_until(lambda: self.at_keyword("then"))
-        self.keyword("then")
-        self.list_until(lambda: any(map(self.at_keyword, ("elif", "else", "fi"))))
-        while self.at_keyword("elif"):
-            self.keyword("elif")
+        while True:
             self.list_until(lambda: self.at_keyword("then"))
             self.keyword("then")
             self.list_until(lambda: any(map(self.at_keyword, ("elif", "else", "fi"))))
+            if not self.at_keyword("elif"):
+                break
+            self.keyword("elif")
         if self.at_keyword("else"):
             self.keyword("else")
             self.list_until(lambda: self.at_keyword("fi"))
@@ -313,9 +305,8 @@ class _Reader(WordReader):
             letter = self.peek()
             if letter in _ENDING:
                 break
-            if not (letter in _REDIRECTING and self.redirect(own)) and not (
-                not own.argv and self.assignment(own)
-            ):
+            is_redirect = letter in _REDIRECTING and self.redirect(own)
+            if not is_redirect and (own.argv or not self.assignment(own)):
                 self.argument(own)
             own.end = self.at
         if not own.argv and (own.redirects or not own.assignments):
@@ -381,9 +372,7 @@ class _Reader(WordReader):
                 raise NotUnderstoodError(f"what {operator!r} leads to is not a descriptor")
             self.at = target.end()
             closed = target[0] == "-"
-            own.redirects.append(
-                Redirect(operator + "-" if closed else operator, "" if closed else target[0])
-            )
+            own.redirects.append(Redirect(f"{operator}-", "") if closed else Redirect(operator, target[0]))
             return True
         self.skip_blanks()
         if operator in ("<<", "<<-"):

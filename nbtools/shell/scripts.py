@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from nbtools.shell.options import word_set
+
 _ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\[^\n])*/[IM]*|\\([^\w\s\\])(?:(?!\1)[^\\\n]|\\[^\n])*?\1[IM]*)"
 _TO = r"(?:[ \t]*,[ \t]*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\[^\n])*/[IM]*))?"
 _ENDS = r"(?=[ \t]*(?:[;}\n]|\Z))"
@@ -59,56 +61,25 @@ _AWK_TOKEN = re.compile(r"""(?xa)
 _AWK_PATTERN = re.compile(
     r"/(?:[^/\\\n\r\[\]\0]|\\[^\n\r]|\[\^?(?:\[:[a-z]+:\]|[^\]\[/\\\n\r]|\\[^\n\r])+\])+/"
 )
-_AWK_KEYWORDS = frozenset(
-    [
-        "if",
-        "else",
-        "while",
-        "for",
-        "do",
-        "in",
-        "switch",
-        "case",
-        "default",
-        "break",
-        "continue",
-        "next",
-        "nextfile",
-        "exit",
-        "return",
-        "delete",
-        "function",
-        "func",
-    ]
+_AWK_KEYWORDS = word_set(
+    """if else while for do in switch case default break continue next nextfile exit return delete function
+    func"""
 )
-_AWK_STATEMENTS = frozenset({"print", "printf"})
-_AWK_HARMLESS = frozenset(
+_AWK_STATEMENTS = word_set("print printf")
+_AWK_HARMLESS = word_set(
     """atan2 cos exp int log rand sin sqrt srand gensub gsub index length match patsplit split sprintf
     strtonum sub substr tolower toupper asort asorti mktime strftime systime and or xor lshift rshift compl
-    typeof isarray""".split()  # noqa: SIM905
+    typeof isarray"""
 )
 """Functions without side effects."""
-_AWK_VARIABLES = frozenset(
+_AWK_VARIABLES = word_set(
     """NR NF FNR FS OFS ORS RS RT RSTART RLENGTH SUBSEP FILENAME CONVFMT OFMT FIELDWIDTHS FPAT IGNORECASE
-    ENVIRON BEGIN END BEGINFILE ENDFILE""".split()  # noqa: SIM905
+    ENVIRON BEGIN END BEGINFILE ENDFILE"""
 )
 _AWK_OWN = re.compile(r"(?=[a-z_])(?!_\Z)\w+|[A-Z][a-z0-9_]\w*|[A-Z]")
-_AWK_NEVER = frozenset(
-    [
-        "system",
-        "close",
-        "fflush",
-        "getline",
-        "bindtextdomain",
-        "dcgettext",
-        "dcngettext",
-        "namespace",
-        "include",
-        "load",
-        "extension",
-        "fork",
-        "wait",
-    ]
+_AWK_NEVER = word_set(
+    """system close fflush getline bindtextdomain dcgettext dcngettext namespace include load extension fork
+    wait"""
 )
 _AWK_BEFORE_PATTERN = frozenset({"", "\n", ";", "{", "}", "(", ",", "!", "~", "!~", "&&", "||"})
 
@@ -130,14 +101,12 @@ class _AwkReader:
             found = _AWK_TOKEN.match(program, position)
             if found is None:
                 return False
-            kind, text = str(found.lastgroup), found[0]
-            if kind == "slash":
-                end = self._slash(program, position)
+            if found.lastgroup == "slash":
+                position = self._slash(program, position)
             else:
-                end = found.end() if self._token(kind, text, program[found.end() : found.end() + 1]) else 0
-            if not end:
+                position = found.end() if self._token(str(found.lastgroup), found[0]) else 0
+            if not position:
                 return False
-            position = end
         return True
 
     def _slash(self, program: str, position: int) -> int:
@@ -151,29 +120,26 @@ class _AwkReader:
             return position + (2 if program[position + 1 : position + 2] == "=" else 1)
         return 0
 
-    def _token(self, kind: str, text: str, following: str) -> bool:
+    def _token(self, kind: str, text: str) -> bool:
         if kind in ("blank", "comment"):
             return True
         if kind == "name":
-            return self._name(text, following)
+            return self._name(text)
         if kind in ("string", "number"):
             self.before = "value"
             return True
         return self._operator(text)
 
-    def _name(self, text: str, following: str) -> bool:
+    def _name(self, text: str) -> bool:
         if text in _AWK_STATEMENTS:
             self.printing = len(self.parentheses)
+        if text in _AWK_STATEMENTS or text in _AWK_KEYWORDS:
             self.before = text
             return True
-        if text in _AWK_KEYWORDS:
-            self.before = text
-            return True
-        if text in _AWK_NEVER or not (
-            text in _AWK_HARMLESS or text in _AWK_VARIABLES or _AWK_OWN.fullmatch(text)
-        ):
+        is_function = text in _AWK_HARMLESS
+        if text in _AWK_NEVER or not (is_function or text in _AWK_VARIABLES or _AWK_OWN.fullmatch(text)):
             return False
-        self.before = "function" if text in _AWK_HARMLESS else "value"
+        self.before = "function" if is_function else "value"
         return True
 
     def _operator(self, text: str) -> bool:
@@ -211,19 +177,17 @@ _SQL_TOKEN = re.compile(r"""(?xa)
   | (?P<operator>\|\||<=|>=|<>|!=|==|->>|->|<<|>>|-(?!-)|/(?!\*)|[+*%<>=&|~(),.])
     """)
 _SQL_BEGINS = frozenset({"select", "with", "explain", "values"})
-_SQL_CALLS = frozenset(
+_SQL_CALLS = word_set(
     """in and or not as on using values select where from by over exists when then else case having union
     all except intersect limit filter between like glob is distinct offset abs avg cast char coalesce count
     date datetime format group_concat hex iif ifnull instr julianday length lower ltrim max min nullif
     printf quote random replace round row_number rank dense_rank lag lead rtrim sign strftime substr
     substring sum time total trim typeof unicode unixepoch upper json json_extract json_each json_tree
     json_array_length json_type json_valid json_group_array json_group_object
-    json_object json_array""".split()  # noqa: SIM905
+    json_object json_array"""
 )
 """What may precede a parenthesis: keywords, and functions without side effects."""
-_SQL_FILES = frozenset(
-    "fsdir zipfile csv vtablog fsentry fts3tokenize completion bytecode tables_used".split()  # noqa: SIM905
-)
+_SQL_FILES = word_set("fsdir zipfile csv vtablog fsentry fts3tokenize completion bytecode tables_used")
 """Tables of the shell itself that show files or programs; ``-safe`` does not switch all of them off."""
 _SQL_SHOWS = re.compile(
     r"\.(?:tables|schema|indexes|indices|databases)(?:[ ]\w+)?|(?i:pragma"
@@ -232,9 +196,7 @@ _SQL_SHOWS = re.compile(
 
 
 def sql_only_queries(sql: str) -> bool:
-    """Whether the text is one query with harmless functions.
-    Others in SQLite's shell write files and start programs.
-    """
+    """Whether the text is one query with harmless functions. SQLite's shell has some that do more."""
     if _SQL_SHOWS.fullmatch(sql):
         return True
     sql = sql.strip(" \t\n").removesuffix(";")
@@ -255,12 +217,10 @@ def _is_table_of_query(tokens: list[tuple[str, str]], at: int) -> bool:
     """Whether the name is that of ``with name(column) as``:
     after ``with``, ``recursive`` or a comma, and never a function.
     """
+    if at == 0 or tokens[at - 1][1].lower() not in ("with", "recursive"):
+        return False
     end = next((place for place in range(at + 1, len(tokens)) if tokens[place][1] == ")"), len(tokens))
-    return (
-        at > 0
-        and tokens[at - 1][1].lower() in ("with", "recursive")
-        and tokens[end + 1 : end + 2] in ([("name", "as")], [("name", "AS")])
-    )
+    return tokens[end + 1 : end + 2] in ([("name", "as")], [("name", "AS")])
 
 
 def _tokens(pattern: re.Pattern[str], text: str) -> list[tuple[str, str]]:
@@ -289,7 +249,7 @@ _JQ_TOKEN = re.compile(r"""(?xa)
     """)
 _JQ_STRING = re.compile(r'(?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _JQ_AFTER_KEY = re.compile(r"[ \t\n]*[:,}]")
-_JQ_WORDS = frozenset(
+_JQ_WORDS = word_set(
     """def if then elif else end as reduce foreach try catch label and or not __loc__ true false null abs
     add all any arrays ascii ascii_downcase ascii_upcase booleans bsearch capture ceil combinations contains
     del delpaths empty endswith env error explode fabs first flatten floor format from_entries fromdate
@@ -300,21 +260,19 @@ _JQ_WORDS = frozenset(
     scan select setpath sort sort_by split splits sqrt startswith strftime strings strptime sub test
     to_entries toarray todate todateiso8601 tojson tonumber tostream tostring trim ltrim rtrim transpose
     truncate_stream type unique unique_by until utf8bytelength values walk while with_entries input inputs
-    input_line_number debug halt break IN INDEX""".split()  # noqa: SIM905
+    input_line_number debug halt break IN INDEX"""
 )
 """Keywords and functions that open no file; ``input`` reads on in those that the command names."""
-_YQ_WORDS = frozenset(
+_YQ_WORDS = word_set(
     """and or not true false null select map keys length has sort sort_by unique join to_entries
     from_entries with_entries add any all first type test split tostring group_by flatten reverse min max
-    contains del""".split()  # noqa: SIM905
+    contains del"""
 )
 """What both programs of that name have, without a way to open a file."""
 
 
 def jq_filter_is_plain(program: str) -> bool:
-    """Whether a filter of ``jq`` opens no file:
-    it has no ``import``, ``include`` or ``modulemeta``, in any spelling.
-    """
+    """Whether a filter of ``jq`` opens no file: no ``import``, ``include`` or ``modulemeta``."""
     defined = frozenset(re.findall(r"\bdef[ \n]+([a-z_]\w*)", program)) - {"import", "include", "modulemeta"}
     end = _jq_tokens(program, 0, _JQ_WORDS | defined, ends="")
     return end == len(program)
@@ -322,11 +280,9 @@ def jq_filter_is_plain(program: str) -> bool:
 
 def yq_expression_is_plain(program: str) -> bool:
     """Whether an expression opens no file with either of the programs named ``yq``."""
-    return (
-        "\\" not in program
-        and "def" not in program
-        and _jq_tokens(program, 0, _YQ_WORDS, ends="") == len(program)
-    )
+    if "\\" in program or "def" in program:
+        return False
+    return _jq_tokens(program, 0, _YQ_WORDS, ends="") == len(program)
 
 
 def _jq_tokens(program: str, position: int, words: frozenset[str], ends: str) -> int:
@@ -363,7 +319,8 @@ def _jq_string(program: str, position: int, words: frozenset[str]) -> int:
     -1 where it is not understood.
     """
     while position < len(program):
-        position = _string_end(program, position)
+        if found := _JQ_STRING.match(program, position):
+            position = found.end()
         if program[position : position + 1] == '"':
             return position + 1
         if program[position : position + 2] != "\\(":
@@ -373,8 +330,3 @@ def _jq_string(program: str, position: int, words: frozenset[str]) -> int:
             return -1
         position += 1
     return -1
-
-
-def _string_end(program: str, position: int) -> int:
-    found = _JQ_STRING.match(program, position)
-    return found.end() if found else position

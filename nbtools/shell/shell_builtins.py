@@ -45,10 +45,8 @@ def _test(started: StartedProgram, _: Entry, __: int) -> Effects:
             known = {one, other} <= _UNARY
         case _:
             known = False
-    return Effects(
-        harmless=known and clear,
-        risk="" if known and clear else "what it compares is only known when it runs",
-    )
+    unclear = "what it compares is only known when it runs"
+    return Effects(harmless=known and clear, risk="" if known and clear else unclear)
 
 
 _BY_NAME = {
@@ -64,21 +62,18 @@ def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
     """Analyses a shell: ``bash -lc 'text' name args``, ``bash file``, ``bash < file``."""
     words, position, flags = started.words, 1, ""
     while position < len(words) and words[position][:1] in ("-", "+") and words[position] not in ("-", "--"):
-        word = words[position]
-        set_by_name = not word.startswith("--") and word.endswith(("o", "O"))
-        letters = word[1:-1] if set_by_name else word[1:]
-        known = word in entry.flags or (
-            not word.startswith("--") and {f"-{letter}" for letter in letters} <= entry.flags | {"-c"}
-        )
-        known = known and (
-            not set_by_name or "".join(words[position + 1 : position + 2]) in _BY_NAME[word[-1]]
-        )
+        word, is_long = words[position], words[position].startswith("--")
+        set_by_name = not is_long and word.endswith(("o", "O"))
+        letters = {f"-{letter}" for letter in (word[1:-1] if set_by_name else word[1:])}
+        known = word in entry.flags or (not is_long and letters <= entry.flags | {"-c"})
+        if set_by_name:
+            known = known and "".join(words[position + 1 : position + 2]) in _BY_NAME[word[-1]]
         if not started.is_literal(position) or not known:
             # Which of the later words is the text to run is not known: all of them are looked at.
             texts = [place for place in range(position + 1, len(words)) if words[place][:1] not in ("-", "+")]
             starts = tuple(Script(words[place], started.is_literal(place)) for place in texts)
             return Effects(starts=starts, risk=f"{word} is not a known harmless option of {started.name}")
-        flags += "" if word.startswith("--") else word
+        flags += "" if is_long else word
         position += 1 + set_by_name
     position += position < len(words) and words[position] in ("-", "--")
     if "c" in flags:
@@ -86,12 +81,12 @@ def _shell(started: StartedProgram, entry: Entry, _: int) -> Effects:
             return NOTHING
         return Effects(starts=(Script(words[position], started.is_literal(position)),), transparent=True)
     if position < len(words) and "s" not in flags and not is_input(words[position]):
-        return Effects(
-            reads=(words[position],),
-            risk="" if started.is_literal(position) else "which file it runs is not known",
-            project=True,
-        )
-    return Effects(risk=RUNS_INPUT, reads_commands=True, note="runs its input as code", warn=True)
+        risk = "" if started.is_literal(position) else "which file it runs is not known"
+        return Effects(reads=(words[position],), risk=risk, project=True)
+    return _READS_COMMANDS
+
+
+_READS_COMMANDS = Effects(risk=RUNS_INPUT, reads_commands=True, note="runs its input as code", warn=True)
 
 
 def _eval(started: StartedProgram, _: Entry, __: int) -> Effects:
@@ -103,17 +98,15 @@ def _eval(started: StartedProgram, _: Entry, __: int) -> Effects:
 def _trap(started: StartedProgram, _: Entry, __: int) -> Effects:
     place = 1 + (started.words[1:2] == ("--",))
     if len(started.words) <= place + 1 or started.words[place] in ("-l", "-p", "-", ""):
-        return Effects(
-            harmless=not started.dynamic,
-            risk="what it does is only known when it runs" if started.dynamic else "",
-        )
+        risk = "what it does is only known when it runs" if started.dynamic else ""
+        return Effects(harmless=not started.dynamic, risk=risk)
     return Effects(starts=(Script(started.words[place], started.is_literal(place)),), transparent=True)
 
 
 def _source(started: StartedProgram, _: Entry, __: int) -> Effects:
     file = "".join(started.words[1:2])
     if is_input(file):
-        return Effects(risk=RUNS_INPUT, reads_commands=True, note="runs its input as code", warn=True)
+        return _READS_COMMANDS
     if file.startswith("-") or not all(map(started.is_literal, range(1, min(2, len(started.words))))):
         return Effects(risk="which file it runs is not known")
     return Effects(reads=started.words[1:2])
@@ -125,12 +118,9 @@ def _command(started: StartedProgram, entry: Entry, _: int) -> Effects:
     if parsed.has(word_set("-v -V")):
         return Effects(harmless=not parsed.strange)
     own = parsed.operands[0] if parsed.operands else len(started.words)
-    unclear = parsed.unclear in started.words[:own] and parsed.unclear
-    if not parsed.operands or parsed.strange or unclear:
-        return Effects(
-            risk="what it starts is not known" if parsed.strange or unclear else "",
-            harmless=not parsed.operands,
-        )
+    odd = parsed.strange or (parsed.unclear in started.words[:own] and parsed.unclear)
+    if not parsed.operands or odd:
+        return Effects(risk="what it starts is not known" if odd else "", harmless=not parsed.operands)
     return Effects(starts=(started.part(own),), transparent=True)
 
 
@@ -142,11 +132,9 @@ def _export(started: StartedProgram, _: Entry, __: int) -> Effects:
         name = re.match(r"([A-Za-z_]\w*)(?:=|\Z)", word, re.ASCII)
         if not name or (not started.is_literal(place) and "=" not in word):
             return Effects(risk=f"how {started.name} interprets {word} is not known")
-        if risk := (
-            exported_risk((word,))
-            if "=" in word or started.name != "export"
-            else exported_risk((f"{word}=",))
-        ):
+        if "=" not in word and started.name == "export":
+            word = f"{word}="  # noqa: PLW2901 - exports the variable as it is
+        if risk := exported_risk((word,)):
             return Effects(risk=risk)
     return Effects(transparent=len(started.words) > 1, harmless=len(started.words) == 1)
 
@@ -165,11 +153,8 @@ def _read(started: StartedProgram, entry: Entry, _: int) -> Effects:
 
 
 def _set(started: StartedProgram, _: Entry, __: int) -> Effects:
-    plain = (
-        re.fullmatch(r"set(?: [-+][euxo]+| pipefail| errexit| nounset| xtrace)*", " ".join(started.words))
-        and not started.dynamic
-    )
-    if plain:
+    settings = r"set(?: [-+][euxo]+| pipefail| errexit| nounset| xtrace)*"
+    if not started.dynamic and re.fullmatch(settings, " ".join(started.words)):
         return Effects(harmless=True, transparent=len(started.words) > 1)
     return Effects(risk="it changes how the shell interprets later commands")
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from itertools import product
+from math import prod
 
 from nbtools.shell.grammar import SimpleCommand
+from nbtools.shell.options import word_set
 from nbtools.shell.reader import Loop, ParsedLine
 
 _MOST = 64
@@ -18,9 +20,9 @@ _MOST = 64
 _DEEPEST = 8
 """The deepest chain of variables that are made of others."""
 _SET_ANYTHING = frozenset({"eval", "source", ".", "trap", "let"})
-_SET_BY_NAME = frozenset(
+_SET_BY_NAME = word_set(
     """read mapfile readarray getopts printf unset export declare typeset local
-    readonly wait set shift""".split()  # noqa: SIM905
+    readonly wait set shift"""
 )
 _PIECE = re.compile(
     r"""'(?P<single>[^']*)'
@@ -55,17 +57,13 @@ class Values:
         self.known = bool(line.commands) and not any(map(_sets_anything, line.commands))
         self.assigned: dict[str, list[tuple[int, str]]] = {}
         """The assignments to each variable: the position of the command, the source of the value."""
-        self.unsure: set[str] = {
-            name for name in line.variables if name not in {loop.name for loop in line.loops}
-        }
+        self.unsure = {*line.variables} - {loop.name for loop in line.loops}
         for at, command in enumerate(line.commands):
             for assignment in command.assignments:
                 name, _, source = assignment.partition("=")
                 self.assigned.setdefault(name, []).append((at, source))
-                if command.argv:
-                    self.unsure.add(
-                        name
-                    )  # it holds for this command alone, and differently so between shells
+                if command.argv:  # it holds for this command alone, and differently so between shells
+                    self.unsure.add(name)
             if command.argv and command.argv[0] in _SET_BY_NAME:
                 self.unsure.update(re.findall(r"\w+", " ".join(command.argv[1:])))
 
@@ -98,11 +96,7 @@ class Values:
     def _of_piece(self, part: re.Match[str], at: int, depth: int) -> tuple[str, ...] | None:
         if part["expansion"] is not None:
             return self._of_expansion(part["expansion"], at, depth)
-        texts = (
-            (part["single"], part["escaped"], part["plain"])
-            if "single" in part.re.groupindex
-            else (part["escaped"], part["plain"])
-        )
+        texts = (part[name] for name in ("single", "escaped", "plain") if name in part.re.groupindex)
         return (next(text for text in texts if text is not None),)
 
     def _of_expansion(self, source: str, at: int, depth: int) -> tuple[str, ...] | None:
@@ -118,9 +112,8 @@ class Values:
 
     def _of_changed(self, source: str, at: int, depth: int) -> tuple[str, ...] | None:
         """Returns the values of a variable with a default, without its end, or without its folders."""
-        found = (
-            _DEFAULT.fullmatch(source) or _WITHOUT_END.fullmatch(source) or _WITHOUT_FOLDER.fullmatch(source)
-        )
+        patterns = (_DEFAULT, _WITHOUT_END, _WITHOUT_FOLDER)
+        found = next(filter(None, (pattern.fullmatch(source) for pattern in patterns)), None)
         values = self.of_variable(found[1], at, depth) if found else None
         if found is None or values is None:
             return None
@@ -135,17 +128,12 @@ class Values:
         if values is None:
             return None
         if found[1] == "dirname":
-            return _each(
-                values,
-                lambda value: value.rstrip("/").rpartition("/")[0] or ("/" if value.startswith("/") else "."),
-            )
+            return _each(values, _folder)
         bases = _each(values, _base)
         return bases and _each(bases, lambda value: value.removesuffix(found[3] or ""))
 
     def of_variable(self, name: str, at: int, depth: int) -> tuple[str, ...] | None:
-        """Returns the possible values of a variable for the command at ``at``;
-        None where one of them is not known.
-        """
+        """Returns a variable's possible values for the command at ``at``; None if one is not known."""
         assigned, loops = self.assigned.get(name, []), [loop for loop in self.line.loops if loop.name == name]
         if name in self.unsure:
             return None
@@ -166,21 +154,16 @@ class Values:
         return tuple(found) if len(found) <= _MOST else None
 
     def _begin_of(self, loop: Loop) -> int:
-        """Returns the position of the first command of the loop's body:
-        its words are expanded before that one runs.
-        """
+        """Returns the position of the loop body's first command, before which its words are expanded."""
         return next((at for at, blocks in enumerate(self.line.blocks) if loop.body in blocks), 0)
 
     def _always_before(self, place: int, at: int) -> bool:
-        """Whether the assignment at ``place`` has certainly been made, in the same shell,
-        when the command at ``at`` runs.
-        """
+        """Whether the assignment at ``place`` is certainly made, in the same shell, before ``at``."""
         commands, blocks = self.line.commands, self.line.blocks
         if place >= at or commands[place].argv or blocks[at][: len(blocks[place])] != blocks[place]:
             return False
-        joined = [
-            commands[other].operator for other in range(place + 1, at + 1) if blocks[other] == blocks[place]
-        ]
+        beside = [other for other in range(place + 1, at + 1) if blocks[other] == blocks[place]]
+        joined = [commands[other].operator for other in beside]
         own = commands[place].operator
         if own in ("|", "|&", "||") or joined[:1] in (["|"], ["|&"]):
             return False
@@ -201,23 +184,21 @@ def _joined(pieces: list[tuple[str, ...]], *, bare: bool) -> tuple[str, ...] | N
     """Returns the texts that one value of each piece makes.
     ``bare``: an expansion is not quoted, so that blanks split the text.
     """
-    count = 1
-    for values in pieces:
-        count *= len(values)
-    if count > _MOST:
+    if prod(map(len, pieces)) > _MOST:
         return None
     texts = ["".join(chosen) for chosen in product(*pieces)]
-    words = (
-        [word for text in texts for word in text.split()]
-        if bare and any(re.search(r"\s", text) for text in texts)
-        else texts
-    )
-    return tuple(dict.fromkeys(words))
+    if bare and any(re.search(r"\s", text) for text in texts):
+        texts = [word for text in texts for word in text.split()]
+    return tuple(dict.fromkeys(texts))
 
 
 def _each(values: Iterable[str], change: Callable[[str], str | None]) -> tuple[str, ...] | None:
     changed = [change(value) for value in values]
     return None if None in changed else tuple(dict.fromkeys(value for value in changed if value is not None))
+
+
+def _folder(value: str) -> str:
+    return value.rstrip("/").rpartition("/")[0] or ("/" if value.startswith("/") else ".")
 
 
 def _base(value: str) -> str | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_EXPORTED = frozenset(
+from nbtools.shell.options import word_set
+
+_EXPORTED = word_set(
     """LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLORTERM CI DEBUG
     VERBOSE QUIET NODE_ENV APP_ENV RAILS_ENV RACK_ENV FLASK_ENV FLASK_DEBUG ENVIRONMENT RUST_BACKTRACE
     RUST_LOG LOG_LEVEL LOGLEVEL PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED PYTHONIOENCODING
@@ -14,10 +16,10 @@ _EXPORTED = frozenset(
     DEBIAN_FRONTEND SOURCE_DATE_EPOCH PY_COLORS TEST_ENV LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC
     LC_TIME RUN_SLOW SKIP_SLOW MPLBACKEND HYPOTHESIS_PROFILE CARGO_TERM_COLOR NPM_CONFIG_LOGLEVEL
     PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INPUT UV_OFFLINE HF_HUB_OFFLINE TRANSFORMERS_OFFLINE
-    GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS""".split()  # noqa: SIM905
+    GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS"""
 )
 """Variables that only change how programs report or how much they do."""
-_LOCALE = frozenset("LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME".split())  # noqa: SIM905
+_LOCALE = word_set("LANG LANGUAGE LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES LC_NUMERIC LC_TIME")
 _LOCALE_VALUE = re.compile(r"(?:(?:C|POSIX|(?:C|[a-z]{2,3}_[A-Z]{2})\.(?:UTF-8|utf-?8)))?")
 """In GBK, Shift-JIS or Big5 a backslash can be the second byte of a character, and zh_TW alone is Big5."""
 _LANGUAGES = re.compile(r"(?:[a-z]{2,3}(?:_[A-Z]{2})?(?::[a-z]{2,3}(?:_[A-Z]{2})?)*|C)?")
@@ -25,8 +27,8 @@ _LANGUAGES = re.compile(r"(?:[a-z]{2,3}(?:_[A-Z]{2})?(?::[a-z]{2,3}(?:_[A-Z]{2})
 _EXPORTED_VALUE = re.compile(r"(?!.*\.\.)[\w.:,/+@%=-]*")
 """Values without a meaning for make and other programs that evaluate variables."""
 _VALUES = {**dict.fromkeys(_LOCALE, _LOCALE_VALUE), "LANGUAGE": _LANGUAGES}
-_REMOVABLE = frozenset(
-    "VIRTUAL_ENV VIRTUAL_ENV_PROMPT CONDA_PREFIX PYTHONPATH PYTHONHOME NODE_PATH OLDPWD DISPLAY".split()  # noqa: SIM905
+_REMOVABLE = word_set(
+    "VIRTUAL_ENV VIRTUAL_ENV_PROMPT CONDA_PREFIX PYTHONPATH PYTHONHOME NODE_PATH OLDPWD DISPLAY"
 )
 """Further variables without which no program does more."""
 _IDLE = re.compile(r"(?:GIT_|MAN)?PAGER=(?:cat|''|\"\")?|(?:GIT_)?EDITOR=(?:true|:)")
@@ -34,27 +36,25 @@ _IDLE = re.compile(r"(?:GIT_|MAN)?PAGER=(?:cat|''|\"\")?|(?:GIT_)?EDITOR=(?:true
 _FOLDER = r"(?:\.?[\w-][\w.-]*|\.)(?:/[\w-][\w.-]*)*"
 _OF_PROJECT = re.compile(rf"(?:PYTHONPATH|NODE_PATH)={_FOLDER}(?::{_FOLDER})*")
 """Variables with folders of the project, for a program that runs the project's code anyway."""
-_EVALUATED = "PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_ENV".split()  # noqa: SIM905
-_EVALUATED_VALUE = re.compile(rf"({'|'.join(_EVALUATED)})\+?=(.*)", re.DOTALL)
-_SETS_EVALUATED = re.compile(
-    rf"(?<!\$)(?<!\$\{{)\b(?:{'|'.join(_EVALUATED)})\b|\$\{{(?:{'|'.join(_EVALUATED)}):?="
-)
+_EVALUATED = "PS0|PS1|PS2|PS4|PROMPT_COMMAND|BASH_ENV"
+_EVALUATED_VALUE = re.compile(rf"({_EVALUATED})\+?=(.*)", re.DOTALL)
+_SETS_EVALUATED = re.compile(rf"(?<!\$)(?<!\$\{{)\b(?:{_EVALUATED})\b|\$\{{(?:{_EVALUATED}):?=")
 _OWN = re.compile(r"[a-z](?:[a-z0-9]{0,11}|[a-z0-9]{0,9}_[a-z0-9]{1,9})")
 _NOT_OWN = re.compile(r"\w+_proxy|(?:npm|pip|uv|git|ld|dyld|lc)_\w+")
-_OF_SHELLS = frozenset(
+_OF_SHELLS = word_set(
     """path fpath cdpath manpath mailpath module_path fignore prompt prompt2 prompt3 prompt4 psvar watch
     status argv signals histchars history keyboard_hack term home cwd shell user group term_program nullcmd
     readnullcmd env options aliases functions commands parameters builtins reswords dirstack
-    jobstates""".split()  # noqa: SIM905
+    jobstates"""
 )
 """Lower-case names with a special meaning in some shell."""
-_OWN_CAPITALS = frozenset(
+_OWN_CAPITALS = word_set(
     """F I J K N X Y Z A B C D S T V FILE FILES NAME NAMES LINE OUT OUTPUT MSG MESSAGE COUNT TOTAL NUM
     RESULT RESULTS RES RET RC CODE VERSION VER TAG BRANCH COMMIT SHA REV HASH REF BASE HEAD DATE DAY MONTH
     YEAR NOW START END ELAPSED TIME STAMP TIMESTAMP URL QUERY PATTERN WORD WORDS TEXT SRC DST DEST DIR DIRS
     FOLDER ROOT TARGET TEST TESTS CHANGED DIFF LIST ITEM ITEMS KEY VALUE VAL SIZE ID PID INDEX FIRST LAST
     LOG LOGS DATA INPUT RESPONSE BODY JSON MODULE PACKAGE PKG PROJECT REPO AUTHOR TITLE LABEL MATCHES FOUND
-    MISSING""".split()  # noqa: SIM905
+    MISSING"""
 )
 """Upper-case names that people use in a line, and that no known program reads."""
 
@@ -85,9 +85,7 @@ def evaluated_value(assignment: str) -> tuple[str, str] | None:
 
 
 def literal_value(source: str) -> str | None:
-    """Returns the value that an assignment's source text stands for;
-    None where the shell expands or joins parts of it.
-    """
+    """Returns the value of an assignment's source text; None where the shell expands or joins parts."""
     if re.fullmatch(r"'[^']*'", source):
         return source[1:-1]
     found = re.fullmatch(r'"([^"$`\\]*)"|([\w+:,./@%=-]*)', source)
@@ -100,9 +98,7 @@ def names_evaluated_variable(text: str) -> bool:
 
 
 def exported_risk(assignments: tuple[str, ...], *, project: bool = False) -> str:
-    """Returns why environment variables may change what a program does;
-    empty where they are known to be harmless.
-    """
+    """Returns why environment variables may change what a program does; empty where they do not."""
     for assignment in assignments:
         named = _IDLE.fullmatch(assignment) or (project and _OF_PROJECT.fullmatch(assignment))
         if not named and not _has_plain_value(assignment):
@@ -116,9 +112,7 @@ def removed_risk(name: str) -> str:
 
 
 def variable_risk(assignment: str) -> str:
-    """Returns why a shell variable, exported or not, may change what later commands do;
-    empty where it cannot.
-    """
+    """Returns why a shell variable, exported or not, may change later commands; empty if it cannot."""
     name = name_of(assignment)
     own = name in _OWN_CAPITALS or (
         _OWN.fullmatch(name) and not _NOT_OWN.fullmatch(name) and name not in _OF_SHELLS

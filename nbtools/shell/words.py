@@ -1,6 +1,4 @@
-"""Parses words of the shell language that dash, bash and busybox read identically,
-and the characters between them.
-"""
+"""Parses words that dash, bash and busybox read identically, and the characters between them."""
 
 from __future__ import annotations
 
@@ -64,11 +62,9 @@ class WordReader(ABC):
         value: list[str] = []
         bare: list[str] = []
         dynamic = splits = loose = False
-        if (
-            begin >= len(text)
-            or text[begin] in "^#"
-            or (text[begin] == "=" and not re.match(r"=+(?=[ \t\n;]|\Z)", text[begin:]))
-        ):
+        first = text[begin : begin + 1]
+        names_program = first == "=" and not re.match(r"=+(?=[ \t\n;]|\Z)", text[begin:])  # zsh: =ls
+        if not first or first in "^#" or names_program:
             raise NotUnderstoodError(f"{self.snippet()} is not read alike by all shells")
         while self.at < len(text) and (letter := text[self.at]) not in ENDS:
             plain = _PLAIN.match(text, self.at)
@@ -93,11 +89,8 @@ class WordReader(ABC):
                 value.append(piece)
                 bare.append(piece)
         source = text[begin : self.at]
-        if (
-            not source
-            or (source.isdigit() and self.peek() in ("<", ">"))
-            or (self.waits_for_text and "\n" in source)
-        ):
+        is_descriptor = source.isdigit() and self.peek() in ("<", ">")
+        if not source or is_descriptor or (self.waits_for_text and "\n" in source):
             raise NotUnderstoodError(f"{self.snippet()} is not read alike by all shells")
         globs = loose and may_expand("".join(bare))
         return Word(source, True, splits or globs) if dynamic or globs else Word("".join(value), False, False)
@@ -123,14 +116,10 @@ class WordReader(ABC):
         if letter == "{" and braces:
             self.at = braces.end()
             return braces[0]
-        home = letter == "~" and (
-            following == "/" or not following or following in ENDS if self.at == begin else True
-        )
-        if (
-            letter in "*?[]"
-            or (home and self.text[self.at - 1 : self.at] not in ("=", ":"))
-            or (letter > "\x7f" and letter.isprintable())
-        ):
+        home = letter == "~" and self.text[self.at - 1 : self.at] not in ("=", ":")
+        if home and self.at == begin:
+            home = not following or following == "/" or following in ENDS
+        if letter in "*?[]" or home or (letter > "\x7f" and letter.isprintable()):
             self.at += 1
             return letter
         raise NotUnderstoodError(f"{letter!r} is not read alike by all shells")
@@ -164,14 +153,11 @@ class WordReader(ABC):
                 self.expansion()
                 dynamic = True
             else:
-                raise NotUnderstoodError(
-                    "backquotes are not read alike by all shells" if letter else "a quote is not closed"
-                )
+                backquotes = "backquotes are not read alike by all shells"
+                raise NotUnderstoodError(backquotes if letter else "a quote is not closed")
 
     def expansion(self) -> None:
-        """Parses an expansion after a dollar sign:
-        a variable, a parameter with a literal word, or a command substitution.
-        """
+        """Parses an expansion: a variable, a parameter with a literal word, or a command substitution."""
         text = self.text
         self.at += 1
         if self.peek() == "(":
@@ -236,10 +222,7 @@ class WordReader(ABC):
                 self.at += 1
             elif letter == "\\" and text[self.at + 1 : self.at + 2] == "\n" and before in BLANKS:
                 self.at += 2
-                if (
-                    text[self.at : self.at + 1] in ("\n", "\\")
-                    or text[self.at : self.at + 1] in "#;&|<>()0123456789"
-                ):
+                if text[self.at : self.at + 1] in "\n\\#;&|<>()0123456789":
                     raise NotUnderstoodError("a backslash at the end of a line joins operators")
             elif letter == "#" and before in " \t\n":
                 if self.substitutions:

@@ -19,9 +19,9 @@ def _unwrapped(command: SimpleCommand) -> tuple[str, ...]:
     and after words that may be empty.
     """
     argv, place = command.argv, 0
-    while place < len(argv) and (
-        argv[place] in _WRAPPERS or (place and _WRAPPER_OPTION.fullmatch(argv[place]))
-    ):
+    for word in argv:
+        if word not in _WRAPPERS and not (place and _WRAPPER_OPTION.fullmatch(word)):
+            break
         place += 1
     if place in command.dynamic:
         place = next((at for at in range(place, len(argv)) if argv[at] in _MOVES), place)
@@ -63,7 +63,8 @@ class WorkingDirectories:
 
     def prepare(self, command: SimpleCommand) -> None:
         """Prepares for a command: only one joined by ``&&`` certainly runs after a ``cd``."""
-        if self._before and (command.operator != "&&" and not (command.operator == "" and command.nested)):
+        follows = command.operator == "&&" or (command.operator == "" and command.nested)
+        if self._before and not follows:
             self.folders = tuple(dict.fromkeys((*self.folders, *self._before)))
             self._before = ()
 
@@ -82,9 +83,9 @@ class WorkingDirectories:
         if target is None or command.dynamic:
             self._lost = "the target of cd is only known when it runs"
             return ""
-        targets = tuple(
-            target if target == "~" else posixpath.join(folder, target) for folder in self.folders
-        )
+        targets = tuple(posixpath.join(folder, target) for folder in self.folders)
+        if target == "~":
+            targets = ("~",)
         is_certain = command.operator in ("", "&&") and not command.nested
         self._before = (*self._before, *self.folders)
         self.folders = targets if is_certain else tuple(dict.fromkeys((*self.folders, *targets)))
@@ -94,22 +95,19 @@ class WorkingDirectories:
         return ""
 
     def resolve(self, paths: tuple[str, ...], folder: str = "") -> tuple[str, ...]:
-        """Returns the paths relative to where the line starts;
-        ``folder``: the one that the program itself changes to.
-        """
+        """Returns the paths relative to where the line starts; the program changes to ``folder`` itself."""
         if not paths:
             return ()
         if self.folders == ("",) and not folder:
             return tuple(dict.fromkeys(paths)) if len(paths) > 1 else paths
-        return tuple(
-            dict.fromkeys(_joined(place, path) for path in paths for place in self.resolve_folder(folder))
-        )
+        places = self.resolve_folder(folder)
+        return tuple(dict.fromkeys(_joined(place, path) for path in paths for place in places))
 
     def resolve_folder(self, folder: str) -> tuple[str, ...]:
         """Returns the folders in which a program works that changes to ``folder`` itself."""
-        return (
-            tuple(dict.fromkeys(_joined(place, folder) for place in self.folders)) if folder else self.folders
-        )
+        if not folder:
+            return self.folders
+        return tuple(dict.fromkeys(_joined(place, folder) for place in self.folders))
 
 
 def _joined(folder: str, path: str) -> str:
