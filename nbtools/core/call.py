@@ -91,9 +91,7 @@ class AwaitingApprovalCall(Struct, frozen=True):
 
 
 class ScheduledCall(Struct, frozen=True):
-    """A call that runs as soon as the concurrency limit permits.
-    ``approval`` is None where no approval was needed.
-    """
+    """A call that runs as soon as concurrency permits. ``approval`` is None where none was needed."""
 
     state: ClassVar[str] = "scheduled"
     request: ToolCallRequest

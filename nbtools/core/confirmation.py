@@ -187,9 +187,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ToolAskConfirmationDetails:
-    """Questions that are the purpose of the call.
-    The payload has one answer per question, in their order.
-    """
+    """Questions that are the call's purpose. The payload has one answer per question, in their order."""
 
     title: str
     questions: tuple[Question, ...]
@@ -270,17 +268,13 @@ def rules_added(answer: Answer, confirmation: Confirmation) -> tuple[str, ...]:
 
 
 class Confirmer(Protocol):
-    """Puts an approval request to someone and returns the answer.
-    When cancelled, it withdraws the request.
-    """
+    """Puts an approval request to someone, returns the answer. When cancelled, it withdraws the request."""
 
     async def ask(self, confirmation: Confirmation) -> Answer: ...
 
 
 def approval_unavailable_message(spoken: str, decision: Decision, rules: tuple[str, ...]) -> str:
-    """Returns the message for a call that needs approval where nobody can answer;
-    ``rules`` would allow it.
-    """
+    """Returns the message for a call that needs approval and nobody can answer; ``rules`` would allow it."""
     magic = " ".join(f'"{rule}"' for rule in rules or (spoken,))
     policy = ", ".join(repr(rule) for rule in rules or (spoken,))
     return Message.of(
@@ -291,10 +285,8 @@ def approval_unavailable_message(spoken: str, decision: Decision, rules: tuple[s
 
 def confirmation_unavailable_message(spoken: str, decision: Decision) -> str:
     """Returns the message for a call that needs approval every time, where nobody can answer."""
-    return (
-        f"{spoken} needs approval every time and there is nobody to ask ({decision.reason}). The call was not"
-        " run."
-    )
+    why = f"needs approval every time and there is nobody to ask ({decision.reason})"
+    return f"{spoken} {why}. The call was not run."
 
 
 def answer_unavailable_message(spoken: str) -> str:

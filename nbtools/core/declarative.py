@@ -69,18 +69,14 @@ class DeclarativeTool(ABC, Generic[P]):
         return complete(checked_result(self.name, await self.build(params).execute(update_output)))
 
     def silent_build(self, params: Mapping[str, Any]) -> ToolInvocation[P] | ToolError:
-        """Builds an invocation and returns a failure as a value.
-        Never raises, also where the tool's own checks do.
-        """
+        """Builds an invocation; a failure is a value. Never raises, even if the tool's own checks do."""
         try:
             return self.build(params)
         except ToolFailure as failure:
             return failure.error
         except Exception as bug:  # noqa: BLE001 - the promise of this method
-            return ToolError(
-                ErrorCode.UNHANDLED_EXCEPTION,
-                f"{self.name} could not check its arguments: {exception_text(bug)}",
-            )
+            message = f"{self.name} could not check its arguments: {exception_text(bug)}"
+            return ToolError(ErrorCode.UNHANDLED_EXCEPTION, message)
 
     async def validate_build_and_execute(
         self, params: Mapping[str, Any], update_output: UpdateOutput | None = None
@@ -128,9 +124,8 @@ class BaseDeclarativeTool(DeclarativeTool[P]):
             try:
                 return cast("P", model.__pydantic_validator__.validate_python(params))
             except ValidationError as error:
-                raise ToolFailure(
-                    ErrorCode.INVALID_TOOL_PARAMS, parameters.describe_errors(self.name, model, error)
-                ) from None
+                message = parameters.describe_errors(self.name, model, error)
+                raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message) from None
         return cast("P", parameters.check_against_schema(self.name, model, params))
 
     def validate_tool_param_values(self, params: P) -> str | None:

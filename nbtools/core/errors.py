@@ -171,9 +171,7 @@ def exception_text(error: BaseException) -> str:
     """
     frames = traceback.extract_tb(error.__traceback__)
     cells = [f"{name}, line {frame.lineno}" for frame in frames if (name := cell_name(frame.filename))]
-    last = (
-        [] if not frames or cell_name(frames[-1].filename) else [f"{frames[-1].filename}:{frames[-1].lineno}"]
-    )
+    last = [f"{frame.filename}:{frame.lineno}" for frame in frames[-1:] if not cell_name(frame.filename)]
     place = "; ".join((*cells[-1:], *last))
     try:
         text = str(error)

@@ -82,9 +82,7 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Replaces all arguments of the call; they are canonical,
-    and are validated and decided like any others.
-    """
+    """Replaces all arguments; they are canonical, and are validated and decided like any others."""
 
     arguments: Mapping[str, Any]
 
@@ -105,9 +103,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Withhold:
-    """After a call: replaces its result by an error (``execution_failed``).
-    ``reason`` is passed to the model.
-    """
+    """After a call: replaces its result by an error (``execution_failed``) with ``reason`` for the model."""
 
     reason: str
 
@@ -178,18 +174,14 @@ class _Hook:
 
 @dataclass(frozen=True, kw_only=True)
 class BeforeHook(_Hook):
-    """A hook that runs before calls.  ``run`` is a function, which is run in a thread,
-    or a coroutine function.
-    """
+    """A hook that runs before calls.  ``run`` is a function, run in a thread, or a coroutine function."""
 
     run: Callable[[BeforeCall], BeforeAnswer | Awaitable[BeforeAnswer]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AfterHook(_Hook):
-    """A hook that runs after calls.  ``run`` is a function, which is run in a thread,
-    or a coroutine function.
-    """
+    """A hook that runs after calls.  ``run`` is a function, run in a thread, or a coroutine function."""
 
     run: Callable[[AfterCall], AfterAnswer | Awaitable[AfterAnswer]]
 

@@ -1,6 +1,4 @@
-"""Renders HTML with Jinja.  Templates escape every value except ``Markup``,
-which only our own renderers make.
-"""
+"""Renders HTML with Jinja.  Templates escape every value but ``Markup``, which only our renderers make."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ class HtmlTemplates:
         self._filters = filters
 
     def render(self, name: str, /, **values: object) -> str:
-        """Returns the template's HTML.  Raises ``jinja2.UndefinedError`` where it uses a value that is not
-        given.
-        """
+        """Returns the template's HTML.  Raises ``jinja2.UndefinedError`` for a missing value."""
         return self._environment.get_template(f"{name}.html.jinja").render(values)
 
     @cached_property

@@ -35,9 +35,7 @@ class Vocabulary(Protocol):
         ...
 
     def change(self, arguments: Mapping[str, Any]) -> str | None:
-        """Returns ``with name=value …``: how the same call has these canonical arguments;
-        None removes one.
-        """
+        """Returns ``with name=value …``: how the call has these canonical arguments; None removes one."""
         ...
 
 
@@ -74,9 +72,7 @@ class CalledTool:
 
 
 class Parameter:
-    """A parameter of the called tool by its canonical name, or a value inside it:
-    ``Parameter("items", 0, "text")``.
-    """
+    """A parameter of the called tool, or a value inside it: ``Parameter("items", 0, "text")``."""
 
     __slots__ = ("steps",)
 
@@ -165,17 +161,13 @@ class Message(str):
 
     def mapped(self, change: Callable[[str], str]) -> Message:
         """Returns the message with ``change`` applied to its texts; its references stay."""
-        pieces = tuple(
-            (
-                piece.mapped(change)
-                if isinstance(piece, Message)
-                else change(piece)
-                if isinstance(piece, str)
-                else piece
-            )
-            for piece in self.pieces
-        )
-        return Message.of(*pieces)
+
+        def changed(piece: Piece) -> Piece:
+            if isinstance(piece, Message):
+                return piece.mapped(change)
+            return change(piece) if isinstance(piece, str) else piece
+
+        return Message.of(*map(changed, self.pieces))
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return str(self), self.pieces
@@ -201,11 +193,8 @@ def with_arguments(arguments: Mapping[str, Any]) -> str:
     """Returns ``with a=1 and b="x" and without c``; None removes an argument.  A very long value is cut."""
     values = [f"{name}={_as_json(value)}" for name, value in arguments.items() if value is not None]
     removed = [name for name, value in arguments.items() if value is None]
-    parts = [
-        *([f"with {' and '.join(values)}"] if values else []),
-        *([f"without {' and '.join(removed)}"] if removed else []),
-    ]
-    return " and ".join(parts)
+    parts = {"with": values, "without": removed}
+    return " and ".join(f"{word} {' and '.join(names)}" for word, names in parts.items() if names)
 
 
 def _as_json(value: object) -> str:
@@ -224,11 +213,9 @@ def in_brackets(text: str) -> str:
 
 def next_page(offset: int, total: int) -> tuple[Advice, ...]:
     """Returns the advice to read on at ``offset``; empty where that is the end."""
-    return (
-        (Advice("; the call ", SameCall({"offset": offset}), " returns the next page"),)
-        if offset < total
-        else ()
-    )
+    if offset >= total:
+        return ()
+    return (Advice("; the call ", SameCall({"offset": offset}), " returns the next page"),)
 
 
 def changed_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,9 +237,8 @@ _FEW = 5
 def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     """Returns the names that are similar to ``word``, best first; often none."""
     folded = {name.casefold(): name for name in known}
-    return [
-        folded[name] for name in difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=_SIMILAR)
-    ]
+    similar = difflib.get_close_matches(word.casefold(), folded, n=count, cutoff=_SIMILAR)
+    return [folded[name] for name in similar]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,6 +1,4 @@
-"""Loads the names of files and folders that make programs run or loosen rules,
-from ``protected_files.toml``.
-"""
+"""Loads names of files and folders that make programs run or loosen rules, from ``protected_files.toml``."""
 
 from __future__ import annotations
 

@@ -287,25 +287,18 @@ class ToolResult:
         return sorted({*super(ToolResult, self).__dir__(), *self._delegated()})
 
     def _delegated(self) -> list[str]:
-        own = set(ToolResult.__slots__)
-        return [
-            name
-            for name in dict.fromkeys((*_field_names(self.return_display), *_field_names(self.data)))
-            if name not in own
-        ]
+        names = dict.fromkeys((*_field_names(self.return_display), *_field_names(self.data)))
+        return [name for name in names if name not in ToolResult.__slots__]
 
     def _mime_(self) -> tuple[str, str]:
-        """Returns a card as HTML for marimo, which shows values in this form.
-        In IPython the call itself shows its card.
-        """
+        """Returns a card as HTML for marimo. In IPython the call itself shows its card."""
         return "text/html", extension("core.result_html")(self)
 
     def __repr__(self) -> str:
         if self.error is not None:
             return f"<ToolResult {self.error.code}: {self.error.message}>"
-        text = self.summary or (
-            self.llm_content if isinstance(self.llm_content, str) else f"{len(self.llm_content)} parts"
-        )
+        content = self.llm_content
+        text = self.summary or (content if isinstance(content, str) else f"{len(content)} parts")
         return f"<ToolResult {text.splitlines()[0][:100] if text else 'empty'}>"
 
 
@@ -313,11 +306,9 @@ def _field_names(part: object) -> tuple[str, ...]:
     """Returns the public fields of a dataclass or pydantic model; none for other values."""
     if isinstance(part, type):
         return ()
-    names = (
-        [field.name for field in fields(part)]
-        if is_dataclass(part)
-        else list(getattr(type(part), "model_fields", ()))
-    )
+    names = list(getattr(type(part), "model_fields", ()))
+    if is_dataclass(part):
+        names = [field.name for field in fields(part)]
     return tuple(name for name in names if not name.startswith("_"))
 
 
@@ -336,14 +327,9 @@ def checked_result(tool: str, result: object) -> ToolResult:
 
 def failed(error: ToolError, data: object = None) -> ToolResult:
     """Returns the result of a failed call, with the same message for model and person."""
-    summary = error.message.split("\n", 1)[0]
-    return ToolResult(
-        joined("", ("Error: ", error.message)),
-        error.message,
-        error,
-        error.message if summary == error.message else summary,
-        data,
-    )
+    first = error.message.split("\n", 1)[0]
+    summary = error.message if first == error.message else first  # a message keeps its references
+    return ToolResult(joined("", ("Error: ", error.message)), error.message, error, summary, data)
 
 
 BATCH_ENDED = "batch_ended"
@@ -361,11 +347,8 @@ class CancelledOutput:
 
 def with_output(result: ToolResult, output: CancelledOutput, display: ToolResultDisplay) -> ToolResult:
     """Returns the result of a cancelled call with its output until then, for a model and for people."""
-    return replace(
-        result,
-        llm_content=f"{result.llm_content}\nIts output until then:\n{output.text}",
-        return_display=display,
-    )
+    content = f"{result.llm_content}\nIts output until then:\n{output.text}"
+    return replace(result, llm_content=content, return_display=display)
 
 
 def map_text(content: LlmContent, change: Callable[[str], str]) -> LlmContent:
@@ -390,12 +373,11 @@ def with_words(result: ToolResult, words: Callable[[Message], str]) -> ToolResul
     ``result`` itself where there is none.  Its data stay.
     """
     changes: dict[str, Any] = {}
-    if isinstance(result.llm_content, str):
-        if isinstance(result.llm_content, Message):
-            changes["llm_content"] = words(result.llm_content)
-    elif any(isinstance(part.get("text"), Message) for part in result.llm_content):
+    content = result.llm_content
+    texts = [content] if isinstance(content, str) else [part.get("text") for part in content]
+    if any(isinstance(text, Message) for text in texts):
         changes["llm_content"] = map_text(
-            result.llm_content, lambda text: words(text) if isinstance(text, Message) else text
+            content, lambda text: words(text) if isinstance(text, Message) else text
         )
     if result.error is not None and isinstance(result.error.message, Message):
         changes["error"] = replace(result.error, message=words(result.error.message))
@@ -419,10 +401,7 @@ def _display_with_words(display: ToolResultDisplay, words: Callable[[Message], s
             return replace(display, note=words(display.note))
         case Several():
             shown = tuple(_display_with_words(one, words) for one in display.shown)
-            return (
-                Several(shown)
-                if any(new is not old for new, old in zip(shown, display.shown, strict=True))
-                else display
-            )
+            same = all(new is old for new, old in zip(shown, display.shown, strict=True))
+            return display if same else Several(shown)
         case _:
             return display

@@ -128,9 +128,7 @@ class FileCount:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceInFilesData:
-    """The files by path; ``places``: replacements in all files;
-    ``applied``: whether they were made or only previewed.
-    """
+    """The files by path; ``places``: all replacements; ``applied``: whether they were made or previewed."""
 
     files: tuple[FileCount, ...]
     places: int
@@ -172,8 +170,6 @@ class UndoData:
 
     @property
     def has_same_lines(self) -> bool:
-        """Whether a refused undo is possible once a person says which of the lines that were changed twice
-        are taken.
-        """
+        """Whether a refused undo is possible once a person chooses among lines changed twice."""
         conflicts = [file for file in self.hindered if file.outcome == "conflict"]
         return bool(conflicts) and all(file.same_lines for file in conflicts)

@@ -11,9 +11,7 @@ from nbtools.core.secret_patterns import secret_kind
 
 
 def secret_variables(outer: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that look like secrets, by name or value;
-    commands get them only if the settings say so.
-    """
+    """Returns the variables that look like secrets; commands get them only if the settings say so."""
     return {name: value for name, value in outer.items() if is_secret(name, value)}
 
 

@@ -14,9 +14,8 @@ Sandbox: TypeAlias = Literal["off", "if_present", "required"]
 class Settings:
     """Settings of a session; ``dataclasses.replace`` makes changed copies.  Sizes are in bytes."""
 
-    __pydantic_config__ = ConfigDict(
-        use_attribute_docstrings=True
-    )  # %tools settings shows the docstring of each field
+    # %tools settings shows the docstring of each field.
+    __pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
 
     read_first: bool | None = None
     """Whether an existing file must be read before it can be changed; None: as in the dialect."""

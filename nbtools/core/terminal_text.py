@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 Span = tuple[str, str]
@@ -29,18 +30,15 @@ _SGR = re.compile(r"\x1b\[([\d;:]*)m")
 _LINE_CLEARED = re.compile(r"\x1b\[2K\r|\r\x1b\[[02]?K")
 _VERTICAL = re.compile(rf"{_CSI}\d*[A-FJ]")
 _MOST_COLUMNS = 4096
-"""The most columns that a move can go past a line's end.
-No terminal is wider, and the gap is filled with blanks.
-"""
+"""The most columns that a move can go past a line's end, with blanks between. No terminal is wider."""
 
 
 def styled_lines(text: str) -> list[list[Span]]:
-    """Returns the lines as lists of styled spans.
-    A final newline ends the last line and starts no new one.
-    """
+    """Returns the lines as lists of styled spans. A final newline starts no new line."""
     text = text.replace("\r\n", "\n")
     if _is_bare(text):
-        return [[(line, "")] if line else [] for line in text.removesuffix("\n").split("\n")] if text else []
+        lines = text.removesuffix("\n").split("\n") if text else []
+        return [[(line, "")] if line else [] for line in lines]
     screen = _Screen()
     screen.feed(text)
     rows = [row.spans() if isinstance(row, _Cells) else row for row in screen.rows]
@@ -57,15 +55,12 @@ def plain_text(text: str) -> str:
         return _TOKEN.sub("", text) if _CONTROL.search(uncoloured) else uncoloured
     screen = _Screen()
     screen.feed(text)
-    return "\n".join(
-        row.text() if isinstance(row, _Cells) else "".join(part for part, _ in row) for row in screen.rows
-    )
+    rows = (row.spans() if isinstance(row, _Cells) else row for row in screen.rows)
+    return "\n".join("".join(part for part, _ in row) for row in rows)
 
 
 def _is_bare(text: str) -> bool:
-    """Whether the text has no control characters.
-    For ASCII, deleting bytes is ten times faster than searching.
-    """
+    """Whether the text has no control characters. Deleting ASCII bytes is ten times faster than searching."""
     if text.isascii():
         return len(text.encode("ascii").translate(None, _CONTROL_BYTES)) == len(text)
     return not _CONTROL.search(text)
@@ -97,21 +92,13 @@ class _Cells:
             self.characters.clear()
             self.styles.clear()
 
-    def text(self) -> str:
-        return "".join(self.characters)
-
     def spans(self) -> list[Span]:
-        pairs = zip(self.styles, self.characters, strict=True)
-        return [
-            ("".join(character for _, character in run), style)
-            for style, run in groupby(pairs, key=lambda pair: pair[0])
-        ]
+        runs = groupby(zip(self.styles, self.characters, strict=True), key=itemgetter(0))
+        return [("".join(character for _, character in run), style) for style, run in runs]
 
 
 class _Screen:
-    """The screen's lines after all text so far.
-    A line stays a list of spans until the cursor moves in it.
-    """
+    """The lines after all text so far. A line stays a list of spans until the cursor moves in it."""
 
     def __init__(self) -> None:
         self.rows: list[list[Span] | _Cells] = [[]]
@@ -156,12 +143,8 @@ class _Screen:
 
     def _moving(self, chunk: str) -> None:
         chunk = self._skip_overwritten(chunk)
-        if (
-            not self.rows[self.row]
-            and not self.column
-            and "\x1b" not in chunk
-            and not _CONTROL.search(chunk.replace("\r", ""))
-        ):
+        at_start = not self.rows[self.row] and not self.column
+        if at_start and "\x1b" not in chunk and not _CONTROL.search(chunk.replace("\r", "")):
             chunk = _overwritten(chunk)
         at = 0
         for token in _TOKEN.finditer(chunk):
@@ -200,29 +183,16 @@ class _Screen:
         if to == "K":
             self._cells().erase(self.column, amount)
         elif to == "J":
-            self._erase_below(amount)
+            if amount in ("", "0"):  # a terminal keeps what is above in its scrollback
+                self._cells().erase(self.column, "0")
+                del self.rows[self.row + 1 :]
         else:
             steps = min(int(amount[:6] or 1), _MOST_COLUMNS) or 1
-            self.row = min(
-                max(0, self.row + steps * {"A": -1, "F": -1, "B": 1, "E": 1}.get(to, 0)), len(self.rows) - 1
-            )
-            column = {
-                "C": self.column + steps,
-                "D": self.column - steps,
-                "G": steps - 1,
-                "`": steps - 1,
-                "E": 0,
-                "F": 0,
-            }.get(to, self.column)
+            row = self.row + steps * {"A": -1, "F": -1, "B": 1, "E": 1}.get(to, 0)
+            self.row = min(max(0, row), len(self.rows) - 1)
+            columns = {"C": self.column + steps, "D": self.column - steps, "E": 0, "F": 0}
+            column = steps - 1 if to in "G`" else columns.get(to, self.column)
             self.column = max(0, min(column, len(self._cells().characters) + _MOST_COLUMNS))
-
-    def _erase_below(self, how: str) -> None:
-        """Erases below the cursor.  Erasing above or everything is ignored,
-        as a terminal keeps that in its scrollback.
-        """
-        if how in ("", "0"):
-            self._cells().erase(self.column, "0")
-            del self.rows[self.row + 1 :]
 
     def _cells(self) -> _Cells:
         row = self.rows[self.row]
@@ -271,9 +241,8 @@ def _words(pen: _Pen) -> str:
     if "inverse" in pen.flags:
         foreground, background = background or "0", foreground or "7"
     flags = [flag for flag in ("bold", "dim", "italic", "underline", "strike") if flag in pen.flags]
-    return " ".join(
-        [*flags, *([f"fg{foreground}"] if foreground else []), *([f"bg{background}"] if background else [])]
-    )
+    colours = [f"fg{foreground}" if foreground else "", f"bg{background}" if background else ""]
+    return " ".join([*flags, *filter(None, colours)])
 
 
 @lru_cache(maxsize=1024)
@@ -285,7 +254,10 @@ def _painted(pen: _Pen, codes: str) -> tuple[_Pen, str]:
         code = _number(first)
         if code in (38, 48):
             colour = _colour([part for part in details if part] if details else _take_colour(rest))
-            pen = _coloured(pen, code == 38, colour)
+            if colour and code == 38:
+                pen = pen._replace(foreground=colour)
+            elif colour:
+                pen = pen._replace(background=colour)
         elif code == 4 and details[:1] == ["0"]:
             pen = pen._replace(flags=pen.flags - {"underline"})
         else:
@@ -305,13 +277,9 @@ def _simply_painted(pen: _Pen, code: int) -> _Pen:
             return pen._replace(foreground=str(code - start + colour))
         if start + 10 <= code < start + 18:
             return pen._replace(background=str(code - start - 10 + colour))
-    return pen._replace(foreground="") if code == 39 else pen._replace(background="") if code == 49 else pen
-
-
-def _coloured(pen: _Pen, foreground: bool, colour: str) -> _Pen:
-    if not colour:
-        return pen
-    return pen._replace(foreground=colour) if foreground else pen._replace(background=colour)
+    if code == 39:
+        pen = pen._replace(foreground="")
+    return pen._replace(background="") if code == 49 else pen
 
 
 def _take_colour(rest: list[str]) -> list[str]:
@@ -339,10 +307,8 @@ def _indexed(index: int) -> str:
     if index >= 232:
         grey = 8 + 10 * (index - 232)
         return f"#{grey:02x}{grey:02x}{grey:02x}"
-    levels = [
-        0 if level == 0 else 55 + 40 * level
-        for level in ((index - 16) // 36, (index - 16) // 6 % 6, (index - 16) % 6)
-    ]
+    steps = ((index - 16) // 36, (index - 16) // 6 % 6, (index - 16) % 6)
+    levels = [55 + 40 * step if step else 0 for step in steps]
     return "#{:02x}{:02x}{:02x}".format(*levels)
 
 

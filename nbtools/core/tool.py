@@ -99,9 +99,7 @@ class ToolInvocation(Protocol[P_co]):
 
     @property
     def kind(self) -> Kind | None:
-        """The kind of this call where it differs from the tool's: a preview only reads.
-        None: the tool's kind.
-        """
+        """The kind of this call if it differs from the tool's: a preview only reads. None: the tool's."""
         ...
 
     @property
@@ -264,9 +262,7 @@ class ModifyContext(Protocol[P]):
 
 
 def approval_preference(tool: ToolBuilder[P], invocation: ToolInvocation[P]) -> Asks:
-    """Returns whether a call needs approval, as the invocation or its tool declares;
-    ``always`` of the tool wins.
-    """
+    """Returns whether a call needs approval, by its invocation or tool; the tool's ``always`` wins."""
     return tool.asks if invocation.asks is None or tool.asks == "always" else invocation.asks
 
 
@@ -279,30 +275,22 @@ def runs_beside(tool: ToolBuilder[P]) -> bool:
 
 
 def names_only(tool: ToolBuilder[P]) -> bool:
-    """Whether the tool shows only names and sizes of files.
-    Such a tool has a true attribute ``names_only``.
-    """
+    """Whether the tool shows only names and sizes of files. It then has a true attribute ``names_only``."""
     return bool(getattr(tool, "names_only", False))
 
 
 def has_no_target(invocations: type) -> bool:
     """Whether calls of this class never have a target, whatever their arguments are."""
-    return all(
-        getattr(invocations, name, None) is getattr(BaseToolInvocation, name)
-        for name in ("target", "tool_locations")
-    )
+    base = BaseToolInvocation
+    names = ("target", "tool_locations")
+    return all(getattr(invocations, name, None) is getattr(base, name) for name in names)
 
 
 def examples_of(tool: ToolBuilder[P]) -> tuple[Example, ...]:
-    """Returns the examples that a tool declares in its attribute ``examples``, or else in its schema;
-    often none.
-    """
+    """Returns the examples that a tool declares, in ``examples`` or in its schema; often none."""
     declared = getattr(tool, "examples", ()) or (tool.schema.get("parameters") or {}).get("examples", ())
-    return tuple(
-        one if isinstance(one, Example) else Example("", one)
-        for one in declared
-        if isinstance(one, Example | Mapping)
-    )
+    known = [one for one in declared if isinstance(one, Example | Mapping)]
+    return tuple(one if isinstance(one, Example) else Example("", one) for one in known)
 
 
 def is_mcp_tool(tool: ToolBuilder[P]) -> bool:

@@ -42,11 +42,9 @@ def mcp_tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
     A name that is cut or ``taken`` ends with a hash of the whole name, which is always the same.
     """
     whole = f"{PREFIX}{server_part(server)}__{_sanitized(tool)}"
-    return (
-        whole
-        if len(whole) <= MAX_LENGTH and whole not in taken
-        else _shortened(whole, MAX_LENGTH, f"{server}\0{tool}")
-    )
+    if len(whole) <= MAX_LENGTH and whole not in taken:
+        return whole
+    return _shortened(whole, MAX_LENGTH, f"{server}\0{tool}")
 
 
 def server_part(server: str) -> str:
@@ -61,9 +59,7 @@ def server_prefix(server: str) -> str:
 
 
 def mcp_rule(server: str, tool: str = "*") -> str:
-    """Returns the rule for a server's tools: all, or those of a name or pattern.
-    Patterns are not changed.
-    """
+    """Returns the rule for a server's tools: all, or by name or pattern. Patterns are not changed."""
     prefix = f"{PREFIX}{server}__" if "*" in server else server_prefix(server)
     return f"{prefix}{tool}" if "*" in tool or "*" in server else mcp_tool_name(server, tool)
 
@@ -87,15 +83,8 @@ def _sanitized(name: str) -> str:
 CANONICAL_NAMES = (
     *("read", "read_many", "diagnostics", "ls", "tree", "glob", "grep"),
     *("edit", "write", "patch", "replace_in_files", "revise", "move", "delete"),
-    *(
-        "shell",
-        "shell_output",
-        "shell_kill",
-        "terminal_open",
-        "terminal_run",
-        "terminal_output",
-        "terminal_kill",
-    ),
+    *("shell", "shell_output", "shell_kill"),
+    *("terminal_open", "terminal_run", "terminal_output", "terminal_kill"),
     *("fetch", "todo", "memory", "ask", "cells"),
 )
 """The canonical tool names.  All other tools in a registry are custom tools."""

@@ -18,9 +18,8 @@ class RenamedTool:
         self._tool = tool
         self.name = name
         if isinstance(tool, ModifiableTool):
-            self.get_modify_context = (
-                tool.get_modify_context
-            )  # set on the instance, where later Pythons look for protocol members
+            # Set on the instance, where later Pythons look for protocol members.
+            self.get_modify_context = tool.get_modify_context
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -152,9 +151,8 @@ class ToolRegistry:
         """Returns a tool.  Raises ``ToolFailure`` (``tool_not_registered``) that suggests similar names."""
         tool = self.find(name)
         if tool is None:
-            raise ToolFailure(
-                ErrorCode.TOOL_NOT_REGISTERED, f"There is no tool {name!r}.{did_you_mean(name, self._tools)}"
-            )
+            message = f"There is no tool {name!r}.{did_you_mean(name, self._tools)}"
+            raise ToolFailure(ErrorCode.TOOL_NOT_REGISTERED, message)
         return tool
 
     def register(self, tool: AnyToolBuilder, *, replace: bool = False) -> None:
@@ -182,9 +180,7 @@ class ToolRegistry:
         return tool
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Calls ``watcher`` after each change, in the thread that made it,
-        until the returned function is called.
-        """
+        """Calls ``watcher`` after each change, in its thread, until the returned function is called."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher)
 

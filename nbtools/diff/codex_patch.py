@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from posixpath import join, normpath
 
 from nbtools.diff.patch_model import (
@@ -44,20 +45,15 @@ def read_codex_patch(patch: str) -> Patch:
     end = _end(lines, begin)
     if end is None:
         raise patch_error(begin + 1, "the patch is not finished: its line *** End Patch is missing.")
-    second = next(
-        (k for k in range(begin + 1, len(lines)) if _is_bare(lines[k]) and BEGIN.fullmatch(lines[k])), None
-    )
-    if second is not None:
-        raise patch_error(second + 1, "a second *** Begin Patch line. Put all files into one patch.")
+    for k in range(begin + 1, len(lines)):
+        if _is_bare(lines[k]) and BEGIN.fullmatch(lines[k]):
+            raise patch_error(k + 1, "a second *** Begin Patch line. Put all files into one patch.")
     starts = list(_starts(lines, begin + 1, end))
     _require_blank(lines, begin + 1, starts[0] if starts else end)
     if not starts:
-        raise patch_error(
-            begin + 1, "the patch has no *** Add File:, *** Delete File: or *** Update File: line."
-        )
-    return Patch(
-        tuple(_section(lines, start, stop) for start, stop in zip(starts, [*starts[1:], end], strict=True))
-    )
+        missing = "the patch has no *** Add File:, *** Delete File: or *** Update File: line."
+        raise patch_error(begin + 1, missing)
+    return Patch(tuple(_section(lines, start, stop) for start, stop in pairwise([*starts, end])))
 
 
 def is_codex_patch(text: str) -> bool:
@@ -154,6 +150,13 @@ class _HunkBuilder:
         self.blanks = 0
         self.lines.append(line)
 
+    def append_blank(self, line: str) -> None:
+        """Adds a line of blanks. Without any, it may only separate."""
+        if line:
+            self.append(HunkLine(" ", f"{line[1:]}\n"))
+        elif self.lines:
+            self.blanks += 1
+
 
 def _hunks(lines: Sequence[str], start: int, stop: int) -> tuple[Hunk, ...]:
     """Parses hunks.  Blank lines without a sign are context, except at the end of a hunk,
@@ -176,23 +179,18 @@ def _hunks(lines: Sequence[str], start: int, stop: int) -> tuple[Hunk, ...]:
         elif current.at_end and line.strip():
             raise patch_error(k + 1, f"{quote_line(line)} comes after *** End of File. Begin a hunk with @@.")
         elif not line.strip(" "):
-            current.append(HunkLine(" ", f"{line[1:]}\n")) if line else _blank(current)
+            current.append_blank(line)
         elif (hunk_line := parse_hunk_line(line)) is not None:
             current.append(hunk_line)
         else:
-            raise patch_error(
-                k + 1, f"{quote_line(line)} does not begin with a blank, - or +, and is not an @@ line."
-            )
+            why = "does not begin with a blank, - or +, and is not an @@ line."
+            raise patch_error(k + 1, f"{quote_line(line)} {why}")
     if current.lines or current.headers:
         builders.append(current)
     if builders and all(line.sign == " " for hunk in builders for line in hunk.lines):
         hunks = "its hunk changes" if len(builders) == 1 else "its hunks change"
         raise patch_error(builders[0].first + 1, f"{hunks} nothing: no line begins with - or +.")
     return tuple(_finished(hunk, number) for number, hunk in enumerate(builders, 1))
-
-
-def _blank(hunk: _HunkBuilder) -> None:
-    hunk.blanks += 1 if hunk.lines else 0
 
 
 def _finished(hunk: _HunkBuilder, number: int) -> Hunk:
@@ -204,8 +202,5 @@ def _finished(hunk: _HunkBuilder, number: int) -> Hunk:
 def _require_blank(lines: Sequence[str], start: int, stop: int) -> None:
     for k in range(start, stop):
         if lines[k].strip():
-            raise patch_error(
-                k + 1,
-                f"{quote_line(lines[k])} belongs to no section. Sections begin with *** Add, Delete or Update"
-                " File: name.",
-            )
+            sections = "Sections begin with *** Add, Delete or Update File: name."
+            raise patch_error(k + 1, f"{quote_line(lines[k])} belongs to no section. {sections}")

@@ -1,6 +1,4 @@
-"""Line diffs of two texts: operations, hunks, unified diff, counts,
-and the words that differ inside a line.
-"""
+"""Line diffs of two texts: operations, hunks, unified diff, counts, and words that differ inside a line."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ _LEAST_COMMON = 0.35
 _LONGEST_COMPARED = 2_000
 _CONTEXT = 3
 _NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f-\x9f"\\\u2028\u2029\u202a-\u202e\u2066-\u2069]')
-"""What would end a line, or hides or reorders what is written in it, too:
-git quotes every character that is not ASCII.
-"""
+"""What would end a line, or hides or reorders text in it; git quotes all that is not ASCII."""
 
 
 class Op(NamedTuple):
@@ -43,9 +39,7 @@ class Op(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PatchHunk:
-    """A hunk of a unified diff: 1-based first lines, line counts,
-    and the lines with their sign and without their end.
-    """
+    """A hunk of a unified diff: 1-based first lines, line counts, and the lines with sign, without end."""
 
     old_start: int
     old_lines: int
@@ -60,7 +54,10 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Op]:
     i = j = 0
     for x, y, size in [*matching_blocks(old, new), (len(old), len(new), 0)]:
         if i < x or j < y:
-            ops.append(Op("insert" if i == x else "delete" if j == y else "replace", i, x, j, y))
+            tag: Tag = "replace"
+            if i == x or j == y:
+                tag = "insert" if i == x else "delete"
+            ops.append(Op(tag, i, x, j, y))
         if size:
             ops.append(Op("equal", x, x + size, y, y + size))
         i, j = x + size, y + size
@@ -86,9 +83,7 @@ class LineDiff:
         return format_unified(path, self.hunks(context), created=self.created)
 
     def counts(self) -> tuple[int, int, int, int]:
-        """Returns the numbers of lines added and removed, and of characters added and removed,
-        without line ends.
-        """
+        """Returns the lines added and removed, and the characters added and removed, without line ends."""
         changed = [op for op in self.ops if op.tag != "equal"]
         added = [line for op in changed for line in self._new[op.j1 : op.j2]]
         removed = [line for op in changed for line in self._old[op.i1 : op.i2]]
@@ -114,9 +109,7 @@ def format_unified(path: str, body: Sequence[PatchHunk], *, created: bool = Fals
 
 
 def file_diff(path: str, old: str | None, new: str, proposal: str | None = None) -> FileDiff:
-    """Returns a change for display.  Bytes that are not UTF-8 become U+FFFD,
-    so it is no valid patch for such a file.
-    """
+    """Returns a change for display.  It is no patch for a file with bytes that are not UTF-8."""
     return file_diff_with_hunks(path, old, new, proposal)[0]
 
 
@@ -127,25 +120,20 @@ def file_diff_with_hunks(
     ``changes``: where the texts differ, in order, if known; only that is compared.
     """
     before, after = displayable(old or ""), displayable(new)
-    found, counts = list[PatchHunk](), (0, 0, 0, 0)
+    found, counts = list[PatchHunk](), [0, 0, 0, 0]
     above = position = shift = shift_in_lines = 0
     for start, end, growth in _windows(before, changes or [_changed_part(before, after)]):
         above, position = above + before.count("\n", position, start), start
         lines = LineDiff(before[start:end], after[start + shift : end + shift + growth])
         for hunk in lines.hunks(_CONTEXT):
-            found.append(
-                replace(
-                    hunk, old_start=hunk.old_start + above, new_start=hunk.new_start + above + shift_in_lines
-                )
-            )
+            new_start = hunk.new_start + above + shift_in_lines
+            found.append(replace(hunk, old_start=hunk.old_start + above, new_start=new_start))
         added, removed, *_ = more = lines.counts()
-        counts = counts[0] + more[0], counts[1] + more[1], counts[2] + more[2], counts[3] + more[3]
+        counts = [count + one for count, one in zip(counts, more, strict=True)]
         shift, shift_in_lines = shift + growth, shift_in_lines + added - removed
     stat = DiffStat(*counts) if proposal is None else diff_stat(before, after, proposal)
-    diff = FileDiff(
-        format_unified(path, found, created=old is None), path, None if old is None else before, after, stat
-    )
-    return diff, tuple(found)
+    text = format_unified(path, found, created=old is None)
+    return FileDiff(text, path, None if old is None else before, after, stat), tuple(found)
 
 
 def _changed_part(old: str, new: str) -> Change:
@@ -196,9 +184,8 @@ def changed_spans(old_line: str, new_line: str) -> tuple[Ranges, Ranges]:
     common = sum(len("".join(a[op.i1 : op.i2]).strip()) for op in ops if op.tag == "equal")
     if common < _LEAST_COMMON * max(len(old_line.strip()), len(new_line.strip())):
         return (), ()
-    return _columns(a, [(op.i1, op.i2) for op in ops if op.tag != "equal"]), _columns(
-        b, [(op.j1, op.j2) for op in ops if op.tag != "equal"]
-    )
+    changed = [op for op in ops if op.tag != "equal"]
+    return _columns(a, [(op.i1, op.i2) for op in changed]), _columns(b, [(op.j1, op.j2) for op in changed])
 
 
 def _columns(words: list[str], changed: list[tuple[int, int]]) -> Ranges:

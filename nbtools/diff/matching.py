@@ -21,9 +21,7 @@ _Gap: TypeAlias = tuple[int, int, int, int]
 _WIDEST = 32
 """The longest run of lines tried as an anchor: where no line is unique, runs of two or four may be."""
 _SMALL = 64
-"""The most items of a gap, both sides together, for which Myers is used at once:
-exact, and cheap at this size.
-"""
+"""The most items of a gap, both sides together, for which Myers is used at once: exact and cheap."""
 _FEW_PAIRS = 200_000
 
 
@@ -40,9 +38,7 @@ def matching_blocks(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Bl
 
 
 def common_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """Returns the length of the common beginning.
-    Comparing slices is many times faster than comparing items.
-    """
+    """Returns the length of the common beginning. Slices are many times faster than items."""
     done, step = 0, 1 << 16
     while step:
         piece = a[done : done + step]
@@ -112,16 +108,13 @@ class _Matcher:
         return []
 
     def _shortest(self, gap: _Gap) -> list[Block]:
-        """Returns a longest match, or nothing when the budget is used up;
-        the whole gap then counts as replaced.
-        """
+        """Returns a longest match; nothing when the budget is used up: then the gap counts as replaced."""
         i1, i2, j1, j2 = gap
         a, b = self.a[i1:i2], self.b[j1:j2]
         if self.budget <= 0:
             return []
-        found = (
-            self._hunt(a, b) if _size(gap) > _SMALL and _same_pairs(a, b) <= _FEW_PAIRS else self._myers(a, b)
-        )
+        is_large = _size(gap) > _SMALL and _same_pairs(a, b) <= _FEW_PAIRS
+        found = self._hunt(a, b) if is_large else self._myers(a, b)
         return [(i1 + i, j1 + j, size) for i, j, size in found]
 
     def _hunt(self, a: list[int], b: list[int]) -> list[Block]:
@@ -162,9 +155,7 @@ class _Matcher:
 
 
 def _step(row: list[int], i: int) -> int:
-    """Returns where the change to diagonal i ends:
-    an insertion keeps the position in ``a``, a deletion advances it.
-    """
+    """Returns where the change to diagonal i ends: an insertion stays in ``a``, a deletion advances."""
     return row[i] if _inserts(row, i) else row[i - 1] + 1
 
 
@@ -205,9 +196,7 @@ def _same_pairs(a: list[int], b: list[int]) -> int:
 
 
 def _doubled(left: list[int], right: list[int], width: int) -> tuple[list[int], list[int]]:
-    """Numbers runs twice as long as those that ``left`` and ``right`` number,
-    with equal numbers for equal runs.
-    """
+    """Numbers runs twice as long as ``left`` and ``right`` do, with equal numbers for equal runs."""
     names: dict[tuple[int, int], int] = {}
     first, second = (
         [names.setdefault(pair, len(names)) for pair in zip(side, side[width:], strict=False)]
@@ -223,9 +212,7 @@ def _unique(items: list[int]) -> dict[int, int]:
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns a longest subsequence of pairs with increasing second parts;
-    the first parts are sorted (patience sorting).
-    """
+    """Returns a longest subsequence of pairs with increasing second parts (patience sorting)."""
     if all(one[1] < other[1] for one, other in pairwise(pairs)):
         return pairs
     tails: list[int] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from nbtools.diff.line_diff import opcodes
-from nbtools.diff.text_lines import split_lines
+from nbtools.diff.text_lines import split_lines, with_all_ended
 
 Range: TypeAlias = tuple[int, int]
 """A range of lines, 0-based, end exclusive."""
@@ -19,9 +19,7 @@ Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that both sides changed: their ranges in each text,
-    and in the merged text including its three markers.
-    """
+    """Lines that both sides changed: their ranges in each text, and in the merged one with its markers."""
 
     base: Range
     ours: Range
@@ -31,9 +29,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The result of a merge.  ``text`` has both sides of each conflict, one below the other,
-    between markers.
-    """
+    """A merge.  ``text`` has both sides of each conflict, one below the other, between markers."""
 
     text: str
     conflicts: tuple[Conflict, ...]
@@ -78,7 +74,7 @@ def merge(
             lines += _with_markers(our_lines, their_lines, our_label, their_label)
             conflicts.append(Conflict(region.base, region.ours, region.theirs, (first, len(lines))))
     lines += sides.base[done:]
-    return Merged("".join(lines if prefer is None else _all_ended(lines)), tuple(conflicts))
+    return Merged("".join(lines if prefer is None else with_all_ended(lines)), tuple(conflicts))
 
 
 _OURS, _THEIRS = 1, 2
@@ -113,18 +109,14 @@ class _Sides:
     def changed(self) -> Iterator[_Region]:
         """Yields the changed regions in order; unchanged lines of the base separate them."""
         shifts = [0, 0, 0]
-        for changes in _grouped(
-            [*_changes(self.base, self.ours, _OURS), *_changes(self.base, self.theirs, _THEIRS)]
-        ):
+        ours, theirs = _changes(self.base, self.ours, _OURS), _changes(self.base, self.theirs, _THEIRS)
+        for changes in _grouped([*ours, *theirs]):
             before = tuple(shifts)
             for change in changes:
                 shifts[change.by] = change.shift
             start, end = changes[0].start, max(change.end for change in changes)
-            ours, theirs = ((start + before[side], end + shifts[side]) for side in (_OURS, _THEIRS))
-            by = 0
-            for change in changes:
-                by |= change.by
-            yield _Region((start, end), ours, theirs, by)
+            our, their = ((start + before[side], end + shifts[side]) for side in (_OURS, _THEIRS))
+            yield _Region((start, end), our, their, sum({change.by for change in changes}))
 
 
 def _changes(base: list[str], side: list[str], by: int) -> Iterator[_Change]:
@@ -150,20 +142,8 @@ def _grouped(changes: list[_Change]) -> Iterator[list[_Change]]:
 def _with_markers(ours: list[str], theirs: list[str], our_label: str, their_label: str) -> list[str]:
     """Returns both sides between markers, with the line ends of the lines."""
     eol = "\r\n" if all(line.endswith("\r\n") for line in [*ours, *theirs]) else "\n"
-    return [
-        f"<<<<<<< {our_label}{eol}",
-        *_ended(ours, eol),
-        f"======={eol}",
-        *_ended(theirs, eol),
-        f">>>>>>> {their_label}{eol}",
-    ]
-
-
-def _all_ended(lines: list[str]) -> list[str]:
-    """Ends all lines but the last: a last line without an end may have come before those of the
-    other side.
-    """
-    return [*(line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]), *lines[-1:]]
+    ours, theirs = _ended(ours, eol), _ended(theirs, eol)
+    return [f"<<<<<<< {our_label}{eol}", *ours, f"======={eol}", *theirs, f">>>>>>> {their_label}{eol}"]
 
 
 def _ended(lines: list[str], eol: str) -> list[str]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nbtools.diff.line_diff import Op, opcodes
-from nbtools.diff.text_lines import split_lines
+from nbtools.diff.text_lines import split_lines, with_all_ended
 
 CONTEXT = 3
-"""Unchanged lines shown on each side of a change.
-Changes with at most twice as many and one between them are one hunk.
-"""
+"""Unchanged lines on each side of a change. Changes with up to twice as many and one between are one hunk."""
 
 
 def change_groups(ops: Sequence[Op]) -> list[list[Op]]:
@@ -47,9 +45,4 @@ def take_hunks(old: str, new: str, taken: Sequence[bool]) -> str:
         pieces += before[position : first.i1]
         pieces += after[first.j1 : last.j2] if take else before[first.i1 : last.i2]
         position = last.i2
-    return "".join(_ended([*pieces, *before[position:]]))
-
-
-def _ended(lines: list[str]) -> list[str]:
-    """Ends all lines but the last: a last line without an end may have come before others."""
-    return [*(line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]), *lines[-1:]]
+    return "".join(with_all_ended([*pieces, *before[position:]]))

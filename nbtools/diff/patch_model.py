@@ -61,9 +61,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """``new`` for ``old``, which must occur ``count`` times;
-    None: at least once, and all occurrences are replaced.
-    """
+    """``new`` for ``old``, which must occur ``count`` times; None: all occurrences, at least one."""
 
     old: str
     new: str
@@ -72,9 +70,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A search/replace block.  It has several ``replacements`` where its texts also contain the dividing
-    line.
-    """
+    """A search/replace block.  It has several ``replacements`` if its texts contain the dividing line."""
 
     name: str
     replacements: tuple[Replacement, ...]

@@ -62,9 +62,8 @@ def read_blocks(patch: str, path: str | None) -> Patch:
         name = _name_above(lines, previous_end, found.start) or name
         if name is None:
             give = Message.of(" Give ", Advice(Parameter("path"), ", or "), "the name before the block.")
-            raise patch_error(
-                found.start + 1, Message.of(f"block {number} does not say which file it is for.", give)
-            )
+            unnamed = Message.of(f"block {number} does not say which file it is for.", give)
+            raise patch_error(found.start + 1, unnamed)
         files.setdefault(name, []).append(Block(f"block {number}", _readings(lines, found)))
         previous_end = found.end + 1
     return Patch(tuple(Update(file, tuple(blocks)) for file, blocks in files.items()))
@@ -85,9 +84,8 @@ def _find_blocks(lines: Sequence[str]) -> Iterator[_Markers]:
         joined = _END_AND_START.fullmatch(line) is not None
         if START.fullmatch(line):
             if start is not None:
-                raise patch_error(
-                    k + 1, f"a block begins before the one of line {start + 1} has its >>>>>>> line."
-                )
+                unfinished = f"a block begins before the one of line {start + 1} has its >>>>>>> line."
+                raise patch_error(k + 1, unfinished)
             start = k
         elif joined or _END.fullmatch(line):
             if start is None:
@@ -106,10 +104,11 @@ def _find_blocks(lines: Sequence[str]) -> Iterator[_Markers]:
 
 def _readings(lines: Sequence[str], found: _Markers) -> tuple[Replacement, ...]:
     """Returns every way to divide the block, the longest old text first."""
-    return tuple(
-        Replacement(_text(lines[found.start + 1 : divider]), _text(lines[divider + 1 : found.end]))
+    sides = (
+        (lines[found.start + 1 : divider], lines[divider + 1 : found.end])
         for divider in reversed(found.dividers)
     )
+    return tuple(Replacement(_text(old), _text(new)) for old, new in sides)
 
 
 def _text(lines: Sequence[str]) -> str:
@@ -125,14 +124,12 @@ def _name_above(lines: Sequence[str], previous_end: int, start: int) -> str | No
 
 
 def _name_in(line: str) -> str | None:
-    """Returns the file name if the line is nothing else, without the markup that models put around it;
-    None for prose.
-    """
+    """Returns the file name that the line is, without the markup that models put around it, or None."""
     name = line.strip().strip("`*").removeprefix("# ").rstrip(":").strip("`*").strip()
-    plausible = _NAME.fullmatch(name) and not name.endswith((".", "!", "?", ",")) and not _FENCE.match(name)
-    return (
-        name if plausible and (" " not in name or ("/" in name and "." in name.rpartition("/")[2])) else None
-    )
+    if not _NAME.fullmatch(name) or name.endswith((".", "!", "?", ",")) or _FENCE.match(name):
+        return None
+    is_path = "/" in name and "." in name.rpartition("/")[2]
+    return name if " " not in name or is_path else None
 
 
 _OTHER_TOOL = Advice(" Use ", ToolName("edit", "write"), " for a text that contains such a line.")

@@ -1,6 +1,4 @@
-"""Lines of decoded text: splitting, line endings, look-alike characters,
-and characters that could not be decoded.
-"""
+"""Lines of decoded text: splitting, line endings, look-alike characters, characters that were not decoded."""
 
 from __future__ import annotations
 
@@ -38,12 +36,17 @@ def is_exact(text: str) -> bool:
 
 
 def split_lines(text: str) -> list[str]:
-    """Splits a text into lines with their ends.
-    Only LF ends a line, as in grep, git and patch; CRLF is a CR before it.
-    """
+    """Splits a text into lines with their ends. Only LF ends a line, as in git; CRLF is a CR before it."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
+
+
+def with_all_ended(lines: list[str]) -> list[str]:
+    """Ends all lines but the last, where lines of several texts are joined:
+    a last line without an end may come before others.
+    """
+    return [*(line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]), *lines[-1:]]
 
 
 def with_lf(text: str) -> str:
@@ -52,7 +55,5 @@ def with_lf(text: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """Replaces typographic quotes, dashes and spaces by the ASCII characters they look like;
-    removes invisible characters.
-    """
+    """Replaces typographic quotes, dashes and spaces by ASCII characters; removes invisible ones."""
     return text if text.isascii() else text.translate(_LOOK_ALIKES)

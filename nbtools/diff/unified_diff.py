@@ -1,6 +1,4 @@
-"""Parses unified diffs, including git's:
-several files, new, deleted and renamed ones, with prose before and between.
-"""
+"""Parses unified diffs, including git's: new, deleted and renamed files, with prose between them."""
 
 from __future__ import annotations
 
@@ -44,12 +42,9 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 def begins_diff(lines: Sequence[str], k: int) -> bool:
     """Whether a unified diff begins at this line."""
     line = lines[k].rstrip("\r")
-    return bool(
-        _GIT.fullmatch(line)
-        or _HUNK.fullmatch(line)
-        or _is_names(lines, k)
-        or (line.startswith("@@") and _BARE.fullmatch(line))
-    )
+    if _GIT.fullmatch(line) or _HUNK.fullmatch(line) or _is_names(lines, k):
+        return True
+    return line.startswith("@@") and _BARE.fullmatch(line) is not None
 
 
 def read_unified(patch: str, path: str | None) -> Patch:
@@ -94,13 +89,10 @@ class _Reader:
             elif prose and (not self.files or line == "---" or not line.startswith(("+", "-"))):
                 self.k += 1
             else:
-                raise patch_error(
-                    self.k + 1,
-                    f"{quote_line(line)} is not a line of a unified diff; context lines begin with a blank.",
-                )
-        return Patch(
-            tuple(file for found in self.files if (file := self._finished(found))), tuple(self.notes)
-        )
+                why = "is not a line of a unified diff; context lines begin with a blank."
+                raise patch_error(self.k + 1, f"{quote_line(line)} {why}")
+        files = [file for found in self.files if (file := self._finished(found))]
+        return Patch(tuple(files), tuple(self.notes))
 
     def _header(self, line: str, path: str | None) -> bool:
         """Parses the header or hunk that begins here; False if none does."""
@@ -114,9 +106,8 @@ class _Reader:
             self.files[-1].facts[line[: extended.start(1) - 1]] = extended[1]
             self.k += 1
         elif _BINARY.match(line) and self.files:
-            raise patch_error(
-                self.k + 1, "a binary file cannot be patched here. Leave it out and copy the file."
-            )
+            binary = "a binary file cannot be patched here. Leave it out and copy the file."
+            raise patch_error(self.k + 1, binary)
         elif line.startswith("@@") and (_HUNK.fullmatch(line) or _BARE.fullmatch(line.rstrip())):
             self._hunk(path)
         else:
@@ -139,14 +130,9 @@ class _Reader:
     def _hunk(self, path: str | None) -> None:
         if not self.files:
             if path is None:
-                raise patch_error(
-                    self.k + 1,
-                    Message.of(
-                        "the hunk names no file. Give ",
-                        Advice(Parameter("path"), ", or "),
-                        "--- and +++ lines before it.",
-                    ),
-                )
+                named = Advice(Parameter("path"), ", or ")
+                unnamed = Message.of("the hunk names no file. Give ", named, "--- and +++ lines before it.")
+                raise patch_error(self.k + 1, unnamed)
             self.files.append(_File(self.k, path, path))
         file = self.files[-1]
         name = f"hunk {len(file.hunks) + 1}"
@@ -156,9 +142,8 @@ class _Reader:
         if lines is None:
             lines = self._to_boundary()
             if head and lines:
-                self.notes.append(
-                    f"{file.new or file.old}, {name}: its line counts are wrong and were ignored."
-                )
+                place = f"{file.new or file.old}, {name}"
+                self.notes.append(f"{place}: its line counts are wrong and were ignored.")
         if not lines:
             raise patch_error(start + 1, f"{name} has no lines.")
         bare = None if head else _BARE.fullmatch(self.lines[start].rstrip())
@@ -166,9 +151,7 @@ class _Reader:
         file.hunks.append(Hunk(name, tuple(lines), int(head[1]) if head else None, headers))
 
     def _counted(self, old: int, new: int) -> list[HunkLine] | None:
-        """Parses as many lines as the header says;
-        None, without consuming any, where that cannot be the hunk.
-        """
+        """Parses as many lines as the header says; None, consuming none, if that cannot be the hunk."""
         k, hunk_lines = self.k, list[HunkLine]()
         while (old or new) and k < len(self.lines):
             line = _line(self.lines[k])
@@ -186,19 +169,15 @@ class _Reader:
 
     def _continues(self, k: int) -> bool:
         line = self.lines[k]
-        return (
-            line[:1] in ("+", "-", " ")
-            and bool(line.strip())
-            and not _is_names(self.lines, k)
-            and not _SIGNATURE.fullmatch(line)
-        )
+        has_sign = line[:1] in ("+", "-", " ") and bool(line.strip())
+        return has_sign and not _is_names(self.lines, k) and not _SIGNATURE.fullmatch(line)
 
     def _to_boundary(self) -> list[HunkLine]:
         """Parses all lines up to the next hunk, the next file or the end."""
         hunk_lines: list[HunkLine] = []
-        while self.k < len(self.lines) and not (
-            begins_diff(self.lines, self.k) or _SIGNATURE.fullmatch(self.lines[self.k])
-        ):
+        while self.k < len(self.lines):
+            if begins_diff(self.lines, self.k) or _SIGNATURE.fullmatch(self.lines[self.k]):
+                break
             line = _line(self.lines[self.k])
             if line is None:
                 break
@@ -219,11 +198,9 @@ class _Reader:
     def _finished(self, file: _File) -> FilePatch | None:
         facts, old, new = file.facts, file.old, file.new
         if any(_NO_FILE.fullmatch(facts.get(fact, "")) for fact in _MODES):
-            raise patch_error(
-                file.line + 1,
-                f"{old if new == _NULL else new or old} is a link or a submodule; only files can be patched."
-                " Leave it out.",
-            )
+            name = old if new == _NULL else new or old
+            why = "is a link or a submodule; only files can be patched. Leave it out."
+            raise patch_error(file.line + 1, f"{name} {why}")
         if "copy from" in facts:
             raise patch_error(file.line + 1, "copies are not supported. Add the new file with all its lines.")
         modes = {"old mode", "new mode"} & facts.keys() or facts.get("new file mode", "100644") != "100644"
@@ -248,9 +225,7 @@ def _line(line: str) -> HunkLine | None:
 
 
 def _is_names(lines: Sequence[str], k: int) -> bool:
-    """Whether these are the two lines with file names, followed by a hunk,
-    and not lines of the hunk before.
-    """
+    """Whether these are two lines with file names, followed by a hunk, and not lines of the hunk before."""
     if not lines[k].startswith("--- ") or k + 1 >= len(lines) or not lines[k + 1].startswith("+++ "):
         return False
     return k + 2 >= len(lines) or lines[k + 2].startswith("@@") or not lines[k + 2].strip()
@@ -268,32 +243,27 @@ def _unquoted(name: str | None) -> str | None:
 
 def _unquote(text: str) -> str:
     body = re.sub(r'^"|"\s*$', "", text)
-    raw = re.sub(
-        rb"\\([0-3][0-7]{2}|.)",
-        lambda found: (
-            bytes([int(found[1], 8)])
-            if len(found[1]) == 3
-            else _ESCAPES.get(found[1].decode(), found[1].decode()).encode()
-        ),
-        body.encode(),
-    )
+    raw = re.sub(rb"\\([0-3][0-7]{2}|.)", _unescape, body.encode())
     return raw.decode("utf-8", "surrogateescape")
 
 
+def _unescape(found: re.Match[bytes]) -> bytes:
+    if len(found[1]) == 3:
+        return bytes([int(found[1], 8)])
+    letter = found[1].decode()
+    return _ESCAPES.get(letter, letter).encode()
+
+
 def _git_names(text: str) -> tuple[str | None, str | None]:
-    """Parses ``a/name b/name``.  Only needed where no other line has the names,
-    and then both are the same.
-    """
+    """Parses ``a/name b/name``.  Only needed if no other line has the names; then both are the same."""
     if text.startswith('"'):
         first, _, second = text.partition('" ')
         return _without_prefixes(_name(f'{first}"'), _name(second), git=True)
     half = len(text) // 2
     old, new = text[:half], text[half + 1 :]
-    return (
-        _without_prefixes(old, new, git=True)
-        if old.partition("/")[2] == new.partition("/")[2]
-        else (None, None)
-    )
+    if old.partition("/")[2] != new.partition("/")[2]:
+        return None, None
+    return _without_prefixes(old, new, git=True)
 
 
 def _without_prefixes(old: str, new: str, *, git: bool) -> tuple[str, str]:
@@ -315,9 +285,6 @@ def _content(file: _File, sign: str) -> str:
     """Returns the content of a new or deleted file."""
     lines = [line for hunk in file.hunks for line in hunk.lines]
     if any(line.sign != sign for line in lines):
-        raise patch_error(
-            file.line + 1,
-            f"a file that {'is new' if sign == '+' else 'is deleted'} has lines that do not begin with"
-            f" {sign}.",
-        )
+        state = "is new" if sign == "+" else "is deleted"
+        raise patch_error(file.line + 1, f"a file that {state} has lines that do not begin with {sign}.")
     return "".join(line.text for line in lines)

@@ -39,10 +39,11 @@ from nbtools.core.hooks import (
     Stop,
     Withhold,
 )
+from nbtools.core.message import changed_arguments
 from nbtools.core.tool import Kind
 from nbtools.core.tool_names import CANONICAL_NAMES
 from nbtools.dialects import Dialect, dialect, dialect_names
-from nbtools.hooks.command_hooks import CLAUDE_CONTRACT, TranslatedCall, command_after, command_before
+from nbtools.hooks.command_hooks import CLAUDE_CONTRACT, TranslatedCall, make_command_hook
 from nbtools.hooks.gemini_hooks import GEMINI_CONTRACT
 from nbtools.hooks.hook_settings import read_hook_settings
 from nbtools.workspace.paths import expand_home
@@ -80,14 +81,8 @@ def before(
     """
 
     def decorate(run: Callable[[BeforeCall], BeforeAnswer | Awaitable[BeforeAnswer]]) -> BeforeHook:
-        return BeforeHook(
-            name=name or _name_of(run),
-            matcher=matcher,
-            closed=closed,
-            timeout=timeout,
-            names=_any_name,
-            run=run,
-        )
+        options: dict[str, Any] = {"matcher": matcher, "closed": closed, "timeout": timeout}
+        return BeforeHook(name=name or _name_of(run), names=_any_name, run=run, **options)
 
     return decorate
 
@@ -100,14 +95,8 @@ def after(
     """
 
     def decorate(run: Callable[[AfterCall], AfterAnswer | Awaitable[AfterAnswer]]) -> AfterHook:
-        return AfterHook(
-            name=name or _name_of(run),
-            matcher=matcher,
-            closed=closed,
-            timeout=timeout,
-            names=_any_name,
-            run=run,
-        )
+        options: dict[str, Any] = {"matcher": matcher, "closed": closed, "timeout": timeout}
+        return AfterHook(name=name or _name_of(run), names=_any_name, run=run, **options)
 
     return decorate
 
@@ -133,27 +122,12 @@ def command_hook(
     translator, contract = DialectTranslator(dialect(speaks)), CLAUDE_CONTRACT
     if speaks == "gemini":
         contract, matcher = GEMINI_CONTRACT, _occurring(matcher.strip())
-    if event == "before":
-        return command_before(
-            command, translator, name=name, matcher=matcher, closed=closed, timeout=timeout, contract=contract
-        )
-    on_failure = event == "failure"
-    return command_after(
-        command,
-        translator,
-        name=name,
-        matcher=matcher,
-        closed=closed,
-        timeout=timeout,
-        on_failure=on_failure,
-        contract=contract,
-    )
+    options: dict[str, Any] = {"matcher": matcher, "closed": closed, "timeout": timeout}
+    return make_command_hook(event, command, translator, name=name, contract=contract, **options)
 
 
 def _occurring(matcher: str) -> str:
-    """Returns a matcher for the whole name that accepts every name in which Gemini CLI's
-    ``matcher`` occurs.
-    """
+    """Returns a matcher for whole names that accepts each in which Gemini CLI's ``matcher`` occurs."""
     if matcher in ("", "*"):
         return matcher
     try:
@@ -194,16 +168,13 @@ class DialectTranslator:
     dialect: Dialect
 
     def names(self, tool: str, kind: Kind) -> tuple[str, ...]:
-        """Returns the agent's names of the tool.
-        A tool that the agent lacks gets the names of similar tools.
-        """
+        """Returns the agent's names of the tool. One that the agent lacks gets the names of similar tools."""
         # A hook that guards edits must guard patches, too.
         own = self.dialect.names_of(tool) or self._server_names(tool)
         if own or tool not in CANONICAL_NAMES:
             return own
-        return tuple(
-            name for similar in _SIMILAR_TOOLS.get(kind, ()) for name in self.dialect.names_of(similar)
-        )
+        similar = _SIMILAR_TOOLS.get(kind, ())
+        return tuple(name for one in similar for name in self.dialect.names_of(one))
 
     def _server_names(self, tool: str) -> tuple[str, ...]:
         """Returns the agent's names of an MCP server's tool; empty for another tool."""
@@ -218,16 +189,14 @@ class DialectTranslator:
         translated = self.dialect.speak(tool, arguments)
         if translated is not None:
             name, parameters = translated
+            absolute = _absolute_paths(parameters, root)
             return TranslatedCall(
-                name,
-                _absolute_paths(parameters, root),
-                lambda changed: self._read(name, tool, changed, root, folder),
-                folder,
+                name, absolute, lambda changed: self._read(name, tool, changed, root, folder), folder
             )
         name = next(iter(self.dialect.names_of(tool) or self._server_names(tool)), tool)
-        canonical = _absolute_paths(arguments, root)
+        absolute = _absolute_paths(arguments, root)
         return TranslatedCall(
-            name, canonical, lambda changed: self._merged(name, tool, canonical, changed, root)
+            name, absolute, lambda changed: self._merged(name, tool, absolute, changed, root)
         )
 
     def _read(
@@ -235,9 +204,8 @@ class DialectTranslator:
     ) -> Mapping[str, Any]:
         call = self.dialect.read(name, changed, root, lambda: folder)
         if call.tool != tool:
-            raise ToolFailure(
-                ErrorCode.INVALID_TOOL_PARAMS, f"with that input it is a call of {call.tool}, not of {tool}."
-            )
+            message = f"with that input it is a call of {call.tool}, not of {tool}."
+            raise ToolFailure(ErrorCode.INVALID_TOOL_PARAMS, message)
         return call.arguments
 
     def _merged(
@@ -250,11 +218,8 @@ class DialectTranslator:
             before, after = (self._read(name, tool, arguments, root) for arguments in (original, changed))
         except ToolFailure:
             return changed
-        removed = before.keys() - after.keys()
-        unchanged = {key: value for key, value in original.items() if key not in removed}
-        return unchanged | {
-            key: value for key, value in after.items() if key not in before or before[key] != value
-        }
+        merged = {**original, **changed_arguments(before, after)}
+        return {key: value for key, value in merged.items() if key in after or key not in before}
 
     def mode_name(self, mode: str) -> str:
         return _MODES.get(mode, mode)
@@ -262,14 +227,8 @@ class DialectTranslator:
 
 def _absolute_paths(arguments: Mapping[str, Any], root: str) -> dict[str, Any]:
     # Hooks compare paths, so every spelling of a path must look the same.
-    return {
-        key: (
-            normpath(join(root, expand_home(value)))
-            if key.endswith("path") and isinstance(value, str)
-            else value
-        )
-        for key, value in arguments.items()
-    }
+    paths = {key: one for key, one in arguments.items() if key.endswith("path") and isinstance(one, str)}
+    return {**arguments, **{key: normpath(join(root, expand_home(path))) for key, path in paths.items()}}
 
 
 def _any_name(tool: str, kind: Kind) -> Iterable[str]:

@@ -32,6 +32,7 @@ from nbtools.core.hooks import (
     Block,
     Change,
     Fault,
+    Hook,
     Note,
     Replace,
 )
@@ -88,13 +89,8 @@ def read_before(got: CaptureResult, call: TranslatedCall) -> tuple[Before, ...]:
     """Returns a hook's verdicts before a call."""
     if got.ended.exit_code == _BLOCKS:
         return (Block(_reason(got)),)
-    printed = _printed(got)
-    faults = tuple(fault for fault in (process_fault(got), printed) if isinstance(fault, Fault))
-    return (
-        faults
-        if not isinstance(printed, _Printed)
-        else (*_verdicts(printed, call.read), *printed.notes, *faults)
-    )
+    printed, faults = _printed(got)
+    return (*_verdicts(printed, call.read), *printed.notes, *faults)
 
 
 def _verdicts(printed: _Printed, read: Read) -> tuple[Before, ...]:
@@ -126,10 +122,7 @@ def read_after(got: CaptureResult, _: TranslatedCall) -> tuple[After, ...]:
     """Returns a hook's verdicts after a call."""
     if got.ended.exit_code == _BLOCKS:
         return (Block(_reason(got)),)
-    printed = _printed(got)
-    faults = tuple(fault for fault in (process_fault(got), printed) if isinstance(fault, Fault))
-    if not isinstance(printed, _Printed):
-        return faults
+    printed, faults = _printed(got)
     replaced = (Replace(_content(printed.specific.output)),) if printed.specific.output is not None else ()
     blocks = printed.decision in ("block", "deny") or not printed.continues
     objections = (Block(printed.reason or printed.stop_reason or "it gives no reason"),) if blocks else ()
@@ -143,15 +136,25 @@ def _content(output: object) -> str:
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
-def _printed(got: CaptureResult) -> _Printed | Fault | None:
+_NOTHING_PRINTED = _Printed.model_validate({})
+
+
+def _printed(got: CaptureResult) -> tuple[_Printed, tuple[Fault, ...]]:
+    """Returns the JSON that a hook printed, and what is wrong with its process and its JSON."""
+    fault = process_fault(got)
+    faults = () if fault is None else (fault,)
     if not got.stdout.lstrip().startswith("{"):
-        return None
+        return _NOTHING_PRINTED, faults
     try:
-        return _Printed.model_validate_json(got.stdout)
+        return _Printed.model_validate_json(got.stdout), faults
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        return Fault(f"printed JSON that cannot be used ({where}{': ' if where else ''}{first['msg']})")
+        return _NOTHING_PRINTED, (*faults, unusable_json(error))
+
+
+def unusable_json(error: ValidationError) -> Fault:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return Fault(f"printed JSON that cannot be used ({where}{': ' if where else ''}{first['msg']})")
 
 
 def process_fault(got: CaptureResult) -> Fault | None:
@@ -167,9 +170,8 @@ def process_fault(got: CaptureResult) -> Fault | None:
         return None
     if code in (_NOT_EXECUTABLE, _NOT_FOUND):
         return Fault(f"is missing or cannot be run{detail}")
-    return Fault(
-        f"ended with exit code {code}{detail}" if code is not None else f"was ended by {ended.signal}{detail}"
-    )
+    how = f"was ended by {ended.signal}" if code is None else f"ended with exit code {code}"
+    return Fault(f"{how}{detail}")
 
 
 def _reason(got: CaptureResult) -> str:
@@ -216,15 +218,10 @@ class HookContract:
 
 
 def _claude_response(call: AfterCall) -> Mapping[str, object]:
-    response = {
-        "content": call.result.llm_content,
-        "is_error": not call.result.ok,
-        "data": _plain(call.result.data),
-    }
-    return {
-        "tool_response": response,
-        **({} if call.result.error is None else {"error": call.result.error.message}),
-    }
+    result = call.result
+    response = {"content": result.llm_content, "is_error": not result.ok, "data": _plain(result.data)}
+    failure = {} if result.error is None else {"error": result.error.message}
+    return {"tool_response": response, **failure}
 
 
 CLAUDE_CONTRACT = HookContract(
@@ -250,16 +247,12 @@ class CommandHook:
 
     async def before(self, call: BeforeCall) -> tuple[Before, ...]:
         translated = self.translator.translate(call.tool, call.arguments, call.setting.root)
-        return self.contract.read_before(
-            await self._run(call, translated, self.contract.before, {}), translated
-        )
+        got = await self._run(call, translated, self.contract.before, {})
+        return self.contract.read_before(got, translated)
 
     async def after_success(self, call: AfterCall) -> tuple[After, ...]:
-        return (
-            await self._after(call, self.contract.after)
-            if call.result.ok or self.contract.after_every_call
-            else ()
-        )
+        runs = call.result.ok or self.contract.after_every_call
+        return await self._after(call, self.contract.after) if runs else ()
 
     async def after_failure(self, call: AfterCall) -> tuple[After, ...]:
         return () if call.result.ok else await self._after(call, self.contract.failure)
@@ -291,13 +284,11 @@ class CommandHook:
             "nbtools": {"tool": call.tool, "arguments": dict(call.arguments), "kind": call.kind},
         }
         text = json.dumps(message, ensure_ascii=False, default=_plain)
-        command = ["/bin/sh", "-c", self.command]
+        command, seconds = ["/bin/sh", "-c", self.command], self.seconds + _EXTRA_SECONDS
         env = dict.fromkeys(self.contract.folder_variables, setting.root)
         if self.contract.session_variable:
             env[self.contract.session_variable] = setting.session
-        return await capture(
-            command, cwd=Path(setting.root), stdin=text, seconds=self.seconds + _EXTRA_SECONDS, env=env
-        )
+        return await capture(command, cwd=Path(setting.root), stdin=text, seconds=seconds, env=env)
 
 
 def _plain(value: object) -> object:
@@ -309,50 +300,23 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool | list | tuple | dict | None) else repr(value)
 
 
-def command_before(
+def make_command_hook(
+    event: Literal["before", "after", "failure"],
     command: str,
     translator: HookTranslator,
     *,
     name: str = "",
-    matcher: str = "*",
-    closed: bool = False,
-    timeout: float = 60,
     contract: HookContract = CLAUDE_CONTRACT,
-) -> BeforeHook:
-    """Returns a hook that runs a command before calls."""
-    run = CommandHook(command, translator, contract, timeout).before
-    return BeforeHook(
-        name=name or _short(command),
-        matcher=matcher,
-        closed=closed,
-        timeout=timeout,
-        names=translator.names,
-        run=run,
-    )
-
-
-def command_after(
-    command: str,
-    translator: HookTranslator,
-    *,
-    name: str = "",
-    matcher: str = "*",
-    closed: bool = False,
-    timeout: float = 60,
-    on_failure: bool = False,
-    contract: HookContract = CLAUDE_CONTRACT,
-) -> AfterHook:
-    """Returns a hook that runs a command after successful calls, or with ``on_failure`` after failed ones."""
-    hook = CommandHook(command, translator, contract, timeout)
-    run = hook.after_failure if on_failure else hook.after_success
-    return AfterHook(
-        name=name or _short(command),
-        matcher=matcher,
-        closed=closed,
-        timeout=timeout,
-        names=translator.names,
-        run=run,
-    )
+    **options: Any,
+) -> Hook:
+    """Returns a hook that runs a command before calls, after successful ones, or after failed ones.
+    ``options`` are those of every hook: ``matcher``, ``closed``, ``timeout``.
+    """
+    hook = CommandHook(command, translator, contract, options["timeout"])
+    options |= {"name": name or _short(command), "names": translator.names}
+    if event == "before":
+        return BeforeHook(run=hook.before, **options)
+    return AfterHook(run=hook.after_failure if event == "failure" else hook.after_success, **options)
 
 
 def _short(command: str) -> str:

@@ -19,7 +19,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.hooks import After, AfterCall, Ask, Before, Block, Fault, Note, Stop, Withhold
-from nbtools.hooks.command_hooks import HookContract, TranslatedCall, change_verdict, process_fault
+from nbtools.hooks.command_hooks import (
+    HookContract,
+    TranslatedCall,
+    change_verdict,
+    process_fault,
+    unusable_json,
+)
 from nbtools.workspace.processes.capture import CaptureResult
 
 _WARNING = 1
@@ -69,9 +75,9 @@ def read_before(got: CaptureResult, call: TranslatedCall) -> tuple[Before, ...]:
     if not isinstance(printed, _Printed):
         return faults
     changed = printed.specific.changed
-    verdicts: tuple[Before, ...] = (
-        () if changed is None else (change_verdict({**call.arguments, **changed}, call.read),)
-    )
+    verdicts: tuple[Before, ...] = ()
+    if changed is not None:
+        verdicts = (change_verdict({**call.arguments, **changed}, call.read),)
     if printed.decision == "ask":
         verdicts = (*verdicts, Ask(printed.reason or printed.message))
     return (*verdicts, *printed.notes, *faults)
@@ -104,12 +110,8 @@ def _blocks(got: CaptureResult, printed: _Printed | Fault | None) -> str:
 def _faults(got: CaptureResult, printed: _Printed | Fault | None) -> tuple[Fault, ...]:
     found = [fault for fault in (process_fault(got), printed) if isinstance(fault, Fault)]
     if isinstance(printed, _Printed) and printed.specific.tail_call is not None:
-        found.append(
-            Fault(
-                f"requested the call of another tool ({printed.specific.tail_call.get('name')}), which is not"
-                " supported"
-            )
-        )
+        name = printed.specific.tail_call.get("name")
+        found.append(Fault(f"requested the call of another tool ({name}), which is not supported"))
     return tuple(found)
 
 
@@ -128,20 +130,14 @@ def _printed(got: CaptureResult) -> _Printed | Fault | None:
     try:
         return _Printed.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        return Fault(f"printed JSON that cannot be used ({'.'.join(map(str, first['loc']))}: {first['msg']})")
+        return unusable_json(error)
 
 
 def _response(call: AfterCall) -> Mapping[str, object]:
     error = call.result.error
     failure = {} if error is None else {"error": {"message": error.message, "type": error.code}}
-    return {
-        "tool_response": {
-            "llmContent": call.result.llm_content,
-            "returnDisplay": call.result.summary or "",
-            **failure,
-        }
-    }
+    response = {"llmContent": call.result.llm_content, "returnDisplay": call.result.summary or ""}
+    return {"tool_response": {**response, **failure}}
 
 
 GEMINI_CONTRACT = HookContract(

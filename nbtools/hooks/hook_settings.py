@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbtools.core.errors import SessionError, ToolFailure
 from nbtools.core.hooks import Hook
-from nbtools.hooks.command_hooks import HookTranslator, command_after, command_before
+from nbtools.hooks.command_hooks import HookTranslator, make_command_hook
 from nbtools.workspace.files.read import read_bytes
 
 
@@ -37,7 +37,11 @@ class _Settings(BaseModel):
     off: bool = Field(False, alias="disableAllHooks")
 
 
-_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+_EVENTS: dict[str, Literal["before", "after", "failure"]] = {
+    "PreToolUse": "before",
+    "PostToolUse": "after",
+    "PostToolUseFailure": "failure",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +65,18 @@ def read_hook_settings(path: str, translator: HookTranslator, *, closed: bool = 
         raise SessionError(f"The hooks in {path} cannot be read: {error}") from None
     hooks: list[Hook] = []
     problems: list[str] = []
-    for event in _EVENTS if not settings.off else ():
-        for group in _groups(path, event, settings.hooks.get(event, ())):
-            problems += [
-                f"{path}: {event}: {problem}" for command in group.hooks for problem in _problems(command)
-            ]
-            hooks += [
-                _hook(event, group.matcher, command, translator, closed)
-                for command in group.hooks
-                if command.type == "command"
-            ]
+    for name, event in _EVENTS.items() if not settings.off else ():
+        for group in _groups(path, name, settings.hooks.get(name, ())):
+            for one in group.hooks:
+                if problem := _problem(one):
+                    problems.append(f"{path}: {name}: {problem}")
+                if one.type == "command":
+                    options: dict[str, Any] = {
+                        "matcher": group.matcher,
+                        "closed": closed,
+                        "timeout": one.timeout,
+                    }
+                    hooks.append(make_command_hook(event, one.command, translator, **options))
     return HookSettings(tuple(hooks), tuple(problems))
 
 
@@ -85,32 +91,10 @@ def _groups(path: str, event: str, listed: object) -> tuple[_Group, ...]:
         raise SessionError(f"The hooks in {path} cannot be read: {event}: {error}") from None
 
 
-def _problems(command: _Command) -> tuple[str, ...]:
+def _problem(command: _Command) -> str:
     if command.type != "command":
-        return (f"a hook of type {command.type!r} is not supported and does not run; only type 'command' is",)
-    return (
-        (
-            (
-                f"the condition {command.when!r} is not supported: {command.command!r} runs for every"
-                " matching call"
-            ),
-        )
-        if command.when
-        else ()
-    )
-
-
-def _hook(event: str, matcher: str, command: _Command, translator: HookTranslator, closed: bool) -> Hook:
-    if event == "PreToolUse":
-        return command_before(
-            command.command, translator, matcher=matcher, closed=closed, timeout=command.timeout
-        )
-    on_failure = event == "PostToolUseFailure"
-    return command_after(
-        command.command,
-        translator,
-        matcher=matcher,
-        closed=closed,
-        timeout=command.timeout,
-        on_failure=on_failure,
-    )
+        return f"a hook of type {command.type!r} is not supported and does not run; only type 'command' is"
+    if command.when:
+        runs = f"{command.command!r} runs for every matching call"
+        return f"the condition {command.when!r} is not supported: {runs}"
+    return ""

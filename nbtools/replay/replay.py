@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nbtools.core.background import run_sync
 from nbtools.core.confirmation import Confirmer
 from nbtools.core.result import CommandOutput, FileDiff, FileDiffs, ToolResult
-from nbtools.core.run_sync import run_sync
 from nbtools.core.settings import Settings
 from nbtools.diff.line_diff import file_diff
 from nbtools.policy.layers import Policy

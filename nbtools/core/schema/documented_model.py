@@ -35,9 +35,8 @@ class DocumentedModel(BaseModel):
         properties = handler.resolve_ref_schema(schema).get("properties", {})
         documented = field_docstrings(cls)
         for name, field in cls.model_fields.items():
-            declared = next(
-                (properties[one] for one in (*accepted_names(name, field), name) if one in properties), None
-            )
+            names = (*accepted_names(name, field), name)
+            declared = next((properties[one] for one in names if one in properties), None)
             if name in documented and declared is not None:
                 declared.setdefault("description", documented[name])
         return schema

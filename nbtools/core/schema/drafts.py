@@ -22,9 +22,7 @@ NEWEST = "Draft202012Validator"
 ANY_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 """A schema that accepts every object."""
 DECLARED = "nbtools/declared"
-"""The keyword that holds the schema that an MCP server declares,
-where it is not one that the protocol allows.
-"""
+"""The keyword for the schema that an MCP server declares, where the protocol does not allow it."""
 
 
 def draft_of(schema: Mapping[str, Any]) -> str:
@@ -68,9 +66,7 @@ def usable_schema(schema: object) -> dict[str, Any]:
 
 
 def _nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yields the schema and all schemas in it.
-    Not recursive: a server's schema may be nested deeper than Python allows.
-    """
+    """Yields the schema and all in it. Not recursive: a server's may be nested deeper than Python allows."""
     waiting: list[object] = [schema]
     while waiting:
         node = waiting.pop()
@@ -84,20 +80,9 @@ def _nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             waiting += node[name].values() if isinstance(node[name], Mapping) else ()
 
 
-_SCHEMAS = frozenset(
-    (
-        "additionalProperties",
-        "additionalItems",
-        "unevaluatedItems",
-        "contains",
-        "propertyNames",
-        "not",
-        "if",
-        "then",
-        "else",
-        "items",
-    )
-)
+_SCHEMAS = frozenset(("additionalProperties", "additionalItems", "unevaluatedItems", "contains")) | {
+    *("propertyNames", "not", "if", "then", "else", "items")
+}
 _LISTS = frozenset(("anyOf", "allOf", "oneOf", "prefixItems", "items"))
 _MAPS = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 

@@ -65,12 +65,9 @@ def _is_hostname(text: str) -> bool:
 
 def _is_email(text: str) -> bool:
     local, at, domain = text.rpartition("@")
-    return (
-        bool(at)
-        and "." in domain
-        and all(map(_MAILBOX.fullmatch, local.split(".")))
-        and all(map(_LABEL.fullmatch, domain.split(".")))
-    )
+    if not at or "." not in domain or not all(map(_MAILBOX.fullmatch, local.split("."))):
+        return False
+    return all(map(_LABEL.fullmatch, domain.split(".")))
 
 
 def _is_uri_reference(text: str) -> bool:
@@ -87,11 +84,8 @@ def _is_uri(text: str) -> bool:
 
 
 def _is_url(text: str) -> bool:
-    return (
-        _is_uri(text)
-        and text.partition(":")[0].casefold() in ("http", "https", "ftp")
-        and bool(urlsplit(text).hostname)
-    )
+    known = text.partition(":")[0].casefold() in ("http", "https", "ftp")
+    return known and _is_uri(text) and bool(urlsplit(text).hostname)
 
 
 def _is_address(kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address]) -> Callable[[str], bool]:
@@ -143,9 +137,7 @@ def is_checked(name: object) -> bool:
 
 
 def fits_format(name: object, value: object) -> bool:
-    """Whether ``value`` has the format ``name``.
-    An unknown format, and one for values of another type, has every value.
-    """
+    """Whether ``value`` has the format ``name``; true for an unknown one, and one for other types."""
     if not isinstance(name, str):
         return True
     if isinstance(value, str):

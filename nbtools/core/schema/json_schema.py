@@ -16,10 +16,6 @@ Provider: TypeAlias = Literal["gemini", "anthropic", "openai", "mcp"]
 Json: TypeAlias = dict[str, Any]
 
 
-# --- validation
-# ----------------------------------------------------------------------------------------------------
-
-
 def validate(schema: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
     """Returns one message per problem of ``params``, empty when they are valid.
     An endless schema is a problem, too.
@@ -59,10 +55,6 @@ def _message(error: Any) -> str:
     return f"{where}: {error.message}" if where else str(error.message)
 
 
-# --- the shape of a schema
-# ----------------------------------------------------------------------------------------------------
-
-
 def has_cycle_in_schema(schema: Mapping[str, Any]) -> bool:
     """Whether the schema's local references form a cycle.
 
@@ -72,9 +64,7 @@ def has_cycle_in_schema(schema: Mapping[str, Any]) -> bool:
     closed: set[str] = set()
     open_refs: set[str] = set()
     nodes: list[object] = [schema]
-    while (
-        nodes
-    ):  # not recursive: a server's schema may be nested deeper than the interpreter's recursion limit
+    while nodes:  # not recursive: a server's schema may be nested deeper than the interpreter allows
         node = nodes.pop()
         if isinstance(node, _End):
             open_refs.remove(node.ref)
@@ -90,7 +80,8 @@ def has_cycle_in_schema(schema: Mapping[str, Any]) -> bool:
                 nodes += [_End(ref), target]
             if target is not None or ref in closed:
                 continue
-        nodes += node.values() if isinstance(node, Mapping) else node if isinstance(node, list) else ()
+        if isinstance(node, Mapping | list):
+            nodes += node.values() if isinstance(node, Mapping) else node
     return False
 
 
@@ -117,15 +108,10 @@ def _resolve(root: Mapping[str, Any], ref: str) -> object | None:
 
 def without_titles(schema: Mapping[str, Any]) -> Json:
     """Returns the schema without ``title`` keywords; properties called *title* stay."""
-    return _transform(
-        schema,
-        lambda node: {
-            key: value for key, value in node.items() if not (key == "title" and isinstance(value, str))
-        },
-    )
 
+    def change(node: Json) -> Json:
+        return {key: one for key, one in node.items() if key != "title" or not isinstance(one, str)}
 
-def _transform(schema: Mapping[str, Any], change: Callable[[Json], Json]) -> Json:
     return dict(_map(schema, change))
 
 
@@ -134,19 +120,17 @@ def _map(node: Any, change: Callable[[Json], Json]) -> Any:
         return [_map(item, change) for item in node]
     if not isinstance(node, Mapping):
         return node
-    return {key: _inner(key, value, change) for key, value in change(dict(node)).items()}
+    changed = change(dict(node))
+    for key, value in changed.items():
+        if key in _MAPS_OF_SCHEMAS and isinstance(value, Mapping):
+            changed[key] = {name: _map(part, change) for name, part in value.items()}
+        elif key not in _NOT_SCHEMAS:
+            changed[key] = _map(value, change)
+    return changed
 
 
 _MAPS_OF_SCHEMAS = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
 _NOT_SCHEMAS = frozenset({"enum", "const", "default", "examples", "required"})
-
-
-def _inner(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
-    if key in _NOT_SCHEMAS:
-        return value
-    if key in _MAPS_OF_SCHEMAS and isinstance(value, Mapping):
-        return {name: _map(part, change) for name, part in value.items()}
-    return _map(value, change)
 
 
 def sanitize_schema(schema: Mapping[str, Any], provider: Provider) -> Json:
@@ -154,9 +138,7 @@ def sanitize_schema(schema: Mapping[str, Any], provider: Provider) -> Json:
 
     For Gemini, unions with null become ``nullable`` and ``additionalProperties`` is removed.
     """
-    if provider == "gemini":
-        return _transform(schema, _for_gemini)
-    return _transform(schema, _without_our_keys)
+    return dict(_map(schema, _for_gemini if provider == "gemini" else _without_our_keys))
 
 
 def _without_our_keys(node: Json) -> Json:
@@ -164,11 +146,8 @@ def _without_our_keys(node: Json) -> Json:
 
 
 def _for_gemini(node: Json) -> Json:
-    node = {
-        key: value
-        for key, value in _without_our_keys(node).items()
-        if key not in ("additionalProperties", "$schema")
-    }
+    unknown = ("additionalProperties", "$schema")
+    node = {key: value for key, value in _without_our_keys(node).items() if key not in unknown}
     if isinstance(node.get("type"), list) and "null" in node["type"] and len(node["type"]) == 2:
         node |= {"type": next(name for name in node["type"] if name != "null"), "nullable": True}
     choices = node.get("anyOf")
@@ -178,14 +157,8 @@ def _for_gemini(node: Json) -> Json:
     return node
 
 
-# --- declarations
-# ----------------------------------------------------------------------------------------------------
-
-
 def declarations(tools: Iterable[AnyToolBuilder], provider: Provider) -> list[Json]:
-    """Returns the declarations of the tools in ``provider``'s format.
-    Raises ``ValueError`` for an unknown provider.
-    """
+    """Returns the tools' declarations in ``provider``'s format. Raises ``ValueError`` for an unknown one."""
     form = _DECLARE.get(provider)
     if form is None:
         raise ValueError(f"unknown provider {provider!r}; use one of {', '.join(_DECLARE)}")
@@ -193,20 +166,9 @@ def declarations(tools: Iterable[AnyToolBuilder], provider: Provider) -> list[Js
 
 
 _DECLARE: dict[str, Callable[[AnyToolBuilder, Json], Json]] = {
-    "gemini": lambda tool, schema: {
-        "name": tool.name,
-        "description": tool.description,
-        "parametersJsonSchema": schema,
-    },
-    "anthropic": lambda tool, schema: {
-        "name": tool.name,
-        "description": tool.description,
-        "input_schema": schema,
-    },
-    "openai": lambda tool, schema: {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": schema},
-    },
+    "gemini": lambda tool, schema: _named(tool, parametersJsonSchema=schema),
+    "anthropic": lambda tool, schema: _named(tool, input_schema=schema),
+    "openai": lambda tool, schema: {"type": "function", "function": _named(tool, parameters=schema)},
     "mcp": lambda tool, schema: {
         "name": tool.name,
         "title": tool.display_name,
@@ -217,20 +179,18 @@ _DECLARE: dict[str, Callable[[AnyToolBuilder, Json], Json]] = {
 }
 
 
+def _named(tool: AnyToolBuilder, **schema: Json) -> Json:
+    return {"name": tool.name, "description": tool.description, **schema}
+
+
 def _hints(kind: Kind) -> Json:
-    """Returns the MCP annotations for a kind.
-    All are explicit, as clients assume the worst for missing ones.
-    """
+    """Returns the MCP annotations for a kind. All are explicit: clients assume the worst otherwise."""
     outside = kind in (Kind.FETCH, Kind.EXECUTE, Kind.OTHER)
     return {
         "readOnlyHint": kind.changes_nothing,
         "destructiveHint": not kind.changes_nothing,
         "openWorldHint": outside,
     }
-
-
-# --- results
-# ----------------------------------------------------------------------------------------------------
 
 
 def convert_to_function_response(
@@ -246,16 +206,13 @@ def convert_to_function_response(
         case "gemini":
             return _gemini_response(call_id, tool_name, result)
         case "anthropic":
-            return {
-                "type": "tool_result",
-                "tool_use_id": call_id,
-                "content": _blocks(result),
-                "is_error": not result.ok,
-            }
+            content = _blocks(result, _media_block)
+            head = {"type": "tool_result", "tool_use_id": call_id}
+            return {**head, "content": content, "is_error": not result.ok}
         case "openai":
             return {"role": "tool", "tool_call_id": call_id, "content": _only_text(result)}
         case "mcp":
-            return {"content": _mcp_blocks(result), "isError": not result.ok}
+            return {"content": _blocks(result, _mcp_media), "isError": not result.ok}
 
 
 def _parts(result: ToolResult) -> tuple[Part, ...]:
@@ -268,42 +225,35 @@ def _text(result: ToolResult) -> str:
 
 def _only_text(result: ToolResult) -> str:
     """Returns the text for a message without media; each omitted medium is replaced by a description."""
-    return "\n".join(
-        str(part["text"]) if "text" in part else describe_media(part["inline_data"])
-        for part in _parts(result)
-    )
+    parts = _parts(result)
+    texts = (part["text"] if "text" in part else describe_media(part["inline_data"]) for part in parts)
+    return "\n".join(map(str, texts))
 
 
 def _gemini_response(call_id: str, tool_name: str, result: ToolResult) -> Json:
-    described = "\n".join(
-        describe_media(part["inline_data"]) for part in _parts(result) if is_recording(part)
-    )
-    output = "\n".join(filter(None, (_text(result), described)))
-    body: Json = (
-        {"output": output} if result.error is None else _gemini_error(_text(result), result.error.message)
-    )
+    text, media = _text(result), [part for part in _parts(result) if "inline_data" in part]
+    described = [describe_media(part["inline_data"]) for part in media if is_recording(part)]
+    body: Json = {"output": "\n".join(filter(None, (text, *described)))}
+    if result.error is not None:
+        message = result.error.message
+        # The whole text, too, where it has more lines: output before a timeout or a cancellation, notes.
+        more = text.count("\n") > message.count("\n")
+        body = {"error": message, "output": text} if more else {"error": message}
     response: Json = {"id": call_id, "name": tool_name, "response": body}
-    binary = [
-        {"inlineData": {"mimeType": part["inline_data"]["mime_type"], "data": part["inline_data"]["data"]}}
-        for part in _parts(result)
-        if "inline_data" in part and not is_recording(part)
-    ]
-    return {"functionResponse": response | ({"parts": binary} if binary else {})}
+    binary = [_gemini_media(part) for part in media if not is_recording(part)]
+    return {"functionResponse": {**response, "parts": binary} if binary else response}
 
 
-def _gemini_error(text: str, message: str) -> Json:
-    """Returns the error, and the whole text where it has more lines:
-    output before a timeout or a cancellation, notes.
-    """
-    return {"error": message} | ({"output": text} if text.count("\n") > message.count("\n") else {})
+def _gemini_media(part: Part) -> Json:
+    data = part["inline_data"]
+    return {"inlineData": {"mimeType": data["mime_type"], "data": data["data"]}}
 
 
 def recording_parts(result: ToolResult) -> list[Json]:
     """Returns the audio and video of a result as parts of a message to a Gemini model,
     which takes them only beside function responses.
     """
-    data = (part["inline_data"] for part in _parts(result) if is_recording(part))
-    return [{"inlineData": {"mimeType": one["mime_type"], "data": one["data"]}} for one in data]
+    return [_gemini_media(part) for part in _parts(result) if is_recording(part)]
 
 
 def is_recording(part: Part) -> bool:
@@ -311,17 +261,15 @@ def is_recording(part: Part) -> bool:
     return "inline_data" in part and str(part["inline_data"]["mime_type"]).startswith(("audio/", "video/"))
 
 
-def _blocks(result: ToolResult) -> list[Json]:
+def _blocks(result: ToolResult, media: Callable[[Json], Json]) -> list[Json]:
     return [
-        {"type": "text", "text": part["text"]} if "text" in part else _media_block(part["inline_data"])
+        {"type": "text", "text": part["text"]} if "text" in part else media(part["inline_data"])
         for part in _parts(result)
     ]
 
 
 def _media_block(data: Json) -> Json:
-    """Returns an image or PDF block for Anthropic's API, which accepts nothing else;
-    other media become a description.
-    """
+    """Returns an image or PDF block for Anthropic's API, which takes nothing else; others are described."""
     mime = str(data["mime_type"])
     if not mime.startswith("image/") and mime != "application/pdf":
         return {"type": "text", "text": describe_media(data)}
@@ -335,13 +283,6 @@ def describe_media(data: Json) -> str:
     kind = data["mime_type"].partition("/")[0]
     what = {"audio": "a sound", "image": "a picture", "video": "a video"}.get(kind, "a file")
     return f"[{what}, {data['mime_type']}, {size} bytes]"
-
-
-def _mcp_blocks(result: ToolResult) -> list[Json]:
-    return [
-        {"type": "text", "text": part["text"]} if "text" in part else _mcp_media(part["inline_data"])
-        for part in _parts(result)
-    ]
 
 
 def _mcp_media(data: Json) -> Json:

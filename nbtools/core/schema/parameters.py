@@ -14,15 +14,11 @@ from nbtools.core.message import CalledTool, Message, Parameter, did_you_mean, j
 from nbtools.core.schema import json_schema
 
 _SCHEMAS: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
-"""Schemas of models: each step of an agent needs those of all tools,
-and pydantic takes a tenth of a second for them.
-"""
+"""Schemas of models: each step of an agent needs all tools', for which pydantic takes 0.1 s."""
 
 
 def schema_of(declared: type[BaseModel] | Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the JSON Schema of a tool's parameters,
-    without the titles that pydantic derives from the names.
-    """
+    """Returns the JSON Schema of a tool's parameters, without pydantic's titles, which repeat the names."""
     if not isinstance(declared, type):
         return dict(declared)
     if declared not in _SCHEMAS:

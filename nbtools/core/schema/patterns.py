@@ -14,9 +14,7 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 _MAX_STATES = 10_000
 _MAX_STEPS = 10_000_000
-"""States times characters: about two seconds for patterns that are made to be slow and milliseconds for
-others.
-"""
+"""States times characters: about two seconds for patterns made to be slow, milliseconds for others."""
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
 
@@ -37,9 +35,7 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=256)
 def _states(pattern: str) -> int:
-    """Returns an upper bound for the states of the compiled pattern,
-    where a character class counts as one.
-    """
+    """Returns an upper bound for the compiled pattern's states, where a character class counts as one."""
     size, factor = len(pattern), 1
     for found in _REPETITION.finditer(pattern):
         count = max(int(found[1][:9]), int((found[2] or "0")[:9]), 1)

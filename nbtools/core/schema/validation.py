@@ -14,10 +14,10 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from types import ModuleType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
@@ -27,19 +27,9 @@ from nbtools.core.schema.patterns import is_supported, pattern_occurs
 
 _MOST_NODES = 200
 """The most nodes of a plain schema.  It bounds the time, as each value may be checked against each node."""
-_ANNOTATIONS = frozenset(
-    {
-        "title",
-        "description",
-        "default",
-        "examples",
-        "$schema",
-        "$comment",
-        "readOnly",
-        "writeOnly",
-        "deprecated",
-    }
-)
+_ANNOTATIONS = {"title", "description", "default", "examples", "$schema", "$comment"} | {
+    *("readOnly", "writeOnly", "deprecated"),
+}
 """Keywords that do not restrict values."""
 _TYPES: dict[str, CoreSchema] = {
     "string": core_schema.str_schema(),
@@ -57,17 +47,12 @@ class PlainSchema:
     """Fast check for schemas that consist only of types, names and enumerations."""
 
     def __init__(self, schema: Node) -> None:
-        try:
-            self._validator: SchemaValidator | None = SchemaValidator(
-                _compile(schema, iter(range(_MOST_NODES)))
-            )
-        except _NotPlain:
-            self._validator = None
+        self._validator: SchemaValidator | None = None
+        with suppress(_NotPlain):
+            self._validator = SchemaValidator(_compile(schema, iter(range(_MOST_NODES))))
 
     def accepts(self, value: object) -> bool:
-        """Whether the value is valid.  False also for a schema that is not plain;
-        then ``jsonschema`` has to check it.
-        """
+        """Whether the value is valid. False also if the schema is not plain and ``jsonschema`` must check."""
         return self._validator is not None and self._validator.isinstance_python(value, strict=True)
 
 
@@ -78,26 +63,26 @@ class _NotPlain(Exception):  # noqa: N818 - control flow, not an error
 def _compile(schema: object, budget: Budget) -> CoreSchema:
     if next(budget, None) is None or not (schema is True or isinstance(schema, Mapping)):
         raise _NotPlain
-    keywords = (
-        {}
-        if schema is True
-        else {key: value for key, value in cast("Node", schema).items() if key not in _ANNOTATIONS}
-    )
+    node: Node = schema if isinstance(schema, Mapping) else {}
+    keywords = {key: value for key, value in node.items() if key not in _ANNOTATIONS}
     if "format" in keywords and not is_checked(keywords["format"]):
         del keywords["format"]
     match keywords.pop("type", None):
         case "object":
             return _object(keywords, budget)
         case "array":
-            return core_schema.list_schema(
-                _compile(_only_keywords(keywords, "items").get("items", True), budget)
-            )
+            items = _only_keywords(keywords, "items").get("items", True)
+            return core_schema.list_schema(_compile(items, budget))
         case [_, *_] as names:
             return core_schema.union_schema([_compile({"type": name, **keywords}, budget) for name in names])
         case str(name):
             return _value(name, keywords)
         case None:
-            return _any_of(_only_keywords(keywords, "anyOf").get("anyOf"), budget)
+            match _only_keywords(keywords, "anyOf").get("anyOf"):
+                case None:
+                    return core_schema.any_schema()
+                case [_, *_] as choices:
+                    return core_schema.union_schema([_compile(choice, budget) for choice in choices])
     raise _NotPlain
 
 
@@ -108,22 +93,15 @@ def _only_keywords(keywords: dict[str, Any], *known: str) -> dict[str, Any]:
 
 
 def _value(name: str, keywords: dict[str, Any]) -> CoreSchema:
-    values = _only_keywords(keywords, "enum", "format").get("enum")
-    if values is None and name in _TYPES:
-        return (
-            core_schema.no_info_after_validator_function(_format_check(keywords["format"]), _TYPES[name])
-            if "format" in keywords
-            else _TYPES[name]
-        )
-    if "format" in keywords:
-        raise _NotPlain
-    if (
-        name == "string"
-        and isinstance(values, list)
-        and values
-        and all(type(value) is str for value in values)
-    ):
-        return core_schema.literal_schema(values)
+    _only_keywords(keywords, "enum", "format")
+    match keywords:
+        case {"enum": [_, *_] as values} if name == "string" and len(keywords) == 1:
+            if all(type(value) is str for value in values):
+                return core_schema.literal_schema(values)
+        case {"format": kind} if name in _TYPES and keywords.get("enum") is None:
+            return core_schema.no_info_after_validator_function(_format_check(kind), _TYPES[name])
+        case _ if name in _TYPES and keywords.get("enum") is None:
+            return _TYPES[name]
     raise _NotPlain
 
 
@@ -136,21 +114,10 @@ def _format_check(name: object) -> Callable[[Any], Any]:
     return check
 
 
-def _any_of(choices: object, budget: Budget) -> CoreSchema:
-    if choices is None:
-        return core_schema.any_schema()
-    if isinstance(choices, list) and choices:
-        return core_schema.union_schema([_compile(choice, budget) for choice in choices])
-    raise _NotPlain
-
-
 def _object(keywords: dict[str, Any], budget: Budget) -> CoreSchema:
     _only_keywords(keywords, "properties", "required", "additionalProperties")
-    properties, required, additional = (
-        keywords.get("properties", {}),
-        keywords.get("required", []),
-        keywords.get("additionalProperties", True),
-    )
+    properties, required = keywords.get("properties", {}), keywords.get("required", [])
+    additional = keywords.get("additionalProperties", True)
     if not (isinstance(properties, Mapping) and isinstance(required, list) and isinstance(additional, bool)):
         raise _NotPlain
     if not all(name in properties for name in map(str, required)):
@@ -166,9 +133,7 @@ _GRAMMAR = "rfc3987_syntax"
 
 
 def import_jsonschema() -> Any:
-    """Imports ``jsonschema`` at first use.
-    Import it only here: beside Jupyter's packages a direct import takes seconds.
-    """
+    """Imports ``jsonschema``, only here: beside Jupyter's packages a direct import takes seconds."""
     with _lazy_grammar():
         return importlib.import_module("jsonschema")
 
@@ -215,9 +180,7 @@ class JsonSchemaValidator:
         return self._plain.accepts(value)
 
     def iter_errors(self, value: object) -> Iterator[Any]:
-        """Yields the errors, about a hundred at most; none for a schema that cannot be used.
-        Raises ``RecursionError``.
-        """
+        """Yields about a hundred errors at most; none for an unusable schema. Raises ``RecursionError``."""
         if self._plain.accepts(value) or self._malformed_part:
             return
         _counter.steps = 0
@@ -244,11 +207,7 @@ class JsonSchemaValidator:
         return kind(self._schema, registry=REGISTRY)
 
 
-def _nothing(*_: Any) -> tuple[Any, ...]:
-    return ()
-
-
-_UNCHECKED = {"unevaluatedProperties": _nothing, "unevaluatedItems": _nothing}
+_UNCHECKED = dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), lambda *_: ())
 """Keywords that are not checked, because ``jsonschema`` evaluates them without the restrictions."""
 
 
@@ -268,31 +227,16 @@ _counter = _StepCounter()
 @cache
 def _restricted(kind: Any) -> Any:
     """Returns the validator class with linear-time patterns and a limit of steps."""
-    replacements = {
-        "pattern": _pattern,
-        "patternProperties": _pattern_properties,
-        "uniqueItems": _unique,
-        "format": _format,
-    }
-    checks = {
-        **kind.VALIDATORS,
-        **{name: keyword for name, keyword in replacements.items() if name in kind.VALIDATORS},
-    }
-    checks |= {
-        name: _where_resolvable(checks[name])
-        for name in ("$ref", "$dynamicRef", "$recursiveRef")
-        if name in checks
-    }
-    checks |= {
-        name: _where_resolved(checks[name])
-        for name in ("not", "oneOf", "contains", "if", "disallow")
-        if name in checks
-    }
-    if "additionalProperties" in checks:
-        checks["additionalProperties"] = _beside_patterns(checks["additionalProperties"])
-    return import_jsonschema().validators.extend(
-        kind, {name: _counted(keyword) for name, keyword in checks.items()} | _UNCHECKED
-    )
+    replaced: dict[str, Keyword] = {"pattern": _pattern, "patternProperties": _pattern_properties}
+    replaced |= {"uniqueItems": _unique, "format": _format}
+    wrapped: dict[str, Callable[[Keyword], Keyword]] = {"additionalProperties": _beside_patterns}
+    wrapped |= dict.fromkeys(("$ref", "$dynamicRef", "$recursiveRef"), _where_resolvable)
+    wrapped |= dict.fromkeys(("not", "oneOf", "contains", "if", "disallow"), _where_resolved)
+    checks: dict[str, Keyword] = {}
+    for name, keyword in kind.VALIDATORS.items():
+        check = replaced.get(name, keyword)
+        checks[name] = _counted(wrapped[name](check) if name in wrapped else check)
+    return import_jsonschema().validators.extend(kind, checks | _UNCHECKED)
 
 
 def _counted(keyword: Keyword) -> Keyword:
@@ -358,25 +302,15 @@ def _beside_patterns(keyword: Keyword) -> Keyword:
         patterns = schema.get("patternProperties")
         if not patterns or not isinstance(value, dict):
             return keyword(validator, argument, value, schema)
-        rest = {
-            name: one
-            for name, one in value.items()
-            if not any(pattern_occurs(pattern, name) for pattern in patterns)
-        }
-        return keyword(
-            validator,
-            argument,
-            rest,
-            {name: one for name, one in schema.items() if name != "patternProperties"},
-        )
+        matched = {name for name in value if any(pattern_occurs(pattern, name) for pattern in patterns)}
+        rest = {name: one for name, one in value.items() if name not in matched}
+        others = {name: one for name, one in schema.items() if name != "patternProperties"}
+        return keyword(validator, argument, rest, others)
 
     return beside
 
 
 def _unique(_: Any, enabled: object, value: object, __: Any) -> Iterator[Any]:
-    if (
-        enabled
-        and isinstance(value, list)
-        and len({json.dumps(one, sort_keys=True, default=str) for one in value}) < len(value)
-    ):
+    items = value if enabled and isinstance(value, list) else []
+    if len({json.dumps(one, sort_keys=True, default=str) for one in items}) < len(items):
         yield import_jsonschema().ValidationError("it has elements that are the same")

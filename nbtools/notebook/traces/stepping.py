@@ -9,8 +9,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from nbtools.core.background import run_sync
 from nbtools.core.errors import TraceError
-from nbtools.core.run_sync import run_sync
 from nbtools.notebook.call_bridge import Bridge
 from nbtools.notebook.copy_cards import show_calls
 from nbtools.notebook.live_display import LiveDisplay
