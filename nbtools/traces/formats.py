@@ -14,8 +14,6 @@ from typing import Any
 import msgspec
 
 from nbtools.core.errors import TraceError
-from nbtools.traces.json_access import mapping
-from nbtools.traces.json_document import open_document
 from nbtools.traces.reader import FALLBACK_FORMAT, HEAD_BYTES, Format, Head, LogFile
 from nbtools.traces.readers import FORMATS
 from nbtools.traces.source import BYTE_ORDER_MARK, Source, open_regular
@@ -130,7 +128,7 @@ def unsupported_agent(head: Head) -> str:
         return next(names, "")
     if _AIDER.match(head.start):
         return "Aider (its chat history)"
-    first = _first_object(head)
+    first = head.first_object
     if first.keys() == {"role", "message"}:
         return "Cursor (a transcript)"
     variants = (reader.unreadable_variant(head) for reader in FORMATS)
@@ -145,14 +143,6 @@ def _has_keys(head: Head, first: Mapping[str, Any], log: _Log) -> bool:
     if first:
         return first.keys() >= set(log.keys) and log.type in {"", first.get("type")}
     return not log.type and head.has(*log.keys)
-
-
-def _first_object(head: Head) -> Mapping[str, Any]:
-    """Returns the first object of a file, or what its beginning has of it; empty where it has none."""
-    value = head.first
-    if value is None and head.is_json:
-        value = open_document(head.start, Any).value
-    return mapping(next(iter(value), None) if isinstance(value, list) else value)
 
 
 def database_in(folder: Path) -> tuple[Path, str] | None:

@@ -6,7 +6,7 @@ Also parses timestamps in the notations that logs use.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,11 @@ from nbtools.traces.source import decode_json
 _MAX_DEPTH = 8
 _TEXT_KEYS = ("text", "content", "output", "result", "value", "response", "refusal")
 _INT64_END = 1 << 63
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Returns the names in a text, which blanks separate: the notation of long tables of names."""
+    return tuple(text.split())
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -58,6 +63,26 @@ def integer_of(value: Any) -> int | None:
     return (
         value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _INT64_END else None
     )
+
+
+def first_string(fields: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """Returns the text of the first key that has one."""
+    for key in keys:
+        value = fields.get(key)
+        if value and isinstance(value, str):
+            return value
+    return ""
+
+
+def first_text(fields: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """Returns what ``text_of`` finds under the first key where it finds something."""
+    return next((text for key in keys if (text := text_of(fields.get(key)))), "")
+
+
+def counts_in(fields: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, int]:
+    """Returns the integers in ``fields`` by our names; ``names`` maps the log's names to ours."""
+    found = ((ours, integer_of(fields.get(name))) for name, ours in names.items())
+    return {ours: count for ours, count in found if count is not None}
 
 
 def float_of(value: Any) -> float | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
-from nbtools.traces.model import Problem, Ref
+from nbtools.traces.model import NOWHERE, Problem, Ref
 from nbtools.traces.source import DECODE_ERRORS, Source, blank_byte_order_mark, decode_json, repair_json
 
 T = TypeVar("T")
@@ -23,6 +23,8 @@ _SEARCHED_BYTES = 64
 _START = Ref(0, 0)
 _gap = re.compile(rb"[\s,]*").match
 """Matches what separates the items of a list."""
+NULL = msgspec.Raw(b"null")
+"""The default of a field that is decoded later or never."""
 _BRACKETS = (b"{", b"[")
 _CLOSING_BRACKETS = {b"{": b"}", b"[": b"]"}
 
@@ -81,6 +83,17 @@ def decode_items(
             yield here, decode(data)
         except (TraceError, *DECODE_ERRORS) as error:
             yield Problem(here, str(error))
+
+
+def decode_file(source: Source, file: int) -> tuple[Ref, Any] | Problem:
+    """Returns what one of the log's files contains, with its position, or a problem."""
+    ref = NOWHERE
+    try:
+        data = source.read_file(file)
+        ref = Ref(0, len(data), 0, file)
+        return ref, decode_json(data)
+    except TraceError as error:
+        return Problem(ref, str(error))
 
 
 def raw_items(value: msgspec.Raw) -> list[msgspec.Raw]:

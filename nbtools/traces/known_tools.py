@@ -52,7 +52,14 @@ _TOOL_NAMES: dict[Op, str] = {
     ),
     "notebook": "NotebookEdit NotebookRead notebook_edit edit_notebook_file run_notebook_cell",
 }
-_OPS: dict[str, Op] = {name: op for op, names in _TOOL_NAMES.items() for name in names.split()}
+
+
+def ops_by_name(names: Mapping[Op, str]) -> dict[str, Op]:
+    """Returns the operation of each tool; ``names`` are the tools of each operation, separated by blanks."""
+    return {name: op for op, tools in names.items() for name in tools.split()}
+
+
+_OPS = ops_by_name(_TOOL_NAMES)
 _EDITOR_COMMANDS: dict[str, Op] = {"view": "read", "create": "write"}
 """Operations of editor tools that take a command."""
 _PATH_KEYS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from nbtools.traces.json_access import mapping
+from nbtools.traces.json_document import open_document
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage
 from nbtools.traces.model import NOWHERE, Call, Detail, Event, Origin, Problem, Ref, Row, Session
@@ -50,6 +52,14 @@ class Head:
             except DECODE_ERRORS:
                 continue
         return None
+
+    @cached_property
+    def first_object(self) -> Mapping[str, Any]:
+        """The first object, or what the beginning of the file has of it; empty where it has none."""
+        value = self.first
+        if value is None and self.is_json:
+            value = open_document(self.start, Any).value
+        return mapping(next(iter(value), None) if isinstance(value, list) else value)
 
     @cached_property
     def records(self) -> tuple[dict[str, Any], ...]:
@@ -126,7 +136,10 @@ class Format(Protocol):
         """
         return None
 
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]: ...
+    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
+        """Yields the rows. This default is for formats whose ``begin`` returns a reading of every log."""
+        reading = self.begin(source, origin)
+        return iter(()) if reading is None else reading.read(source)
 
     def detail(self, source: Source, call: Call) -> Detail: ...
 

@@ -7,14 +7,15 @@ A ``LogBuilder`` collects the rows of one log in reading order; each of its sess
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart
+from nbtools.traces.conversation import CallPart, MessagePart, TextPart
 from nbtools.traces.display_builders import changes_of, exit_code_of_result
-from nbtools.traces.json_access import arguments, text_of
+from nbtools.traces.json_access import arguments, integer_of, text_of
 from nbtools.traces.known_tools import summarize_call
 from nbtools.traces.model import (
     NOWHERE,
@@ -34,6 +35,7 @@ from nbtools.traces.model import (
     StatusSource,
     Tokens,
 )
+from nbtools.traces.source import Source
 from nbtools.traces.usage.requests import difference_of, sum_of_tokens, usage_rows, with_sums
 
 T = TypeVar("T")
@@ -89,6 +91,9 @@ class SessionBuilder:
         self.models: dict[str, None] = {}
         self.flags: dict[str, None] = {}
         self.requests: list[RequestUsage] = []
+        self.native: dict[str, int] = {}
+        """The sums of the token counts as the log has them, for ``Session.native_tokens``."""
+        self.cost: float | None = None
         self._compactions: list[int] = []
         self._call_ids: set[str] = set()
         self._waiting: dict[str, tuple[Call, Any]] = {}
@@ -236,11 +241,9 @@ class SessionBuilder:
 
     def all_waiting(self, native: str | None = None) -> list[tuple[Call, Any]]:
         """Returns the waiting calls, or those with this id, oldest first, each with its ``args``."""
-        return (
-            [*self._waiting.values()]
-            if native is None
-            else [self._waiting[id_] for id_ in self._by_native.get(native, ())]
-        )
+        if native is None:
+            return [*self._waiting.values()]
+        return [self._waiting[id_] for id_ in self._by_native.get(native, ())]
 
     def oldest_waiting(self) -> Call | None:
         return next(iter(self._waiting.values()))[0] if self._waiting else None
@@ -298,25 +301,36 @@ class SessionBuilder:
         elif isinstance(piece, CallPart):
             self.wait(self.call(id_, piece.name, ref, piece.args, native_id=piece.id, at=at), piece.args)
         elif (call := self.waiting(piece.id, piece.name)) is not None:
-            self._piece_result(call, piece, ref, at)
+            self.text_result(call, text_of(piece.content), ref, at, piece.status, "flag")
         else:
             self.event("tool_result", text_of(piece.content), ref, at, "tool", key=piece.id)
 
-    def _piece_result(self, call: Call, piece: ResultPart, ref: Ref, at: float | None) -> None:
-        """Completes a call; where the API does not record failures,
-        its status follows from a command's exit code.
+    def text_result(
+        self,
+        call: Call,
+        text: str,
+        ref: Ref,
+        at: float | None,
+        status: Status = "unknown",
+        source: StatusSource = "none",
+        changes: Iterable[FileChange] | None = None,
+    ) -> None:
+        """Completes a call with the text that the model read.
+        Without a status, the exit code in it decides.
         """
-        text = text_of(piece.content)
         code = exit_code_of_result(text) if call.op == "shell" else None
-        status: Status = piece.status
-        source: StatusSource = "flag"
         if status == "unknown":
-            source = "none" if code is None else "exit_code"
-            if code is not None:
-                status = "error" if code else "ok"
-        self.result(
-            call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code
-        )
+            status, source = status_of_exit_code(code)
+        taken = duration_of(call.at, at)
+        self.result(call, ref, len(text), at, status, source, changes, taken, exit_code=code)
+
+    def spend(self, counts: Mapping[str, int], cost: float | None = None) -> bool:
+        """Adds a request's token counts and cost to the session's. Returns whether there are any."""
+        for name, count in counts.items():
+            self.native[name] = self.native.get(name, 0) + count
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
+        return bool(counts) or cost is not None
 
     def request(
         self,
@@ -357,19 +371,19 @@ class SessionBuilder:
         """Adds the calls without a result, the requests,
         and the session's row with these ``fields`` (see ``model.Session``).
 
-        A token count that ``fields`` do not have is the sum over the requests. ``recorded`` is the log's own
-        total, where that is not the field ``tokens``; one that the requests do not sum up to is named in the
-        session's flags and counts. Changes nothing else: where the log grows, further records may follow, and
-        then another end.
+        Where ``fields`` do not have them, the native token counts and the cost are those that ``spend`` has
+        summed up, and a token count is the sum over the requests. ``recorded`` is the log's own total, where
+        that is not the field ``tokens``; one that the requests do not sum up to is named in the session's
+        flags and counts. Changes nothing else: where the log grows, further records may follow, and then
+        another end.
         """
         for call, _ in self._waiting.values():
             self.add(call)
-        total = fields.get("tokens", Tokens())
+        fields.setdefault("native_tokens", self.native)
+        cost, total = fields.setdefault("cost", self.cost), fields.get("tokens", Tokens())
         difference = difference_of(self.requests, total if recorded is None else recorded)
         tokens = fields["tokens"] = with_sums(total, self.spent)
-        self.log.rows.extend(
-            usage_rows(self.id, self.requests, self._compactions, tokens, fields.get("cost"))
-        )
+        self.log.rows.extend(usage_rows(self.id, self.requests, self._compactions, tokens, cost))
         timed = self.ended > -math.inf
         known = {
             "models": tuple(self.models),
@@ -391,6 +405,32 @@ def unique(name: str, taken: set[str]) -> str:
         found = f"{name}#{number}"
     taken.add(found)
     return found
+
+
+def status_of_exit_code(code: int | None) -> tuple[Status, StatusSource]:
+    if code is None:
+        return "unknown", "none"
+    return ("error" if code else "ok"), "exit_code"
+
+
+def status_of_flag(failed: Any) -> tuple[Status, StatusSource]:
+    """Returns the status of a call by a flag, which is no bool where it is not recorded."""
+    if not isinstance(failed, bool):
+        return "unknown", "none"
+    return ("error" if failed else "ok"), "flag"
+
+
+def call_number(call: Call) -> int:
+    """Returns the number of a call among the parts of its message, which is the end of its id."""
+    return integer_of(call.id.rpartition(".")[2]) or 0
+
+
+def call_part(parts: Iterable[MessagePart], call: Call, source: Source) -> CallPart:
+    """Returns the part of a message that is the call. Raises ``TraceError`` where the log has changed."""
+    part = next(islice(parts, call_number(call), None), None)
+    if not isinstance(part, CallPart):
+        raise source.outdated()
+    return part
 
 
 def duration_of(start: float | None, end: float | None) -> float | None:

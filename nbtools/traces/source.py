@@ -36,6 +36,23 @@ def read_regular(path: Path) -> bytes:
         return opened.read()
 
 
+def read_start(path: Path, size: int) -> bytes:
+    """Returns the first ``size`` bytes of a file; nothing where it cannot be read."""
+    try:
+        with open_regular(path) as opened:
+            return opened.read(size)
+    except OSError:
+        return b""
+
+
+def read_json(path: Path) -> Any:
+    """Returns what a JSON file contains; None where it cannot be read."""
+    try:
+        return decode_json(read_regular(path))
+    except (OSError, TraceError):
+        return None
+
+
 T = TypeVar("T")
 _BUFFER = 1 << 18
 _SMALL = 4 << 10
@@ -70,6 +87,19 @@ class Source:
     @property
     def path(self) -> Path:
         return self.files[0]
+
+    def whole(self, file: int = 0) -> Ref:
+        """Returns the position of all bytes that a file has now.
+        Raises ``TraceError`` where it is missing.
+        """
+        try:
+            return Ref(0, self.files[file].stat().st_size, 0, file)
+        except OSError as error:
+            raise TraceError(f"{self.files[file]}: {error.strerror or error}.") from error
+
+    def outdated(self) -> TraceError:
+        """Returns the error for a record that is not what it was when the log was read."""
+        return TraceError(f"{self.path} has changed since it was read. Load it again.")
 
     def lines(
         self, decode: Callable[[bytes], T], file: int = 0, *, offset: int = 0, after: int = 0

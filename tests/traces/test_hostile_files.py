@@ -19,7 +19,7 @@ from nbtools.traces.json_document import open_document
 from nbtools.traces.known_tools import Edit, edits_of
 from nbtools.traces.model import Detail
 from nbtools.traces.prompts import typed_text
-from nbtools.traces.readers.swe_agent import changes_of
+from nbtools.traces.readers.swe_agent import diffs_of
 from nbtools.traces.reviews.commands import commands_of
 from nbtools.traces.source import repair_json
 
@@ -185,7 +185,7 @@ def test_thoughts_of_cline_that_do_not_end_are_read_in_linear_time(tmp_path: Pat
 
 
 def test_an_edit_of_swe_agent_that_does_not_end_is_read_in_linear_time() -> None:
-    in_seconds(lambda: list(changes_of("edit 1:1\n" * 60_000, {}, "a")))
+    in_seconds(lambda: diffs_of("edit 1:1\n" * 60_000, {}, "a"))
 
 
 @pytest.mark.parametrize("end", [b"", b"\\"])

@@ -8,13 +8,14 @@ Messages with ``parent_tool_use_id`` repeat what sub-agents do, so their calls a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from nbtools.traces.json_access import integer_of, mapping, string
+from nbtools.traces.json_access import counts_in, mapping, string
 from nbtools.traces.json_document import decode_items, open_document
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, RequestUsage, Row, Session, Tokens
 from nbtools.traces.reader import Format, Head
@@ -62,10 +63,6 @@ class _Array(Source):
         yield from decode_items(document, document.value or [], Ref(0, 0, 0, file), decode)
 
 
-def _is_array(source: Source) -> bool:
-    return source.first_character() == b"["
-
-
 _FIRST = {"init", "hook_started", "hook_response"}
 """Subtypes of the first message; hooks may run before the session begins."""
 _decode_message = msgspec.json.Decoder(_StreamMessage).decode
@@ -75,15 +72,14 @@ class ClaudeStream(Format):
     name = "claude-stream-json"
 
     def recognises(self, head: Head) -> bool:
-        if head.start.lstrip()[:1] == b"[":
-            first = mapping(next(iter(open_document(head.start, list[Any]).value or ()), None))
-        else:
-            first = mapping(head.first)
+        if not head.has("subtype", "session_id"):
+            return False
+        first = head.first_object
         begins = first.get("type") == "system" and string(first.get("subtype")) in _FIRST
         return begins and "session_id" in first and "parentUuid" not in first
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        if _is_array(source):
+        if source.first_character() == b"[":
             source = _Array(source.path, recover=source.recover)
         ends: dict[str | None, _StreamMessage] = {}
 
@@ -134,12 +130,10 @@ _USAGE = {
 
 def _total(usage: Any) -> dict[str, int]:
     """Returns the run's token usage over all models, sub-agents included."""
-    models = [mapping(one) for one in mapping(usage).values()]
-    found = {
-        ours: [count for one in models if (count := integer_of(one.get(name))) is not None]
-        for name, ours in _USAGE.items()
-    }
-    return {name: sum(counts) for name, counts in found.items() if counts}
+    total: Counter[str] = Counter()
+    for one in mapping(usage).values():
+        total.update(counts_in(mapping(one), _USAGE))
+    return dict(total)
 
 
 def _as_record(message: _StreamMessage) -> Line:

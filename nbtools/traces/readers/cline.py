@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart, parts_of_message
-from nbtools.traces.display_builders import detail_of, exit_code_of_result, media_of
+from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import (
     arguments,
+    counts_in,
     epoch_seconds,
     float_of,
     integer_of,
@@ -32,7 +32,7 @@ from nbtools.traces.json_access import (
 from nbtools.traces.json_document import decode_items, open_document
 from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Ref, Row, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, call_part
 from nbtools.traces.source import Source
 
 _TOOLS = (
@@ -51,6 +51,12 @@ _RESULT = re.compile(r"\[(\w+)(?: [^\n]*?)?\] Result:\n*")
 _PROMPT = re.compile(r"\s*<(task|feedback|user_message|answer)>\n?(.*?)\n?</\1>\s*\Z", re.DOTALL)
 _AUTOMATIC = ("<environment_details>", "[ERROR]", "[TASK RESUMPTION]", "[NOTE]")
 """Beginnings of texts that the agent added to the person's."""
+_USAGE = {
+    "tokensIn": "input",
+    "tokensOut": "output",
+    "cacheReads": "cache_read",
+    "cacheWrites": "cache_write",
+}
 _UI = "ui_messages.json"
 
 
@@ -61,7 +67,7 @@ class Cline(Format):
     def recognises(self, head: Head) -> bool:
         if head.start.lstrip()[:1] != b"[" or not head.has("role", "content"):
             return False
-        first = mapping(next(iter(open_document(head.start, list[Any]).value or ()), None))
+        first = head.first_object
         texts = [string(part.get("text")).lstrip() for part in mappings(first.get("content"))]
         begins = any(text.startswith(("<task>", "<user_message>")) for text in texts)
         return first.get("role") == "user" and (
@@ -89,20 +95,13 @@ class Cline(Format):
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        """Finds the call in its message by its number, which is the end of the call's id."""
-        parts = [*_parts(source.record(call.ref))]
-        number = integer_of(call.id.rpartition(".")[2]) or 0
-        part = parts[number] if number < len(parts) else None
-        if not isinstance(part, CallPart):
-            raise TraceError(f"{source.path} has changed since it was read. Load it again.")
-        answers = (
-            [one for one in _parts(source.record(call.result_ref)) if isinstance(one, ResultPart)]
-            if call.answered
-            else []
-        )
-        mine = [
-            one for one in answers if (one.id == call.native_id if call.native_id else one.name == call.name)
-        ] or answers
+        part = call_part(_parts(source.record(call.ref)), call, source)
+        answers: list[ResultPart] = []
+        if call.answered:
+            found = _parts(source.record(call.result_ref))
+            answers = [one for one in found if isinstance(one, ResultPart)]
+        native = call.native_id
+        mine = [one for one in answers if (one.id == native if native else one.name == call.name)] or answers
         content = mine[0].content if mine else None
         return detail_of(call, arguments(part.args), text_of(content), tuple(media_of(content)))
 
@@ -120,8 +119,6 @@ class _Answer(NamedTuple):
 class _TaskReader:
     def __init__(self, session: SessionBuilder) -> None:
         self.session = session
-        self.native: dict[str, int] = {}
-        self.cost: float | None = None
         self.answers: list[_Answer] = []
 
     def message(self, record: Any, ref: Ref) -> None:
@@ -144,35 +141,16 @@ class _TaskReader:
         if call is None:
             session.event("tool_result", text, ref, at, "tool", key=part.id)
             return
-        code = exit_code_of_result(text) if call.op == "shell" else None
-        status, source = _status(part, text)
-        if status == "unknown" and code is not None:
-            status, source = ("error" if code else "ok"), "exit_code"
-        session.result(
-            call, ref, len(text), at, status, source, duration=duration_of(call.at, at), exit_code=code
-        )
+        self.session.text_result(call, text, ref, at, *_status(part, text))
 
     def add_usage(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Adds the times, tokens and costs of what was displayed."""
-        names = {
-            "tokensIn": "input",
-            "tokensOut": "output",
-            "cacheReads": "cache_read",
-            "cacheWrites": "cache_write",
-        }
         for message in messages:
             self.session.see(epoch_seconds(message.get("ts")))
             if message.get("say") == "api_req_started":
                 request = mapping(parse_json(message.get("text")))
-                used = {
-                    ours: count
-                    for name, ours in names.items()
-                    if (count := integer_of(request.get(name))) is not None
-                }
-                self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
-                if (cost := float_of(request.get("cost"))) is not None:
-                    self.cost = (self.cost or 0.0) + cost
-                if used or cost is not None:
+                used, cost = counts_in(request, _USAGE), float_of(request.get("cost"))
+                if self.session.spend(used, cost):
                     self._request(Tokens(**used), cost, message)
 
     def _request(self, tokens: Tokens, cost: float | None, message: Mapping[str, Any]) -> None:
@@ -181,15 +159,13 @@ class _TaskReader:
         """
         known = integer_of(message.get("conversationHistoryIndex"))
         answer = None if known is None else next((one for one in self.answers if one.number > known), None)
-        place: dict[str, Any] = (
-            {}
-            if answer is None
-            else {"seq": answer.first, "last": answer.last, "turn": answer.turn, "model": answer.model}
-        )
+        place: dict[str, Any] = {}
+        if answer is not None:
+            place = {"seq": answer.first, "last": answer.last, "turn": answer.turn, "model": answer.model}
         self.session.request(tokens, NOWHERE, at=epoch_seconds(message.get("ts")), cost=cost, **place)
 
     def end(self, ref: Ref) -> None:
-        self.session.end(agent="cline", native_tokens=self.native, cost=self.cost, ref=ref)
+        self.session.end(agent="cline", ref=ref)
 
 
 def _status(part: ResultPart, text: str) -> tuple[Status, StatusSource]:

@@ -6,7 +6,8 @@ Calls of sub-agents name the call that started the sub-agent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -16,24 +17,27 @@ from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import detail_of, exit_code_of_result, media_of
 from nbtools.traces.json_access import (
     arguments,
+    counts_in,
     epoch_seconds,
+    first_text,
     id_text,
     integer_of,
     mapping,
     mappings,
+    names,
     string,
     text_of,
 )
 from nbtools.traces.line_reading import LineReading
-from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource, Tokens
+from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Status, StatusSource, Tokens
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of, status_of_flag
 from nbtools.traces.source import Source
 
-_RECOGNISED = {
-    *("session.start", "session.resume", "user.message", "assistant.message", "assistant.turn_start"),
-    *("tool.execution_start", "tool.execution_complete"),
-}
+_RECOGNISED = names(
+    "session.start session.resume user.message assistant.message assistant.turn_start"
+    " tool.execution_start tool.execution_complete"
+)
 _KINDS: dict[str, EventKind] = {
     "assistant.reasoning": "thinking",
     "session.error": "error",
@@ -41,49 +45,17 @@ _KINDS: dict[str, EventKind] = {
     "session.compaction_complete": "compaction",
     "abort": "error",
 }
-_STATE = {
-    *(
-        "session.start",
-        "session.resume",
-        "session.shutdown",
-        "session.model_change",
-        "session.usage_checkpoint",
-        "session.usage_info",
-    ),
-    "session.usage_record",
-    *(
-        "session.auto_mode_resolved",
-        "session.mode_changed",
-        "session.compaction_start",
-        "session.idle",
-        "session.title_changed",
-    ),
-    *(
-        "assistant.turn_start",
-        "assistant.turn_end",
-        "assistant.intent",
-        "assistant.usage",
-        "hook.start",
-        "hook.end",
-    ),
-    *(
-        "permission.requested",
-        "permission.completed",
-        "tool.execution_progress",
-        "tool.execution_partial_result",
-    ),
-}
-"""Events of the application's state, in which nobody said or did anything."""
-_TEXTS = (
-    "content",
-    "message",
-    "summaryContent",
-    "summary",
-    "reason",
-    "agentDescription",
-    "agentName",
-    "name",
+_STATE = frozenset(
+    names(
+        "session.start session.resume session.shutdown session.model_change session.usage_checkpoint"
+        " session.usage_info session.usage_record session.auto_mode_resolved session.mode_changed"
+        " session.compaction_start session.idle session.title_changed assistant.turn_start assistant.turn_end"
+        " assistant.intent assistant.usage hook.start hook.end permission.requested permission.completed"
+        " tool.execution_progress tool.execution_partial_result"
+    )
 )
+"""Events of the application's state, in which nobody said or did anything."""
+_TEXTS = names("content message summaryContent summary reason agentDescription agentName name")
 _USAGE = {
     "inputTokens": "input",
     "outputTokens": "output",
@@ -104,20 +76,12 @@ class CopilotCli(Format):
         name = source.path.parent.name if source.path.name == "events.jsonl" else source.path.stem
         reading = _SessionReader(SessionBuilder(log, name))
         decode = msgspec.json.Decoder(dict).decode
-        return LineReading(
-            log.rows, decode, reading.event, lambda: reading.end(Ref(0, source.path.stat().st_size))
-        )
-
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        return self.begin(source, origin).read(source)
+        return LineReading(log.rows, decode, reading.event, lambda: reading.end(source.whole()))
 
     def detail(self, source: Source, call: Call) -> Detail:
         data = mapping(mapping(source.record(call.ref)).get("data"))
-        requests = [
-            one
-            for one in mappings(data.get("toolRequests"))
-            if id_text(one.get("toolCallId")) == call.native_id
-        ]
+        listed = mappings(data.get("toolRequests"))
+        requests = [one for one in listed if id_text(one.get("toolCallId")) == call.native_id]
         answer = mapping(mapping(source.record(call.result_ref)).get("data")) if call.answered else {}
         result = mapping(answer.get("result"))
         args = arguments((requests[0] if requests else data).get("arguments"))
@@ -138,12 +102,9 @@ class _SessionReader:
         self.session = session
         self.context: Mapping[str, Any] = {}
         self.version = ""
-        self.native: dict[str, int] = {}
         self.output = 0
         self.recorded: dict[str, int] = {}
-        """The places in the session's requests of those that have a record of their own,
-        by the id of the request.
-        """
+        """The places in the session's requests of those with their own record, by the request's id."""
         self.began: dict[str, float | None] = {}
         self.calls: dict[str, str] = {}
         """The ids of all calls by the log's own ids."""
@@ -170,9 +131,8 @@ class _SessionReader:
         if kind in self.kinds:
             self.kinds[kind](data, ref, at)
         elif kind not in _STATE:
-            session.event(
-                _KINDS.get(kind, "system"), _text(data), ref, at, type=kind, key=id_text(record.get("id"))
-            )
+            event, key = _KINDS.get(kind, "system"), id_text(record.get("id"))
+            session.event(event, first_text(data, _TEXTS), ref, at, type=kind, key=key)
 
     def _begin(self, data: Mapping[str, Any]) -> None:
         if not self.session.records:  # no row has the session's id yet
@@ -182,25 +142,17 @@ class _SessionReader:
 
     def _total(self, models: Mapping[str, Any]) -> None:
         """Takes the totals of a shutdown; where the session was resumed, the last one counts."""
-        found: dict[str, int] = {}
+        found: Counter[str] = Counter()
         for model, metrics in models.items():
             usage = mapping(mapping(metrics).get("usage"))
             self.session.see(None, model if usage else "")
-            for name, ours in _USAGE.items():
-                if (count := integer_of(usage.get(name))) is not None:
-                    found[ours] = found.get(ours, 0) + count
-        self.native = found or self.native
+            found.update(counts_in(usage, _USAGE))
+        self.session.native = dict(found) or self.session.native
 
     def _prompt(self, data: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         by_agent = string(data.get("source")).startswith("agent-")  # a sub-agent's task
-        self.session.message(
-            "system" if by_agent else "user",
-            text_of(data.get("content")),
-            ref,
-            at,
-            "user",
-            type="user.message",
-        )
+        kind: EventKind = "system" if by_agent else "user"
+        self.session.message(kind, text_of(data.get("content")), ref, at, "user", type="user.message")
         for one in mappings(data.get("attachments")):
             name = string(one.get("path")) or string(one.get("displayName"))
             self.session.event("attachment", name, ref, at, "user", type=string(one.get("type")))
@@ -209,17 +161,17 @@ class _SessionReader:
         model, key = string(data.get("model")), id_text(data.get("messageId"))
         first, output = self.session.log.seq + 1, integer_of(data.get("outputTokens"))
         self.output += output or 0
-        for kind, text in (
-            ("thinking", text_of(data.get("reasoningText"))),
-            ("assistant_text", text_of(data.get("content"))),
-        ):
-            if text:
-                self.session.event(kind, text, ref, at, "assistant", model, "assistant.message", key)  # type: ignore[arg-type]
+        texts: dict[EventKind, str] = {"thinking": "reasoningText", "assistant_text": "content"}
+        for kind, name in texts.items():
+            if text := text_of(data.get(name)):
+                self.session.event(kind, text, ref, at, "assistant", model, "assistant.message", key)
         for request in mappings(data.get("toolRequests")):
             self._call(request, string(request.get("name")), string(data.get("parentToolCallId")), ref, at)
         place = self.recorded.get(id_text(data.get("apiCallId")))
         if place is not None:  # the request's record comes before its answer
-            self._connect(place, first)
+            requests, last = self.session.requests, self.session.log.seq
+            if first <= last:
+                requests[place] = replace(requests[place], seq=first, last=last, turn=self.session.turn)
         elif output is not None:
             self.session.request(Tokens(output=output), ref, first, id=key, model=model, at=at)
 
@@ -227,21 +179,12 @@ class _SessionReader:
         """Adds a request to a model, which later versions record with all its tokens."""
         usage = mapping(data.get("usage"))
         model, key = string(usage.get("model")), id_text(usage.get("apiCallId"))
-        counts = {
-            ours: count
-            for name, ours in _RECORDED_USAGE.items()
-            if (count := integer_of(usage.get(name))) is not None
-        }
+        counts = counts_in(usage, _RECORDED_USAGE)
         if counts and (not key or key not in self.recorded):
             if key:
                 self.recorded[key] = len(self.session.requests)
             self.session.see(None, model)
             self.session.request(tokens_of(counts), ref, id=key, model=model, at=at)
-
-    def _connect(self, place: int, first: int) -> None:
-        requests, last = self.session.requests, self.session.log.seq
-        if first <= last:
-            requests[place] = replace(requests[place], seq=first, last=last, turn=self.session.turn)
 
     def _start(self, data: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         """Notes when a call began; one that no answer requested begins here."""
@@ -276,18 +219,16 @@ class _SessionReader:
             return
         status, source = _outcome(data)
         code = exit_code_of_result(text) if call.op == "shell" else None
-        began = self.began.get(native, call.at)
+        taken = duration_of(self.began.get(native, call.at), at)
         call = replace(call, permission=self.decisions.get(native, ""))
-        self.session.result(
-            call, ref, len(text), at, status, source, duration=duration_of(began, at), exit_code=code
-        )
+        self.session.result(call, ref, len(text), at, status, source, duration=taken, exit_code=code)
 
     def _decide(self, data: Mapping[str, Any], _ref: Ref, _at: float | None) -> None:
         if native := id_text(data.get("toolCallId")):
             self.decisions[native] = string(mapping(data.get("result")).get("kind"))
 
     def end(self, ref: Ref) -> None:
-        native = self.native or ({"output": self.output} if self.output else {})
+        native = self.session.native or ({"output": self.output} if self.output else {})
         self.session.end(
             format_version=self.version,
             agent="copilot-cli",
@@ -307,7 +248,7 @@ def _outcome(data: Mapping[str, Any]) -> tuple[Status, StatusSource]:
     if code in {"denied", "rejected"}:
         return "denied", "flag"
     success = data.get("success")
-    return ("ok" if success else "error", "flag") if isinstance(success, bool) else ("unknown", "none")
+    return status_of_flag(not success if isinstance(success, bool) else None)
 
 
 def _result(data: Mapping[str, Any]) -> str:
@@ -315,7 +256,3 @@ def _result(data: Mapping[str, Any]) -> str:
     result = data.get("result")
     text = string(mapping(result).get("content")) or text_of(result)
     return text or string(mapping(data.get("error")).get("message"))
-
-
-def _text(data: Mapping[str, Any]) -> str:
-    return next((text for name in _TEXTS if (text := text_of(data.get(name)))), "")

@@ -18,6 +18,7 @@ from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, Usage
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import arguments, epoch_seconds, id_text, mapping, mappings, string, text_of
 from nbtools.traces.json_document import (
+    NULL,
     JsonDocument,
     decode_items,
     decode_line,
@@ -28,10 +29,9 @@ from nbtools.traces.json_document import (
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, call_number
 from nbtools.traces.source import DECODE_ERRORS, Source
 
-_NULL = msgspec.Raw(b"null")
 _INPUT_FIELDS = ("system", "instructions", "messages", "contents", "history", "input")
 _OUTPUT_FIELDS = ("output", "choices", "candidates")
 _WRAPPER_FIELDS = ("request", "body", "response")
@@ -43,18 +43,18 @@ _SAMPLED_MESSAGES = 20
 class _Holder(msgspec.Struct):
     """An object that may contain a conversation; each field is used by one API or another."""
 
-    system: msgspec.Raw = _NULL
-    instructions: msgspec.Raw = _NULL
-    messages: msgspec.Raw = _NULL
-    contents: msgspec.Raw = _NULL
-    history: msgspec.Raw = _NULL
-    input: msgspec.Raw = _NULL
-    output: msgspec.Raw = _NULL
-    choices: msgspec.Raw = _NULL
-    candidates: msgspec.Raw = _NULL
-    request: msgspec.Raw = _NULL
-    body: msgspec.Raw = _NULL
-    response: msgspec.Raw = _NULL
+    system: msgspec.Raw = NULL
+    instructions: msgspec.Raw = NULL
+    messages: msgspec.Raw = NULL
+    contents: msgspec.Raw = NULL
+    history: msgspec.Raw = NULL
+    input: msgspec.Raw = NULL
+    output: msgspec.Raw = NULL
+    choices: msgspec.Raw = NULL
+    candidates: msgspec.Raw = NULL
+    request: msgspec.Raw = NULL
+    body: msgspec.Raw = NULL
+    response: msgspec.Raw = NULL
     model: Any = None
     usage: Any = None
     role: Any = None
@@ -107,10 +107,10 @@ class Messages(Format):
 def message_detail(call: Call, message: Any, answer: Any) -> Detail:
     """Returns the detail of a call in ``message`` whose result is in ``answer``.
 
-    Its number among the parts of the message is the end of its id.
+    The result is found by the call's id, or without one by the position among the calls of the same name.
     """
     message_parts = list(parts_of_message(message))
-    number = int(call.id.rpartition(".")[2])
+    number = call_number(call)
     call_part = message_parts[number] if number < len(message_parts) else None
     result_parts = parts_of_message(answer) if call.answered else iter(())
     answers = [one for one in result_parts if isinstance(one, ResultPart) and one.id == call.native_id]
@@ -131,7 +131,9 @@ def _result_of_call(message_parts: Sequence[MessagePart], number: int, answers: 
         for one in message_parts[:number]
     )
     named = [one for one in answers if not one.name or one.name == call_part.name]
-    return (named[before] if before < len(named) else named[0]).content if named else None
+    if not named:
+        return None
+    return named[before if before < len(named) else 0].content
 
 
 class _MessagesReader:
@@ -158,12 +160,12 @@ class _MessagesReader:
 
     def end(self) -> None:
         if self.single.session.records:
-            self.single.end(Ref(0, self.source.path.stat().st_size))
+            self.single.end(self.source.whole())
 
     def _messages(
         self, conversation: _Conversation, document: JsonDocument[Any], holder: _Holder | None, ref: Ref
     ) -> None:
-        for group, role in _groups(document, document.value or _NULL, holder):
+        for group, role in _groups(document, document.value or NULL, holder):
             for part in decode_items(document, group, ref):
                 if isinstance(part, Problem):
                     self.log.rows.append(part)
@@ -185,10 +187,8 @@ class _Conversation:
     def message(self, message: Any, ref: Ref, role: str) -> None:
         fields = mapping(message)
         inner = mapping(fields.get("message")) or fields
-        at = next(
-            (time for key in _TIMES if key in fields and (time := epoch_seconds(fields[key])) is not None),
-            None,
-        )
+        times = (epoch_seconds(fields[key]) for key in _TIMES if key in fields)
+        at = next((time for time in times if time is not None), None)
         model = string(inner.get("model")) or string(inner.get("model_name"))
         if not self.api:
             self.api = _api(inner)
@@ -238,7 +238,7 @@ def _is_conversation(holder: _Holder) -> bool:
 
 
 def _has(holder: _Holder, names: Iterable[str]) -> bool:
-    return any(getattr(holder, name) != _NULL for name in names)
+    return any(getattr(holder, name) != NULL for name in names)
 
 
 def _groups(
@@ -253,12 +253,13 @@ def _groups(
         yield [value], "user"
     else:
         for name in (*_INPUT_FIELDS, *_OUTPUT_FIELDS):
-            role = {"system": "system", "instructions": "system"}.get(
-                name, "assistant" if name in _OUTPUT_FIELDS else "user"
-            )
+            role = "assistant" if name in _OUTPUT_FIELDS else "user"
+            if name in ("system", "instructions"):
+                role = "system"
             yield _list(getattr(holder, name)), role
         for inner in (getattr(holder, name) for name in _WRAPPER_FIELDS):
-            yield from _groups(document, inner, _holder(inner)) if bytes(inner)[:1] in {b"{", b"["} else ()
+            if bytes(inner)[:1] in {b"{", b"["}:
+                yield from _groups(document, inner, _holder(inner))
 
 
 def _holder(raw: msgspec.Raw) -> _Holder | None:
@@ -270,7 +271,7 @@ def _holder(raw: msgspec.Raw) -> _Holder | None:
 
 def _list(raw: msgspec.Raw) -> list[msgspec.Raw]:
     """Returns the items of a list; a text or an object is a list of one."""
-    if raw == _NULL:
+    if raw == NULL:
         return []
     try:
         return msgspec.json.decode(raw, type=list[msgspec.Raw])

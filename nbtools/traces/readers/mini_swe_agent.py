@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import Usage
 from nbtools.traces.display_builders import command_output, media_of
 from nbtools.traces.json_access import (
@@ -29,9 +28,15 @@ from nbtools.traces.json_access import (
     text_of,
 )
 from nbtools.traces.json_document import JsonDocument, decode_items, open_document
-from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
+from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
+from nbtools.traces.session_builder import (
+    LogBuilder,
+    SessionBuilder,
+    call_number,
+    duration_of,
+    status_of_exit_code,
+)
 from nbtools.traces.source import Source, decode_typed
 
 _OPENING = re.compile(r"```(bash|mswea_bash_command)([ \t]*\r?\n)")
@@ -73,9 +78,7 @@ class _Extra(msgspec.Struct, gc=False):
 
 
 class _Message(msgspec.Struct, gc=False):
-    """The fields of a message that rows need.
-    ``object`` is ``response`` where it is an answer of OpenAI's Responses API.
-    """
+    """The fields that rows need. ``object`` is ``response`` for an answer of OpenAI's Responses API."""
 
     role: str = ""
     content: Any = None
@@ -168,9 +171,9 @@ class MiniSweAgent(Format):
     def detail(self, source: Source, call: Call) -> Detail:
         record = _message_of(mapping(source.record(call.ref)))
         actions = _actions(record, _text(record))
-        index = int(call.id.rpartition(".")[2])
+        index = call_number(call)
         if index >= len(actions):
-            raise TraceError(f"{source.path} has changed since it was read; load it again.")
+            raise source.outdated()
         answer = mapping(source.record(call.result_ref)) if call.result_ref.length else {}
         text = _text(_message_of(answer))
         extra = mapping(answer.get("extra"))
@@ -212,25 +215,14 @@ class _TrajectoryReader:
         if (is_response or record.reasoning_content is not None) and (thought := _thought(record)):
             session.event("thinking", thought, ref, at, role, model, role)
         if text or not actions:
-            kind = (
-                "tool_result" if waiting is not None and role in _RESULT_ROLES else _KINDS.get(role, "system")
-            )
+            is_result = waiting is not None and role in _RESULT_ROLES
+            kind = "tool_result" if is_result else _KINDS.get(role, "system")
             session.message(kind, text, ref, at, role, "", role)
         for number, action in enumerate(actions) if actions else ():
             subject = action.command.strip().partition("\n")[0]
+            known: dict[str, Any] = {"native_id": action.native, "counted": action.counted}
             id_ = f"{session.records}.{number}"
-            session.wait(
-                session.call(
-                    id_,
-                    "bash",
-                    ref,
-                    op="shell",
-                    subject=subject,
-                    at=at,
-                    native_id=action.native,
-                    counted=action.counted,
-                )
-            )
+            session.wait(session.call(id_, "bash", ref, op="shell", subject=subject, at=at, **known))
         session.records += 1
         if answer is not None or extra.cost is not None:
             self._request(answer, extra, first, ref, at)
@@ -249,13 +241,11 @@ class _TrajectoryReader:
         if code is None and (found := _CODE.match(text)):
             code = int(found[1])
         stopped = bool(extra.interrupt_type) or (role == "exit" and extra.exit_status != "Submitted")
-        status: Status = (
-            "interrupted" if stopped else "unknown" if code is None else "error" if code else "ok"
-        )
-        source: StatusSource = "text" if stopped else "none" if code is None else "exit_code"
-        self.session.result(
-            call, ref, len(text), at, status, source, (), duration_of(call.at, at), exit_code=code
-        )
+        status, source = status_of_exit_code(code)
+        if stopped:
+            status, source = "interrupted", "text"
+        taken = duration_of(call.at, at)
+        self.session.result(call, ref, len(text), at, status, source, (), taken, exit_code=code)
 
     def end(self) -> None:
         """A message after a command is its result; only the last commands may have none."""

@@ -8,7 +8,7 @@ The log of an agent also has its messages and model requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from nbtools.core.errors import TraceError
 from nbtools.core.result import CommandOutput, Media
 from nbtools.traces.display_json import diffs_of, display_from_json
 from nbtools.traces.json_access import mapping
+from nbtools.traces.known_tools import ops_by_name
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import (
     PREVIEW,
@@ -31,7 +32,6 @@ from nbtools.traces.model import (
     Problem,
     Ref,
     RequestUsage,
-    Row,
     Status,
     Tokens,
 )
@@ -54,22 +54,21 @@ _MESSAGE_KINDS: dict[str, EventKind] = {
     "thinking": "thinking",
 }
 _COUNTED = ("input", "cache_read", "cache_write", "output")
-
-
-_OPS: dict[str, Op] = {
-    **dict.fromkeys(("read", "read_many", "diagnostics"), "read"),
-    **dict.fromkeys(("ls", "tree"), "list"),
-    **dict.fromkeys(("glob", "grep"), "search"),
-    **dict.fromkeys(("edit", "replace_in_files", "revise"), "edit"),
-    **dict.fromkeys(("shell", "shell_output", "shell_kill"), "shell"),
-    **dict.fromkeys(("terminal_open", "terminal_run", "terminal_output", "terminal_kill"), "shell"),
-    "write": "write",
-    "patch": "patch",
-    "fetch": "fetch",
-    "todo": "plan",
-    "ask": "ask",
-    "cells": "notebook",
-}
+_OPS = ops_by_name(
+    {
+        "read": "read read_many diagnostics",
+        "list": "ls tree",
+        "search": "glob grep",
+        "edit": "edit replace_in_files revise",
+        "shell": ("shell shell_output shell_kill terminal_open terminal_run terminal_output terminal_kill"),
+        "write": "write",
+        "patch": "patch",
+        "fetch": "fetch",
+        "plan": "todo",
+        "ask": "ask",
+        "notebook": "cells",
+    }
+)
 _OPS_OF_KINDS: dict[str, Op] = {
     "read": "read",
     "edit": "edit",
@@ -107,9 +106,6 @@ class NbtoolsLog(Format):
         log = LogBuilder(self.name, origin)
         reading = _LogReader(log)
         return LineReading(log.rows, _record, reading.record, reading.end, reading.problem)
-
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        return self.begin(source, origin).read(source)
 
     def detail(self, source: Source, call: Call) -> Detail:
         record = source.record(call.ref)
@@ -154,9 +150,7 @@ def _text(content: Any) -> str:
 
 
 class _Texts:
-    """The long texts stored beside a log;
-    ``missing_characters`` counts the characters of those that no longer exist.
-    """
+    """The long texts beside a log; ``missing_characters`` counts the characters of those that are gone."""
 
     def __init__(self, source: Source) -> None:
         self.missing_characters = 0
@@ -245,11 +239,7 @@ class _LogReader:
             record.id,
             record.name,
             ref,
-            op=(
-                "mcp"
-                if record.name.startswith("mcp__")
-                else _OPS.get(record.name) or _OPS_OF_KINDS.get(record.kind, "other")
-            ),
+            op=_op(record),
             native_id=record.id,
             subject=record.command or record.subject,
             paths=tuple(map(self._relative, record.paths)),
@@ -312,12 +302,13 @@ class _LogReader:
             self.answers[answer] = self.answers.get(answer, (record.number,))[0], record.number
 
     def _other(self, record: FullRecord | _Other, ref: Ref) -> None:
-        full = isinstance(record, FullRecord)
-        self.session.flags["truncated" if full else "unknown_records"] = None
-        text = "The log reached its size limit; later calls are not in it." if full else ""
-        self.session.event(
-            "system", text, ref, type="full" if isinstance(record, FullRecord) else record.type
-        )
+        if isinstance(record, FullRecord):
+            self.session.flags["truncated"] = None
+            text, type_ = "The log reached its size limit; later calls are not in it.", "full"
+        else:
+            self.session.flags["unknown_records"] = None
+            text, type_ = "", record.type
+        self.session.event("system", text, ref, type=type_)
         self.log.rows[-1] = replace(self.log.rows[-1], seq=self.next)
         self.next += 1
 
@@ -331,11 +322,9 @@ class _LogReader:
         if not session.records:
             return
         session.requests = [self._with_answer(request) for request in session.requests]
-        native = (
-            {name: sum(getattr(one, name) for one in self.requests) for name in _COUNTED}
-            if self.requests
-            else {}
-        )
+        native: dict[str, int] = {}
+        if self.requests:
+            native = {name: sum(getattr(one, name) for one in self.requests) for name in _COUNTED}
         costs = [one.cost for one in self.requests if one.cost is not None]
         counts: dict[str, Any] = {"dialect": header.dialect}
         if self.requests:
@@ -363,6 +352,12 @@ class _LogReader:
 
 
 _CHANGE_KINDS = {"add", "modify", "delete", "rename"}
+
+
+def _op(record: CallRecord) -> Op:
+    if record.name.startswith("mcp__"):
+        return "mcp"
+    return _OPS.get(record.name) or _OPS_OF_KINDS.get(record.kind, "other")
 
 
 def _status(record: CallRecord) -> Status:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from nbtools.core.errors import TraceError
 from nbtools.core.result import DiffStat, FileDiff
 from nbtools.traces.display_builders import (
     changes_of,
@@ -25,8 +25,25 @@ from nbtools.traces.display_builders import (
     diff_of_texts,
     media_of_data_url,
 )
-from nbtools.traces.json_access import epoch_seconds, float_of, id_text, integer_of, mapping, mappings, string
-from nbtools.traces.json_document import decode_items, is_json_lines, open_document, raw_items
+from nbtools.traces.json_access import (
+    counts_in,
+    epoch_seconds,
+    first_string,
+    float_of,
+    id_text,
+    integer_of,
+    mapping,
+    mappings,
+    string,
+)
+from nbtools.traces.json_document import (
+    NULL,
+    decode_file,
+    decode_items,
+    is_json_lines,
+    open_document,
+    raw_items,
+)
 from nbtools.traces.model import (
     NOWHERE,
     Call,
@@ -34,7 +51,6 @@ from nbtools.traces.model import (
     EventKind,
     FileChange,
     Origin,
-    Problem,
     Ref,
     Row,
     Status,
@@ -43,9 +59,8 @@ from nbtools.traces.model import (
 )
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
-from nbtools.traces.source import Source, decode_json, read_regular
+from nbtools.traces.source import Source, read_json
 
-_NULL = msgspec.Raw(b"null")
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{|\s*\[\s*\{\s*"info"\s*:\s*\{')
 _SESSION = {"id", "directory", "time"}
 _LINES = {"step_start", "text", "reasoning", "tool_use", "step_finish", "error"}
@@ -60,7 +75,9 @@ _KINDS: dict[str, EventKind] = {
 }
 _STATE = {"step-start", "step-finish", "snapshot", "patch", "tool"}
 """Parts without a text."""
-_TOKENS = ("input", "output", "reasoning")
+_TOKENS = {name: name for name in ("input", "output", "reasoning")}
+_CACHE_TOKENS = {"read": "cache_read", "write": "cache_write"}
+_PATCH_TYPES = {"add", "update", "delete", "move"}
 _CHANGE_KINDS = {"add": "add", "delete": "delete", "move": "rename"}
 _OPENING = re.compile(r"<(?:file|content)>\n")
 _CONTENT = re.compile(r"<(file|content)>\n(.*?)\n(?:\n\([^\n]*\)\n)?</\1>", re.DOTALL)
@@ -70,7 +87,7 @@ _NAME = re.compile(r"\w[\w.-]*")
 
 class _Export(msgspec.Struct):
     info: Any = None
-    messages: msgspec.Raw = _NULL
+    messages: msgspec.Raw = NULL
 
 
 class OpenCode(Format):
@@ -96,7 +113,7 @@ class OpenCode(Format):
             (former / "message" / session, former / "part" / session),
         ):
             for message in sorted(messages.glob("*.json")):
-                name = _id_in_file(message)
+                name = string(mapping(read_json(message)).get("id"))
                 found += [message, *(sorted((parts / name).glob("*.json")) if _NAME.fullmatch(name) else ())]
         return found
 
@@ -104,43 +121,31 @@ class OpenCode(Format):
         log = LogBuilder(self.name, origin)
         reading = _SessionReader(SessionBuilder(log, source.path.stem))
         if len(source.files) > 1 or _session_in_file(source.path) is not None:
-            yield from log.read((_file(source, file) for file in range(len(source.files))), reading.file)
+            yield from log.read(
+                (decode_file(source, file) for file in range(len(source.files))), reading.file
+            )
         elif is_json_lines(source) and not _starts_like_export(source):
             yield from log.read(source.lines(msgspec.json.Decoder(dict).decode), reading.line)
         else:
             yield from _export(source, log, reading)
-        reading.end(Ref(0, source.path.stat().st_size))
+        reading.end(source.whole())
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         record = mapping(source.record(call.ref))
-        parts = (
-            mappings(record.get("parts")) if "parts" in record else [mapping(record.get("part")) or record]
-        )
-        part = next(
-            (
-                one
-                for one in parts
-                if one.get("type") == "tool" and id_text(one.get("callID")) == call.native_id
-            ),
-            {},
-        )
+        parts = [mapping(record.get("part")) or record]
+        if "parts" in record:
+            parts = mappings(record["parts"])
+        tools = (one for one in parts if one.get("type") == "tool")
+        part = next((one for one in tools if id_text(one.get("callID")) == call.native_id), {})
         state = mapping(part.get("state"))
         args, about, result = mapping(state.get("input")), mapping(state.get("metadata")), _result(state)
-        pictures = tuple(
-            media
-            for one in mappings(state.get("attachments"))
-            if (media := media_of_data_url(string(one.get("url"))))
-        )
+        urls = [string(one.get("url")) for one in mappings(state.get("attachments"))]
+        pictures = tuple(filter(None, map(media_of_data_url, urls)))
         opening = _OPENING.search(result) if call.op == "read" else None
         content = _CONTENT.match(result, opening.start()) if opening else None
-        detail = detail_of(
-            call,
-            args,
-            content[2] if content else result,
-            pictures,
-            {"title": state.get("title"), "metadata": about},
-        )
+        extra = {"title": state.get("title"), "metadata": about}
+        detail = detail_of(call, args, content[2] if content else result, pictures, extra)
         changes = tuple(_diffs(args, about)) or detail.changes
         display = diff_display(changes, result) if changes and call.status == "ok" else detail.display
         return dataclasses.replace(detail, result=result, changes=changes, display=display)
@@ -157,35 +162,15 @@ def _is_session(value: Any) -> bool:
 
 def _session_in_file(path: Path) -> str | None:
     """Returns the id of the session in a file of the storage; None where it is not one."""
-    try:
-        if path.stat().st_size > _MAX_SESSION_BYTES:
-            return None
-        found = mapping(decode_json(read_regular(path)))
-    except (OSError, TraceError):
-        return None
-    return string(found["id"]) if _is_session(found) else None
-
-
-def _id_in_file(path: Path) -> str:
-    try:
-        return string(mapping(decode_json(read_regular(path))).get("id"))
-    except (OSError, TraceError):
-        return ""
+    with suppress(OSError):
+        if path.stat().st_size <= _MAX_SESSION_BYTES and _is_session(found := mapping(read_json(path))):
+            return string(found["id"])
+    return None
 
 
 def _starts_like_export(source: Source) -> bool:
     with source.open_file(0) as file:
         return _EXPORT.match(file.read(4096)) is not None
-
-
-def _file(source: Source, file: int) -> tuple[Ref, Any] | Problem:
-    ref = NOWHERE
-    try:
-        data = source.read_file(file)
-        ref = Ref(0, len(data), 0, file)
-        return ref, decode_json(data)
-    except TraceError as error:
-        return Problem(ref, str(error))
 
 
 def _export(source: Source, log: LogBuilder, reading: _SessionReader) -> Iterator[Row]:
@@ -203,16 +188,12 @@ def _export(source: Source, log: LogBuilder, reading: _SessionReader) -> Iterato
 
 
 class _SessionReader:
-    """Adds the messages of a session and their parts.
-    A message of the storage applies to the parts after it.
-    """
+    """Adds a session's messages and their parts. A message of the storage applies to the parts after it."""
 
     def __init__(self, session: SessionBuilder) -> None:
         self.session = session
         self.about: Mapping[str, Any] = {}
         self.current: Mapping[str, Any] = {}
-        self.native: dict[str, int] = {}
-        self.cost: float | None = None
         self.first = 0
         """The first step after the last request of a log that records steps."""
         self._request: Callable[[], None] | None = None
@@ -243,9 +224,8 @@ class _SessionReader:
         if part:
             self._part(part, {"role": "assistant", "time": {"created": fields.get("timestamp")}}, ref)
         if spent := self._spend(part):
-            self.session.request(
-                spent[0], ref, self.first, at=at, cost=spent[1], id=string(part.get("messageID"))
-            )
+            key = string(part.get("messageID"))
+            self.session.request(spent[0], ref, self.first, at=at, cost=spent[1], id=key)
             self.first = self.session.log.seq + 1
 
     def message(self, record: Any, ref: Ref) -> None:
@@ -258,26 +238,20 @@ class _SessionReader:
             self._part(part, info, ref)
 
     def _message(self, info: Mapping[str, Any], ref: Ref) -> None:
-        time, model = (
-            mapping(info.get("time")),
-            string(info.get("modelID")) or string(mapping(info.get("model")).get("modelID")),
-        )
+        time = mapping(info.get("time"))
+        model = string(info.get("modelID")) or string(mapping(info.get("model")).get("modelID"))
+        created = epoch_seconds(time.get("created"))
         self.current = info
         self.session.records += 1
-        self.session.see(epoch_seconds(time.get("created")), model if info.get("role") == "assistant" else "")
+        self.session.see(created, model if info.get("role") == "assistant" else "")
         self.session.see(epoch_seconds(time.get("completed")))
         self._add_request()
         if spent := self._spend(info):
-            first, turn, session = self.session.log.seq + 1, self.session.turn, self.session
-            about: dict[str, Any] = {
-                "id": string(info.get("id")),
-                "model": model,
-                "at": epoch_seconds(time.get("created")),
-                "cost": spent[1],
-                "turn": turn,
-            }
+            first, session = self.session.log.seq + 1, self.session
+            about: dict[str, Any] = {"id": string(info.get("id")), "model": model, "at": created}
+            about |= {"cost": spent[1], "turn": session.turn}
             self._request = lambda: session.request(spent[0], ref, first, **about)
-        self._error(info.get("error"), ref, epoch_seconds(time.get("created")))
+        self._error(info.get("error"), ref, created)
 
     def _add_request(self) -> None:
         """Adds the request of the last message: its steps are those of the parts after it."""
@@ -286,57 +260,35 @@ class _SessionReader:
             self._request = None
 
     def _spend(self, record: Mapping[str, Any]) -> tuple[Tokens, float | None] | None:
-        """Adds the token usage and the cost of a message, or of a step where only steps are recorded,
-        and returns them.
-        """
-        tokens = mapping(record.get("tokens"))
-        cache = mapping(tokens.get("cache"))
-        counts = {name: tokens.get(name) for name in _TOKENS} | {
-            f"cache_{name}": cache.get(name) for name in ("read", "write")
-        }
-        used = {name: count for name, value in counts.items() if (count := integer_of(value)) is not None}
-        self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
-        if (cost := float_of(record.get("cost"))) is not None:
-            self.cost = (self.cost or 0.0) + cost
-        return (Tokens(**used), cost) if used or cost is not None else None
+        """Adds token usage and cost of a message, or of a step if only steps are recorded."""
+        tokens, cost = mapping(record.get("tokens")), float_of(record.get("cost"))
+        used = counts_in(tokens, _TOKENS) | counts_in(mapping(tokens.get("cache")), _CACHE_TOKENS)
+        return (Tokens(**used), cost) if self.session.spend(used, cost) else None
 
     def _error(self, error: Any, ref: Ref, at: float | None) -> None:
         if isinstance(error, dict):
             text = string(mapping(error.get("data")).get("message")) or string(error.get("message"))
-            self.session.event(
-                "error", f"{string(error.get('name'))}: {text}".strip(": "), ref, at, type="error"
-            )
+            problem = f"{string(error.get('name'))}: {text}".strip(": ")
+            self.session.event("error", problem, ref, at, type="error")
 
     def _part(self, part: Mapping[str, Any], info: Mapping[str, Any], ref: Ref) -> None:
         kind, role = string(part.get("type")), string(info.get("role"))
-        at = epoch_seconds(mapping(part.get("time")).get("start")) or epoch_seconds(
-            mapping(info.get("time")).get("created")
-        )
+        at = epoch_seconds(mapping(part.get("time")).get("start"))
+        at = at or epoch_seconds(mapping(info.get("time")).get("created"))
         if kind == "tool":
             self._call(part, at, ref)
         elif kind not in _STATE:
             event: EventKind = _KINDS.get(kind, "system")
             if role == "user" and kind == "text":
                 event = "system" if part.get("synthetic") is True or part.get("ignored") is True else "user"
-            text = next(
-                (
-                    text
-                    for name in ("text", "filename", "prompt", "name", "url")
-                    if (text := string(part.get(name)))
-                ),
-                "",
-            )
-            self.session.message(
-                event, text, ref, at, role, string(info.get("modelID")), kind, string(info.get("id"))
-            )
+            text = first_string(part, ("text", "filename", "prompt", "name", "url"))
+            model, key = string(info.get("modelID")), string(info.get("id"))
+            self.session.message(event, text, ref, at, role, model, kind, key)
 
     def _call(self, part: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         state, native = mapping(part.get("state")), id_text(part.get("callID"))
-        args, about, time = (
-            mapping(state.get("input")),
-            mapping(state.get("metadata")),
-            mapping(state.get("time")),
-        )
+        args, about = mapping(state.get("input")), mapping(state.get("metadata"))
+        time = mapping(state.get("time"))
         started, ended = epoch_seconds(time.get("start")) or at, epoch_seconds(time.get("end"))
         status, source = _status(state)
         answered = status != "unanswered"
@@ -361,7 +313,7 @@ class _SessionReader:
         self.session.complete(call, changes=[*_changes(call, args, about)] if status == "ok" else ())
 
     def end(self, ref: Ref) -> None:
-        info, native = self.about, self.native
+        info = self.about
         self._add_request()
         self.session.end(
             format_version=string(info.get("version")),
@@ -370,8 +322,6 @@ class _SessionReader:
             parent=string(info.get("parentID")),
             title=string(info.get("title")),
             cwd=string(info.get("directory")) or string(mapping(self.current.get("path")).get("cwd")),
-            native_tokens=native,
-            cost=self.cost,
             ref=ref,
         )
 
@@ -397,14 +347,8 @@ def _recorded_files(args: Mapping[str, Any], about: Mapping[str, Any]) -> list[M
     one = mapping(about.get("filediff"))
     if one:
         return [{"path": string(one.get("file")) or string(args.get("filePath")), **one}]
-    files = [
-        file
-        for file in mappings(about.get("files"))
-        if string(file.get("type")) in {"add", "update", "delete", "move"}
-    ]
-    return [
-        {"path": string(file.get("filePath")) or string(file.get("relativePath")), **file} for file in files
-    ]
+    files = [file for file in mappings(about.get("files")) if string(file.get("type")) in _PATCH_TYPES]
+    return [{"path": first_string(file, ("filePath", "relativePath")), **file} for file in files]
 
 
 def _changes(call: Call, args: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[FileChange]:
@@ -434,9 +378,8 @@ def _diffs(args: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[FileDi
         if isinstance(before, str) and isinstance(after, str):
             diff = diff_of_texts(file["path"], None if file.get("type") == "add" else before, after)
         else:
-            patch, counts = string(file.get("diff")) or string(about.get("diff")), ("additions", "deletions")
-            diff = FileDiff(
-                patch, file["path"], None, "", DiffStat(*(integer_of(file.get(name)) or 0 for name in counts))
-            )
+            patch = string(file.get("diff")) or string(about.get("diff"))
+            counts = (integer_of(file.get(name)) or 0 for name in ("additions", "deletions"))
+            diff = FileDiff(patch, file["path"], None, "", DiffStat(*counts))
         if diff is not None:
             yield diff

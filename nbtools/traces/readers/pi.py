@@ -12,24 +12,24 @@ from typing import Any
 
 import msgspec
 
-from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart
 from nbtools.traces.display_builders import detail_of, media_of
 from nbtools.traces.json_access import (
     arguments,
+    counts_in,
     epoch_seconds,
+    first_text,
     float_of,
     id_text,
-    integer_of,
     mapping,
     mappings,
     string,
     text_of,
 )
 from nbtools.traces.lineage import Lineage, lineage_of
-from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row, Status, Tokens
+from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row, Tokens
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, call_part, status_of_flag
 from nbtools.traces.source import Source
 
 _HEADER = {"id", "timestamp", "cwd"}
@@ -74,16 +74,11 @@ class Pi(Format):
         log = LogBuilder(self.name, origin)
         reading = _SessionReader(SessionBuilder(log, source.path.stem), _left_entries(source))
         yield from log.read(source.lines(msgspec.json.Decoder(dict).decode), reading.entry)
-        reading.end(Ref(0, source.path.stat().st_size))
+        reading.end(source.whole())
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        """Finds the call in its message by its number, which is the end of the call's id."""
-        parts = [*_parts(mapping(mapping(source.record(call.ref)).get("message")))]
-        number = integer_of(call.id.rpartition(".")[2]) or 0
-        part = parts[number] if number < len(parts) else None
-        if not isinstance(part, CallPart):
-            raise TraceError(f"{source.path} has changed since it was read. Load it again.")
+        part = call_part(_parts(mapping(mapping(source.record(call.ref)).get("message"))), call, source)
         answer = mapping(mapping(source.record(call.result_ref)).get("message")) if call.answered else {}
         content, extra = answer.get("content"), mapping(answer.get("details"))
         return detail_of(call, arguments(part.args), text_of(content), tuple(media_of(content)), extra)
@@ -102,9 +97,7 @@ def _is_message(record: Mapping[str, Any]) -> bool:
 
 
 def _left_entries(source: Source) -> frozenset[int]:
-    """Returns the offsets of the entries that do not lead to the last one;
-    none where entries do not name their parents.
-    """
+    """Returns the offsets of entries that do not lead to the last one; none without parents' names."""
     offsets: dict[str, list[int]] = {}
     parents: dict[str, str] = {}
     last = ""
@@ -128,9 +121,7 @@ class _SessionReader:
     def __init__(self, session: SessionBuilder, left: frozenset[int]) -> None:
         self.session, self.left = session, left
         self.about: Mapping[str, Any] = {}
-        self.native: dict[str, int] = {}
         self.title = ""
-        self.cost: float | None = None
 
     def entry(self, record: Mapping[str, Any], ref: Ref) -> None:
         session, kind, at = self.session, string(record.get("type")), epoch_seconds(record.get("timestamp"))
@@ -153,34 +144,20 @@ class _SessionReader:
     def _message(self, message: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         session, role, model = self.session, string(message.get("role")), string(message.get("model"))
         at, first = epoch_seconds(message.get("timestamp")) or at, session.log.seq + 1
+        key = string(message.get("responseId"))
         if role == "user":
             session.message("user", text_of(message.get("content")), ref, at, role, type="message")
         elif role in {"assistant", "toolResult"}:
             for number, part in enumerate(_parts(message)):
-                session.part(
-                    part, f"{session.records}.{number}", ref, at, model, string(message.get("responseId"))
-                )
+                session.part(part, f"{session.records}.{number}", ref, at, model, key)
         else:
             session.event(_KINDS.get(role, "system"), _text(message), ref, at, role, type=role)
         if text := string(message.get("errorMessage")):
             session.event("error", text, ref, at, role, model, string(message.get("stopReason")))
         usage = mapping(message.get("usage"))
-        used = {
-            ours: count for name, ours in _USAGE.items() if (count := integer_of(usage.get(name))) is not None
-        }
-        self.native |= {name: self.native.get(name, 0) + count for name, count in used.items()}
-        if (cost := float_of(mapping(usage.get("cost")).get("total"))) is not None:
-            self.cost = (self.cost or 0.0) + cost
-        if used or cost is not None:
-            session.request(
-                Tokens(**used),
-                ref,
-                first,
-                id=string(message.get("responseId")),
-                model=model,
-                at=at,
-                cost=cost,
-            )
+        used, cost = counts_in(usage, _USAGE), float_of(mapping(usage.get("cost")).get("total"))
+        if session.spend(used, cost):
+            session.request(Tokens(**used), ref, first, id=key, model=model, at=at, cost=cost)
 
     def end(self, ref: Ref) -> None:
         self.session.end(
@@ -188,8 +165,6 @@ class _SessionReader:
             agent="pi",
             title=self.title,
             cwd=string(self.about.get("cwd")),
-            native_tokens=self.native,
-            cost=self.cost,
             ref=ref,
         )
 
@@ -197,14 +172,9 @@ class _SessionReader:
 def _parts(message: Mapping[str, Any]) -> Iterator[MessagePart]:
     """Yields the parts of an answer, or the result that a message is."""
     if message.get("role") == "toolResult":
-        failed = message.get("isError")
-        status: Status = ("error" if failed else "ok") if isinstance(failed, bool) else "unknown"
-        yield ResultPart(
-            id_text(message.get("toolCallId")),
-            message.get("content"),
-            string(message.get("toolName")),
-            status,
-        )
+        status, _ = status_of_flag(message.get("isError"))
+        native, name = id_text(message.get("toolCallId")), string(message.get("toolName"))
+        yield ResultPart(native, message.get("content"), name, status)
         return
     for part in mappings(message.get("content")):
         kind = string(part.get("type"))
@@ -213,14 +183,10 @@ def _parts(message: Mapping[str, Any]) -> Iterator[MessagePart]:
         elif kind == "thinking":
             yield TextPart("thinking", string(part.get("thinking")), "assistant", kind)
         else:
-            yield TextPart(
-                "attachment" if kind == "image" else "assistant_text",
-                string(part.get("text")),
-                "assistant",
-                kind,
-            )
+            event: EventKind = "attachment" if kind == "image" else "assistant_text"
+            yield TextPart(event, string(part.get("text")), "assistant", kind)
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    text = next((text for name in _TEXTS if (text := text_of(record.get(name)))), "")
+    text = first_text(record, _TEXTS)
     return f"{command}\n{text}" if (command := string(record.get("command"))) else text

@@ -12,12 +12,20 @@ from typing import Any
 
 import msgspec
 
-from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import CallPart, ResultPart, TextPart, parts_of_message
-from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, mapping, mappings, string, text_of
+from nbtools.traces.json_access import (
+    epoch_seconds,
+    first_string,
+    id_text,
+    integer_of,
+    mapping,
+    mappings,
+    string,
+    text_of,
+)
 from nbtools.traces.known_tools import op_of as op_of_known_tool
 from nbtools.traces.lineage import Lineage, lineage_of
-from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row, Status, StatusSource
+from nbtools.traces.model import Call, Detail, EventKind, FileChange, Origin, Ref, Row, Status
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.claude_code.branches import abandoned_records
 from nbtools.traces.readers.gemini_cli.messages import (
@@ -32,7 +40,13 @@ from nbtools.traces.readers.gemini_cli.messages import (
 from nbtools.traces.readers.gemini_cli.messages import tokens_of_native as tokens_of
 from nbtools.traces.readers.gemini_cli.results import detail_of
 from nbtools.traces.readers.qwen_recognition import is_qwen_code
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder, duration_of
+from nbtools.traces.session_builder import (
+    LogBuilder,
+    SessionBuilder,
+    call_number,
+    duration_of,
+    status_of_exit_code,
+)
 from nbtools.traces.source import Source
 
 _STATUSES: dict[str, Status] = {"success": "ok", "error": "error", "cancelled": "cancelled"}
@@ -73,15 +87,15 @@ class QwenCode(Format):
         log = LogBuilder(self.name, origin)
         reading = _ChatReader(SessionBuilder(log, source.path.stem), abandoned_records(source, 0))
         yield from log.read(source.lines(msgspec.json.Decoder(dict).decode), reading.record)
-        reading.end(Ref(0, source.path.stat().st_size))
+        reading.end(source.whole())
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         calls = [part for part in _parts(source.record(call.ref)) if "functionCall" in part]
         named = [part for part in calls if id_text(mapping(part["functionCall"]).get("id")) == call.native_id]
-        number = 0 if call.native_id else integer_of(call.id.rpartition(".")[2]) or 0
+        number = 0 if call.native_id else call_number(call)
         if number >= len(named):
-            raise TraceError(f"{source.path} has changed since it was read. Load it again.")
+            raise source.outdated()
         answer = mapping(source.record(call.result_ref)) if call.answered else {}
         return detail_of(_as_gemini(mapping(named[number]["functionCall"]), answer, call.native_id))
 
@@ -91,7 +105,6 @@ class _ChatReader:
 
     def __init__(self, session: SessionBuilder, abandoned: frozenset[int]) -> None:
         self.session, self.abandoned = session, abandoned
-        self.native: dict[str, int] = {}
         self.title = self.cwd = self.version = self.branch = ""
 
     def record(self, record: Mapping[str, Any], ref: Ref) -> None:
@@ -112,8 +125,7 @@ class _ChatReader:
             self._message(record, ref, at, model)
         recorded = mapping(record.get("usageMetadata"))
         used = {kind: integer_of(recorded[name]) or 0 for name, kind in _TOKENS.items() if name in recorded}
-        if used:
-            self.native |= {kind: self.native.get(kind, 0) + count for kind, count in used.items()}
+        if session.spend(used):
             session.request(tokens_of(used), ref, first, id=string(record.get("uuid")), model=model, at=at)
 
     def _describe(self, record: Mapping[str, Any]) -> None:
@@ -128,50 +140,39 @@ class _ChatReader:
     def _system(self, record: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         kind, payload = string(record.get("subtype")), mapping(record.get("systemPayload"))
         if kind not in _STATE:
-            text = next((text for name in _SYSTEM_TEXTS if (text := string(payload.get(name)))), "")
+            text = first_string(payload, _SYSTEM_TEXTS)
             self.session.event(_KINDS.get(kind, "system"), text, ref, at, "system", "", kind or "system")
 
     def _prompt(self, record: Mapping[str, Any], ref: Ref, at: float | None) -> None:
         kind = string(record.get("subtype"))
         text = "\n".join(string(part.get("text")) for part in _parts(record) if "text" in part)
-        self.session.message(
-            "user" if kind in _PROMPTS else "system",
-            text,
-            ref,
-            at,
-            "user",
-            "",
-            kind or "user",
-            string(record.get("uuid")),
-        )
+        event: EventKind = "user" if kind in _PROMPTS else "system"
+        key = string(record.get("uuid"))
+        self.session.message(event, text, ref, at, "user", type=kind or "user", key=key)
 
     def _message(self, record: Mapping[str, Any], ref: Ref, at: float | None, model: str) -> None:
-        session = self.session
-        message = {"role": "model", **mapping(record.get("message"))}
+        session, type_, key = self.session, string(record.get("type")), string(record.get("uuid"))
         without_id = 0
-        for part in parts_of_message(message):
+        for part in parts_of_message({"role": "model", **mapping(record.get("message"))}):
             if isinstance(part, TextPart):
-                session.event(
-                    part.kind,
-                    part.text,
-                    ref,
-                    at,
-                    part.role,
-                    model,
-                    string(record.get("type")),
-                    string(record.get("uuid")),
-                )
+                session.event(part.kind, part.text, ref, at, part.role, model, type_, key)
             elif isinstance(part, CallPart):
                 id_ = session.unique_id(part.id or f"{session.records}.{without_id}")
                 without_id += not part.id
                 args = mapping(part.args)
-                fields = {
-                    "op": _op(part.name, args),
-                    "subject": subject_of(args),
-                    "paths": paths_of(args),
-                    "native_id": part.id,
-                }
-                session.wait(session.call(id_, part.name, ref, at=at, counted=session.live, **fields), args)
+                op = op_of(part.name)
+                call = session.call(
+                    id_,
+                    part.name,
+                    ref,
+                    op=op_of_known_tool(part.name, args) if op == "other" else op,
+                    subject=subject_of(args),
+                    paths=paths_of(args),
+                    native_id=part.id,
+                    at=at,
+                    counted=session.live,
+                )
+                session.wait(call, args)
             else:
                 self._result(part, record, ref, at)
 
@@ -183,25 +184,18 @@ class _ChatReader:
         recorded = _as_gemini({"name": call.name, "args": session.take(call)}, record, part.id)
         answer, state = response_of(recorded), string(recorded.get("status"))
         code = exit_code_of(answer) if call.op == "shell" else None
-        status: Status = _STATUSES.get(state) or (
-            "error" if part.status == "error" else "unknown" if code is None else "error" if code else "ok"
-        )
-        source: StatusSource = (
-            "flag"
-            if state in _STATUSES or part.status == "error"
-            else "none"
-            if code is None
-            else "exit_code"
-        )
-        answered = msgspec.structs.replace(call, status=status)
-        changes = (
-            [change_of(answered, recorded["args"], mapping(recorded.get("resultDisplay")), answer)]
-            if call.name in EDITS
-            else ()
-        )
-        session.result(
-            call, ref, len(answer), at, status, source, changes, duration_of(call.at, at), exit_code=code
-        )
+        status, source = status_of_exit_code(code)
+        if state in _STATUSES:
+            status, source = _STATUSES[state], "flag"
+        elif part.status == "error":
+            status, source = "error", "flag"
+        changes: tuple[FileChange, ...] = ()
+        if call.name in EDITS:
+            answered = msgspec.structs.replace(call, status=status)
+            display = mapping(recorded.get("resultDisplay"))
+            changes = (change_of(answered, recorded["args"], display, answer),)
+        taken = duration_of(call.at, at)
+        session.result(call, ref, len(answer), at, status, source, changes, taken, exit_code=code)
 
     def end(self, ref: Ref) -> None:
         self.session.end(
@@ -211,14 +205,8 @@ class _ChatReader:
             title=self.title,
             cwd=self.cwd,
             branch=self.branch,
-            native_tokens=self.native,
             ref=ref,
         )
-
-
-def _op(name: str, args: Mapping[str, Any]) -> Any:
-    op = op_of(name)
-    return op_of_known_tool(name, args) if op == "other" else op
 
 
 def _parts(record: Any) -> list[Mapping[str, Any]]:

@@ -27,21 +27,43 @@ from nbtools.traces.display_builders import (
     listing,
     matches,
 )
-from nbtools.traces.json_access import arguments, float_of, integer_of, mapping, parse_json, string, text_of
-from nbtools.traces.json_document import decode_array, open_document
-from nbtools.traces.model import Call, Detail, EventKind, FileChange, Op, Origin, Ref, Row, Status, Tokens
+from nbtools.traces.json_access import (
+    arguments,
+    float_of,
+    integer_of,
+    items,
+    mapping,
+    mappings,
+    parse_json,
+    string,
+    text_of,
+)
+from nbtools.traces.json_document import NULL, decode_array, open_document
+from nbtools.traces.known_tools import ops_by_name
+from nbtools.traces.model import (
+    Call,
+    Detail,
+    EventKind,
+    FileChange,
+    Op,
+    Origin,
+    Ref,
+    Row,
+    Status,
+    StatusSource,
+    Tokens,
+)
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 from nbtools.traces.source import Source
 
-_NULL = msgspec.Raw(b"null")
 _CHANGED_FILE = re.compile(r"^\+\+\+ b/(\S+)", re.MULTILINE)
 _DOCUMENT = re.compile(rb'\s*\{\s*"(?:trajectory|history|environment|info|replay_config)"\s*:')
 
 
 class _Document(msgspec.Struct):
-    trajectory: msgspec.Raw = _NULL
-    history: msgspec.Raw = _NULL
+    trajectory: msgspec.Raw = NULL
+    history: msgspec.Raw = NULL
     info: Any = None
     environment: Any = None
     replay_config: Any = None
@@ -69,6 +91,7 @@ class _Message(msgspec.Struct):
 
 _decode_step = msgspec.json.Decoder(_Step).decode
 _decode_message = msgspec.json.Decoder(_Message).decode
+_STATISTICS = {"tokens_sent": "input", "tokens_received": "output"}
 _ROLES: dict[str, EventKind] = {"user": "user", "assistant": "assistant_text", "tool": "tool_result"}
 T = TypeVar("T")
 
@@ -81,9 +104,7 @@ class SweAgent(Format):
         first = head.first
         if isinstance(first, dict):
             chat = first.get("history")
-            is_chat = isinstance(chat, list) and any(
-                "role" in mapping(one) and "agent" in mapping(one) for one in chat
-            )
+            is_chat = any(one.keys() >= {"role", "agent"} for one in mappings(chat))
             return isinstance(first.get("trajectory"), list) or (is_chat and "clientHistory" not in first)
         if not _DOCUMENT.match(head.start):
             return False
@@ -99,28 +120,25 @@ class SweAgent(Format):
             return
         log = LogBuilder(self.name, origin)
         reading = _DocumentReader(log.session(source.path.stem), document.value)
-        yield from log.read(
-            decode_array(document, document.value.history, None, _decode_message), reading.chat_message
-        )
+        chat = decode_array(document, document.value.history, None, _decode_message)
+        yield from log.read(chat, reading.chat_message)
         reading.session.add_unanswered()
-        yield from log.read(
-            _counted(decode_array(document, document.value.trajectory, None, _decode_step), reading.session),
-            reading.step,
-        )
+        steps = decode_array(document, document.value.trajectory, None, _decode_step)
+        yield from log.read(_counted(steps, reading.session), reading.step)
         reading.end(len(text))
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
         request = mapping(source.record(call.ref))
         answer = mapping(source.record(call.result_ref)) if call.answered else {}
-        action = string(request.get("action")) or _called_text(request)
+        called = called_function(request)
+        action = string(request.get("action")) or _called_text(called)
         observation = text_of(answer["observation"] if "observation" in answer else answer.get("content"))
-        function = mapping(called_function(request).get("function"))
+        function = mapping(called.get("function"))
         call_arguments = arguments_of(action, arguments(function.get("arguments")))
         state = mapping(parse_json(answer.get("state")))
-        changes = tuple(
-            changes_of(action, call_arguments, named_path(action) or open_file(state, observation))
-        )
+        path = named_path(action) or open_file(state, observation)
+        changes = diffs_of(action, call_arguments, path)
         shell = op_of(action) == "shell"
         return Detail(
             args=call_arguments,
@@ -161,8 +179,8 @@ class _DocumentReader:
             self._result(waiting[0][0], text_of(message.content), ref, ())
             return
         self._message(message, ref)
-        function = called_function({"tool_calls": message.tool_calls})
-        action = string(message.action) or _called_text({"tool_calls": message.tool_calls})
+        function = _first_call(message.tool_calls)
+        action = string(message.action) or _called_text(function)
         if message.role == "assistant" and action.strip() and not message.is_demo:
             session.add_unanswered()
             call = self._call("", action, function, {}, ref)
@@ -184,14 +202,12 @@ class _DocumentReader:
         if is_pseudo_action:
             return
         state = mapping(parse_json(step.state))
-        matches = message is not None and string(message.action).strip() == action.strip()
-        function = (
-            called_function({"tool_calls": message.tool_calls}) if message is not None and matches else {}
-        )
+        function: Mapping[str, Any] = {}
+        if message is not None and string(message.action).strip() == action.strip():
+            function = _first_call(message.tool_calls)
         call = self._call(str(session.records - 1), action, function, state, message_ref if function else ref)
-        self._result(
-            call, text_of(step.observation), ref, _changes(call, action, state), float_of(step.execution_time)
-        )
+        changes, taken = _changes(call, action, state), float_of(step.execution_time)
+        self._result(call, text_of(step.observation), ref, changes, taken)
 
     def _result(
         self,
@@ -201,11 +217,8 @@ class _DocumentReader:
         changes: Iterable[FileChange],
         duration: float | None = None,
     ) -> None:
-        refused = observation.startswith(_REFUSED)
-        status: Status = "error" if refused else "unknown"
-        self.session.result(
-            call, ref, len(observation), None, status, "text" if refused else "none", changes, duration
-        )
+        status, source = _EDIT_REFUSED if observation.startswith(_REFUSED) else _NO_STATUS
+        self.session.result(call, ref, len(observation), None, status, source, changes, duration)
 
     def _call(
         self, id_: str, action: str, function: Mapping[str, Any], state: Mapping[str, Any], ref: Ref
@@ -228,16 +241,13 @@ class _DocumentReader:
         statistics = mapping(info.get("model_stats"))
         config = mapping(parse_json(self.document.replay_config))
         model = string(mapping(mapping(config.get("agent")).get("model")).get("name"))
-        sent, received = (
-            integer_of(statistics.get("tokens_sent")),
-            integer_of(statistics.get("tokens_received")),
-        )
+        native = {name: integer_of(statistics.get(key)) for key, name in _STATISTICS.items()}
         self.session.end(
             format_version="1" if config else "",
             agent="swe-agent",
             models=(model,) if model else (),
-            tokens=Tokens(input=sent, output=received),
-            native_tokens={"input": sent, "output": received},
+            tokens=Tokens(**native),
+            native_tokens=native,
             cost=float_of(statistics.get("instance_cost")),
             counts={
                 "exit_status": info.get("exit_status"),
@@ -256,9 +266,7 @@ def _counted(parts: Iterable[T], session: SessionBuilder) -> Iterator[T]:
 
 
 def _changes(call: Call, action: str, state: Mapping[str, Any]) -> Iterator[FileChange]:
-    """Yields attempted changes, because success is not recorded.
-    The file is the open one, which the state names.
-    """
+    """Yields attempted changes: success is not recorded. The state names the open file."""
     words = action.split()
     if words[0] in _EDITING:
         path, name = open_file(state), words[0]
@@ -271,11 +279,9 @@ def _changes(call: Call, action: str, state: Mapping[str, Any]) -> Iterator[File
     )
 
 
-def _called_text(message: Mapping[str, Any]) -> str:
-    """Returns a function call as one text, where no action is recorded:
-    its name and the values of its arguments.
-    """
-    function = mapping(called_function(message).get("function"))
+def _called_text(called: Mapping[str, Any]) -> str:
+    """Returns a function call as one text, if no action is recorded: name and values of arguments."""
+    function = mapping(called.get("function"))
     values = [value for value in arguments(function.get("arguments")).values() if isinstance(value, str)]
     return " ".join([string(function.get("name")), *values]).strip()
 
@@ -284,16 +290,21 @@ _EDITING = {"create", "edit", "insert", "append"}
 _EDITOR = "str_replace_editor"
 _CHANGING_COMMANDS = {"create", "str_replace", "insert"}
 """Commands of the editor that change a file."""
+_TEXT_ARGUMENTS = {"search", "replace", "text", "replacement_text"}
 _COMMANDS_WITH_PATH = {"open", "create", _EDITOR}
+_NO_STATUS: tuple[Status, StatusSource] = ("unknown", "none")
+_EDIT_REFUSED: tuple[Status, StatusSource] = ("error", "text")
 _REFUSED = "Your proposed edit has introduced new syntax error"
-_OPS: dict[str, Op] = {
-    **dict.fromkeys(("open", "goto", "scroll_up", "scroll_down", "view"), "read"),
-    "create": "write",
-    **dict.fromkeys(("edit", "insert", "append", "undo_edit"), "edit"),
-    **dict.fromkeys(("search_dir", "search_file"), "search"),
-    **dict.fromkeys(("find_file", "filemap"), "list"),
-    **dict.fromkeys(("submit", "exit_forfeit"), "other"),
-}
+_OPS = ops_by_name(
+    {
+        "read": "open goto scroll_up scroll_down view",
+        "write": "create",
+        "edit": "edit insert append undo_edit",
+        "search": "search_dir search_file",
+        "list": "find_file filemap",
+        "other": "submit exit_forfeit",
+    }
+)
 _FILE = re.compile(r"^\[File: (?P<path>.+?) \((?P<total>\d{1,12}) lines? total\)\]$", re.MULTILINE)
 _LINE = re.compile(r"^(?P<number>\d{1,12}):(?P<text>.*)$", re.MULTILINE)
 _FOUND = re.compile(r"^(?P<path>/.*?)(?: \((?P<count>\d+) match(?:es)?\))?$")
@@ -350,33 +361,23 @@ def arguments_of(action: str, call_arguments: Mapping[str, Any]) -> Mapping[str,
     return {"command": "".join(words[1:2]), "path": "".join(words[2:3]), **options}
 
 
-def changes_of(action: str, arguments: Mapping[str, Any], path: str) -> Iterator[FileDiff]:
-    """Yields the diff of an edit; the lines that ``edit 3:7`` replaces are not recorded."""
+def diffs_of(action: str, arguments: Mapping[str, Any], path: str) -> tuple[FileDiff, ...]:
+    """Returns the diff of an edit; the lines that ``edit 3:7`` replaces are not recorded."""
     name = "".join(action.split()[:1])
-    found = _RANGE.match(action.lstrip())
     change = None
     if name == _EDITOR:
-        change = _editor_change(arguments)
-    elif name == "edit" and found:
+        path, command = string(arguments.get("path")), string(arguments.get("command"))
+        if command == "create":
+            change = diff_of_texts(path, None, arguments.get("file_text"))
+        elif command in {"str_replace", "insert"}:
+            new = arguments.get("new_str") or arguments.get("insert_text")
+            change = diff_of_texts(path, string(arguments.get("old_str")), new)
+    elif name == "edit" and (found := _RANGE.match(action.lstrip())):
         change = diff_of_texts(path, "", f"{found['text']}\n")
-    elif name in {"edit", "insert"} and any(
-        key in arguments for key in ("search", "replace", "text", "replacement_text")
-    ):
+    elif name in {"edit", "insert"} and not _TEXT_ARGUMENTS.isdisjoint(arguments):
         new = arguments.get("replace") or arguments.get("replacement_text") or arguments.get("text")
         change = diff_of_texts(path, string(arguments.get("search")), new)
-    if change is not None:
-        yield change
-
-
-def _editor_change(arguments: Mapping[str, Any]) -> FileDiff | None:
-    path, command = string(arguments.get("path")), string(arguments.get("command"))
-    if command == "create":
-        return diff_of_texts(path, None, arguments.get("file_text"))
-    if command in {"str_replace", "insert"}:
-        return diff_of_texts(
-            path, string(arguments.get("old_str")), arguments.get("new_str") or arguments.get("insert_text")
-        )
-    return None
+    return () if change is None else (change,)
 
 
 def display_of(action: str, observation: str, changes: tuple[FileDiff, ...]) -> ToolResultDisplay:
@@ -402,12 +403,9 @@ def _search_display(name: str, observation: str) -> ToolResultDisplay | None:
         paths = [found["path"] for line in lines if (found := _FOUND.fullmatch(line))]
         return listing(Entry(path) for path in paths) if paths else None
     if name == "search_file":
-        path = next(
-            (line.rpartition(" in ")[2].rstrip(":") for line in lines if line.startswith("Found ")), ""
-        )
-        hits = [
-            Match(path, int(hit["number"]), hit["text"]) for line in lines if (hit := _HIT.fullmatch(line))
-        ]
+        head = next((line for line in lines if line.startswith("Found ")), "")
+        path = head.rpartition(" in ")[2].rstrip(":")
+        hits = [Match(path, int(hit["number"]), hit["text"]) for hit in map(_HIT.fullmatch, lines) if hit]
         return matches(hits) if hits else None
     return None
 
@@ -421,5 +419,8 @@ def open_file(state: Mapping[str, Any], observation: str = "") -> str:
 
 def called_function(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns the first tool call of a message."""
-    calls = message.get("tool_calls")
-    return mapping(calls[0]) if isinstance(calls, list) and calls else {}
+    return _first_call(message.get("tool_calls"))
+
+
+def _first_call(calls: Any) -> Mapping[str, Any]:
+    return mapping(next(iter(items(calls)), None))

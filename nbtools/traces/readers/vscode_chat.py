@@ -18,6 +18,7 @@ from nbtools.traces.display_builders import detail_of
 from nbtools.traces.json_access import (
     arguments,
     epoch_seconds,
+    first_string,
     id_text,
     integer_of,
     items,
@@ -26,19 +27,18 @@ from nbtools.traces.json_access import (
     string,
     text_of,
 )
-from nbtools.traces.json_document import decode_items, is_json_lines, open_document, raw_items
+from nbtools.traces.json_document import NULL, decode_items, is_json_lines, open_document, raw_items
 from nbtools.traces.model import NOWHERE, Call, Detail, Origin, Problem, Ref, Row, Status, StatusSource
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, status_of_exit_code, status_of_flag
 from nbtools.traces.source import Source
 
-_NULL = msgspec.Raw(b"null")
 _CALL = "toolInvocationSerialized"
 _MAX_DEPTH = 12
 
 
 class _Document(msgspec.Struct):
-    requests: msgspec.Raw = _NULL
+    requests: msgspec.Raw = NULL
 
 
 class VsCodeChat(Format):
@@ -50,24 +50,20 @@ class VsCodeChat(Format):
         first = mapping(head.first)
         if first:
             requests, named = first.get("requests"), {"responderUsername", "requesterUsername"} & first.keys()
-            return (
-                bool(named)
-                and isinstance(requests, list)
-                and all("requestId" in mapping(one) for one in requests)
-            )
+            if not named or not isinstance(requests, list):
+                return False
+            return all("requestId" in mapping(one) for one in requests)
         return head.start.lstrip()[:1] == b"{" and head.has("requests", "requestId", "responderUsername")
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
-        whole = Ref(0, source.path.stat().st_size)
         if is_json_lines(source) and _has_changes(source):
             changes = _Changes()
             yield from changes.read(source)
             reading = _SessionReader(log, mapping(changes.document), source.path.stem, changes.places)
             for request in mappings(reading.about.get("requests")):
-                reading.request(
-                    request, changes.places.get(("request", id_text(request.get("requestId"))), changes.last)
-                )
+                place = "request", id_text(request.get("requestId"))
+                reading.request(request, changes.places.get(place, changes.last))
         else:
             text = source.read_file()
             document, about = open_document(text, _Document), open_document(text, dict[str, Any]).value
@@ -77,28 +73,22 @@ class VsCodeChat(Format):
             yield from log.read(
                 decode_items(document, requests), lambda request, ref: reading.request(mapping(request), ref)
             )
-        reading.end(whole)
+        reading.end(source.whole())
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
-        """Finds the last version of the call in the record,
-        and its round where that has a record of its own.
-        """
+        """Finds the call's last version in the record, and its round where that has its own record."""
         record = source.record(call.ref)
-        found = [
-            part
-            for part in _objects(record)
-            if part.get("kind") == _CALL and id_text(part.get("toolCallId")) == call.native_id
-        ]
+        calls = (part for part in _objects(record) if part.get("kind") == _CALL)
+        found = [part for part in calls if id_text(part.get("toolCallId")) == call.native_id]
         other = source.record(call.result_ref) if call.answered and call.result_ref.length else record
         rounds = _Rounds()
         for part in _objects(other):
             rounds.add(part)
         part = found[-1] if found else {}
         args, result = _arguments(part, rounds, call.native_id), _result(part, rounds, call.native_id)
-        extra = {
-            key: _message(part.get(key)) for key in ("invocationMessage", "pastTenseMessage") if part.get(key)
-        }
+        messages = ("invocationMessage", "pastTenseMessage")
+        extra = {key: _message(part[key]) for key in messages if part.get(key)}
         return detail_of(call, args, result, extra=extra)
 
 
@@ -159,17 +149,14 @@ class _Changes:
             return True
         if isinstance(target, dict) and isinstance(key, str):
             target.pop(key, None)
-            target.update({key: list(items(value)) if kind == 2 else value} if kind in {1, 2} else {})
+            if kind in {1, 2}:
+                target[key] = list(items(value)) if kind == 2 else value
             return kind in {1, 2, 3}
-        if (
-            isinstance(target, list)
-            and kind == 1
-            and (at := integer_of(key)) is not None
-            and 0 <= at <= len(target)
-        ):
-            target[at : at + 1] = [value]
-            return True
-        return False
+        at = integer_of(key)
+        if kind != 1 or not isinstance(target, list) or at is None or not 0 <= at <= len(target):
+            return False
+        target[at : at + 1] = [value]
+        return True
 
 
 def _child(value: Any, key: Any) -> Any:
@@ -218,17 +205,13 @@ class _SessionReader:
         self.session: SessionBuilder = log.session(string(about.get("sessionId")) or stem)
 
     def request(self, request: Mapping[str, Any], ref: Ref) -> None:
-        session, at, model = (
-            self.session,
-            epoch_seconds(request.get("timestamp")),
-            string(request.get("modelId")),
-        )
+        session, model = self.session, string(request.get("modelId"))
+        at = epoch_seconds(request.get("timestamp"))
         session.records += 1
         session.see(at, model)
         key, message = id_text(request.get("requestId")), mapping(request.get("message"))
-        session.message(
-            "user", string(message.get("text")) or text_of(request.get("message")), ref, at, "user", key=key
-        )
+        prompt = string(message.get("text")) or text_of(request.get("message"))
+        session.message("user", prompt, ref, at, "user", key=key)
         rounds = _Rounds()
         for part in _objects(mapping(request.get("result")).get("metadata")):
             rounds.add(part)
@@ -241,7 +224,10 @@ class _SessionReader:
                 text.append(_message(part.get("value") if "value" in part else part.get("content")))
             else:
                 self._say(text, ref, at, model, key)
-                self._part(kind, part, rounds, ref, at, model, key)
+                if kind == _CALL:
+                    self._call(part, rounds, ref, at)
+                elif kind == "thinking" and (thought := text_of(part.get("value"))):
+                    session.event("thinking", thought, ref, at, "assistant", model, kind, key)
         self._say(text, ref, at, model, key)
         if error := text_of(mapping(mapping(request.get("result")).get("errorDetails")).get("message")):
             session.event("error", error, ref, at, "assistant", model, "errorDetails", key)
@@ -251,22 +237,6 @@ class _SessionReader:
         if said := "".join(text).strip():
             self.session.event("assistant_text", said, ref, at, "assistant", model, "markdown", key)
         text.clear()
-
-    def _part(
-        self,
-        kind: str,
-        part: Mapping[str, Any],
-        rounds: _Rounds,
-        ref: Ref,
-        at: float | None,
-        model: str,
-        key: str,
-    ) -> None:
-        if kind == "thinking":
-            if text := text_of(part.get("value")):
-                self.session.event("thinking", text, ref, at, "assistant", model, kind, key)
-        elif kind == _CALL:
-            self._call(part, rounds, ref, at)
 
     def _call(self, part: Mapping[str, Any], rounds: _Rounds, ref: Ref, at: float | None) -> None:
         native = id_text(part.get("toolCallId"))
@@ -328,47 +298,34 @@ def _arguments(part: Mapping[str, Any], rounds: _Rounds, native: str) -> Mapping
         return arguments(call.get("arguments"))
     displayed = mapping(part.get("toolSpecificData"))
     line = displayed.get("commandLine") or displayed.get("command")
-    command = string(line) or next(
-        (
-            text
-            for name in ("userEdited", "toolEdited", "original")
-            if (text := string(mapping(line).get(name)))
-        ),
-        "",
-    )
-    if command:
+    if command := string(line) or first_string(mapping(line), ("userEdited", "toolEdited", "original")):
         return {"command": command}
     details = mapping(part.get("resultDetails"))
     if "input" in details:
         return arguments(details.get("input"))
-    return mapping(displayed.get("rawInput")) or (
-        {"todos": displayed["todoList"]} if isinstance(displayed.get("todoList"), list) else {}
-    )
+    if recorded := mapping(displayed.get("rawInput")):
+        return recorded
+    todos = displayed.get("todoList")
+    return {"todos": todos} if isinstance(todos, list) else {}
 
 
 def _result(part: Mapping[str, Any], rounds: _Rounds, native: str) -> str:
     """Returns what the model read, if it is recorded; else what was displayed."""
     recorded = rounds.results.get(_key(native))
     if recorded is not None:
-        return "\n".join(
-            filter(None, (text_of(one.get("value")) for one in mappings(mapping(recorded).get("content"))))
-        )
+        texts = (text_of(one.get("value")) for one in mappings(mapping(recorded).get("content")))
+        return "\n".join(filter(None, texts))
     displayed = mapping(mapping(part.get("toolSpecificData")).get("terminalCommandOutput"))
     if displayed:
         return string(displayed.get("text"))
-    details = part.get("resultDetails")
-    return (
-        text_of(mapping(details).get("output")) if isinstance(details, dict) and "output" in details else ""
-    )
+    return text_of(mapping(part.get("resultDetails")).get("output"))
 
 
 def _status(part: Mapping[str, Any], exit_code: int | None) -> tuple[Status, StatusSource]:
     if part.get("isConfirmed") is False or mapping(part.get("isConfirmed")).get("type") == 0:
         return "denied", "flag"
     failed = mapping(part.get("resultDetails")).get("isError")
-    if isinstance(failed, bool):
-        return ("error" if failed else "ok"), "flag"
-    return ("unknown", "none") if exit_code is None else ("error" if exit_code else "ok", "exit_code")
+    return status_of_flag(failed) if isinstance(failed, bool) else status_of_exit_code(exit_code)
 
 
 _CONFIRMATIONS = {
@@ -382,11 +339,9 @@ _CONFIRMATIONS = {
 
 
 def _permission(part: Mapping[str, Any]) -> str:
-    return (
-        _CONFIRMATIONS.get(integer_of(mapping(part.get("isConfirmed")).get("type")) or 0, "")
-        if mapping(part.get("isConfirmed"))
-        else ""
-    )
+    if not (confirmed := mapping(part.get("isConfirmed"))):
+        return ""
+    return _CONFIRMATIONS.get(integer_of(confirmed.get("type")) or 0, "")
 
 
 def _message(value: Any) -> str:
@@ -395,9 +350,7 @@ def _message(value: Any) -> str:
 
 def _path(uri: Any) -> str:
     """Returns the path of a URI, as a text or as an object, or of a location in one."""
+    if isinstance(uri, str):
+        return unquote(urlsplit(uri).path)
     fields = mapping(uri)
-    return (
-        unquote(urlsplit(string(uri)).path)
-        if isinstance(uri, str)
-        else string(fields.get("path")) or string(mapping(fields.get("uri")).get("path"))
-    )
+    return string(fields.get("path")) or string(mapping(fields.get("uri")).get("path"))

@@ -27,7 +27,9 @@ from nbtools.traces.display_builders import changes_of, detail_of, exit_code_of_
 from nbtools.traces.display_json import diffs_of, display_from_json
 from nbtools.traces.json_access import (
     arguments,
+    counts_in,
     epoch_seconds,
+    first_string,
     float_of,
     id_text,
     integer_of,
@@ -36,7 +38,7 @@ from nbtools.traces.json_access import (
     string,
     text_of,
 )
-from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
+from nbtools.traces.json_document import NULL, decode_items, locate_items, open_document, raw_items
 from nbtools.traces.model import (
     PREVIEW,
     Call,
@@ -54,7 +56,13 @@ from nbtools.traces.model import (
 )
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.atif.links import Links, embedded_names, images_in, linked_files
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder
+from nbtools.traces.session_builder import (
+    LogBuilder,
+    SessionBuilder,
+    call_number,
+    status_of_exit_code,
+    status_of_flag,
+)
 from nbtools.traces.source import Source
 
 _EDITS = {"Edit", "MultiEdit", "Write", "write_file", "replace", "str_replace_editor"}
@@ -62,17 +70,16 @@ _CHANGING_COMMANDS = {"create", "str_replace", "insert"}
 """Commands of ``str_replace_editor`` that change a file."""
 _KINDS: dict[str, EventKind] = {"user": "user", "agent": "assistant_text"}
 _BARE_VERSION = re.compile(rb'"schema_version"\s*:\s*"v?1\.\d{1,3}(?:\.\d{1,3})?"')
-_NULL = msgspec.Raw(b"null")
 _MAX_DEPTH = 50
 
 
 class _Document(msgspec.Struct):
     schema_version: Any = None
-    steps: msgspec.Raw = _NULL
+    steps: msgspec.Raw = NULL
     agent: Any = None
     final_metrics: Any = None
     extra: Any = None
-    subagent_trajectories: msgspec.Raw = _NULL
+    subagent_trajectories: msgspec.Raw = NULL
 
 
 class Atif(Format):
@@ -96,10 +103,9 @@ class Atif(Format):
             yield from _trajectory(text, Ref(0, len(text), file=file), log, links, counted=file == 0)
 
     def detail(self, source: Source, call: Call) -> Detail:
-        """Finds the call in its step by its number, which is the end of the call's id."""
         step = mapping(source.record(call.ref))
         calls = mappings(step.get("tool_calls"))
-        position = int(call.id.rpartition(".")[2])
+        position = call_number(call)
         recorded = calls[position] if position < len(calls) else {}
         native = native_of(recorded)
         if call.result_ref in {call.ref, Ref(0, 0)}:
@@ -109,10 +115,8 @@ class Atif(Format):
         content = [one.get("content") for one in results]
         media = tuple(images_in(content, source.files[call.ref.file].parent))
         detail = detail_of(call, arguments_in(recorded), "\n".join(map(text_of, content)), media)
-        recorded_display = extra_of(results[0], ResultExtra) if results else ResultExtra()
-        return _with_recorded_display(
-            dataclasses.replace(detail, cwd=extra_of(recorded, CallExtra).cwd or detail.cwd), recorded_display
-        )
+        detail = dataclasses.replace(detail, cwd=extra_of(recorded, CallExtra).cwd or detail.cwd)
+        return _with_recorded_display(detail, extra_of(results[0], ResultExtra)) if results else detail
 
 
 def _with_recorded_display(detail: Detail, recorded: ResultExtra) -> Detail:
@@ -123,9 +127,8 @@ def _with_recorded_display(detail: Detail, recorded: ResultExtra) -> Detail:
         return detail
     display = display_from_json(recorded.display, detail.result)
     media = (display,) if isinstance(display, Media) else detail.media
-    return dataclasses.replace(
-        detail, display=display, changes=diffs_of(display) or detail.changes, media=media
-    )
+    changes = diffs_of(display) or detail.changes
+    return dataclasses.replace(detail, display=display, changes=changes, media=media)
 
 
 def _trajectory(
@@ -182,21 +185,16 @@ class _TrajectoryReader:
         step, session = mapping(record), self.session
         session.records += 1
         self.continues |= step.get("is_copied_context") is True
-        at, metrics, first = (
-            epoch_seconds(step.get("timestamp")),
-            mapping(step.get("metrics")),
-            session.log.seq + 1,
-        )
+        at, metrics = epoch_seconds(step.get("timestamp")), mapping(step.get("metrics"))
+        first = session.log.seq + 1
         session.see(at, string(step.get("model_name")))
         self.sums["step_input"] += integer_of(metrics.get("prompt_tokens")) or 0
         self.sums["step_output"] += integer_of(metrics.get("completion_tokens")) or 0
         calls = mappings(step.get("tool_calls"))
         late = [] if calls else self._answered_calls(step)
-        early = (
-            []
-            if calls or late
-            else [native for native in answers_to(step) if native and native not in self._known_ids]
-        )
+        early: list[str] = []
+        if not calls and not late:
+            early = [native for native in answers_to(step) if native and native not in self._known_ids]
         self._early |= dict.fromkeys(early, (step, at, ref))
         self._messages(step, calls, at, ref, is_answer=bool(late or early))
         for call, recorded in late:
@@ -214,21 +212,14 @@ class _TrajectoryReader:
     def _request(
         self, step: Mapping[str, Any], metrics: Mapping[str, Any], ref: Ref, at: float | None, first: int
     ) -> None:
-        """Adds the request of a step. A step that was copied from an earlier trajectory was paid
-        for there.
-        """
-        used = {
-            name: count
-            for key, name in _METRICS.items()
-            if (count := integer_of(metrics.get(key))) is not None
-        }
+        """Adds the request of a step. A step copied from an earlier trajectory was paid for there."""
+        used = counts_in(metrics, _METRICS)
         cost = float_of(metrics.get("cost_usd"))
         if (used or cost is not None) and step.get("is_copied_context") is not True:
             self.spent.append(used)
             model = string(step.get("model_name")) or string(self.agent.get("model_name"))
-            self.session.request(
-                tokens_of(used), ref, first, id=id_text(step.get("step_id")), model=model, at=at, cost=cost
-            )
+            key = id_text(step.get("step_id"))
+            self.session.request(tokens_of(used), ref, first, id=key, model=model, at=at, cost=cost)
 
     def _messages(
         self, step: Mapping[str, Any], calls: Sequence[Any], at: float | None, ref: Ref, *, is_answer: bool
@@ -245,9 +236,8 @@ class _TrajectoryReader:
 
     def _event(self, step: Mapping[str, Any], kind: EventKind, text: str, at: float | None, ref: Ref) -> None:
         copied = "copied_context" if step.get("is_copied_context") is True else ""
-        self.session.message(
-            kind, text, ref, at, string(step.get("source")), string(step.get("model_name")), copied
-        )
+        role, model = string(step.get("source")), string(step.get("model_name"))
+        self.session.message(kind, text, ref, at, role, model, copied)
 
     def _shared_results(self, step: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         """Adds results that belong to no single call, such as a screen shared by several."""
@@ -276,12 +266,13 @@ class _TrajectoryReader:
             counted=self.counted,
         )
         if extra.op or extra.subject or extra.paths or not extra.live:
-            known = {
-                "op": extra.op or call.op,
-                "subject": (extra.subject or call.subject)[:PREVIEW],
-                "paths": extra.paths or call.paths,
-            }
-            call = replace(call, live=extra.live, **known)
+            call = replace(
+                call,
+                op=extra.op or call.op,
+                subject=(extra.subject or call.subject)[:PREVIEW],
+                paths=extra.paths or call.paths,
+                live=extra.live,
+            )
         if answers := results_of(step, native) if native else []:
             self._with_result(call, recorded, answers, ref, None)
         elif native in self._early:
@@ -290,12 +281,8 @@ class _TrajectoryReader:
         elif results_of(step, ""):
             self.session.add(replace(call, status="unknown", result_ref=ref))
         elif extra.status is not None:
-            fields = {
-                "status_source": extra.status_source,
-                "exit_code": extra.exit_code,
-                "duration": extra.duration,
-            }
-            self.session.add(replace(call, status=extra.status, **fields))
+            status: dict[str, Any] = {"status": extra.status, "status_source": extra.status_source}
+            self.session.add(replace(call, **status, exit_code=extra.exit_code, duration=extra.duration))
         else:
             self.session.wait(call, recorded)
 
@@ -307,9 +294,8 @@ class _TrajectoryReader:
         natives = {*answers_to(step)} - {""}
         found = [waiting for native in natives for waiting in self.session.all_waiting(native)]
         if not natives and step.get("source") == "system":
-            found = [
-                waiting for waiting in self.session.all_waiting()[:1] if "tool_call_id" not in waiting[1]
-            ]
+            oldest = self.session.all_waiting()[:1]
+            found = [waiting for waiting in oldest if "tool_call_id" not in waiting[1]]
         for call, _ in found:
             self.session.take(call)
         return sorted(found, key=lambda waiting: waiting[0].seq)
@@ -346,58 +332,44 @@ class _TrajectoryReader:
         for missing, (step, at, place) in self._early.items():
             for result in results_in_later_step(step, missing):
                 self._event(step, "tool_result", text_of(result.get("content")), at, place)
-        metrics, extra = (
-            mapping(self.document.final_metrics),
-            extra_of({"extra": self.document.extra}, SessionExtra),
-        )
-        names = {
-            "input": "total_prompt_tokens",
-            "output": "total_completion_tokens",
-            "cache_read": "total_cached_tokens",
-        }
-        native = {
-            key: count for key, name in names.items() if (count := integer_of(metrics.get(name))) is not None
-        }
+        metrics = mapping(self.document.final_metrics)
+        extra = extra_of({"extra": self.document.extra}, SessionExtra)
+        native = counts_in(metrics, {f"total_{key}": name for key, name in _METRICS.items()})
         sums = {
             name: sum(counts)
             for name in _METRICS.values()
             if (counts := [one[name] for one in self.spent if name in one])
         }
+        version = self.document.schema_version
         parent, call = self.links.parents.get(self.session.id, ("", ""))
         own, cost = {**sums, **native}, float_of(metrics.get("total_cost_usd"))
         if self.continues:
             costs = [request.cost for request in self.session.requests]
-            own, cost = sums, sum(filter(None, costs)) if costs and None not in costs else None
+            complete = costs and None not in costs
+            own, cost = sums, sum(filter(None, costs)) if complete else None
         previous = self.links.continued.get(self.session.id, "")
         known = {name: value for name, value in asdict(extra).items() if name != "format"}
         known |= {"parent": extra.parent or parent, "parent_call": extra.parent_call or call}
         known["title"] = extra.title or (f"continues {previous}" if previous else "")
+        models = (string(self.agent.get("model_name")), *self.session.models)
         self.session.end(
             Tokens() if self.continues else None,
             **known,
-            format_version=string(self.document.schema_version).removeprefix("ATIF-").removeprefix("v"),
+            format_version=string(version).removeprefix("ATIF-").removeprefix("v"),
             agent=string(self.agent.get("name")),
             agent_version=string(self.agent.get("version")),
-            models=tuple(
-                dict.fromkeys(filter(None, (string(self.agent.get("model_name")), *self.session.models)))
-            ),
+            models=tuple(dict.fromkeys(filter(None, models))),
             records=records,
             tokens=tokens_of(own),
             native_tokens=native,
             cost=cost,
-            counts={
-                "schema_version": self.document.schema_version,
-                "agent": self.agent.get("name"),
-                **self.sums,
-            },
+            counts={"schema_version": version, "agent": self.agent.get("name"), **self.sums},
             ref=ref,
         )
 
 
 def _changes(call: Call, args: Mapping[str, Any], extra: CallExtra) -> Iterator[FileChange]:
-    """Yields file changes as recorded in extra fields,
-    otherwise those that the counting rules treat as edits.
-    """
+    """Yields file changes from extra fields, otherwise those that the counting rules treat as edits."""
     for one in extra.changes:
         yield FileChange(session=call.session, call=call.id, **asdict(one))
     edits = call.name in _EDITS and (
@@ -410,9 +382,7 @@ def _changes(call: Call, args: Mapping[str, Any], extra: CallExtra) -> Iterator[
 
 
 def tool_name(recorded: Mapping[str, Any]) -> str:
-    return next(
-        (text for key in ("function_name", "function", "name") if (text := string(recorded.get(key)))), "?"
-    )
+    return first_string(recorded, ("function_name", "function", "name")) or "?"
 
 
 def native_of(recorded: Mapping[str, Any]) -> str:
@@ -424,14 +394,9 @@ def arguments_in(recorded: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def results_of(step: Mapping[str, Any], native: str) -> list[Mapping[str, Any]]:
-    """Returns the results of the call with this id in a step;
-    with an empty id, the results that name no call.
-    """
-    return [
-        one
-        for one in mappings(mapping(step.get("observation")).get("results"))
-        if id_text(one.get("source_call_id")) == native
-    ]
+    """Returns a step's results of the call with this id; with an empty id, the results that name no call."""
+    results = mappings(mapping(step.get("observation")).get("results"))
+    return [one for one in results if id_text(one.get("source_call_id")) == native]
 
 
 def results_in_later_step(step: Mapping[str, Any], native: str) -> list[Mapping[str, Any]]:
@@ -442,13 +407,10 @@ def results_in_later_step(step: Mapping[str, Any], native: str) -> list[Mapping[
 
 def answers_to(step: Mapping[str, Any]) -> Iterator[str]:
     """Yields the ids of the calls whose results a step has."""
-    yield from (
-        id_text(one.get("source_call_id"))
-        for one in mappings(mapping(step.get("observation")).get("results"))
-    )
-    yield from (
-        id_text(step.get(key)) for key in ("source_call_id", "tool_call_id") if step.get("source") != "agent"
-    )
+    for one in mappings(mapping(step.get("observation")).get("results")):
+        yield id_text(one.get("source_call_id"))
+    if step.get("source") != "agent":
+        yield from (id_text(step.get(key)) for key in ("source_call_id", "tool_call_id"))
 
 
 def child_references(results: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
@@ -470,20 +432,14 @@ def status_of(
     fields = [extra_fields for one in (recorded, *answers) for extra_fields in _extra_fields(one)]
     code = next((code for one in fields if (code := integer_of(one.get("exit_code"))) is not None), None)
     if code is None and op == "shell":
-        code = next(
-            (
-                code
-                for one in answers
-                if (code := exit_code_of_result(text_of(one.get("content")))) is not None
-            ),
-            None,
-        )
+        codes = (exit_code_of_result(text_of(one.get("content"))) for one in answers)
+        code = next((code for code in codes if code is not None), None)
     flags = [flag for one in fields if isinstance(flag := one.get("is_error"), bool)]
     if flags:
-        return ("error" if True in flags else "ok"), "flag", code
-    if code is not None:
-        return ("error" if code else "ok"), "exit_code", code
-    return ("unknown" if answers else "unanswered"), "none", None
+        return *status_of_flag(True in flags), code
+    if not answers and code is None:
+        return "unanswered", "none", None
+    return *status_of_exit_code(code), code
 
 
 def recorded_duration(recorded: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import mimetypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from nbtools.core.errors import TraceError
 from nbtools.core.result import Media
 from nbtools.traces.display_builders import media_of
 from nbtools.traces.json_access import id_text, mapping, parse_json, string
+from nbtools.traces.session_builder import unique
 from nbtools.traces.source import DECODE_ERRORS, Source
 
 _LINK = re.compile(rb'"(?:trajectory_path|continued_trajectory_ref)"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
@@ -50,10 +52,8 @@ def _linked_names(path: Path) -> Iterator[str]:
         text = path.read_bytes()
     except OSError:
         return
-    for link in _LINK.finditer(text):
-        name = parse_json(link[1].decode("utf-8", "replace"))
-        if isinstance(name, str) and name:
-            yield name
+    links = (parse_json(link[1].decode("utf-8", "replace")) for link in _LINK.finditer(text))
+    yield from filter(None, map(string, links))
 
 
 def _inside(folder: Path, name: str) -> Path | None:
@@ -72,12 +72,9 @@ def images_in(content: Sequence[Any], folder: Path) -> Iterator[Media]:
         source = mapping(mapping(part).get("source"))
         path = _inside(folder, string(source.get("path"))) if source.get("path") else None
         if path is not None and path.stat().st_size <= _MAX_IMAGE_BYTES:
-            mime = (
-                string(source.get("media_type"))
-                or mimetypes.guess_type(path.name)[0]
-                or "application/octet-stream"
-            )
-            yield Media(string(source.get("path")), mime, path.read_bytes())
+            mime = string(source.get("media_type")) or mimetypes.guess_type(path.name)[0]
+            content = path.read_bytes()
+            yield Media(string(source.get("path")), mime or "application/octet-stream", content)
 
 
 class Links:
@@ -96,12 +93,12 @@ class Links:
         """The previous session of each session that continues one."""
         continuations: dict[str, str] = {}
         for file, path in enumerate(source.files):
-            names = _read_names(source, file)
-            candidates = (
-                (names.session_id, names.trajectory_id)
-                if file == 0
-                else (names.trajectory_id, names.session_id)
-            )
+            names = _Names()
+            with suppress(TraceError):
+                names = _decode_names(source.read_file(file))
+            candidates = (names.session_id, names.trajectory_id)
+            if file:
+                candidates = candidates[::-1]
             self._files[file] = self.register(*map(id_text, candidates), path.stem)
             self._by_name.setdefault(str(path.resolve()), self._files[file])
             if (other := _inside(path.parent, string(names.continued_trajectory_ref))) is not None:
@@ -120,11 +117,7 @@ class Links:
         References find the session by any of the names.
         """
         candidates = [name for name in names if name]
-        number, unique_id = 1, candidates[0] if candidates else "?"
-        while unique_id in self._ids:
-            number += 1
-            unique_id = f"{candidates[0]}#{number}"
-        self._ids.add(unique_id)
+        unique_id = unique(candidates[0] if candidates else "", self._ids)
         for name in candidates[: len(names) - 1] or candidates:
             self._by_name.setdefault(name, unique_id)
         return unique_id
@@ -133,19 +126,11 @@ class Links:
         """Returns the session that a reference in ``session`` names, and records ``call`` as its parent;
         empty where it does not exist.
         """
-        path = (
-            _inside(self.folder, string(reference.get("trajectory_path")))
-            if reference.get("trajectory_path")
-            else None
-        )
-        names = (
-            id_text(reference.get("trajectory_id")),
-            str(path) if path else "",
-            id_text(reference.get("session_id")),
-        )
-        found = next(
-            (one for name in names if name and (one := self._by_name.get(name, "")) not in {"", session}), ""
-        )
+        recorded = reference.get("trajectory_path")
+        path = _inside(self.folder, string(recorded)) if recorded else None
+        names = (reference.get("trajectory_id"), str(path or ""), reference.get("session_id"))
+        known = (self._by_name.get(id_text(name), "") for name in names if name)
+        found = next((one for one in known if one not in {"", session}), "")
         if found:
             self.parents.setdefault(found, (session, call))
         return found
@@ -154,13 +139,6 @@ class Links:
 def embedded_names(raw: bytes) -> tuple[str, str]:
     names = _decode_names(raw)
     return id_text(names.trajectory_id), id_text(names.session_id)
-
-
-def _read_names(source: Source, file: int) -> _Names:
-    try:
-        return _decode_names(source.read_file(file))
-    except TraceError:
-        return _Names()
 
 
 def _decode_names(text: bytes) -> _Names:

@@ -43,9 +43,7 @@ _decode = msgspec.json.Decoder(_Record).decode
 
 
 def abandoned_records(source: Source, file: int) -> frozenset[int]:
-    """Returns the offsets of abandoned records.
-    Looks first for a parent with two branches, which most files do not have.
-    """
+    """Returns the offsets of abandoned records. Looks first for a branching, which most files lack."""
     with source.open_file(file) as lines:
         if not _may_branch(lines):
             return NO_OFFSETS
@@ -66,12 +64,11 @@ def _may_branch(lines: Iterable[bytes]) -> bool:
             continue
         if head.startswith(_KEY):
             parent = head[15 : head.find(b'"', 15)]
-        elif (
-            found := _PARENT.search(head) or (_PARENT.search(line) if b'arentUuid"' in line else None)
-        ) is not None:
-            parent = found[1]
         else:
-            continue
+            found = _PARENT.search(head) or (_PARENT.search(line) if b'arentUuid"' in line else None)
+            if found is None:
+                continue
+            parent = found[1]
         if parent in parents:
             return True
         parents.add(parent)
@@ -146,9 +143,7 @@ class _Tree:
         return frozenset(node.offset for number, node in enumerate(self.nodes) if dead[number])
 
     def _trunk(self) -> dict[int, int]:
-        """Maps each ancestor of the last record of each tree to its successor on that path (the last record
-        to itself).
-        """
+        """Maps each ancestor of a tree's last record to its successor on that path (the last to itself)."""
         trunk: dict[int, int] = {}
         for end in self.ends.values():
             follows = number = end

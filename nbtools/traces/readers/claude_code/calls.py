@@ -55,15 +55,8 @@ def result_of(block: Block, outcome: Outcome | None, at: float | None, ref: Ref)
     """Returns the result of a call."""
     content, failed = block.content, block.is_error is True
     if isinstance(content, str):
-        return CallResult(
-            content[:PREVIEW] if failed or content.startswith(SPILLED_PREFIX) else "",
-            len(content),
-            0,
-            failed,
-            outcome,
-            at,
-            ref,
-        )
+        text = content[:PREVIEW] if failed or content.startswith(SPILLED_PREFIX) else ""
+        return CallResult(text, len(content), 0, failed, outcome, at, ref)
     texts = [part.text for part in content or () if part.text]
     images = sum(part.type == "image" for part in content or ())
     return CallResult("\n".join(texts)[:PREVIEW], sum(map(len, texts)), images, failed, outcome, at, ref)
@@ -131,9 +124,9 @@ class CallMatcher:
         ``before`` is the record before the result's own, which made a call that has no id.
         """
         waiting = self._waiting[level]
-        name = name or next(
-            (id_ for id_, one in waiting.items() if not one.call.native_id and one.record == before), ""
-        )
+        if not name:
+            without_id = (id_ for id_, one in waiting.items() if not one.call.native_id)
+            name = next((id_ for id_ in without_id if waiting[id_].record == before), "")
         pending = waiting.pop(name, None)
         if pending is not None:
             self._complete(pending, result)
@@ -147,9 +140,7 @@ class CallMatcher:
         self._early[name] = result, event
 
     def add_unanswered(self) -> None:
-        """Adds the calls without results, and the results without calls,
-        for which nothing waits any longer.
-        """
+        """Adds the calls without results and the results without calls, and forgets them."""
         self.add_open()
         for waiting in self._waiting.values():
             waiting.clear()
@@ -202,12 +193,8 @@ def _status(answer: CallResult) -> tuple[Status, StatusSource, int | None, str]:
     """Returns the status, its source, the exit code, and what is recorded about the permission."""
     if answer.is_error:
         code = _EXIT.match(answer.text)
-        return (
-            "error",
-            "flag",
-            int(code[1]) if code else None,
-            "denied" if answer.text.startswith(_DENIAL_TEXTS) else "",
-        )
+        permission = "denied" if answer.text.startswith(_DENIAL_TEXTS) else ""
+        return "error", "flag", int(code[1]) if code else None, permission
     if answer.outcome is not None and answer.outcome.interrupted:
         return "interrupted", "flag", None, ""
     return _SUCCESS
@@ -220,23 +207,14 @@ def _file_change(call: Call, arguments: Input | None, outcome: Outcome | None) -
     """Returns what an edit changed."""
     path = (arguments.file_path or arguments.notebook_path) if arguments else ""
     fields: dict[str, Any] = {}
-    if (
-        outcome is not None
-        and outcome.type == "create"
-        and arguments is not None
-        and isinstance(arguments.content, str)
-    ):
-        content = arguments.content
+    content = arguments.content if arguments is not None else None
+    if outcome is not None and outcome.type == "create" and isinstance(content, str):
         lines = content.count("\n") + (not content.endswith("\n") if content else 0)
         fields = {"kind": "add", "added": lines, "removed": 0, "basis": "arguments"}
     elif outcome is not None and outcome.structured_patch:
         signs = [sign for hunk in outcome.structured_patch for sign in map(_SIGN, hunk.lines)]
-        fields = {
-            "kind": "modify",
-            "added": signs.count("+"),
-            "removed": signs.count("-"),
-            "basis": "recorded_patch",
-        }
+        counts = {"added": signs.count("+"), "removed": signs.count("-")}
+        fields = {"kind": "modify", **counts, "basis": "recorded_patch"}
     return FileChange(
         session=call.session,
         call=call.id,

@@ -34,7 +34,7 @@ from nbtools.traces.display_builders import (
     media,
     todo_list,
 )
-from nbtools.traces.json_access import integer_of, items, mapping, mappings, string, text_of
+from nbtools.traces.json_access import first_string, integer_of, items, mapping, mappings, string, text_of
 from nbtools.traces.model import NOWHERE, Call, Detail
 from nbtools.traces.readers.claude_code.files import spilled_path
 from nbtools.traces.readers.claude_code.records import EDITS
@@ -44,52 +44,34 @@ _TABS = re.compile(r"^\t+", re.MULTILINE)
 
 
 def changes(name: str, args: Mapping[str, Any], outcome: Mapping[str, Any]) -> tuple[FileDiff, ...]:
-    path = (
-        string(outcome.get("filePath")) or string(args.get("file_path")) or string(args.get("notebook_path"))
-    )
-    hunks = _hunks(outcome.get("structuredPatch"))
-    if hunks:
+    path = string(outcome.get("filePath")) or first_string(args, ("file_path", "notebook_path"))
+    if hunks := _hunks(outcome.get("structuredPatch")):
         return (_patched(path, hunks, args, outcome),)
-    found = _diffs_from_arguments(name, path, args, outcome)
-    return tuple(one for one in found if one is not None)
-
-
-def _diffs_from_arguments(
-    name: str, path: str, args: Mapping[str, Any], outcome: Mapping[str, Any]
-) -> Sequence[FileDiff | None]:
     if name == "Write":
         before = outcome.get("originalFile")
-        return (
-            diff_of_texts(
-                path, before if isinstance(before, str) else None, outcome.get("content", args.get("content"))
-            ),
-        )
-    if name == "NotebookEdit":
-        return (
-            diff_of_texts(
-                path,
-                string(outcome.get("old_source")) or None,
-                outcome.get("new_source", args.get("new_source")),
-            ),
-        )
-    parts = mappings(args.get("edits")) if name == "MultiEdit" else [args]
-    return [
-        diff_of_texts(path, string(part.get("old_string")) or None, part.get("new_string")) for part in parts
-    ]
+        old = before if isinstance(before, str) else None
+        texts = [(old, outcome.get("content", args.get("content")))]
+    elif name == "NotebookEdit":
+        new = outcome.get("new_source", args.get("new_source"))
+        texts = [(string(outcome.get("old_source")) or None, new)]
+    else:
+        edits = mappings(args.get("edits")) if name == "MultiEdit" else [args]
+        texts = [(string(edit.get("old_string")) or None, edit.get("new_string")) for edit in edits]
+    return tuple(filter(None, (diff_of_texts(path, old, new) for old, new in texts)))
 
 
 def _patched(
     path: str, hunks: Sequence[PatchHunk], args: Mapping[str, Any], outcome: Mapping[str, Any]
 ) -> FileDiff:
-    """Returns the diff of a recorded patch.
-    Without ``originalFile`` the texts are only what the patch shows of them.
-    """
+    """Returns a recorded patch's diff. Without ``originalFile`` the texts are what the patch shows."""
     original, content = outcome.get("originalFile"), outcome.get("content")
     if not isinstance(original, str):
         return FileDiff(format_unified(path, hunks), path, _side(hunks, "-"), _side(hunks, "+"), _stat(hunks))
     applied = _applied(original, hunks)
     new = content if isinstance(content, str) else _replaced(original, args, outcome)
-    if new is None or _with_expanded_tabs(new) != _with_expanded_tabs(applied):
+    if new is None:
+        new = applied
+    elif _with_expanded_tabs(new) != _with_expanded_tabs(applied):
         new = content if isinstance(content, str) else applied
     else:
         hunks = _restored(hunks, original.split("\n"), new.split("\n"))
@@ -101,10 +83,8 @@ def _replaced(original: str, args: Mapping[str, Any], outcome: Mapping[str, Any]
     edits = mappings(outcome.get("edits") or args.get("edits")) or [{**args, **outcome}]
     text = original
     for edit in edits:
-        old, new = (
-            edit.get(camel, edit.get(snake))
-            for camel, snake in (("oldString", "old_string"), ("newString", "new_string"))
-        )
+        old = edit.get("oldString", edit.get("old_string"))
+        new = edit.get("newString", edit.get("new_string"))
         if not isinstance(old, str) or not isinstance(new, str) or not old or old not in text:
             return None
         text = text.replace(old, new, -1 if edit.get("replaceAll", edit.get("replace_all")) is True else 1)
@@ -143,16 +123,15 @@ def _original_lines(hunk: PatchHunk, old: Sequence[str], new: Sequence[str]) -> 
 
 
 def _hunks(recorded: Any) -> tuple[PatchHunk, ...]:
-    found = [_hunk(one) for one in map(mapping, items(recorded))]
-    return tuple(hunk for hunk in found if hunk.lines)
-
-
-def _hunk(one: Mapping[str, Any]) -> PatchHunk:
-    lines = tuple(line for line in items(one.get("lines")) if isinstance(line, str))
-    old, new = (integer_of(one.get(key)) or 0 for key in ("oldStart", "newStart"))
-    signs = [line[:1] for line in lines]
-    same = sum(sign not in ("+", "-", "\\") for sign in signs)
-    return PatchHunk(old, same + signs.count("-"), new, same + signs.count("+"), lines)
+    hunks: list[PatchHunk] = []
+    for one in mappings(recorded):
+        lines = tuple(line for line in items(one.get("lines")) if isinstance(line, str))
+        old, new = (integer_of(one.get(key)) or 0 for key in ("oldStart", "newStart"))
+        signs = [line[:1] for line in lines]
+        same = sum(sign not in ("+", "-", "\\") for sign in signs)
+        if lines:
+            hunks.append(PatchHunk(old, same + signs.count("-"), new, same + signs.count("+"), lines))
+    return tuple(hunks)
 
 
 def _side(hunks: Sequence[PatchHunk], sign: str) -> str:
@@ -172,9 +151,8 @@ def _applied(original: str, hunks: Sequence[PatchHunk]) -> str:
 
 
 def _stat(hunks: Sequence[PatchHunk]) -> DiffStat:
-    added, removed = (
-        [line[1:] for hunk in hunks for line in hunk.lines if line[:1] == sign] for sign in "+-"
-    )
+    lines = [line for hunk in hunks for line in hunk.lines]
+    added, removed = ([line[1:] for line in lines if line[:1] == sign] for sign in "+-")
     return DiffStat(len(added), len(removed), sum(map(len, added)), sum(map(len, removed)))
 
 
@@ -189,9 +167,7 @@ _OWN_FIELDS = ("originalFile", "content", "file", "stdout", "stderr", "structure
 
 @dataclass(frozen=True, slots=True)
 class _CallResult:
-    """A call's arguments, the text that the model read,
-    and the agent's own record of the result (``toolUseResult``).
-    """
+    """A call's arguments, the text that the model read, and the agent's own record (``toolUseResult``)."""
 
     args: Mapping[str, Any]
     text: str
@@ -212,11 +188,8 @@ def detail_of(source: Source, call: Call, *, displays: bool = True) -> Detail:
         return Detail(args=args, command=command, cwd=cwd)
     found = _result_of(source, call, args)
     outcome = found.outcome
-    changed = (
-        changes(call.name, args, outcome)
-        if displays and call.name in EDITS and call.status != "error"
-        else ()
-    )
+    edited = displays and call.name in EDITS and call.status != "error"
+    changed = changes(call.name, args, outcome) if edited else ()
     return Detail(
         args=args,
         result=found.text,
@@ -239,16 +212,11 @@ def _result_of(source: Source, call: Call, args: Mapping[str, Any]) -> _CallResu
     is_only_result = sum(one.get("type") == "tool_result" for one in mappings(_content(record))) == 1
     outcome = mapping(record.get("toolUseResult") or record.get("tool_use_result")) if is_only_result else {}
     text = text_of(result.get("content"))
-    recorded = string(outcome.get("persistedOutputPath")) or (
-        _saved_path(text) if text.startswith("<persisted-output>") else ""
-    )
-    return _CallResult(
-        args,
-        text,
-        outcome,
-        _media(call, result, outcome),
-        spilled_path(source, call.result_ref.file, recorded),
-    )
+    recorded = string(outcome.get("persistedOutputPath"))
+    if not recorded and text.startswith("<persisted-output>") and (saved := _SAVED.search(text)):
+        recorded = saved[1].strip()
+    full = spilled_path(source, call.result_ref.file, recorded)
+    return _CallResult(args, text, outcome, _media(call, result, outcome), full)
 
 
 def _display(call: Call, found: _CallResult, changed: tuple[FileDiff, ...]) -> ToolResultDisplay:
@@ -265,16 +233,12 @@ def _display(call: Call, found: _CallResult, changed: tuple[FileDiff, ...]) -> T
 def _command(call: Call, found: _CallResult) -> CommandOutput:
     outcome = found.outcome
     streams = (string(outcome.get("stdout")), string(outcome.get("stderr")))
-    output = (
-        "\n".join(stream.rstrip("\n") for stream in streams if stream) if "stdout" in outcome else found.text
-    )
-    status = (
-        "interrupted"
-        if outcome.get("interrupted") is True
-        else "in the background"
-        if outcome.get("backgroundTaskId")
-        else ""
-    )
+    output = found.text
+    if "stdout" in outcome:
+        output = "\n".join(stream.rstrip("\n") for stream in streams if stream)
+    status = "in the background" if outcome.get("backgroundTaskId") else ""
+    if outcome.get("interrupted") is True:
+        status = "interrupted"
     display = command_output(output, call.exit_code, status=status, full_output=found.full)
     return replace(display, note=string(outcome.get("returnCodeInterpretation")))
 
@@ -289,11 +253,8 @@ def _read(found: _CallResult) -> ToolResultDisplay:
 
 def _numbered(path: str, text: str) -> ToolResultDisplay:
     """Parses the numbered lines that the model read of a file; returns any other text unchanged."""
-    lines = [
-        _NUMBERED.fullmatch(line)
-        for line in text.split("\n\n<system-reminder>", 1)[0].rstrip("\n").split("\n")
-    ]
-    found = [line for line in lines if line is not None]
+    lines = text.split("\n\n<system-reminder>", 1)[0].rstrip("\n").split("\n")
+    found = [*filter(None, map(_NUMBERED.fullmatch, lines))]
     if len(found) < len(lines):
         return text
     return FileText(path, int(found[0][1]), tuple(line[2] for line in found), int(found[-1][1]))
@@ -306,20 +267,13 @@ def _search(found: _CallResult) -> ToolResultDisplay:
     if outcome.get("mode") != "content":
         return found.text
     path = string(found.args.get("path"))
-    lines = [
-        _match(line, path) for line in string(outcome.get("content")).split("\n") if line not in {"", "--"}
-    ]
-    return (
-        found.text
-        if None in lines
-        else matches((line for line in lines if line is not None), _truncation_note(outcome))
-    )
+    recorded = [line for line in string(outcome.get("content")).split("\n") if line not in {"", "--"}]
+    hits = [*filter(None, (_match(line, path) for line in recorded))]
+    return matches(hits, _truncation_note(outcome)) if len(hits) == len(recorded) else found.text
 
 
 def _match(line: str, path: str) -> Match | None:
-    """Parses a line of search output; None without a line number (no ``-n``),
-    because the end of the path is then unknown.
-    """
+    """Parses a line of search output; None without a line number: the path's end is then unknown."""
     for pattern, context in ((_MATCH, False), (_CONTEXT, True)):
         found = pattern.fullmatch(line)
         if found and len(found[2]) < 10:
@@ -331,23 +285,17 @@ def _files(found: _CallResult) -> ToolResultDisplay:
     if not isinstance(found.outcome.get("filenames"), list):
         return found.text
     names = filter(None, map(string, items(found.outcome["filenames"])))
-    return listing(
-        (Entry(name, folder=name.endswith("/")) for name in names), _truncation_note(found.outcome)
-    )
+    entries = (Entry(name, folder=name.endswith("/")) for name in names)
+    return listing(entries, _truncation_note(found.outcome))
 
 
 def _truncation_note(outcome: Mapping[str, Any]) -> str:
-    return (
-        "The log does not contain all results."
-        if outcome.get("truncated") is True or outcome.get("appliedLimit")
-        else ""
-    )
+    is_cut = outcome.get("truncated") is True or outcome.get("appliedLimit")
+    return "The log does not contain all results." if is_cut else ""
 
 
 def _tree(found: _CallResult) -> ToolResultDisplay:
-    """Parses an indented list: two more blanks are one folder deeper;
-    the first entry is the folder itself.
-    """
+    """Parses an indented list: two blanks more are a folder deeper; the first entry is the folder itself."""
     entries: list[Entry] = []
     above: list[str] = []
     for line in found.text.splitlines():
@@ -375,28 +323,18 @@ _DISPLAYS: dict[str, Callable[[_CallResult], ToolResultDisplay]] = {
 
 def _media(call: Call, result: Mapping[str, Any], outcome: Mapping[str, Any]) -> tuple[Media, ...]:
     path = call.paths[0] if call.paths else ""
-    sources = [
-        mapping(part.get("source"))
-        for part in mappings(result.get("content"))
-        if part.get("type") in ("image", "document")
-    ]
+    parts = [part for part in mappings(result.get("content")) if part.get("type") in ("image", "document")]
+    sources = [mapping(part.get("source")) for part in parts]
     found = [(string(one.get("media_type")), string(one.get("data"))) for one in sources]
     file = mapping(outcome.get("file"))
     if not found and isinstance(file.get("base64"), str):
         found = [(string(file.get("type")) or "application/pdf", file["base64"])]
-    return tuple(one for one in (media(kind, data, path) for kind, data in found) if one is not None)
-
-
-def _saved_path(text: str) -> str:
-    found = _SAVED.search(text)
-    return found[1].strip() if found else ""
+    return tuple(filter(None, (media(kind, data, path) for kind, data in found)))
 
 
 def _content(record: Mapping[str, Any]) -> Any:
-    message = mapping(record.get("message")) or mapping(
-        mapping(mapping(record.get("data")).get("message")).get("message")
-    )
-    return message.get("content")
+    progress = mapping(mapping(mapping(record.get("data")).get("message")).get("message"))
+    return (mapping(record.get("message")) or progress).get("content")
 
 
 def _call_block(call: Call, record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -404,26 +342,19 @@ def _call_block(call: Call, record: Mapping[str, Any]) -> Mapping[str, Any]:
     if not call.native_id:
         number = integer_of(call.id.rpartition(".")[2])
         blocks = blocks[number : number + 1] if number is not None else ()
-    found = next(
-        (
-            one
-            for one in mappings(list(blocks))
-            if one.get("type") == "tool_use" and (one.get("id") or "") == call.native_id
-        ),
-        None,
-    )
-    if found is None:
-        raise TraceError(
-            f"The log has changed: the record of call {call.id} is not at its position. Load the log again."
-        )
-    return found
+    return _block(blocks, "tool_use", "id", call)
 
 
 def _result_block(call: Call, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    results = [one for one in mappings(_content(record)) if one.get("type") == "tool_result"]
-    found = next((one for one in results if (one.get("tool_use_id") or "") == call.native_id), None)
-    if found is None:
-        raise TraceError(
-            f"The log has changed: the result of call {call.id} is not at its position. Load the log again."
-        )
-    return found
+    return _block(items(_content(record)), "tool_result", "tool_use_id", call)
+
+
+def _block(blocks: Sequence[Any], kind: str, key: str, call: Call) -> Mapping[str, Any]:
+    """Returns the block of this kind that belongs to the call. Raises ``TraceError`` where there is none."""
+    for block in mappings(list(blocks)):
+        if block.get("type") == kind and (block.get(key) or "") == call.native_id:
+            return block
+    what = "record" if kind == "tool_use" else "result"
+    raise TraceError(
+        f"The log has changed: the {what} of call {call.id} is not at its position. Load the log again."
+    )

@@ -8,7 +8,7 @@ runtime reads it to resume.  The calls of a workflow's agents are in files of th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,15 +17,16 @@ import msgspec
 from msgspec import Struct
 
 from nbtools.core.decoders import decoder_of
-from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import mapping, string, text_of
 from nbtools.traces.model import Problem
 from nbtools.traces.readers.claude_code.records import decode_line
 from nbtools.traces.session_builder import SessionBuilder
-from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, open_regular, read_regular
+from nbtools.traces.source import DECODE_ERRORS, Source, read_json, read_start
 
 _PROMPT_BYTES = 256 << 10
 """Bytes in which the first record of a sub-agent, its prompt, is searched for."""
+_FIRST_LINES = 50
+"""Lines in which the session's id is searched for."""
 _ID_BYTES = 8 << 10
 """Bytes in which a sub-agent's session id is searched for: there may be thousands of these files."""
 JOURNAL = "journal.jsonl"
@@ -63,27 +64,20 @@ def related_files(path: Path) -> list[Path]:
     """
     name = first_session(path)
     folders = {path.with_suffix(""), path.with_name(name or path.stem)} - {path}
-    below = [
-        file
-        for folder in folders
-        for pattern in _BELOW
-        for file in (folder / "subagents").rglob(pattern)
-        if _is_file(file)
-    ]
-    if not name or _is_sub_agent_log(path):
-        return sorted({*below} - {path})
-    mark = f'"{name}"'.encode()
-    near = [
-        file for file in path.parent.glob("agent-*.jsonl") if file != path and mark in _start(file, _ID_BYTES)
-    ]
-    return sorted({*below, *near} - {path})
+    found = {
+        file for folder in folders for pattern in _BELOW for file in (folder / "subagents").rglob(pattern)
+    }
+    found = {file for file in found if _is_file(file)}
+    if name and not _is_sub_agent_log(path):
+        mark, near = f'"{name}"'.encode(), {*path.parent.glob("agent-*.jsonl")} - {path}
+        found |= {file for file in near if mark in read_start(file, _ID_BYTES)}
+    return sorted(found - {path})
 
 
 def agent_logs(source: Source) -> list[AgentLog]:
     """Returns the sub-agents' logs of the source."""
-    return [
-        _agent(number, path) for number, path in enumerate(source.files) if number and path.name != JOURNAL
-    ]
+    files = [(number, path) for number, path in enumerate(source.files) if number]
+    return [_agent(number, path) for number, path in files if path.name != JOURNAL]
 
 
 def journals(source: Source) -> list[int]:
@@ -100,38 +94,19 @@ def spilled_path(source: Source, file: int, recorded: str) -> str:
     log = source.files[file]
     name = PurePosixPath(recorded.replace("\\", "/")).name
     homes = (log.with_suffix(""), source.path.with_suffix(""), *log.parents[:3])
-    return next(
-        (
-            str(path)
-            for path in (Path(recorded), *(home / "tool-results" / name for home in homes))
-            if _is_file(path)
-        ),
-        recorded,
-    )
+    candidates = (Path(recorded), *(home / "tool-results" / name for home in homes))
+    return next((str(path) for path in candidates if _is_file(path)), recorded)
 
 
 def _agent(number: int, path: Path) -> AgentLog:
-    meta = _meta(path.with_suffix(".meta.json"))
-    return AgentLog(
-        number,
-        path.stem,
-        string(meta.get("agentType")),
-        string(meta.get("description")),
-        string(meta.get("toolUseId")),
-        _prompt(path),
-    )
-
-
-def _meta(path: Path) -> Any:
-    try:
-        return mapping(decode_json(read_regular(path)))
-    except (OSError, TraceError):
-        return {}
+    meta = mapping(read_json(path.with_suffix(".meta.json")))
+    kind, title, call = (string(meta.get(key)) for key in ("agentType", "description", "toolUseId"))
+    return AgentLog(number, path.stem, kind, title, call, _prompt(path))
 
 
 def _prompt(path: Path) -> str:
     try:
-        first = decode_line(_start(path).split(b"\n", 1)[0])
+        first = decode_line(read_start(path, _PROMPT_BYTES).split(b"\n", 1)[0])
     except DECODE_ERRORS:
         return ""
     content = first.message.content if first.message else ""
@@ -141,14 +116,15 @@ def _prompt(path: Path) -> str:
 def _is_sub_agent_log(path: Path) -> bool:
     """Returns whether it is a sub-agent's log, judged by its first record."""
     try:
-        first = decoder_of(_FirstRecord).decode(_start(path).split(b"\n", 1)[0])
+        first = decoder_of(_FirstRecord).decode(read_start(path, _PROMPT_BYTES).split(b"\n", 1)[0])
     except DECODE_ERRORS:
         return False
     return first.is_sidechain is True and isinstance(first.agent_id, str)
 
 
 def first_session(path: Path) -> str:
-    for one in _lines(_start(path)):
+    lines = [line for line in read_start(path, _PROMPT_BYTES).split(b"\n") if line.strip()]
+    for one in lines[:_FIRST_LINES]:
         try:
             found = decode_line(one).session_id
         except DECODE_ERRORS:
@@ -156,18 +132,6 @@ def first_session(path: Path) -> str:
         if found and _FOLDER_NAME.fullmatch(found):
             return found
     return ""
-
-
-def _lines(start: bytes) -> Sequence[bytes]:
-    return [one for one in start.split(b"\n") if one.strip()][:50]
-
-
-def _start(path: Path, size: int = _PROMPT_BYTES) -> bytes:
-    try:
-        with open_regular(path) as opened:
-            return opened.read(size)
-    except OSError:
-        return b""
 
 
 def _is_file(path: Path) -> bool:
@@ -189,18 +153,12 @@ _decode = msgspec.json.Decoder(_Entry).decode
 def add_journal(
     source: Source, file: int, main: SessionBuilder, sessions: Mapping[str, SessionBuilder]
 ) -> None:
-    """Adds an event for each journal entry, in the session of its agent,
-    or in the ``main`` one if that has no file.
-    """
+    """Adds an event for each journal entry, in its agent's session, or in ``main`` if that has no file."""
     for item in source.lines(_decode, file):
         if isinstance(item, Problem):
             main.add(item)
             continue
         ref, entry = item
         session = sessions.get(f"agent-{string(entry.agent_id)}", main)
-        session.event(
-            "system",
-            "" if entry.result is None else text_of(entry.result),
-            ref,
-            type=f"workflow/{string(entry.type) or 'entry'}",
-        )
+        text = "" if entry.result is None else text_of(entry.result)
+        session.event("system", text, ref, type=f"workflow/{string(entry.type) or 'entry'}")

@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 
 from nbtools.core.decoders import converted
 from nbtools.traces.json_access import epoch_seconds
+from nbtools.traces.known_tools import ops_by_name
 from nbtools.traces.model import PREVIEW, Op
 from nbtools.traces.source import DECODE_ERRORS, repair_json
 
@@ -175,16 +176,12 @@ def decode_leniently(data: bytes, typed: Callable[[bytes], S], kind: type[S]) ->
     except msgspec.ValidationError:
         return _fields_that_fit(msgspec.json.decode(data), kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return _fields_that_fit(_decode_invalid_json(data, error), kind)
-
-
-def _decode_invalid_json(data: bytes, error: Exception) -> Any:
-    """Decodes NaN and lone surrogates, which are invalid JSON but occur in logs."""
-    try:
-        json.loads(data.decode())
-        return msgspec.json.decode(repair_json(data))
-    except (ValueError, RecursionError):
-        raise msgspec.DecodeError(str(error)) from None
+        try:
+            json.loads(data.decode())  # accepts NaN and lone surrogates, which occur in logs
+            record = msgspec.json.decode(repair_json(data))
+        except (ValueError, RecursionError):
+            raise msgspec.DecodeError(str(error)) from None
+        return _fields_that_fit(record, kind)
 
 
 _NESTED: dict[str, Any] = {
@@ -236,35 +233,23 @@ def _time(value: Any) -> datetime | None:
 
 AGENTS = frozenset({"Task", "Agent"})
 EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
-_OPS: dict[str, Op] = {
-    **dict.fromkeys(("Bash", "BashOutput", "KillShell", "KillBash", "PowerShell", "Monitor"), "shell"),
-    **dict.fromkeys(("Read", "NotebookRead"), "read"),
-    **dict.fromkeys(("Edit", "MultiEdit"), "edit"),
-    "Write": "write",
-    "NotebookEdit": "notebook",
-    "Grep": "search",
-    **dict.fromkeys(("Glob", "LS"), "list"),
-    "WebFetch": "fetch",
-    "WebSearch": "web_search",
-    **dict.fromkeys(
-        (
-            "TodoWrite",
-            "TodoRead",
-            "TaskCreate",
-            "TaskUpdate",
-            "TaskList",
-            "TaskGet",
-            "EnterPlanMode",
-            "ExitPlanMode",
-        ),
-        "plan",
-    ),
-    "AskUserQuestion": "ask",
-    **dict.fromkeys(
-        (*AGENTS, "TaskOutput", "AgentOutputTool", "TaskStop", "SendMessage", "Workflow"), "agent"
-    ),
-    **dict.fromkeys(("ListMcpResourcesTool", "ReadMcpResourceTool"), "mcp"),
-}
+_OPS = ops_by_name(
+    {
+        "shell": "Bash BashOutput KillShell KillBash PowerShell Monitor",
+        "read": "Read NotebookRead",
+        "edit": "Edit MultiEdit",
+        "write": "Write",
+        "notebook": "NotebookEdit",
+        "search": "Grep",
+        "list": "Glob LS",
+        "fetch": "WebFetch",
+        "web_search": "WebSearch",
+        "plan": "TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet EnterPlanMode ExitPlanMode",
+        "ask": "AskUserQuestion",
+        "agent": "Task Agent TaskOutput AgentOutputTool TaskStop SendMessage Workflow",
+        "mcp": "ListMcpResourcesTool ReadMcpResourceTool",
+    }
+)
 
 
 def op_of(name: str) -> Op:
@@ -276,18 +261,11 @@ def subject_of(arguments: Input, *, agent: bool) -> str:
     first = arguments.command or arguments.file_path or arguments.pattern
     if isinstance(first, str) and first:
         return first if len(first) <= PREVIEW else first[:PREVIEW]
-    several = (
-        arguments.description if agent else None,
-        arguments.notebook_path,
-        arguments.url,
-        arguments.query,
-        arguments.path,
-        arguments.skill,
-        arguments.subject,
-        arguments.taskId,
-    )
-    rest = (arguments.description, arguments.prompt)
-    return next((value[:PREVIEW] for value in (*several, *rest) if value and isinstance(value, str)), "")
+    # A sub-agent's task is named by its description; elsewhere that is a remark.
+    several = (arguments.description,) if agent else ()
+    several += (arguments.notebook_path, arguments.url, arguments.query, arguments.path, arguments.skill)
+    several += (arguments.subject, arguments.taskId, arguments.description, arguments.prompt)
+    return next((value[:PREVIEW] for value in several if value and isinstance(value, str)), "")
 
 
 def paths_of(arguments: Input) -> tuple[str, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from nbtools.traces.json_access import text_of
+from nbtools.traces.json_access import names, text_of
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import Call, Event, EventKind, Problem, Ref, Row
 from nbtools.traces.readers.claude_code.branches import NO_OFFSETS, abandoned_in_branches, abandoned_records
@@ -35,29 +34,18 @@ later logs say so by ``origin`` or ``isMeta``.
 """
 _MAX_HELD = 64 << 20
 """Largest size in bytes of a file whose rows are held back until its end."""
-_STATE_RECORDS = {
-    *(
-        "file-history-snapshot",
-        "file-history-delta",
-        "summary",
-        "ai-title",
-        "custom-title",
-        "agent-name",
-        "agent-setting",
-        "agent-color",
-    ),
-    *(
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "queue-operation",
-        "pr-link",
-        "bridge-session",
-        "tag",
-        "result",
-    ),
-    *("api-request", "api-request-blob", "api-request-shape", "tools-used", "atis-latch", "cost-state"),
+_SYSTEM_KINDS: dict[str, EventKind] = {
+    "compact_boundary": "compaction",
+    "microcompact_boundary": "compaction",
+    "api_error": "error",
 }
+_STATE_RECORDS = frozenset(
+    names(
+        "file-history-snapshot file-history-delta summary ai-title custom-title agent-name agent-setting"
+        " agent-color last-prompt mode permission-mode queue-operation pr-link bridge-session tag result"
+        " api-request api-request-blob api-request-shape tools-used atis-latch cost-state"
+    )
+)
 """Records of the application's state, in which nobody said or did anything;
 those of requests repeat what other records say.
 """
@@ -111,7 +99,7 @@ class RowBuilder:
     def _end(self) -> None:
         self.calls.add_open()
         for session in self.sessions.values():
-            session.ref = Ref(0, self._size(0))
+            session.ref = self.source.whole()
         self._finish()
 
     def _finish(self) -> None:
@@ -128,7 +116,7 @@ class RowBuilder:
         Rows are held back until the end shows which are on an abandoned branch;
         a large file is scanned for branches first instead.
         """
-        hold_back = self._size(file) <= _MAX_HELD
+        hold_back = self.source.whole(file).length <= _MAX_HELD
         self.abandoned = NO_OFFSETS if hold_back else abandoned_records(self.source, file)
         self.links.next_file()
         self.parents.clear()
@@ -146,14 +134,11 @@ class RowBuilder:
         if self.branches and hold_back:
             self.abandoned = abandoned_in_branches(self.source, file)
         yield from self._take_rows()
-        self._mark_abandoned_requests(file)
-        for session in self.sessions.values():
-            session.live = True
-
-    def _mark_abandoned_requests(self, file: int) -> None:
         for spent in self.usage_by_message.values() if self.abandoned else ():
             if spent.ref.file == file and spent.ref.offset in self.abandoned:
                 spent.live = False
+        for session in self.sessions.values():
+            session.live = True
 
     def _record(self, line: Line, ref: Ref) -> None:
         self.ref, self.line = ref, line
@@ -175,10 +160,10 @@ class RowBuilder:
         """Yields the rows held back, with those on abandoned branches marked."""
         rows, gone = self.log.rows, self.abandoned
         if gone:
-            marked = (
-                (row, isinstance(row, Event | Call) and row.live and row.ref.offset in gone) for row in rows
-            )
-            yield from [replace(row, live=False) if abandoned else row for row, abandoned in marked]
+            for number, row in enumerate(rows):
+                if isinstance(row, Event | Call) and row.live and row.ref.offset in gone:
+                    rows[number] = replace(row, live=False)
+            yield from rows
         else:
             yield from rows
         rows.clear()
@@ -197,17 +182,12 @@ class RowBuilder:
             self.parents.add(parent)
 
     def _session(self, name: str, file: int) -> ClaudeSession:
-        found = self.sessions[name] = ClaudeSession(self.log, name, Ref(0, self._size(file), 0, file))
+        found = self.sessions[name] = ClaudeSession(self.log, name, self.source.whole(file))
         return found
 
-    def _size(self, file: int) -> int:
-        with self.source.open_file(file) as opened:
-            return int(opened.seek(0, io.SEEK_END))
-
     def _agent(self, agent: AgentLog) -> ClaudeSession:
-        found = self._session(
-            f"{agent.id}~{agent.file}" if agent.id in self.sessions else agent.id, agent.file
-        )
+        name = f"{agent.id}~{agent.file}" if agent.id in self.sessions else agent.id
+        found = self._session(name, agent.file)
         found.parent, found.title = self.main.id, agent.title or agent.kind
         return found
 
@@ -240,13 +220,8 @@ class RowBuilder:
             if kind == "tool_use":
                 self.calls.add_call(here, block, place, "model", line, self.at, self.ref)
             elif kind == "text":
-                self._event(
-                    "error" if line.is_api_error_message else "assistant_text",
-                    block.text or "",
-                    "assistant",
-                    "",
-                    message.model,
-                )
+                event: EventKind = "error" if line.is_api_error_message else "assistant_text"
+                self._event(event, block.text or "", "assistant", "", message.model)
             elif kind in ("thinking", "redacted_thinking"):
                 self._event("thinking", block.thinking or "", "assistant", "", message.model)
             else:
@@ -309,12 +284,9 @@ class RowBuilder:
         message = data.message.message if data and data.message else None
         if data is None or message is None:
             return
-        has_file = self.links.has_file(data.agent_id)
-        spent = (
-            None
-            if has_file
-            else here.add_usage(message, self.usage_by_message, self.at, self.ref, nested=True)
-        )
+        has_file, spent = self.links.has_file(data.agent_id), None
+        if not has_file:
+            spent = here.add_usage(message, self.usage_by_message, self.at, self.ref, nested=True)
         for place, block in enumerate(_blocks(message)):
             if block.type == "tool_use" and block.id not in here.echoes:
                 here.echoes[block.id or f"{line.uuid}.{place}"] = block.name or "?"
@@ -327,20 +299,13 @@ class RowBuilder:
 
     def _system(self) -> None:
         subtype, content = self.line.subtype or "", self.line.content
-        kind: EventKind = (
-            "compaction" if subtype in ("compact_boundary", "microcompact_boundary") else "system"
-        )
+        kind = _SYSTEM_KINDS.get(subtype, "system")
         if not self.current.version:
             self.current.describe(self.line)
         if subtype == "compact_boundary":
             self.current.compactions += 1
             self._note_branch()
-        self._event(
-            "error" if subtype == "api_error" else kind,
-            content if isinstance(content, str) else "",
-            "",
-            f"system/{subtype}",
-        )
+        self._event(kind, content if isinstance(content, str) else "", "", f"system/{subtype}")
 
     def _attachment(self) -> None:
         attachment, text = self.line.attachment, _attached_text(self.line)
@@ -349,11 +314,8 @@ class RowBuilder:
             return
         kind: EventKind = "attachment"
         # A prompt that was typed while the agent worked: it is recorded only here, where it was delivered.
-        if (
-            attachment.type == "queued_command"
-            and attachment.command_mode == "prompt"
-            and _is_by_person(attachment.origin, text)
-        ):
+        is_prompt = attachment.type == "queued_command" and attachment.command_mode == "prompt"
+        if is_prompt and _is_by_person(attachment.origin, text):
             kind = "user"
             if not self.line.is_sidechain:
                 self.current.turn += 1
@@ -367,13 +329,8 @@ class RowBuilder:
         here.cost = here.cost if line.total_cost is None else line.total_cost
         if line.type not in _STATE_RECORDS:
             here.flags["unknown_records"] = None
-        text = (
-            line.custom_title
-            or line.ai_title
-            or line.summary
-            or (line.content if isinstance(line.content, str) else "")
-        )
-        self._event("system", text or "")
+        content = line.content if isinstance(line.content, str) else ""
+        self._event("system", line.custom_title or line.ai_title or line.summary or content)
 
 
 def _is_by_person(origin: Sender | None, text: str) -> bool:

@@ -110,13 +110,15 @@ class ClaudeSession(SessionBuilder):
 
     def finish(self, calls: set[str], parent: str, parent_call: str) -> None:
         """Adds the session's row; ``calls`` are the ids of all calls in the log."""
-        totals = [
-            sum(numbers) for numbers in zip(*(spent.numbers for spent in self.messages), strict=True)
-        ] or [0] * len(_FIELDS)
-        tokens = dict(zip(_FIELDS, totals, strict=True))
+        numbers = [spent.numbers for spent in self.messages]
+        tokens = {name: sum(one[index] for one in numbers) for index, name in enumerate(_FIELDS)}
         self.requests = [self._request(spent) for spent in self.messages]
-        unfinished = 2 * sum(not spent.finished for spent in self.messages) > len(self.messages)
+        nested = Counter(name for call, name in self.echoes.items() if call not in calls)
+        flags = dict(self.flags)
+        if 2 * sum(not spent.finished for spent in self.messages) > len(self.messages):
+            flags["tokens_placeholder"] = None
         self.end(
+            flags=tuple(flags),
             format_version=self.version,
             agent="claude-code",
             agent_version=self.version,
@@ -125,7 +127,6 @@ class ClaudeSession(SessionBuilder):
             title=self.title,
             cwd=self.cwd,
             branch=self.branch,
-            flags=tuple({**self.flags, **({"tokens_placeholder": None} if unfinished else {})}),
             tokens=Tokens(**tokens),
             native_tokens=tokens,
             cost=self.cost,
@@ -134,9 +135,7 @@ class ClaudeSession(SessionBuilder):
                 "sidechain_records": self.sidechain,
                 "images": self.images,
                 "compactions": self.compactions,
-                "nested_by_name": dict(
-                    sorted(Counter(name for call, name in self.echoes.items() if call not in calls).items())
-                ),
+                "nested_by_name": dict(sorted(nested.items())),
             },
             ref=self.ref,
         )
@@ -196,9 +195,9 @@ class SubAgentLinks:
         """
         prompt = line.message.content if line.message else ""
         known = self._chains.get(line.parent_uuid or "")
-        self._chains[line.uuid or ""] = known or (
-            self._prompts.get(prompt, "") if isinstance(prompt, str) else ""
-        )
+        if not known:
+            known = self._prompts.get(prompt, "") if isinstance(prompt, str) else ""
+        self._chains[line.uuid or ""] = known
 
     def call_around(self, line: Line) -> str:
         """Returns the call that started the sub-agent of this record; empty for the session's own records."""
@@ -227,9 +226,7 @@ class SubAgentLinks:
         return found
 
     def link_last_pair(self, waiting: Sequence[PendingCall]) -> None:
-        """Links one remaining call and one remaining sub-agent,
-        even if nothing is recorded that connects them.
-        """
+        """Links one remaining call and one remaining sub-agent, even if no record connects them."""
         left = [call for call in waiting if call.block.name in AGENTS]
         free = [agent for agent in self.agents if agent.id not in self.parents]
         if len(left) == len(free) == 1:

@@ -17,55 +17,35 @@ from typing import Any
 import msgspec
 
 from nbtools.core.decoders import decoder_of
-from nbtools.traces.json_access import mapping, string
+from nbtools.traces.json_access import first_string, mapping, names, string
+from nbtools.traces.known_tools import ops_by_name
 from nbtools.traces.model import PREVIEW, Op, Status, StatusSource
 from nbtools.traces.readers.codex.records import Payload, text_of
 
-_OPS: dict[str, Op] = {
-    **dict.fromkeys(
-        (
-            "exec_command",
-            "write_stdin",
-            "shell",
-            "shell_command",
-            "local_shell",
-            "container.exec",
-            "unified_exec",
-            "exec",
-            "wait",
+_OPS = ops_by_name(
+    {
+        "shell": (
+            "exec_command write_stdin shell shell_command local_shell container.exec unified_exec exec wait"
         ),
-        "shell",
-    ),
-    **dict.fromkeys(("apply_patch",), "patch"),
-    **dict.fromkeys(("view_image", "read_file", "image_view"), "read"),
-    **dict.fromkeys(("list_dir",), "list"),
-    **dict.fromkeys(("grep_files", "tool_search", "tool_search_call"), "search"),
-    **dict.fromkeys(("web_search", "web_search_call", "web__run"), "web_search"),
-    **dict.fromkeys(("update_plan", "todo_list", "create_goal", "update_goal", "get_goal"), "plan"),
-    **dict.fromkeys(("request_user_input", "request_permissions"), "ask"),
-    **dict.fromkeys(
-        ("spawn_agent", "spawn_agents_on_csv", "send_input", "resume_agent", "wait_agent", "close_agent"),
-        "agent",
-    ),
-    **dict.fromkeys(("followup_task", "send_message", "list_agents", "interrupt_agent"), "agent"),
-    **dict.fromkeys(("list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"), "mcp"),
-    **dict.fromkeys(("js_repl", "js_repl_reset"), "notebook"),
-}
-_SHELLS = {"bash", "sh", "zsh", "dash", "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe"}
-_VERBS = {"Add", "Update", "Delete"}
-_SUBJECTS = (
-    "cmd",
-    "command",
-    "path",
-    "file_path",
-    "query",
-    "message",
-    "prompt",
-    "explanation",
-    "url",
-    "chars",
-    "justification",
+        "patch": "apply_patch",
+        "read": "view_image read_file image_view",
+        "list": "list_dir",
+        "search": "grep_files tool_search tool_search_call",
+        "web_search": "web_search web_search_call web__run",
+        "plan": "update_plan todo_list create_goal update_goal get_goal",
+        "ask": "request_user_input request_permissions",
+        "agent": (
+            "spawn_agent spawn_agents_on_csv send_input resume_agent wait_agent close_agent followup_task"
+            " send_message list_agents interrupt_agent"
+        ),
+        "mcp": "list_mcp_resources list_mcp_resource_templates read_mcp_resource",
+        "notebook": "js_repl js_repl_reset",
+    }
 )
+_SHELLS = {"bash", "sh", "zsh", "dash", "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe"}
+_PATCH_COMMANDS = ("apply_patch", "applypatch")
+_VERBS = {"Add", "Update", "Delete"}
+_SUBJECTS = names("cmd command path file_path query message prompt explanation url chars justification")
 
 
 def op_of(name: str, namespace: str = "") -> Op:
@@ -75,9 +55,7 @@ def op_of(name: str, namespace: str = "") -> Op:
 
 
 def arguments_of(payload: Payload) -> Mapping[str, Any]:
-    """Returns the arguments of any kind of call;
-    free text is under ``input``, invalid JSON under ``arguments``.
-    """
+    """Returns the arguments of any call; free text is ``input``, invalid JSON ``arguments``."""
     if payload.input is not None:
         return {"input": payload.input}
     if isinstance(payload.arguments, str):
@@ -94,13 +72,9 @@ def command_of(arguments: Mapping[str, Any]) -> str:
     command = arguments.get("cmd", arguments.get("command"))
     if isinstance(command, list):
         words = [str(one) for one in command]
-        if (
-            len(words) == 3
-            and words[0].replace("\\", "/").rpartition("/")[2] in _SHELLS
-            and words[1].startswith(("-", "/"))
-        ):
-            return words[2]
-        return shlex.join(words)
+        program = words[0].replace("\\", "/").rpartition("/")[2] if words else ""
+        is_script = len(words) == 3 and program in _SHELLS and words[1].startswith(("-", "/"))
+        return words[2] if is_script else shlex.join(words)
     return string(command)
 
 
@@ -109,14 +83,13 @@ def patch_of(name: str, arguments: Mapping[str, Any]) -> str:
     also of one that early versions passed to the shell.
     """
     command = arguments.get("command")
-    words = command if isinstance(command, list) and command and name != "exec_command" else []
     if name == "apply_patch":
-        return string(arguments.get("input")) or string(arguments.get("patch"))
-    if words and str(words[0]) in ("apply_patch", "applypatch"):
-        return str(words[-1])
-    return (
-        str(words[-1]) if words and str(words[-1]).lstrip().startswith(("apply_patch", "applypatch")) else ""
-    )
+        return first_string(arguments, ("input", "patch"))
+    if not isinstance(command, list) or not command or name == "exec_command":
+        return ""
+    first, last = str(command[0]), str(command[-1])
+    is_patch = first in _PATCH_COMMANDS or last.lstrip().startswith(_PATCH_COMMANDS)
+    return last if is_patch else ""
 
 
 def files_in_patch(patch: str) -> list[tuple[str, str]]:
@@ -136,11 +109,8 @@ def subject_of(arguments: Mapping[str, Any], patch: str) -> str:
             return found.strip()[:PREVIEW]
     if isinstance(found := arguments.get("input"), str):
         return found.strip()[:PREVIEW]
-    return ", ".join(
-        f"{key}: {value}"[:PREVIEW]
-        for key, value in arguments.items()
-        if isinstance(value, str | int | float)
-    )[:PREVIEW]
+    plain = {key: value for key, value in arguments.items() if isinstance(value, str | int | float)}
+    return ", ".join(f"{key}: {value}"[:PREVIEW] for key, value in plain.items())[:PREVIEW]
 
 
 def paths_of(name: str, arguments: Mapping[str, Any], patch: str) -> tuple[str, ...]:
@@ -163,9 +133,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ScriptCall:
-    """A tool in a script, and the text between its parentheses;
-    ``quoted`` are the string literals in that.
-    """
+    """A tool in a script, and the text in its parentheses; ``quoted`` are the string literals in that."""
 
     name: str
     arguments: str
@@ -176,12 +144,11 @@ def calls_in(script: str) -> Iterator[ScriptCall]:
     """Yields the calls in text order; a call inside the arguments of another comes after it."""
     script = script[:_MAX_SCRIPT]
     for found in _TOKEN.finditer(script):
-        name = found["name"] or found["key"]
-        if name:
-            yield _named(name, script, found.end())
+        if name := found["name"] or found["key"]:
+            yield _call_at(name, script, found.end())
 
 
-def _named(name: str, script: str, start: int) -> ScriptCall:
+def _call_at(name: str, script: str, start: int) -> ScriptCall:
     depth, quoted = 1, []
     for found in _TOKEN.finditer(script, start):
         if found["quoted"]:
@@ -307,13 +274,9 @@ def _header(output: str) -> int:
 
 
 def split_output(output: str) -> tuple[str, str]:
-    """Splits an output into the lines before ``Output:`` and those after it;
-    without that line all is header.
-    """
+    """Splits an output into the lines before ``Output:`` and those after it; without it all is header."""
     end = _header(output)
-    return output[:end], (
-        output[end:].lstrip("\n").removeprefix("Output:").removeprefix("\n") if end < len(output) else ""
-    )
+    return output[:end], output[end:].lstrip("\n").removeprefix("Output:").removeprefix("\n")
 
 
 def unwrap(output: str) -> Wrapped | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from nbtools.traces.json_access import mapping, string
+from nbtools.traces.json_access import mapping, names, string
 from nbtools.traces.model import NOWHERE, PREVIEW, Call, FileChange, Op, Ref, Status, StatusSource
 from nbtools.traces.readers.codex import detail
 from nbtools.traces.readers.codex.call_text import (
@@ -32,9 +32,7 @@ _BILLION = 1e9
 
 
 class PendingCall(msgspec.Struct, gc=False):
-    """A call that is not complete: what the model requested (``call``),
-    then what events and the output add.
-    """
+    """An incomplete call: what the model requested (``call``), then what events and the output add."""
 
     call: Call
     patch: str = ""
@@ -65,20 +63,17 @@ class PendingCall(msgspec.Struct, gc=False):
         if kind == "exec_command_end":
             self._command_ended(payload)
         elif kind == "patch_apply_end":
-            self._set_outcome("flag", good=bool(payload.success))
-            self.changed = [
-                *(self.changed or ()),
-                *detail.recorded_changes(
-                    self.call.session, self.call.id, payload.changes, applied=bool(payload.success)
-                ),
-            ]
+            self.set_outcome("flag", good=bool(payload.success))
+            applied = bool(payload.success)
+            found = detail.recorded_changes(self.call.session, self.call.id, payload.changes, applied=applied)
+            self.changed = [*(self.changed or ()), *found]
         elif kind == "mcp_tool_call_end":
             answer = _answer(payload.result)
-            self._set_outcome("flag", good=None if answer is None else answer.Err is msgspec.UNSET)
+            self.set_outcome("flag", good=None if answer is None else answer.Err is msgspec.UNSET)
             if answer is not None and answer.Ok is not None and answer.Ok.isError is True:
                 self.success_source, self.stopped = None, "unknown"
         elif kind == "dynamic_tool_call_response":
-            self._set_outcome("flag", good=payload.success if isinstance(payload.success, bool) else None)
+            self.set_outcome("flag", good=payload.success if isinstance(payload.success, bool) else None)
         self.child = string(payload.new_thread_id) or self.child
 
     def _command_ended(self, payload: Payload) -> None:
@@ -87,14 +82,12 @@ class PendingCall(msgspec.Struct, gc=False):
             self.exit_code = code
         if payload.status == "declined":
             self.stopped = "denied"
-        self._set_outcome("exit_code", good=None if code is None else code == 0)
+        self.set_outcome("exit_code", good=None if code is None else code == 0)
         if isinstance(payload.parsed_cmd, list) and not self.call.paths:
-            self.call = replace(
-                self.call,
-                paths=tuple(path for one in payload.parsed_cmd if (path := string(mapping(one).get("path")))),
-            )
+            paths = (string(mapping(one).get("path")) for one in payload.parsed_cmd)
+            self.call = replace(self.call, paths=tuple(filter(None, paths)))
 
-    def _set_outcome(self, source: StatusSource, *, good: bool | None) -> None:
+    def set_outcome(self, source: StatusSource, *, good: bool | None) -> None:
         if good is False:
             self.failure_source = source
         elif good is True:
@@ -103,11 +96,8 @@ class PendingCall(msgspec.Struct, gc=False):
     @property
     def is_complete(self) -> bool:
         """Whether no later record is expected."""
-        return self.outcome is not None and (
-            self.failure_source is not None
-            or self.success_source is not None
-            or self.call.name == "update_plan"
-        )
+        is_known = self.failure_source is not None or self.success_source is not None
+        return self.outcome is not None and (is_known or self.call.name == "update_plan")
 
     def status(self) -> tuple[Status, StatusSource]:
         """Returns the status and its source.  Events take precedence over texts, failures over successes."""
@@ -170,9 +160,8 @@ def _request(name: str, arguments: Mapping[str, Any], namespace: str = "") -> _R
         return _Request(name, "shell", command, (), "", escalated)
     patch = patch_of(name, arguments)
     op = "patch" if patch else op_of(name, namespace)
-    return _Request(
-        name, op, subject_of(arguments, patch), paths_of(name, arguments, patch), patch, escalated
-    )
+    subject, paths = subject_of(arguments, patch), paths_of(name, arguments, patch)
+    return _Request(name, op, subject, paths, patch, escalated)
 
 
 def _nested_request(payload: Payload) -> _Request:
@@ -218,26 +207,18 @@ def _seconds(duration: Any) -> float | None:
     return None
 
 
-HOSTED_ITEMS = {
-    "web_search_call",
-    "image_generation_call",
-    "tool_search_call",
-    "mcp_call",
-    "code_interpreter_call",
-    "file_search_call",
-}
+HOSTED_ITEMS = names(
+    "web_search_call image_generation_call tool_search_call mcp_call code_interpreter_call file_search_call"
+)
 """Calls that the provider runs: there is no id to link a result by, and counting rules leave them out.
 A search for tools may have one.
 """
-CALL_ITEMS = {"function_call", "custom_tool_call", "local_shell_call"}
-OUTPUT_ITEMS = {
-    "function_call_output",
-    "custom_tool_call_output",
-    "local_shell_call_output",
-    "tool_search_output",
-    "mcp_tool_call_output",
-}
-END_EVENTS = {"exec_command_end", "patch_apply_end", "mcp_tool_call_end", "dynamic_tool_call_response"}
+CALL_ITEMS = names("function_call custom_tool_call local_shell_call")
+OUTPUT_ITEMS = names(
+    "function_call_output custom_tool_call_output local_shell_call_output tool_search_output"
+    " mcp_tool_call_output"
+)
+END_EVENTS = names("exec_command_end patch_apply_end mcp_tool_call_end dynamic_tool_call_response")
 
 
 class Calls:
@@ -265,9 +246,8 @@ class Calls:
             self.session.event("tool_call", name, ref, at, type=string(payload.type))
             return
         arguments = arguments_of(payload)
-        pending = self._pending(
-            native, _request(name, arguments, string(payload.namespace)), at, ref, earlier
-        )
+        request = _request(name, arguments, string(payload.namespace))
+        pending = self._pending(native, request, at, ref, earlier)
         if native in self._early:
             pending.set_result(*self._early.pop(native))
         if name == "exec" and (script := string(arguments.get("input"))) and pending.call.op != "patch":
@@ -325,9 +305,8 @@ class Calls:
         written: list[PendingCall] = []
         call = script.call
         for number, named in enumerate(calls_in(text)):
-            request = _request(
-                named.name, {"input": named.quoted[0]} if named.quoted else {"arguments": named.arguments}
-            )
+            arguments = {"input": named.quoted[0]} if named.quoted else {"arguments": named.arguments}
+            request = _request(named.name, arguments)
             one = self.session.call(
                 f"{call.id}.{number}",
                 named.name,
@@ -351,9 +330,8 @@ class Calls:
         if pending is None or pending.call.level == "nested":
             if pending is not None or native not in self._known:
                 self._early[native] = (result, at, ref)
-            self.session.event(
-                "tool_result", text_of(payload.output), ref, at, "tool", type=string(payload.type)
-            )
+            text, type_ = text_of(payload.output), string(payload.type)
+            self.session.event("tool_result", text, ref, at, "tool", type=type_)
             return
         if pending.outcome is None or (result.failed and not pending.outcome.failed):
             pending.set_result(result, at, ref)
@@ -389,9 +367,8 @@ class Calls:
         """Handles an ``item_completed`` event, in which later logs record the ends of calls."""
         end = completed_event(mapping(payload.item))
         if end is None:
-            self.session.event(
-                "progress", string(mapping(payload.item).get("type")), ref, at, type="item_completed"
-            )
+            text = string(mapping(payload.item).get("type"))
+            self.session.event("progress", text, ref, at, type="item_completed")
         else:
             self.on_end(end, at, ref)
 
@@ -403,9 +380,7 @@ class Calls:
         pending = self._pending(native, _request(kind, arguments_of(payload)), at, ref, counted=counted)
         if payload.status is not None and not pending.call.native_id:
             pending.outcome, pending.result_ref = Outcome(), ref
-            pending.success_source, pending.failure_source = (
-                ("flag", None) if payload.status == "completed" else (None, "flag")
-            )
+            pending.set_outcome("flag", good=payload.status == "completed")
             self._emit(pending)
 
     def on_spawn(self, payload: Payload, at: float | None, ref: Ref) -> None:
@@ -419,9 +394,7 @@ class Calls:
                 pending.stopped = "interrupted"
 
     def flush(self) -> None:
-        """Emits calls at the end of a turn:
-        those with results are complete, unless a command is still running.
-        """
+        """Emits calls at the end of a turn: those with results are complete, unless a command still runs."""
         for pending in [*self.open.values()]:
             if pending.outcome is not None and not pending.outcome.running:
                 self._emit(pending)
@@ -438,9 +411,7 @@ class Calls:
         self._add(pending)
 
     def _add(self, pending: PendingCall) -> None:
-        for one in (
-            pending,
-            *(one for one in pending.script_calls if one.call.op not in pending.recorded_ops),
-        ):
+        nested = [one for one in pending.script_calls if one.call.op not in pending.recorded_ops]
+        for one in (pending, *nested):
             for row in one.rows():
                 self.session.add(row)

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-import msgspec
-
 from nbtools.core.errors import ToolFailure
 from nbtools.core.result import CommandOutput, DiffStat, FileDiff, Media, ToolResultDisplay
 from nbtools.diff.codex_patch import read_codex_patch
 from nbtools.diff.line_diff import PatchHunk, file_diff, format_unified
 from nbtools.diff.patch_model import Create, Delete, FilePatch, Hunk
 from nbtools.traces.display_builders import diff_display, media_of_data_url, todo_list
-from nbtools.traces.json_access import mapping, mappings, string
+from nbtools.traces.json_access import first_string, mapping, mappings, string
 from nbtools.traces.model import NOWHERE, Call, Detail, FileChange, Ref
 from nbtools.traces.readers.codex.call_text import (
     arguments_of,
@@ -29,7 +27,7 @@ from nbtools.traces.readers.codex.call_text import (
     split_output,
     unwrap,
 )
-from nbtools.traces.readers.codex.records import Payload, changes_by_path, text_of
+from nbtools.traces.readers.codex.records import Payload, changes_by_path, decode_raw, text_of
 from nbtools.traces.source import Source
 
 Kind: TypeAlias = Literal["add", "modify", "delete", "rename", "unknown"]
@@ -103,9 +101,7 @@ def _line_counts(lines: Iterable[str]) -> tuple[int, int]:
 
 
 def _kind_and_body(change: Any) -> tuple[Kind, Mapping[str, Any]]:
-    """Returns the kind and body of a change: early ones are ``{"update": {…}}``,
-    later ones have a ``type``.
-    """
+    """Returns a change's kind and body: early ones are ``{"update": {…}}``, later ones have a ``type``."""
     body = mapping(change)
     named = body.get("type", body.get("kind"))
     if isinstance(named, dict):
@@ -128,12 +124,9 @@ def _diff(path: str, kind: Kind, body: Mapping[str, Any]) -> FileDiff:
         return file_diff(path, text, "")
     diff = string(body.get("unified_diff"))
     added, removed = _line_counts(diff.split("\n"))
-    head = (
-        ""
-        if diff.startswith("---") or not diff
-        else f"--- a/{path}\n+++ b/{string(body.get('move_path')) or path}\n"
-    )
-    return FileDiff(f"{head}{diff}", path, "", "", DiffStat(added, removed))
+    if diff and not diff.startswith("---"):
+        diff = f"--- a/{path}\n+++ b/{string(body.get('move_path')) or path}\n{diff}"
+    return FileDiff(diff, path, "", "", DiffStat(added, removed))
 
 
 def intended_diffs(patch: str) -> tuple[FileDiff, ...]:
@@ -162,6 +155,7 @@ def _hunk(hunk: Hunk) -> PatchHunk:
     return PatchHunk(0, len(hunk.old()), 0, len(hunk.new()), lines)
 
 
+_EXTRA = ("process_id", "turn_id", "parsed_cmd", "invocation", "source", "status")
 _SEARCH_AFTER = 64 << 10
 """Bytes after an output in which the event of its end is searched for."""
 _MAX_SEARCH = 64 << 20
@@ -174,21 +168,20 @@ def detail(source: Source, call: Call) -> Detail:
         return _script_call_detail(call, record)
     end = record if call.level == "nested" else _end(source, call)
     item = mapping(end.get("item")) or end
-    output = (
-        _payload(source.record(call.result_ref)).get("output")
-        if call.answered and call.level == "model"
-        else None
-    )
-    arguments = _arguments(call, record, end)
-    result_text = output_text(output)
-    return _build(call, arguments, result_text or _event_output(item), item, _media(output))
+    output = None
+    if call.answered and call.level == "model":
+        output = _payload(source.record(call.result_ref)).get("output")
+    urls = [string(part.get("image_url")) for part in mappings(output)]
+    media = tuple(filter(None, map(media_of_data_url, urls)))
+    result_text = output_text(output) or _event_output(item)
+    return _build(call, _arguments(call, record, item), result_text, item, media)
 
 
 def _build(
     call: Call, arguments: Mapping[str, Any], output: str, item: Mapping[str, Any], media: tuple[Media, ...]
 ) -> Detail:
     wrapped = unwrap(output)
-    stdout = string(item.get("aggregated_output")) or string(item.get("stdout"))
+    stdout = first_string(item, ("aggregated_output", "stdout"))
     head, body = split_output(output)
     if wrapped is not None and wrapped.output:
         body = string(wrapped.output)
@@ -201,19 +194,13 @@ def _build(
         result=output,
         display=_display(call, arguments, stdout or body, diff_display(diffs, ""), media),
         command=command_of(arguments),
-        cwd=string(item.get("cwd"))
-        or string(arguments.get("workdir"))
-        or string(arguments.get("working_directory")),
+        cwd=string(item.get("cwd")) or first_string(arguments, ("workdir", "working_directory")),
         stdout=(stdout or body) if call.op in ("shell", "patch") else "",
         stderr=string(item.get("stderr")),
         changes=diffs,
         media=media,
         truncated=len(output) if "tokens truncated" in output else 0,
-        extra={
-            key: item[key]
-            for key in ("process_id", "turn_id", "parsed_cmd", "invocation", "source", "status")
-            if key in item
-        },
+        extra={key: item[key] for key in _EXTRA if key in item},
     )
 
 
@@ -223,26 +210,20 @@ def _display(
     if patch and call.status != "error":
         return patch
     if call.op == "shell":
-        return CommandOutput(
-            output,
-            len(output.splitlines()),
-            call.exit_code,
-            status="" if call.exit_code is not None else call.status,
-        )
+        status = "" if call.exit_code is not None else call.status
+        return CommandOutput(output, len(output.splitlines()), call.exit_code, status=status)
     if call.op == "plan" and isinstance(steps := arguments.get("plan"), list):
         return todo_list(map(mapping, steps))
     return media[0] if len(media) == 1 else output
 
 
-def _arguments(call: Call, record: Mapping[str, Any], end: Mapping[str, Any]) -> Mapping[str, Any]:
+def _arguments(call: Call, record: Mapping[str, Any], item: Mapping[str, Any]) -> Mapping[str, Any]:
     if call.level == "model":
-        return arguments_of(
-            Payload(input=record.get("input"), arguments=record.get("arguments"), action=record.get("action"))
-        )
-    item = mapping(end.get("item")) or end
-    arguments = mapping(item.get("invocation")).get("arguments", item.get("arguments"))
+        fields: dict[str, Any] = {key: record.get(key) for key in ("input", "arguments", "action")}
+        return arguments_of(Payload(**fields))
     if call.op == "patch":
         return {}
+    arguments = mapping(item.get("invocation")).get("arguments", item.get("arguments"))
     return mapping(arguments) if arguments is not None else {"command": item.get("command")}
 
 
@@ -267,28 +248,16 @@ def _end(source: Source, call: Call) -> Mapping[str, Any]:
     native = call.native_id.encode()
     last = call.result_ref if call.result_ref != NOWHERE else call.ref
     start = call.ref.offset + call.ref.length
-    stop = min(
-        last.offset + last.length + _SEARCH_AFTER,
-        start + _MAX_SEARCH,
-        source.files[call.ref.file].stat().st_size,
-    )
+    end = last.offset + last.length + _SEARCH_AFTER
+    stop = min(end, start + _MAX_SEARCH, source.whole(call.ref.file).length)
     if not native or stop <= start:
         return {}
     for line in source.bytes_of(Ref(start, stop - start, 0, call.ref.file)).split(b"\n"):
-        if native in line and (
-            b"_end" in line[:200] or b"item_completed" in line[:200] or b"_response" in line[:200]
-        ):
-            found = _decoded_payload(line)
+        if native in line and any(kind in line[:200] for kind in (b"_end", b"item_completed", b"_response")):
+            found = _payload(decode_raw(line))
             if native.decode() in (found.get("call_id"), mapping(found.get("item")).get("id")):
                 return found
     return {}
-
-
-def _decoded_payload(line: bytes) -> Mapping[str, Any]:
-    try:
-        return _payload(msgspec.json.decode(line))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
 
 
 def _payload(record: Any) -> Mapping[str, Any]:
@@ -298,16 +267,7 @@ def _payload(record: Any) -> Mapping[str, Any]:
 
 def _event_output(item: Mapping[str, Any]) -> str:
     """Returns the output in an event, used if the model read none."""
-    stdout = string(item.get("aggregated_output")) or string(item.get("stdout"))
+    stdout = first_string(item, ("aggregated_output", "stdout"))
     result = mapping(item.get("result"))
-    return (
-        stdout
-        or text_of(mapping(result.get("Ok", result)).get("content"))
-        or text_of(item.get("content_items"))
-        or string(result.get("Err"))
-    )
-
-
-def _media(output: Any) -> tuple[Media, ...]:
-    found = (media_of_data_url(string(part.get("image_url"))) for part in mappings(output))
-    return tuple(media for media in found if media is not None)
+    text = stdout or text_of(mapping(result.get("Ok", result)).get("content"))
+    return text or text_of(item.get("content_items")) or string(result.get("Err"))

@@ -7,7 +7,7 @@ The usage of a turn covers the whole run so far.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from nbtools.core.decoders import decoder_of
 from nbtools.core.result import CommandOutput
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import diff_display, todo_list
-from nbtools.traces.json_access import mapping, string
+from nbtools.traces.json_access import first_string, mapping, string
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.model import (
     NOWHERE,
@@ -29,7 +29,6 @@ from nbtools.traces.model import (
     Origin,
     Problem,
     Ref,
-    Row,
     Status,
     StatusSource,
 )
@@ -89,32 +88,22 @@ class CodexExec(Format):
         reading = _RunReader(log, source.path.stem)
         return LineReading(log.rows, decoder_of(_Line).decode, reading.line, reading.end, reading.problem)
 
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        return self.begin(source, origin).read(source)
-
     def detail(self, source: Source, call: Call) -> Detail:
-        started = mapping(mapping(source.record(call.ref)).get("item"))
-        item = (
-            {**started, **mapping(mapping(source.record(call.result_ref)).get("item"))}
-            if call.answered
-            else started
-        )
+        item = mapping(mapping(source.record(call.ref)).get("item"))
+        if call.answered:
+            item = {**item, **mapping(mapping(source.record(call.result_ref)).get("item"))}
         diffs = codex_detail.recorded_diffs(changes_by_path(item.get("changes")))
         output = string(item.get("aggregated_output"))
-        result = (
-            output
-            or text_of(mapping(item.get("result")).get("content"))
-            or string(mapping(item.get("error")).get("message"))
-        )
+        result = output or text_of(mapping(item.get("result")).get("content"))
+        result = result or string(mapping(item.get("error")).get("message"))
         display: Any = result
         if call.op == "shell":
             display = CommandOutput(output, len(output.splitlines()), call.exit_code)
         elif call.op == "plan" and isinstance(item.get("items"), list):
-            steps = (
-                {**mapping(one), "status": "completed" if mapping(one).get("completed") else "pending"}
-                for one in item["items"]
+            steps = map(mapping, item["items"])
+            display = todo_list(
+                {**one, "status": "completed" if one.get("completed") else "pending"} for one in steps
             )
-            display = todo_list(steps)
         elif diffs:
             display = diff_display(diffs, "")
         arguments = mapping(item.get("arguments")) or {
@@ -162,13 +151,11 @@ class _RunReader:
             self._item(kind, item, ref)
         elif kind == "item.completed":
             event, role = _TEXTS.get(type_, ("system", ""))
-            session.event(
-                event, string(item.get("text")) or string(item.get("message")), ref, role=role, type=type_
-            )
+            text = first_string(item, ("text", "message"))
+            session.event(event, text, ref, role=role, type=type_)
         elif kind in ("error", "turn.failed"):
-            session.event(
-                "error", string(line.message) or string(mapping(line.error).get("message")), ref, type=kind
-            )
+            text = string(line.message) or string(mapping(line.error).get("message"))
+            session.event("error", text, ref, type=kind)
         else:
             session.event("progress", "", ref, type=kind)
 
@@ -226,7 +213,8 @@ class _RunReader:
         op = _OPS[string(item.get("type"))]
         code = item.get("exit_code") if isinstance(item.get("exit_code"), int) else None
         status, source = _status(item, code) if end_item is not None else ("unanswered", "none")
-        paths = tuple(changes_by_path(item.get("changes")))
+        changes = changes_by_path(item.get("changes"))
+        paths = tuple(changes)
         subject = ", ".join(paths) or subject_of({**mapping(item.get("arguments")), **item}, "")
         call = replace(
             call,
@@ -244,11 +232,9 @@ class _RunReader:
             turn=self.session.turn,
             result_ref=ref,
         )
-        changes = changes_by_path(item.get("changes"))
-        self.session.complete(
-            call,
-            changes=codex_detail.recorded_changes(call.session, call.id, changes, applied=status == "ok"),
-        )
+        applied = status == "ok"
+        found = codex_detail.recorded_changes(call.session, call.id, changes, applied=applied)
+        self.session.complete(call, changes=found)
 
 
 def _status(item: Mapping[str, Any], code: int | None) -> tuple[Status, StatusSource]:

@@ -90,7 +90,8 @@ class Prompts:
         try:
             return cls._of(_quickly(source))
         except DECODE_ERRORS:  # a line with a prompt is damaged: what can be read of it counts, too
-            return cls._of(item for item in source.lines(_message_or_prompt) if not isinstance(item, Problem))
+            lines = source.lines(lambda data: decode(data) if _may_be_prompt(data) else None)
+            return cls._of(item for item in lines if not isinstance(item, Problem))
 
     @classmethod
     def _of(cls, lines: Iterable[tuple[Ref, Line | None]]) -> Prompts:
@@ -174,14 +175,8 @@ def _may_be_prompt(data: bytes) -> bool:
     return _MARKS.search(data) is not None
 
 
-def _message_or_prompt(data: bytes) -> Line | None:
-    return decode(data) if _may_be_prompt(data) else None
-
-
 def _texts(content: Any) -> Iterator[str]:
-    """Yields the texts of a message that may be a prompt:
-    each part, which images may surround, and all together.
-    """
+    """Yields the texts of a message that may be a prompt: each part, and all together."""
     parts = [text_of([part]).strip() for part in items(content)] if isinstance(content, list) else []
     yield from filter(None, (*parts, text_of(content).strip()))
 
@@ -197,8 +192,6 @@ def working_directory(message: str) -> str:
 
 
 def agent_message(payload: Payload) -> str:
-    """Returns the sender, the recipient and the text of a message between agents.
-    Encrypted parts have no text.
-    """
+    """Returns sender, recipient and text of a message between agents. Encrypted parts have no text."""
     texts = [string(part.get("text")) for part in mappings(payload.content)]
     return "\n".join(filter(None, (string(payload.author), string(payload.recipient), *texts)))

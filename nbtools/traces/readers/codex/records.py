@@ -12,20 +12,14 @@ from typing import Any
 
 import msgspec
 
-from nbtools.traces.json_access import mapping, string
+from nbtools.traces.json_access import mapping, names, string
+from nbtools.traces.json_document import NULL
+from nbtools.traces.source import DECODE_ERRORS
 
-NOTHING = msgspec.Raw(b"null")
 ENVELOPES = frozenset(
-    (
-        "session_meta",
-        "turn_context",
-        "response_item",
-        "event_msg",
-        "compacted",
-        "world_state",
-        "token_usage_record",
-        "inter_agent_communication",
-        "inter_agent_communication_metadata",
+    names(
+        "session_meta turn_context response_item event_msg compacted world_state token_usage_record"
+        " inter_agent_communication inter_agent_communication_metadata"
     )
 )
 
@@ -46,8 +40,8 @@ class Payload(msgspec.Struct, gc=False):
     status: Any = None
     role: Any = None
     content: Any = None
-    summary: msgspec.Raw = NOTHING
-    message: msgspec.Raw = NOTHING
+    summary: msgspec.Raw = NULL
+    message: msgspec.Raw = NULL
     info: Any = None
     usage: Any = None
     thread_token_usage: Any = None
@@ -62,7 +56,7 @@ class Payload(msgspec.Struct, gc=False):
     source: Any = None
     invocation: Any = None
     tool: Any = None
-    result: msgspec.Raw = NOTHING
+    result: msgspec.Raw = NULL
     new_thread_id: Any = None
     reason: Any = None
     num_turns: Any = None
@@ -113,10 +107,6 @@ def decode(data: bytes) -> Line:
         return Line(header.type, header.timestamp, None)
     if line.payload is not msgspec.UNSET:
         return line
-    return _bare(data, line)
-
-
-def _bare(data: bytes, line: Line) -> Line:
     if line.record_type is not None:
         return Line("state", line.timestamp, None)
     if isinstance(line.type, str) and line.type in ENVELOPES:
@@ -125,11 +115,11 @@ def _bare(data: bytes, line: Line) -> Line:
     return Line("response_item" if line.type else "session_meta", line.timestamp, item)
 
 
-def decode_raw(raw: msgspec.Raw) -> Any:
-    """Decodes bytes of a line that was valid when read; None if a number in them is out of range."""
+def decode_raw(raw: msgspec.Raw | bytes) -> Any:
+    """Returns what bytes contain; None where they are not valid, or a number in them is out of range."""
     try:
         return _any(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         return None
 
 
@@ -138,12 +128,13 @@ def text_of(found: Any) -> str:
     if isinstance(found, str):
         return found
     if isinstance(found, list):
-        return "\n".join(
-            one for part in found if isinstance(part, dict) and isinstance(one := part.get("text", ""), str)
-        )
+        texts = (part.get("text", "") for part in found if isinstance(part, dict))
+        return "\n".join(text for text in texts if isinstance(text, str))
     return ""
 
 
+_SAME_FIELDS = ("duration", "command", "parsed_cmd", "source", "tool", "arguments")
+"""Fields that a completed item and the event that it replaces have alike."""
 _FAILED = msgspec.Raw(b'{"Err":""}')
 _DONE = msgspec.Raw(b'{"Ok":{}}')
 _ENDS = {
@@ -160,29 +151,21 @@ def completed_event(item: Mapping[str, Any]) -> Payload | None:
     status = string(item.get("status")).lower()
     if kind is None or not string(item.get("id")):
         return None
-    end = Payload(
+    success, result = status not in ("failed", "declined"), NULL
+    if status != "in_progress":
+        result = _FAILED if item.get("error") or not success else _DONE
+    same: dict[str, Any] = {name: item.get(name) for name in _SAME_FIELDS}
+    return Payload(
+        **same,
         type=kind,
         call_id=item["id"],
         status=status,
-        duration=item.get("duration"),
-        command=item.get("command"),
+        exit_code=item.get("exit_code", item.get("exitCode")),
+        success=success,
+        changes=changes_by_path(item.get("changes")),
+        invocation={**same, "server": item.get("server"), "arguments": mapping(item.get("arguments"))},
+        result=result,
     )
-    end.exit_code = item.get("exit_code", item.get("exitCode"))
-    end.parsed_cmd, end.source = item.get("parsed_cmd"), item.get("source")
-    end.success = status not in ("failed", "declined")
-    end.changes, end.tool, end.arguments = (
-        changes_by_path(item.get("changes")),
-        item.get("tool"),
-        item.get("arguments"),
-    )
-    end.invocation = {
-        "server": item.get("server"),
-        "tool": item.get("tool"),
-        "arguments": mapping(item.get("arguments")),
-    }
-    failed = item.get("error") or not end.success
-    end.result = NOTHING if status == "in_progress" else _FAILED if failed else _DONE
-    return end
 
 
 def changes_by_path(changes: Any) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ item (messages, prompts) become progress rows; a session's text comes from its i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from nbtools.traces.json_access import epoch_seconds, mapping, string, strings
 from nbtools.traces.line_reading import LineReading
 from nbtools.traces.lineage import Lineage, lineage_of
-from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, Origin, Problem, Ref, Row
+from nbtools.traces.model import PREVIEW, Call, Detail, EventKind, Origin, Problem, Ref
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.codex.calls import CALL_ITEMS, END_EVENTS, HOSTED_ITEMS, OUTPUT_ITEMS, Calls
 from nbtools.traces.readers.codex.detail import detail
@@ -23,7 +23,7 @@ from nbtools.traces.readers.codex.prompts import Prompts, agent_message, title, 
 from nbtools.traces.readers.codex.records import ENVELOPES, Line, Payload, decode, decode_raw, text_of
 from nbtools.traces.readers.codex.sessions import CodexSession, SessionAssigner, permission_text
 from nbtools.traces.session_builder import LogBuilder
-from nbtools.traces.source import Source
+from nbtools.traces.source import Source, read_start
 
 _HEADS = ("session_meta", "turn_context")
 _TURNS = ("task_started", "turn_started")
@@ -36,9 +36,7 @@ _Handler = Callable[[Payload, float | None, Ref], None]
 
 
 class RolloutReader:
-    """Reads one log.  ``rewound`` are the turns that are rolled back later;
-    ``rolled_back`` those rolled back so far.
-    """
+    """Reads one log.  ``rewound`` are turns rolled back later; ``rolled_back`` those rolled back so far."""
 
     def __init__(self, origin: Origin, name: str, rewound: frozenset[int], prompts: Prompts) -> None:
         self.log = LogBuilder("codex", origin)
@@ -123,7 +121,7 @@ class RolloutReader:
         self.session.live = not self.session.copied and self.session.turn not in self.rewound
 
     @property
-    def rewinds_anew(self) -> bool:
+    def changes_rows(self) -> bool:
         """Whether a line changed earlier rows:
         it rolled a turn back, or recorded a prompt, that was not known when reading began.
         """
@@ -143,17 +141,13 @@ class RolloutReader:
         role: str = "",
         key: str = "",
     ) -> None:
-        self.session.event(
-            kind, text, ref, at, role, self.model if role == "assistant" else "", string(payload.type), key
-        )
+        model = self.model if role == "assistant" else ""
+        self.session.event(kind, text, ref, at, role, model, string(payload.type), key)
 
     def _reasoning(self, payload: Payload, at: float | None, ref: Ref) -> None:
         """Emits reasoning; encrypted reasoning has no text."""
-        content = (
-            text_of(payload.content)
-            if payload.summary == _NONE
-            else text_of(decode_raw(payload.summary)) or text_of(payload.content)
-        )
+        summary = "" if payload.summary == _NONE else text_of(decode_raw(payload.summary))
+        content = summary or text_of(payload.content)
         self._event("thinking", content, payload, at, ref, "assistant")
 
     def _compaction(self, payload: Payload, at: float | None, ref: Ref) -> None:
@@ -242,9 +236,8 @@ class RolloutReader:
 
     def _tokens(self, payload: Payload, at: float | None, ref: Ref) -> None:
         info = mapping(payload.info)
-        self.session.set_usage(
-            mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage")), self.model, at, ref
-        )
+        total, latest = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
+        self.session.set_usage(total, latest, self.model, at, ref)
         self.calls.add_progress(payload, at, ref)
 
     def _turn(self, payload: Payload, at: float | None, ref: Ref) -> None:
@@ -292,12 +285,8 @@ class Codex(Format):
     def recognises(self, head: Head) -> bool:
         if head.has("payload") and _ENVELOPE.search(head.start):
             return True
-        first = head.first
-        bare = (
-            isinstance(first, dict)
-            and "type" not in first
-            and {"id", "timestamp", "instructions"} <= first.keys()
-        )
+        first = mapping(head.first)
+        bare = "type" not in first and {"id", "timestamp", "instructions"} <= first.keys()
         return bare or (head.is_json and _STATE.search(head.start) is not None)
 
     def lineage(self, head: Head) -> Lineage | None:
@@ -305,25 +294,15 @@ class Codex(Format):
         payload = mapping(first.get("payload"))
         if first.get("type") != "session_meta" or "subagent" in mapping(payload.get("source")):
             return None
-        return lineage_of(
-            [string(payload.get("id"))], [string(payload.get("forked_from_id"))], [payload], "id"
-        )
+        origins = [string(payload.get("forked_from_id"))]
+        return lineage_of([string(payload.get("id"))], origins, [payload], "id")
 
     def begin(self, source: Source, origin: Origin) -> LineReading:
         name = _name(source)
         prompts = Prompts.of(source)
         reading = RolloutReader(origin, name, _rewound(source, origin, name, prompts), prompts)
-        return LineReading(
-            reading.log.rows,
-            decode,
-            reading.line,
-            reading.finish,
-            reading.problem,
-            lambda: reading.rewinds_anew,
-        )
-
-    def read(self, source: Source, origin: Origin) -> Iterator[Row]:
-        return self.begin(source, origin).read(source)
+        add, end, problem = reading.line, reading.finish, reading.problem
+        return LineReading(reading.log.rows, decode, add, end, problem, lambda: reading.changes_rows)
 
     def detail(self, source: Source, call: Call) -> Detail:
         return detail(source, call)
@@ -331,16 +310,8 @@ class Codex(Format):
 
 def _name(source: Source) -> str:
     """Returns the session's id, also for records before the line that contains it."""
-    found = _SESSION_ID.search(_start(source))
+    found = _SESSION_ID.search(read_start(source.path, _START))
     return found[1].decode("utf-8", "replace") if found else source.path.stem
-
-
-def _start(source: Source) -> bytes:
-    try:
-        with source.path.open("rb") as opened:
-            return opened.read(_START)
-    except OSError:
-        return b""
 
 
 def _rewound(source: Source, origin: Origin, name: str, prompts: Prompts) -> frozenset[int]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.json_access import epoch_seconds, mapping, string
-from nbtools.traces.model import NOWHERE, Ref, RequestUsage, Tokens
+from nbtools.traces.model import NOWHERE, Ref, RequestUsage
 from nbtools.traces.readers.codex.records import Payload
 from nbtools.traces.session_builder import LogBuilder, SessionBuilder
 
@@ -101,10 +101,12 @@ class CodexSession(SessionBuilder):
     def finish(self, before: Mapping[str, Any], counts: Mapping[str, Any]) -> None:
         """Adds the row.  ``before`` are the token totals at the beginning of the session."""
         used = {} if self.copied else self.usage
+        native = {kind: _count(used, name) for kind, name in _NAMES.items() if name in used}
+        native.pop("cache_write", None)
         if not self.copied:
             self._add_requests(before)
         self.end(
-            _tokens_between(before, self.totals[-1].total) if self.totals and not self.copied else None,
+            tokens_of(_grown(before, self.totals[-1].total)) if self.totals and not self.copied else None,
             format_version=self.generation,
             agent="codex",
             agent_version=self.version,
@@ -115,11 +117,7 @@ class CodexSession(SessionBuilder):
             branch=string(self.git.get("branch")),
             commit=string(self.git.get("commit_hash")),
             tokens=self.spent,
-            native_tokens={
-                kind: _count(used, name)
-                for kind, name in _NAMES.items()
-                if name in used and kind != "cache_write"
-            },
+            native_tokens=native,
             counts=counts,
             ref=self.ref,
         )
@@ -136,13 +134,8 @@ class CodexSession(SessionBuilder):
                 if base is None:
                     continue
                 before = base
-            grown = {
-                kind: _count(count.total, name) - _count(before, name)
-                for kind, name in _NAMES.items()
-                if name in count.total
-            }
+            grown = _grown(before, count.total)
             several = bool(count.latest) and _size(count.latest) < _size(count.total) - _size(before)
-            grown.pop("total", None)
             first = count.first if count.first is not None and count.first <= count.last else None
             self.requests.append(
                 RequestUsage(
@@ -181,20 +174,15 @@ class CodexSession(SessionBuilder):
 
 def _before(count: TokenCount) -> Mapping[str, Any]:
     """Returns the totals before a request; nothing where the log does not say what it used."""
-    return (
-        {name: _count(count.total, name) - _count(count.latest, name) for name in _NAMES.values()}
-        if count.latest
-        else {}
-    )
+    if not count.latest:
+        return {}
+    return {name: _count(count.total, name) - _count(count.latest, name) for name in _NAMES.values()}
 
 
-def _tokens_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Tokens:
-    grown = {
-        kind: _count(after, name) - _count(before, name)
-        for kind, name in _NAMES.items()
-        if name in after and kind != "total"
-    }
-    return tokens_of(grown)
+def _grown(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
+    """Returns by how much each kind of tokens has grown."""
+    kinds = {kind: name for kind, name in _NAMES.items() if name in after and kind != "total"}
+    return {kind: _count(after, name) - _count(before, name) for kind, name in kinds.items()}
 
 
 class SessionAssigner:
@@ -243,11 +231,9 @@ class SessionAssigner:
         began = _uuid_time(string(payload.turn_id))
         if began is None and (started := _number(payload.started_at)) is not None:
             began = started + 1  # whole seconds, and the session may have begun later in the same one
-        there = [
-            session
-            for session in self.all.values()
-            if began is not None and (session.created or math.inf) <= began
-        ]
+        if began is None:
+            return
+        there = [session for session in self.all.values() if (session.created or math.inf) <= began]
         if there:
             self.current = max(there, key=lambda session: session.created or 0)
             self._copying = None
@@ -267,9 +253,8 @@ class SessionAssigner:
         for session in self.all.values():
             if session.copied and _size(session.usage) > _size(before):
                 before = session.usage
-        if (
-            not before and self.first.forked and self.first.totals
-        ):  # the parent's records are in its own log only
+        if not before and self.first.forked and self.first.totals:
+            # The parent's records are in its own log only.
             before = _before(self.first.totals[0])
         continues = _size(self.first.usage) >= _size(before)
         for session in self.all.values():
@@ -283,11 +268,8 @@ def _older(one: CodexSession, other: CodexSession) -> bool:
 
 def _parent(payload: Payload) -> str:
     spawned = mapping(mapping(mapping(payload.source).get("subagent")).get("thread_spawn"))
-    return (
-        string(payload.parent_thread_id)
-        or string(spawned.get("parent_thread_id"))
-        or string(payload.forked_from_id)
-    )
+    parent = string(payload.parent_thread_id) or string(spawned.get("parent_thread_id"))
+    return parent or string(payload.forked_from_id)
 
 
 def _uuid_time(uuid: str) -> float | None:
@@ -301,11 +283,8 @@ def _uuid_time(uuid: str) -> float | None:
 
 
 def _number(found: Any) -> float | None:
-    return (
-        float(found)
-        if isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < 1e11
-        else None
-    )
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return float(found) if is_number and 0 < found < 1e11 else None
 
 
 def _size(usage: Mapping[str, Any]) -> int:
@@ -323,9 +302,7 @@ def permission_text(approval: Any, sandbox: Any) -> str:
 
 
 def _policy_name(policy: Any) -> str:
-    """Returns the name of a policy: a text,
-    or an object that has it as ``type`` (sandbox) or only key (approval).
-    """
+    """Returns a policy's name: a text, or an object's ``type`` (sandbox) or only key (approval)."""
     if isinstance(policy, dict):
         return string(policy.get("type")) or string(policy.get("mode")) or ", ".join(map(str, policy))
     return string(policy)

@@ -1,6 +1,4 @@
-"""Readers of Gemini CLI: sessions (a JSON document, later a log of changes to one), checkpoints,
-and telemetry.
-"""
+"""Readers of Gemini CLI: sessions (a JSON document, later a log of its changes), checkpoints, telemetry."""
 
 from __future__ import annotations
 

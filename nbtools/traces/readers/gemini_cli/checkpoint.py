@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from nbtools.traces.json_access import mapping, mappings, string
-from nbtools.traces.json_document import decode_items, open_document
-from nbtools.traces.model import Call, Detail, Origin, Ref, Row
+from nbtools.traces.json_document import NULL, decode_items, open_document
+from nbtools.traces.model import Call, Detail, EventKind, Origin, Ref, Row
 from nbtools.traces.reader import Format, Head
-from nbtools.traces.readers.gemini_cli.messages import op_of, paths_of, response_of, subject_of, text_of
+from nbtools.traces.readers.gemini_cli.messages import op_of, paths_of, subject_of, text_of, text_of_result
 from nbtools.traces.readers.gemini_cli.results import detail_of
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, call_number
 from nbtools.traces.source import Source
 
 _END = 64 << 10
@@ -27,9 +27,9 @@ _NEXT = "next"
 
 
 class _Checkpoint(msgspec.Struct):
-    history: msgspec.Raw = msgspec.Raw(b"null")
+    history: msgspec.Raw = NULL
     clientHistory: list[msgspec.Raw] = []  # noqa: N815 - as written
-    toolCall: msgspec.Raw = msgspec.Raw(b"null")  # noqa: N815 - as written
+    toolCall: msgspec.Raw = NULL  # noqa: N815 - as written
     commitHash: Any = None  # noqa: N815 - as written
     messageId: Any = None  # noqa: N815 - as written
 
@@ -71,12 +71,10 @@ class GeminiCheckpoint(Format):
         record = mapping(source.record(call.ref))
         if call.id == _NEXT:
             return detail_of(record)
-        part = mapping(mappings(record.get("parts"))[int(call.id.rpartition(".")[2])].get("functionCall"))
+        part = mapping(mappings(record.get("parts"))[call_number(call)].get("functionCall"))
         answers = mapping(source.record(call.result_ref)) if call.answered else {}
         mine = [answer for answer in mappings(answers.get("parts")) if _answers(answer, part)]
-        return detail_of(
-            {"name": part.get("name"), "args": part.get("args"), "result": mine, "status": "success"}
-        )
+        return detail_of({**part, "result": mine, "status": "success"})
 
 
 class _CheckpointReader:
@@ -90,14 +88,12 @@ class _CheckpointReader:
         recorded = mappings(record.get("parts"))
         texts = [part for part in recorded if "functionCall" not in part and "functionResponse" not in part]
         if texts or not recorded:
-            session.message(
-                "user" if role == "user" else "assistant_text", text_of(texts), ref, role=role, type="content"
-            )
+            kind: EventKind = "user" if role == "user" else "assistant_text"
+            session.message(kind, text_of(texts), ref, role=role, type="content")
         for number, part in enumerate(recorded):
             if "functionCall" in part:
-                session.wait(
-                    self._call(mapping(part["functionCall"]), f"{session.records - 1}.{number}", ref)
-                )
+                id_ = f"{session.records - 1}.{number}"
+                session.wait(self._call(mapping(part["functionCall"]), id_, ref))
             elif "functionResponse" in part:
                 self._answer(part, ref)
 
@@ -106,26 +102,24 @@ class _CheckpointReader:
 
     def _call(self, recorded: Mapping[str, Any], id: str, ref: Ref) -> Call:  # noqa: A002 - the field's name
         name, arguments = string(recorded.get("name")) or "?", mapping(recorded.get("args"))
-        native = string(recorded.get("id"))
-        fields: dict[str, Any] = {
-            "subject": subject_of(arguments),
-            "paths": paths_of(arguments),
-            "native_id": native,
-        }
-        return self.session.call(id, name, ref, op=op_of(name), **fields)
+        return self.session.call(
+            id,
+            name,
+            ref,
+            op=op_of(name),
+            subject=subject_of(arguments),
+            paths=paths_of(arguments),
+            native_id=string(recorded.get("id")),
+        )
 
     def _answer(self, part: Mapping[str, Any], ref: Ref) -> None:
         """Completes the call with the result's id, or without ids the first pending call of its name."""
-        waiting = (
-            call
-            for call, _ in self.session.all_waiting()
-            if _answers(part, {"id": call.native_id or None, "name": call.name})
-        )
-        if (call := next(waiting, None)) is None:
-            return
-        failed = "error" in mapping(mapping(part["functionResponse"]).get("response"))
-        size = len(response_of({"result": [part]}))
-        self.session.result(call, ref, size, None, "error" if failed else "ok", "text", ())
+        for call, _ in self.session.all_waiting():
+            if _answers(part, {"id": call.native_id or None, "name": call.name}):
+                failed = "error" in mapping(mapping(part["functionResponse"]).get("response"))
+                size = len(text_of_result([part]))
+                self.session.result(call, ref, size, None, "error" if failed else "ok", "text", ())
+                return
 
 
 def _answers(answer: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
@@ -135,9 +129,7 @@ def _answers(answer: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
 
 
 def _repository(path: Path) -> str:
-    """Returns the commit's repository, if the checkpoint is in its original place:
-    ``tmp/<project>/checkpoints``.
-    """
+    """Returns the commit's repository, if the checkpoint is still in ``tmp/<project>/checkpoints``."""
     project = path.absolute().parent.parent
     repository = project.parent.parent / "history" / project.name
     return str(repository) if repository.is_dir() else ""

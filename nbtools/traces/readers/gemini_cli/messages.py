@@ -10,27 +10,39 @@ import msgspec
 from nbtools.diff.line_diff import LineDiff
 from nbtools.traces.conversation import tokens_of
 from nbtools.traces.display_builders import count_patch_lines
-from nbtools.traces.json_access import epoch_seconds, integer_of, items, mapping, mappings, string
+from nbtools.traces.json_access import (
+    epoch_seconds,
+    first_string,
+    integer_of,
+    items,
+    mapping,
+    mappings,
+    names,
+    string,
+)
+from nbtools.traces.known_tools import ops_by_name
 from nbtools.traces.model import Call, EventKind, FileChange, Op, Ref, Status, Tokens
 from nbtools.traces.readers.gemini_cli.records import Record, Recorded
 from nbtools.traces.session_builder import SessionBuilder
 from nbtools.traces.source import DECODE_ERRORS
 
 EDITS = {"write_file", "replace", "edit"}
-_OPS: dict[str, Op] = {
-    "run_shell_command": "shell",
-    **dict.fromkeys(("read_file", "read_many_files"), "read"),
-    "write_file": "write",
-    **dict.fromkeys(("replace", "edit"), "edit"),
-    **dict.fromkeys(("grep_search", "search_file_content", "grep"), "search"),
-    **dict.fromkeys(("list_directory", "glob"), "list"),
-    "web_fetch": "fetch",
-    "google_web_search": "web_search",
-    **dict.fromkeys(("write_todos", "enter_plan_mode", "exit_plan_mode"), "plan"),
-    "ask_user": "ask",
-    **dict.fromkeys(("delegate_to_agent", "codebase_investigator", "invoke_agent", "generalist"), "agent"),
-    **dict.fromkeys(("read_mcp_resource", "list_mcp_resources"), "mcp"),
-}
+_OPS = ops_by_name(
+    {
+        "shell": "run_shell_command",
+        "read": "read_file read_many_files",
+        "write": "write_file",
+        "edit": "replace edit",
+        "search": "grep_search search_file_content grep",
+        "list": "list_directory glob",
+        "fetch": "web_fetch",
+        "web_search": "google_web_search",
+        "plan": "write_todos enter_plan_mode exit_plan_mode",
+        "ask": "ask_user",
+        "agent": "delegate_to_agent codebase_investigator invoke_agent generalist",
+        "mcp": "read_mcp_resource list_mcp_resources",
+    }
+)
 _KINDS: dict[str, EventKind] = {
     "user": "user",
     "gemini": "assistant_text",
@@ -43,19 +55,7 @@ _KINDS: dict[str, EventKind] = {
 _CONTEXT = "<session_context>"
 """The beginning of the first message, which describes the system and the workspace."""
 _STATUSES: dict[str, Status] = {"success": "ok", "error": "error", "cancelled": "cancelled"}
-_SUBJECTS = (
-    "command",
-    "file_path",
-    "absolute_path",
-    "pattern",
-    "query",
-    "url",
-    "prompt",
-    "dir_path",
-    "path",
-    "task",
-    "name",
-)
+_SUBJECTS = names("command file_path absolute_path pattern query url prompt dir_path path task name")
 _PATHS = ("file_path", "absolute_path", "dir_path", "path")
 _LONGEST_CODE = 12
 _LONGEST_COMPARED = 1 << 18
@@ -136,29 +136,26 @@ def add_events(
 
 
 def op_of(name: str) -> Op:
-    return _OPS.get(name) or (
-        "mcp" if name.startswith("mcp_") or "__" in name else "agent" if name.endswith("_agent") else "other"
-    )
+    if name in _OPS:
+        return _OPS[name]
+    if name.startswith("mcp_") or "__" in name:
+        return "mcp"
+    return "agent" if name.endswith("_agent") else "other"
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
-    for key in _SUBJECTS:
-        if key in arguments and (text := string(arguments[key])):
-            return text
-    return ""
+    return first_string(arguments, _SUBJECTS)
 
 
 def paths_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    for key in _PATHS:
-        if key in arguments and (path := string(arguments[key])):
-            return (path,)
-    return ()
+    path = first_string(arguments, _PATHS)
+    return (path,) if path else ()
 
 
 def tokens_of_native(counts: dict[str, int]) -> Tokens:
     """Returns the token usage; the ``input`` of Gemini's API includes cached tokens."""
-    names = {"input": "input", "cached": "cache_read", "output": "output", "thoughts": "reasoning"}
-    return tokens_of({name: counts[native] for native, name in names.items() if native in counts})
+    ours = {"input": "input", "cached": "cache_read", "output": "output", "thoughts": "reasoning"}
+    return tokens_of({name: counts[native] for native, name in ours.items() if native in counts})
 
 
 def add_call(session: SessionBuilder, recorded: Recorded, id_: str, at: float | None, ref: Ref) -> None:
@@ -185,16 +182,14 @@ def add_call(session: SessionBuilder, recorded: Recorded, id_: str, at: float | 
         counted=session.live and (not native or id_ == native),
         result_ref=ref,
     )
-    session.complete(
-        call, changes=[change_of(call, arguments, _display(recorded), answer)] if name in EDITS else ()
-    )
-
-
-def _display(recorded: Recorded) -> Mapping[str, Any]:
-    try:
-        return mapping(msgspec.json.decode(recorded.result_display))
-    except DECODE_ERRORS:
-        return {}
+    changes: tuple[FileChange, ...] = ()
+    if name in EDITS:
+        try:
+            display = mapping(msgspec.json.decode(recorded.result_display))
+        except DECODE_ERRORS:
+            display = {}
+        changes = (change_of(call, arguments, display, answer),)
+    session.complete(call, changes=changes)
 
 
 def exit_code_of(answer: str) -> int | None:

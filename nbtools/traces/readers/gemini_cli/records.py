@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from nbtools.traces.json_access import integer_of, mapping, mappings, string
+from nbtools.traces.json_document import NULL
 from nbtools.traces.source import decode_typed
-
-NOTHING = msgspec.Raw(b"null")
 
 
 class Thought(msgspec.Struct, gc=False):
@@ -33,7 +32,7 @@ class Recorded(msgspec.Struct, rename="camel", gc=False):
     status: str = ""
     timestamp: Any = None
     agent_id: str = ""
-    result_display: msgspec.Raw = NOTHING
+    result_display: msgspec.Raw = NULL
 
 
 class TokenCounts(msgspec.Struct, gc=False):
@@ -70,11 +69,9 @@ def decode_record(data: bytes) -> Record:
 
 def _record_of(fields: Mapping[str, Any]) -> Record:
     tokens, id_ = fields.get("tokens"), fields.get("id")
-    counts = (
-        {name: integer_of(tokens.get(name)) or 0 for name in TokenCounts.__struct_fields__}
-        if isinstance(tokens, dict)
-        else None
-    )
+    counts: TokenCounts | None = None
+    if isinstance(tokens, dict):
+        counts = TokenCounts(*(integer_of(tokens.get(name)) or 0 for name in TokenCounts.__struct_fields__))
     thoughts = (
         (string(one.get("subject")), string(one.get("description")), one.get("timestamp"))
         for one in mappings(fields.get("thoughts"))
@@ -88,7 +85,7 @@ def _record_of(fields: Mapping[str, Any]) -> Record:
         parts=fields.get("parts"),
         thoughts=[Thought(*thought) for thought in thoughts],
         tool_calls=[_call_of(one) for one in mappings(fields.get("toolCalls"))],
-        tokens=None if counts is None else TokenCounts(**counts),
+        tokens=counts,
         number="" if isinstance(id_, str) else repr(id_),
     )
 

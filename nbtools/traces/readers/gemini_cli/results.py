@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nbtools.core.result import DiffStat, Entry, FileDiff, Match, Media, ToolResultDisplay
@@ -18,7 +18,7 @@ from nbtools.traces.display_builders import (
     matches,
     todo_list,
 )
-from nbtools.traces.json_access import integer_of, items, mapping, mappings, string
+from nbtools.traces.json_access import first_string, integer_of, items, mapping, mappings, string
 from nbtools.traces.model import Detail
 from nbtools.traces.readers.gemini_cli.messages import EDITS, exit_code_of, response_of
 
@@ -35,8 +35,7 @@ _LINE_RANGE = re.compile(r"Showing lines (\d+)-(\d+) of (\d+) total lines")
 _CONTENT = re.compile(r"^--- FILE CONTENT \(truncated\) ---\n", re.MULTILINE)
 _ENTRY = re.compile(r"(?P<name>.+?)(?: \((?P<size>\d+) bytes\))?")
 _LINE = re.compile(r"L(?P<line>\d+)(?P<sign>[:-]) ?(?P<text>.*)")
-_LISTS = {"list_directory", "glob"}
-_SEARCHES = {"grep_search", "search_file_content", "grep"}
+_EXTRA = ("displayName", "description", "agentId", "renderOutputAsMarkdown")
 _NOTHING = {"(none)", "(empty)"}
 
 
@@ -44,11 +43,8 @@ def detail_of(recorded: Mapping[str, Any]) -> Detail:
     arguments = mapping(recorded.get("args"))
     answer = response_of(recorded)
     name = string(recorded.get("name"))
-    changes = (
-        tuple(_changes(name, arguments, mapping(recorded.get("resultDisplay")), answer))
-        if name in EDITS
-        else ()
-    )
+    display = mapping(recorded.get("resultDisplay"))
+    changes = tuple(_changes(name, arguments, display, answer)) if name in EDITS else ()
     shell = name == "run_shell_command"
     out, err = _streams(answer) if shell else ("", "")
     return Detail(
@@ -56,27 +52,12 @@ def detail_of(recorded: Mapping[str, Any]) -> Detail:
         result=answer,
         display=_display(recorded, name, arguments, answer, changes),
         command=string(arguments.get("command")) if shell else "",
-        cwd=(
-            next(
-                (
-                    string(arguments[key])
-                    for key in ("dir_path", "directory", "cwd")
-                    if string(arguments.get(key))
-                ),
-                "",
-            )
-            if shell
-            else ""
-        ),
+        cwd=first_string(arguments, ("dir_path", "directory", "cwd")) if shell else "",
         stdout=out,
         stderr=err,
         changes=changes,
         media=tuple(_media(recorded, arguments)),
-        extra={
-            key: recorded[key]
-            for key in ("displayName", "description", "agentId", "renderOutputAsMarkdown")
-            if key in recorded
-        },
+        extra={key: recorded[key] for key in _EXTRA if key in recorded},
     )
 
 
@@ -99,46 +80,31 @@ def _display(
         return todo_list(
             mappings(mapping(recorded.get("resultDisplay")).get("todos")) or mappings(arguments.get("todos"))
         )
-    return (
-        _read_or_search(name, arguments, answer) or next(_media(recorded, arguments), None) or text or answer
-    )
-
-
-def _read_or_search(name: str, arguments: Mapping[str, Any], answer: str) -> ToolResultDisplay | None:
-    """Returns the display of reading and searching tools."""
-    if name == "read_file":
-        return _read(arguments, answer) if answer else None
-    if name in _LISTS and answer:
-        return listing(_entries(name, answer))
-    if name in _SEARCHES and answer:
-        return matches(_matches(answer))
-    return None
+    if answer and (build := _BUILDERS.get(name)):
+        return build(name, arguments, answer)
+    return next(_media(recorded, arguments), None) or text or answer
 
 
 def displayed_text(display: Any) -> str:
     """Returns the text displayed to a person; a terminal screen's lines lose their colours."""
     if isinstance(display, str):
         return display
-    lines = items(display)
-    return "\n".join(
-        "".join(string(piece.get("text")) for piece in mappings(line)).rstrip() for line in lines
-    )
+    lines = ("".join(string(piece.get("text")) for piece in mappings(line)) for line in items(display))
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _streams(answer: str) -> tuple[str, str]:
     out, err = _OUTPUT.search(answer), _ERROR.search(answer)
-    texts = (out["out"] if out else "" if err else answer, err["err"] if err else "")
-    return ("" if texts[0] in _NOTHING else texts[0], "" if texts[1] in _NOTHING else texts[1])
+    if out is None and err is None:
+        return ("" if answer in _NOTHING else answer), ""
+    printed, reported = out["out"] if out else "", err["err"] if err else ""
+    return ("" if printed in _NOTHING else printed), ("" if reported in _NOTHING else reported)
 
 
 def _changes(
     name: str, arguments: Mapping[str, Any], display: Mapping[str, Any], answer: str
 ) -> Iterator[FileDiff]:
-    path = (
-        string(arguments.get("file_path"))
-        or string(display.get("filePath"))
-        or string(display.get("fileName"))
-    )
+    path = string(arguments.get("file_path")) or first_string(display, ("filePath", "fileName"))
     new = display.get("newContent")
     if isinstance(new, str):
         old = None if display.get("isNewFile") is True else string(display.get("originalContent"))
@@ -160,12 +126,8 @@ def _stat(display: Mapping[str, Any]) -> DiffStat:
     return DiffStat(**{name: integer_of(recorded.get(name)) or 0 for name in DiffStat.__dataclass_fields__})
 
 
-def _read(arguments: Mapping[str, Any], answer: str) -> ToolResultDisplay:
-    path = (
-        string(arguments.get("file_path"))
-        or string(arguments.get("absolute_path"))
-        or string(arguments.get("path"))
-    )
+def _read(_: str, arguments: Mapping[str, Any], answer: str) -> ToolResultDisplay:
+    path = first_string(arguments, ("file_path", "absolute_path", "path"))
     head = _CONTENT.search(answer, 0, 2000)
     lines = _LINE_RANGE.search(answer, 0, 2000) if head else None
     if head and lines:
@@ -174,32 +136,40 @@ def _read(arguments: Mapping[str, Any], answer: str) -> ToolResultDisplay:
     return file_text(path, answer, max(start, 1))
 
 
-def _entries(name: str, answer: str) -> Iterator[Entry]:
-    lines = answer.split("\n")[1:]
-    for line in lines:
+def _list(name: str, _: Mapping[str, Any], answer: str) -> ToolResultDisplay:
+    entries: list[Entry] = []
+    for line in answer.split("\n")[1:]:
         if not line.strip() or line.startswith(("(", "[LIMIT")):
             continue
         if line.startswith("[DIR] "):
-            yield Entry(line[6:], folder=True)
+            entries.append(Entry(line[6:], folder=True))
         elif name == "list_directory" and (found := _ENTRY.fullmatch(line)):
-            yield Entry(found["name"], size=int(found["size"][:18]) if found["size"] else None)
+            entries.append(Entry(found["name"], size=int(found["size"][:18]) if found["size"] else None))
         else:
-            yield Entry(line)
+            entries.append(Entry(line))
+    return listing(entries)
 
 
-def _matches(answer: str) -> Iterator[Match]:
-    path = ""
+def _search(_: str, __: Mapping[str, Any], answer: str) -> ToolResultDisplay:
+    path, found = "", []
     for line in answer.split("\n"):
         if line.startswith("File: "):
             path = line[6:]
-        elif path and (found := _LINE.fullmatch(line)):
-            yield Match(path, int(found["line"][:15]), found["text"], context=found["sign"] == "-")
+        elif path and (hit := _LINE.fullmatch(line)):
+            found.append(Match(path, int(hit["line"][:15]), hit["text"], context=hit["sign"] == "-"))
+    return matches(found)
+
+
+_BUILDERS: dict[str, Callable[[str, Mapping[str, Any], str], ToolResultDisplay]] = {
+    "read_file": _read,
+    **dict.fromkeys(("list_directory", "glob"), _list),
+    **dict.fromkeys(("grep_search", "search_file_content", "grep"), _search),
+}
+"""Builders of displays from a result that is not empty."""
 
 
 def _media(recorded: Mapping[str, Any], arguments: Mapping[str, Any]) -> Iterator[Media]:
-    path = string(arguments.get("file_path")) or string(arguments.get("absolute_path"))
+    path = first_string(arguments, ("file_path", "absolute_path"))
     for part in mappings(recorded.get("result")):
-        for inner in (part, *mappings(mapping(part.get("functionResponse")).get("parts"))):
-            found = inline_media(inner, path)
-            if found is not None:
-                yield found
+        inner = (part, *mappings(mapping(part.get("functionResponse")).get("parts")))
+        yield from filter(None, (inline_media(one, path) for one in inner))

@@ -19,18 +19,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
 from nbtools.traces.json_access import epoch_seconds, items, mapping, mappings, string
-from nbtools.traces.json_document import JsonDocument, decode_items, open_document
+from nbtools.traces.json_document import NULL, JsonDocument, decode_items, open_document, raw_items
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row, Tokens
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.gemini_cli.messages import add_call, add_events, kind_of
 from nbtools.traces.readers.gemini_cli.records import Record, TokenCounts, decode_record
 from nbtools.traces.readers.gemini_cli.results import detail_of
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder
-from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, read_regular
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, call_number
+from nbtools.traces.source import DECODE_ERRORS, Source, decode_json, read_json, read_start
 
 
 class _Line(msgspec.Struct):
@@ -48,7 +49,6 @@ class _FirstLine(msgspec.Struct):
     messages: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-_NONE = msgspec.Raw(b"null")
 _LINE = msgspec.json.Decoder(_Line)
 _MESSAGE = msgspec.json.Decoder(_Message)
 
@@ -112,13 +112,17 @@ class MessageLog:
             name: decode_json(bytes(value)) for name, value in document.value.items() if name != "messages"
         }
         whole = Ref(0, len(text), 0, file)
-        messages = document.value.get("messages", _NONE)
+        messages = document.value.get("messages", NULL)
         if bytes(memoryview(messages)[:1]) != b"[":
             yield Problem(whole, "it has no list of messages")
             return
-        for part in decode_items(
-            document, msgspec.json.decode(messages, type=list[msgspec.Raw]), whole, _MESSAGE.decode
-        ):
+        yield from self._append_all(document, messages, whole)
+
+    def _append_all(
+        self, document: JsonDocument[Any], messages: msgspec.Raw, within: Ref
+    ) -> Iterator[Problem]:
+        """Adds the messages of a list in a document."""
+        for part in decode_items(document, raw_items(messages), within, _MESSAGE.decode):
             if isinstance(part, Problem):
                 yield part
             else:
@@ -141,16 +145,7 @@ class MessageLog:
         if messages is None or bytes(messages)[:1] != b"[":
             return
         before, self._live, self._at = self._live, [], {}
-        for part in decode_items(
-            JsonDocument(None, text, len(text)),
-            msgspec.json.decode(messages, type=list[msgspec.Raw]),
-            ref,
-            _MESSAGE.decode,
-        ):
-            if isinstance(part, Problem):
-                yield part
-            else:
-                self._append(part[1].id, part[0])
+        yield from self._append_all(JsonDocument(None, text, len(text)), messages, ref)
         for message in before:
             message.live, message.replaced = False, _key(message.id) in self._at
 
@@ -201,7 +196,6 @@ def _begins_document(line: bytes) -> bool:
 
 _TYPES = {"user", "gemini", "qwen", "info", "error", "warning"}
 _ID = re.compile(rb'"sessionId"\s*:\s*"(\w[\w.-]{0,200})"')
-_TOKENS = ("input", "output", "cached", "thoughts", "tool", "total")
 _START = 64 << 10
 _TABLE_DEPTH = 5
 """Levels from a session, or a sub-agent's below it, to the folder of the table."""
@@ -216,25 +210,18 @@ class GeminiCli(Format):
         first = head.first
         if not isinstance(first, dict):
             return head.has("sessionId", "projectHash") and not head.has("parentUuid")
-        message = (
-            string(first.get("type")) in _TYPES
-            and {"id", "timestamp", "content"} <= first.keys()
-            and "message" not in first
-        )
-        return (
-            {"sessionId", "projectHash"} <= first.keys() or "$set" in first or "$rewindTo" in first or message
-        )
+        if {"sessionId", "projectHash"} <= first.keys() or "$set" in first or "$rewindTo" in first:
+            return True
+        has_fields = {"id", "timestamp", "content"} <= first.keys() and "message" not in first
+        return has_fields and string(first.get("type")) in _TYPES
 
     def files(self, path: Path) -> Sequence[Path]:
         """Returns sub-agents' sessions, from a folder that is named after the session's id."""
-        with path.open("rb") as opened:
-            found = _ID.search(opened.read(_START))
+        found = _ID.search(read_start(path, _START))
         folder = path.parent / found[1].decode("utf-8", "replace") if found else path
-        return (
-            sorted(child for child in folder.iterdir() if child.suffix in {".json", ".jsonl"})
-            if found and folder.is_dir()
-            else []
-        )
+        if not folder.is_dir():
+            return ()
+        return sorted(child for child in folder.iterdir() if child.suffix in {".json", ".jsonl"})
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
@@ -243,15 +230,14 @@ class GeminiCli(Format):
         for file, path in enumerate(source.files):
             changes = MessageLog()
             yield from changes.read(source, file)
-            reading = _SessionReader(
-                log, changes.session, path, children, _project(source.path, changes.session)
-            )
+            project = _project(source.path, changes.session)
+            reading = _SessionReader(log, changes.session, path, children, project)
             main = main or reading.session.id
             for number, (message, record) in enumerate(changes.messages(source, file)):
                 reading.message(record, message.ref, number, live=message.live)
                 yield from log.rows
                 log.rows.clear()
-            reading.end(main if file else "", Ref(0, path.stat().st_size, 0, file))
+            reading.end(main if file else "", source.whole(file))
             yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
@@ -259,9 +245,9 @@ class GeminiCli(Format):
         if call.native_id:
             mine = [recorded for recorded in calls if recorded.get("id") == call.native_id]
         else:
-            mine = calls[int(call.id.rpartition(".")[2]) :]
+            mine = calls[call_number(call) :]
         if not mine:
-            raise TraceError(f"{source.path} has changed since it was read. Load it again.")
+            raise source.outdated()
         return detail_of(mine[0])
 
 
@@ -271,14 +257,9 @@ def _project(path: Path, about: Mapping[str, Any]) -> str:
     """
     hash_, parents = string(about.get("projectHash")), [*path.absolute().parents][:_TABLE_DEPTH]
     for folder in parents if hash_ else ():
-        try:
-            table = mapping(decode_json(read_regular(folder / "projects.json")))
-        except (OSError, TraceError, *DECODE_ERRORS):
-            continue
-        return next(
-            (name for name in mapping(table.get("projects")) if sha256(name.encode()).hexdigest() == hash_),
-            "",
-        )
+        if (table := read_json(folder / "projects.json")) is not None:
+            names = mapping(mapping(table).get("projects"))
+            return next((name for name in names if sha256(name.encode()).hexdigest() == hash_), "")
     return ""
 
 
@@ -294,7 +275,6 @@ class _SessionReader:
         self.session = SessionBuilder(log, string(about.get("sessionId")) or path.stem)
         self.agent = "gemini-cli"
         self.cancelled = 0
-        self.spent: list[TokenCounts] = []
         self.ids: set[str] = set()
         self.messages: set[str] = set()
 
@@ -304,11 +284,13 @@ class _SessionReader:
         session.live = live
         first = session.log.seq + 1
         tokens = self._count(record, kind, at) if live else None
-        if kind == "tool_result" and self._answers_of(record) <= self.ids:
-            session.event(
-                "progress", "", ref, at, type="functionResponse", key=record.id
-            )  # the calls have the results
-            return
+        if kind == "tool_result":
+            responses = (mapping(part.get("functionResponse")) for part in mappings(record.content))
+            if {
+                string(response.get("id")) for response in responses
+            } <= self.ids:  # the calls have the results
+                session.event("progress", "", ref, at, type="functionResponse", key=record.id)
+                return
         add_events(session, record, kind, at, ref)
         for position, recorded in enumerate(calls):
             native = recorded.id
@@ -322,15 +304,8 @@ class _SessionReader:
             used = Tokens(max(counted - cached, 0), cached, None, tokens.output, tokens.thoughts)
             session.request(used, ref, first, id=record.id, model=record.model, at=at)
 
-    @staticmethod
-    def _answers_of(record: Record) -> set[str]:
-        """Returns the ids of the calls that a message of results answers."""
-        return {string(mapping(part.get("functionResponse")).get("id")) for part in mappings(record.content)}
-
     def _count(self, record: Record, kind: EventKind | None, at: float | None) -> TokenCounts | None:
-        """Updates the session's totals by a live message, and returns its tokens,
-        which count once for each id.
-        """
+        """Adds a live message to the session's totals; returns its tokens, which count once for each id."""
         session, tokens = self.session, record.tokens
         session.records += 1
         session.turn += kind == "user"
@@ -346,7 +321,7 @@ class _SessionReader:
             return None
         self.messages.add(key)
         if tokens is not None:
-            self.spent.append(tokens)
+            session.spend(asdict(tokens))
         return tokens
 
     def end(self, parent: str, ref: Ref) -> None:
@@ -357,11 +332,6 @@ class _SessionReader:
             parent_call=started_by if parent else "",
             title=string(self.about.get("summary")),
             cwd=next(map(string, items(self.about.get("directories"))), "") or self.project,
-            native_tokens=(
-                {name: sum(getattr(one, name) for one in self.spent) for name in _TOKENS}
-                if self.spent
-                else {}
-            ),
             counts={"cancelled": self.cancelled},
             ref=ref,
         )

@@ -22,7 +22,7 @@ from nbtools.traces.json_access import (
 from nbtools.traces.model import Call, Detail, EventKind, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.gemini_cli.messages import op_of, paths_of, subject_of, tokens_of_native
-from nbtools.traces.session_builder import LogBuilder, SessionBuilder
+from nbtools.traces.session_builder import LogBuilder, SessionBuilder, status_of_flag
 from nbtools.traces.source import Source, decode_json
 
 _KINDS: dict[str, EventKind] = {
@@ -66,8 +66,7 @@ class GeminiTelemetry(Format):
 
         yield from log.read(_objects(source), add)
         for reading in readings.values():
-            native = reading.native
-            reading.session.end(agent="gemini-cli", native_tokens=native)
+            reading.session.end(agent="gemini-cli")
         yield from log.take()
 
     def detail(self, source: Source, call: Call) -> Detail:
@@ -86,41 +85,26 @@ class GeminiTelemetry(Format):
 class _SessionReader:
     def __init__(self, session: SessionBuilder) -> None:
         self.session = session
-        self.native: dict[str, int] = {}
 
     def record(self, record: Mapping[str, Any], attributes: Mapping[str, Any], ref: Ref) -> None:
-        session, name, model = (
-            self.session,
-            string(attributes.get("event.name")),
-            string(attributes.get("model")),
-        )
+        session, model = self.session, string(attributes.get("model"))
+        name = string(attributes.get("event.name"))
         session.records += 1
         at, answers = _time(record, attributes), name == "gemini_cli.api_response"
         session.see(at, model if answers else "")
         if answers:
             used = {kind: integer_of(attributes.get(recorded)) or 0 for recorded, kind in _TOKENS.items()}
-            self.native = {kind: self.native.get(kind, 0) + count for kind, count in used.items()}
-            session.request(
-                tokens_of_native(used), ref, id=string(attributes.get("response_id")), model=model, at=at
-            )
+            session.spend(used)
+            key = string(attributes.get("response_id"))
+            session.request(tokens_of_native(used), ref, id=key, model=model, at=at)
         if name == _CALL:
             self._call(attributes, at, ref)
             return
-        text = (
-            string(attributes.get("prompt"))
-            or text_of(attributes.get("error"))
-            or text_of(record.get("body"))
-        )
-        type_ = name or string(record.get("name"))
-        session.message(
-            _KINDS.get(name, "system"),
-            text,
-            ref,
-            at,
-            model=model,
-            type=type_,
-            key=string(attributes.get("prompt_id")),
-        )
+        text = string(attributes.get("prompt")) or text_of(attributes.get("error"))
+        text = text or text_of(record.get("body"))
+        event, type_ = _KINDS.get(name, "system"), name or string(record.get("name"))
+        key = string(attributes.get("prompt_id"))
+        session.message(event, text, ref, at, model=model, type=type_, key=key)
 
     def _call(self, attributes: Mapping[str, Any], at: float | None, ref: Ref) -> None:
         call_arguments = arguments(attributes.get("function_args"))
@@ -128,7 +112,9 @@ class _SessionReader:
         milliseconds = float_of(attributes.get("duration_ms"))
         duration = milliseconds / 1000 if milliseconds is not None and 0 <= milliseconds < 1e12 else None
         success = attributes.get("success")
-        rejected = attributes.get("decision") == "reject"
+        status, source = status_of_flag(not success if isinstance(success, bool) else None)
+        if attributes.get("decision") == "reject":
+            status, source = "denied", "flag"
         self.session.add(
             self.session.call(
                 f"{self.session.records - 1}",
@@ -141,16 +127,8 @@ class _SessionReader:
                 at=at - duration if at is not None and duration is not None else None,
                 ended=at,
                 duration=duration,
-                status=(
-                    "denied"
-                    if rejected
-                    else "ok"
-                    if success is True
-                    else "error"
-                    if success is False
-                    else "unknown"
-                ),
-                status_source="flag" if rejected or isinstance(success, bool) else "none",
+                status=status,
+                status_source=source,
                 answered=isinstance(success, bool),
                 permission=string(attributes.get("decision")),
             )
@@ -168,9 +146,7 @@ def _time(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> float | N
 
 
 def _objects(source: Source) -> Iterator[tuple[Ref, Any] | Problem]:
-    """Yields each object: from a line that begins with its brace to one that begins with the closing brace,
-    or one line.
-    """
+    """Yields each object: from a line with its brace to one with the closing brace, or one line."""
     lines: list[bytes] = []
     start, first = 0, 0
     for item in source.lines(bytes):

@@ -26,13 +26,12 @@ from nbtools.traces.json_access import (
     string,
     text_of,
 )
-from nbtools.traces.json_document import locate_items, raw_items
+from nbtools.traces.json_document import NULL, locate_items, raw_items
 from nbtools.traces.model import NOWHERE, EventKind, Op, Problem, Ref
 from nbtools.traces.readers.inspect.scores import sample_result
-from nbtools.traces.session_builder import SessionBuilder
+from nbtools.traces.session_builder import SessionBuilder, status_of_exit_code, status_of_flag
 from nbtools.traces.source import DECODE_ERRORS, decode_json
 
-_NULL = msgspec.Raw(b"null")
 _KINDS: dict[str, EventKind] = {
     "error": "error",
     "compaction": "compaction",
@@ -64,7 +63,7 @@ class _Event(msgspec.Struct):
     data: Any = None
     explanation: Any = None
     score: Any = None
-    input: msgspec.Raw = _NULL
+    input: msgspec.Raw = NULL
     model: Any = None
     cache: Any = None
     output: Any = None
@@ -75,17 +74,17 @@ class _Event(msgspec.Struct):
     call: Any = None
     decision: Any = None
     approver: Any = None
-    events: msgspec.Raw = _NULL
+    events: msgspec.Raw = NULL
 
 
 class SampleRecord(msgspec.Struct):
     id: Any = None
     epoch: Any = None
     input: Any = None
-    events: msgspec.Raw = _NULL
-    transcript: msgspec.Raw = _NULL
-    messages: msgspec.Raw = _NULL
-    attachments: msgspec.Raw = _NULL
+    events: msgspec.Raw = NULL
+    transcript: msgspec.Raw = NULL
+    messages: msgspec.Raw = NULL
+    attachments: msgspec.Raw = NULL
     model_usage: Any = None
     error: Any = None
     score: Any = None
@@ -122,9 +121,7 @@ class Attachments:
             self._raw = {}
 
     def resolve(self, value: Any, depth: int = 0) -> Any:
-        """Returns the value with all references replaced by their texts;
-        a reference to a missing attachment stays.
-        """
+        """Returns the value with its references replaced by their texts; one to a missing text stays."""
         if isinstance(value, str):
             return _REFERENCE.sub(self._text, value) if "attachment://" in value else value
         if depth < _MAX_NESTING and isinstance(value, list):
@@ -161,9 +158,7 @@ class Sample:
         """Messages to the model that have no event, with whether they were there before its first answer."""
 
     def event(self, text: bytes, ref: Ref, inside: str = "") -> None:
-        """Adds an event. ``text`` is what stands at ``ref``;
-        ``inside`` is the call in whose event this one is nested.
-        """
+        """Adds an event. ``text`` is what stands at ``ref``; ``inside``: the call whose event contains it."""
         event = _decode_event(text)
         if event is None:
             self.session.add(Problem(ref, "This record is not an event."))
@@ -181,7 +176,7 @@ class Sample:
             self._input(event, ref, at)
         else:
             self._other(event, ref, at)
-        if event.events != _NULL:  # in older logs, events are nested in others
+        if event.events != NULL:  # in older logs, events are nested in others
             for begins, data in locate_items(text, raw_items(event.events)):
                 here = Ref(ref.offset + begins, len(data), 0, ref.file, ref.member)
                 self.event(data, here, self.latest if kind == "tool" else inside)
@@ -199,22 +194,14 @@ class Sample:
                     self.inserted.append((*item, at_first))
 
     def _add_inserted(self, *, at_first: bool) -> None:
-        waiting, self.inserted = self.inserted, [one for one in self.inserted if at_first and not one[2]]
-        for ref, message, was_first in waiting:
-            for part in (
-                parts_of_message(self.attachments.resolve(message)) if was_first or not at_first else ()
-            ):
+        added = [one for one in self.inserted if one[2] or not at_first]
+        self.inserted = [one for one in self.inserted if at_first and not one[2]]
+        for ref, message, _ in added:
+            key = id_text(mapping(message).get("id"))
+            for part in parts_of_message(self.attachments.resolve(message)):
                 if isinstance(part, TextPart) and part.text not in self.said:
                     self.said.add(part.text)
-                    self.session.event(
-                        "system",
-                        part.text,
-                        ref,
-                        None,
-                        part.role,
-                        type="message",
-                        key=id_text(mapping(message).get("id")),
-                    )
+                    self.session.event("system", part.text, ref, None, part.role, type="message", key=key)
 
     def message(self, message: Any, ref: Ref) -> None:
         """Adds a message of a sample that was recorded without events."""
@@ -229,6 +216,7 @@ class Sample:
         answered, failed = event.result is not None, bool(event.error)
         args = mapping(self.attachments.resolve(event.arguments))
         id_ = self.session.unique_id(native)
+        status, source = status_of_flag(failed) if failed or answered else ("unanswered", "none")
         call = self.session.call(
             id_,
             string(event.function) or "?",
@@ -240,8 +228,8 @@ class Sample:
             at=at,
             ended=epoch_seconds(event.completed),
             duration=_duration(event, at),
-            status="error" if failed else "ok" if answered else "unanswered",
-            status_source="flag" if failed or answered else "none",
+            status=status,
+            status_source=source,
             answered=answered,
             result_size=len(text_of(self.attachments.resolve(event.result))),
             permission=self.decisions.get(native, ""),
@@ -257,6 +245,7 @@ class Sample:
         """Adds what a tool does in its sandbox, as a call nested in the tool's call."""
         action, code = string(event.action), integer_of(event.result)
         args = mapping(self.attachments.resolve(_sandbox_args(event.cmd, event.file)))
+        status, source = status_of_exit_code(code)
         call = self.session.call(
             self.session.unique_id(f"sandbox.{action}"),
             f"sandbox.{action}",
@@ -267,8 +256,8 @@ class Sample:
             at=at,
             ended=epoch_seconds(event.completed),
             duration=_duration(event, at),
-            status="unknown" if code is None else "error" if code else "ok",
-            status_source="none" if code is None else "exit_code",
+            status=status,
+            status_source=source,
             exit_code=code,
             answered=event.output is not None or code is not None,
             result_size=len(text_of(event.output)),
@@ -284,9 +273,8 @@ class Sample:
             key = id_text(mapping(choice.get("message")).get("id"))
             for part in parts_of_message(self.attachments.resolve(choice.get("message")), "assistant"):
                 if isinstance(part, TextPart):
-                    self.session.message(
-                        part.kind, part.text, ref, at, "assistant", model, "model", key, parent
-                    )
+                    place = ("assistant", model, "model", key, parent)
+                    self.session.message(part.kind, part.text, ref, at, *place)
         if event.error:
             self.session.event("error", text_of(event.error), ref, at, "", model, "model", "", parent)
         used = mapping(mapping(event.output).get("usage"))
@@ -309,9 +297,8 @@ class Sample:
             self.parents[span] = string(event.parent_id)
             self.tools |= {span} if event.type == "tool" else set()
         elif kind == "approval":
-            self.decisions[id_text(mapping(event.call).get("id"))] = (
-                f"{string(event.decision)} ({string(event.approver)})"
-            )
+            decision = f"{string(event.decision)} ({string(event.approver)})"
+            self.decisions[id_text(mapping(event.call).get("id"))] = decision
         value = next((value for name in _TEXTS if (value := _decoded_value(getattr(event, name)))), "")
         text = text_of(self.attachments.resolve(value))
         parent = string(event.parent_id) or string(event.span_id)
@@ -329,47 +316,40 @@ class Sample:
 
     def end(self, ref: Ref, records: int) -> None:
         self._add_inserted(at_first=False)
-        usage, run = _usage(mapping(self.sample.model_usage)), self.run.eval
-        revision, packages, title = (
-            mapping(run.get("revision")),
-            mapping(run.get("packages")),
-            self.sample.input,
-        )
-        of_run = {} if self.run.tokens is None else {"tokens": self.run.tokens}
-        self.run.tokens = None
+        usage, run = usage_of(mapping(self.sample.model_usage)), self.run.eval
+        revision, packages = mapping(run.get("revision")), mapping(run.get("packages"))
+        title = self.sample.input
+        title = title if isinstance(title, str) else text_of(items(title)[-1:])
+        counts = {"task": run.get("task"), "model": run.get("model"), "status": self.run.status}
+        if self.run.tokens is not None:
+            counts["tokens"], self.run.tokens = self.run.tokens, None
         if self.run.samples_missing:
             self.session.flags["truncated"] = None
         self.session.end(
             agent="inspect_ai",
             agent_version=string(packages.get("inspect_ai")),
-            title=(title if isinstance(title, str) else text_of(items(title)[-1:]))
-            .strip()
-            .partition("\n")[0][:200],
+            title=title.strip().partition("\n")[0][:200],
             repository=string(revision.get("origin")),
             commit=string(revision.get("commit")),
             models=tuple(dict.fromkeys(filter(None, (string(run.get("model")), *self.session.models)))),
             records=records,
             tokens=usage.tokens(),
-            native_tokens=_native(usage),
+            native_tokens=native_tokens(usage),
             sample=sample_result(self.session.id, self.sample, usage.tokens(), self.attachments.resolve),
-            counts={"task": run.get("task"), "model": run.get("model"), "status": self.run.status, **of_run},
+            counts=counts,
             ref=ref,
         )
 
 
-def native_tokens(model_usage: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the token counts of ``model_usage``, summed over its models."""
-    return _native(_usage(model_usage))
-
-
-def _usage(model_usage: Mapping[str, Any]) -> Usage:
+def usage_of(model_usage: Mapping[str, Any]) -> Usage:
+    """Returns the token usage summed over the models."""
     usage = Usage()
     for used in model_usage.values():
         usage.add(mapping(used))
     return usage
 
 
-def _native(usage: Usage) -> dict[str, int]:
+def native_tokens(usage: Usage) -> dict[str, int]:
     return {key: count for key, count in usage.native.items() if key in {"input", "output"}}
 
 
@@ -386,9 +366,8 @@ def _decode_event(text: bytes) -> _Event | None:
 def args_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns the arguments of a tool's event or a sandbox event."""
     if event.get("event") == "sandbox":
-        return _sandbox_args(event.get("cmd"), event.get("file")) | (
-            {"input": event["input"]} if event.get("input") else {}
-        )
+        args = _sandbox_args(event.get("cmd"), event.get("file"))
+        return {**args, "input": event["input"]} if event.get("input") else args
     return mapping(event.get("arguments"))
 
 
@@ -404,7 +383,9 @@ def _sandbox_args(command: Any, file: Any) -> dict[str, Any]:
 
 def _duration(event: _Event, at: float | None) -> float | None:
     worked, ended = float_of(event.working_time), epoch_seconds(event.completed)
-    return worked if worked is not None else ended - at if ended is not None and at is not None else None
+    if worked is not None:
+        return worked
+    return ended - at if ended is not None and at is not None else None
 
 
 def _decoded_value(value: Any) -> Any:

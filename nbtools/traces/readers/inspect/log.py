@@ -22,8 +22,8 @@ import msgspec
 from nbtools.core.errors import TraceError
 from nbtools.traces.archives import archive_members
 from nbtools.traces.display_builders import detail_of, media_of
-from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, items, mapping, string
-from nbtools.traces.json_document import decode_items, locate_items, open_document, raw_items
+from nbtools.traces.json_access import epoch_seconds, id_text, integer_of, items, mapping, names, string
+from nbtools.traces.json_document import NULL, decode_items, locate_items, open_document, raw_items
 from nbtools.traces.model import Call, Detail, Origin, Problem, Ref, Row
 from nbtools.traces.reader import Format, Head
 from nbtools.traces.readers.inspect.events import (
@@ -34,6 +34,7 @@ from nbtools.traces.readers.inspect.events import (
     args_of,
     native_tokens,
     result_of,
+    usage_of,
 )
 from nbtools.traces.readers.messages import message_detail
 from nbtools.traces.session_builder import LogBuilder
@@ -45,36 +46,23 @@ _HEADERS = ("header.json", "_journal/start.json")
 """Names of the header: the second is written at the start of a run, the first at its end."""
 _MAX_HEADER = 128 << 20
 """Bytes of a header, which is also read to list the log."""
-_EXTRA = (
-    "view",
-    "agent",
-    "model_call_id",
-    "message_id",
-    "truncated",
-    "working_time",
-    "span_id",
-    "metadata",
-    "error",
-)
+_EXTRA = names("view agent model_call_id message_id truncated working_time span_id metadata error")
 
 
 class _Log(msgspec.Struct):
-    samples: msgspec.Raw = msgspec.Raw(b"null")
+    samples: msgspec.Raw = NULL
     eval: Any = None
     status: Any = None
     stats: Any = None
     results: Any = None
 
 
-_NULL = msgspec.Raw(b"null")
-
-
 class _Transcript(msgspec.Struct):
-    events: msgspec.Raw = _NULL
+    events: msgspec.Raw = NULL
 
 
 class _Attached(msgspec.Struct):
-    attachments: msgspec.Raw = msgspec.Raw(b"null")
+    attachments: msgspec.Raw = NULL
 
 
 @dataclass(frozen=True)
@@ -93,17 +81,9 @@ def run_of_archive(path: Path) -> RunFacts:
     fields = mapping(header.eval)
     if not fields and problems:
         raise TraceError(problems[0].why)
-    texts = (
-        string(fields.get("task")),
-        string(mapping(fields.get("dataset")).get("name")),
-        string(header.status),
-    )
-    return RunFacts(
-        texts[0],
-        string(fields.get("model")),
-        epoch_seconds(fields.get("created")),
-        " ".join(filter(None, texts)),
-    )
+    task, dataset = string(fields.get("task")), string(mapping(fields.get("dataset")).get("name"))
+    text = " ".join(filter(None, (task, dataset, string(header.status))))
+    return RunFacts(task, string(fields.get("model")), epoch_seconds(fields.get("created")), text)
 
 
 class InspectAI(Format):
@@ -116,13 +96,13 @@ class InspectAI(Format):
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         log = LogBuilder(self.name, origin)
-        names = archive_members(source.path)
-        if not names:
+        members = archive_members(source.path)
+        if not members:
             yield from _document(source, log)
             return
-        header, problems = _header(source, names)
+        header, problems = _header(source, members)
         yield from problems
-        samples = [name for name in names if name.startswith(_SAMPLES) and name.endswith(".json")]
+        samples = [name for name in members if name.startswith(_SAMPLES) and name.endswith(".json")]
         run = _run(header, len(samples))
         for name in samples:
             try:
@@ -141,24 +121,19 @@ class InspectAI(Format):
             return message_detail(call, event, _resolved(source, call.result_ref) if call.answered else None)
         result = result_of(event)
         media = tuple(media_of(event.get("result")))
-        extra = {key: event[key] for key in _EXTRA if event.get(key) is not None} | (
-            {"error": event["error"]} if event.get("error") else {}
-        )
-        return detail_of(
-            call, args_of(event), result, media, extra, len(result) if event.get("truncated") else 0
-        )
+        extra = {key: event[key] for key in _EXTRA if event.get(key) is not None}
+        truncated = len(result) if event.get("truncated") else 0
+        return detail_of(call, args_of(event), result, media, extra, truncated)
 
 
-def _header(source: Source, names: Sequence[str]) -> tuple[_Log, tuple[Problem, ...]]:
-    name = next((name for name in _HEADERS if name in names), "")
+def _header(source: Source, members: Sequence[str]) -> tuple[_Log, tuple[Problem, ...]]:
+    name = next((name for name in _HEADERS if name in members), "")
     if not name:
-        return _Log(), (
-            Problem(
-                Ref(0, 0),
-                "The archive has neither header.json nor _journal/start.json, so its task and model are not"
-                " known.",
-            ),
+        why = (
+            "The archive has neither header.json nor _journal/start.json,"
+            " so its task and model are not known."
         )
+        return _Log(), (Problem(Ref(0, 0), why),)
     try:
         log = open_document(source.read_file(member=name, most=_MAX_HEADER), _Log)
     except TraceError as error:
@@ -189,7 +164,7 @@ def _run(header: _Log, samples: int) -> Run:
         fields,
         string(header.status),
         samples_missing=samples < planned,
-        tokens=native_tokens(usage) if usage else None,
+        tokens=native_tokens(usage_of(usage)) if usage else None,
     )
 
 
@@ -224,7 +199,7 @@ def _resolved(source: Source, ref: Ref) -> Any:
 def _transcript(transcript: msgspec.Raw) -> msgspec.Raw:
     """Returns the events of logs of 2024, which have them inside of a ``transcript``."""
     found = open_document(bytes(transcript), _Transcript).value
-    return found.events if found else _NULL
+    return found.events if found else NULL
 
 
 _LAST: WeakKeyDictionary[Source, tuple[tuple[int, str], bytes, Attachments]] = WeakKeyDictionary()
@@ -237,17 +212,12 @@ def _attachments(source: Source, ref: Ref) -> Attachments:
     if not ref.member:
         log = open_document(text, _Log).value
         samples = raw_items(log.samples) if log else []
-        text = next(
-            (
-                data
-                for begins, data in locate_items(text, samples)
-                if begins <= ref.offset < begins + len(data)
-            ),
-            b"{}",
-        )
+        located = locate_items(text, samples)
+        inside = (data for begins, data in located if begins <= ref.offset < begins + len(data))
+        text = next(inside, b"{}")
     place, last = (ref.file, ref.member), _LAST.get(source)
     if last is None or last[0] != place or last[1] != text:
         found = open_document(text, _Attached).value
-        last = place, text, Attachments(found.attachments if found else msgspec.Raw(b"null"))
+        last = place, text, Attachments(found.attachments if found else NULL)
         _LAST[source] = last
     return last[2]

@@ -33,11 +33,8 @@ def sample_result(
     session: str, record: _Record, tokens: Tokens, resolve: Callable[[Any], Any]
 ) -> SampleResult:
     """``resolve`` replaces references to texts that are stored elsewhere in the log."""
-    counted = [
-        count
-        for count in (tokens.input, tokens.cache_read, tokens.cache_write, tokens.output)
-        if count is not None
-    ]
+    counts = (tokens.input, tokens.cache_read, tokens.cache_write, tokens.output)
+    counted = [count for count in counts if count is not None]
     error = string(resolve(mapping(record.error).get("message")))
     return SampleResult(
         session=session,

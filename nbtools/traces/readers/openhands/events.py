@@ -23,42 +23,39 @@ from nbtools.traces.display_builders import (
 from nbtools.traces.display_builders import detail_of as detail_from_texts
 from nbtools.traces.json_access import (
     arguments,
+    first_string,
     id_text,
     integer_of,
     items,
     mapping,
     mappings,
+    names,
     string,
     text_of,
 )
+from nbtools.traces.known_tools import ops_by_name
 from nbtools.traces.model import Call, Detail, EventKind, Op, Status, StatusSource
+from nbtools.traces.session_builder import status_of_exit_code
 
-_OPS: dict[str, Op] = {
-    **dict.fromkeys(("run", "execute_bash", "terminal", "bash", "execute"), "shell"),
-    **dict.fromkeys(("run_ipython", "execute_ipython_cell"), "notebook"),
-    "read": "read",
-    "write": "write",
-    **dict.fromkeys(("edit", "str_replace_editor", "file_editor", "edit_file"), "edit"),
-    **dict.fromkeys(("grep", "search"), "search"),
-    "glob": "list",
-    **dict.fromkeys(("browse", "browse_interactive", "browser", "fetch"), "fetch"),
-    **dict.fromkeys(("task_tracking", "task_tracker"), "plan"),
-    **dict.fromkeys(("delegate", "delegate_to_browsing_agent", "delegate_to_agent", "task"), "agent"),
-    **dict.fromkeys(("mcp", "call_tool_mcp"), "mcp"),
-}
+_OPS = ops_by_name(
+    {
+        "shell": "run execute_bash terminal bash execute",
+        "notebook": "run_ipython execute_ipython_cell",
+        "read": "read",
+        "write": "write",
+        "edit": "edit str_replace_editor file_editor edit_file",
+        "search": "grep search",
+        "list": "glob",
+        "fetch": "browse browse_interactive browser fetch",
+        "plan": "task_tracking task_tracker",
+        "agent": "delegate delegate_to_browsing_agent delegate_to_agent task",
+        "mcp": "mcp call_tool_mcp",
+    }
+)
 _COMMANDS: dict[str, Op] = {"view": "read", "create": "write"}
-_NON_CALL_ACTIONS = {
-    "message",
-    "system",
-    "recall",
-    "change_agent_state",
-    "null",
-    "condensation",
-    "condensation_request",
-    "start",
-    "pause",
-    "stop",
-}
+_NON_CALL_ACTIONS = names(
+    "message system recall change_agent_state null condensation condensation_request start pause stop"
+)
 """Actions that are not tool calls."""
 _KINDS: dict[str, EventKind] = {
     "error": "error",
@@ -102,17 +99,22 @@ def is_answer(event: Mapping[str, Any]) -> bool:
 
 
 def name_of_call(event: Mapping[str, Any]) -> str:
-    name = (
-        event.get("tool_name")
-        or event.get("tool_kind")
-        or mapping(event.get("tool_call_metadata")).get("function_name")
-        or event.get("action")
-    )
+    name = event.get("tool_name") or event.get("tool_kind")
+    name = name or mapping(event.get("tool_call_metadata")).get("function_name") or event.get("action")
     return string(name) or "?"
 
 
 def native_id(event: Mapping[str, Any]) -> str:
     return id_text(event.get("tool_call_id") or mapping(event.get("tool_call_metadata")).get("tool_call_id"))
+
+
+def response_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns version 0's record of the provider's response that a call was in."""
+    return mapping(mapping(event.get("tool_call_metadata")).get("model_response"))
+
+
+def response_id(event: Mapping[str, Any]) -> str:
+    return string(event.get("llm_response_id")) or string(response_of(event).get("id"))
 
 
 def arguments_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -139,19 +141,12 @@ def result_of(event: Mapping[str, Any]) -> str:
     if "kind" not in event:
         return text_of(event.get("content"))
     if is_call_of_acp(event):
-        return text_of(event.get("raw_output")) or text_of(
-            [mapping(one.get("content")) for one in mappings(event.get("content"))]
-        )
+        contents = [mapping(one.get("content")) for one in mappings(event.get("content"))]
+        return text_of(event.get("raw_output")) or text_of(contents)
     observation = mapping(event.get("observation"))
-    for text in (
-        event.get("error"),
-        event.get("rejection_reason"),
-        observation.get("content"),
-        observation.get("output"),
-    ):
-        if text:
-            return text_of(text)
-    return text_of(observation.get("error"))
+    text = event.get("error") or event.get("rejection_reason")
+    text = text or observation.get("content") or observation.get("output") or observation.get("error")
+    return text_of(text)
 
 
 def extras_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -174,20 +169,15 @@ def outcome_of(event: Mapping[str, Any]) -> Outcome:
     if kind in {"UserRejectObservation", "user_rejected"}:
         return Outcome("denied", "flag")
     if is_call_of_acp(event):
-        return Outcome(
-            "error" if event.get("is_error") is True or event.get("status") == "failed" else "ok", "flag"
-        )
+        failed = event.get("is_error") is True or event.get("status") == "failed"
+        return Outcome("error" if failed else "ok", "flag")
     if kind in {"AgentErrorEvent", "error"} or extras.get("error") is True or extras.get("is_error") is True:
         return Outcome("error", "flag", code)
     if result_of(event).startswith("ERROR:"):
         return Outcome("error", "text", code)
-    if code is not None:
-        return (
-            Outcome("unknown", "none", code)
-            if code == -1
-            else Outcome("error" if code else "ok", "exit_code", code)
-        )
-    return Outcome("ok", "flag")
+    if code is None:
+        return Outcome("ok", "flag")
+    return Outcome("unknown", "none", code) if code == -1 else Outcome(*status_of_exit_code(code), code)
 
 
 def kind_of(event: Mapping[str, Any]) -> EventKind:
@@ -195,13 +185,11 @@ def kind_of(event: Mapping[str, Any]) -> EventKind:
     source = event.get("source")
     if event.get("kind") == "MessageEvent" or event.get("action") == "message":
         return "user" if source == "user" else "assistant_text"
-    return _KINDS.get(
-        string(event.get("kind")) or string(event.get("action")) or string(event.get("observation")), "system"
-    )
+    return _KINDS.get(type_of(event), "system")
 
 
 def type_of(event: Mapping[str, Any]) -> str:
-    return string(event.get("kind")) or string(event.get("action")) or string(event.get("observation"))
+    return first_string(event, ("kind", "action", "observation"))
 
 
 def text_of_event(event: Mapping[str, Any]) -> str:
@@ -216,9 +204,8 @@ def text_of_event(event: Mapping[str, Any]) -> str:
 def thought_of(event: Mapping[str, Any]) -> tuple[str, str]:
     """Returns the model's reasoning and its message before a call."""
     if "kind" in event:
-        return string(event.get("reasoning_content")), "\n".join(
-            text_of(part) for part in items(event.get("thought"))
-        )
+        thought = "\n".join(map(text_of, items(event.get("thought"))))
+        return string(event.get("reasoning_content")), thought
     args = mapping(event.get("args"))
     return "", "" if event.get("action") == "think" else string(args.get("thought"))
 
@@ -233,16 +220,13 @@ def detail_of(call: Call, request: Mapping[str, Any], answer: Mapping[str, Any])
     changes = tuple(changes_of(arguments, extras)) if op in {"edit", "write"} else ()
     pictures = tuple(_media(answer, extras))
     shell = op == "shell"
+    cwd = string(arguments.get("cwd")) or string(mapping(extras.get("metadata")).get("working_dir"))
     return Detail(
         args=arguments,
         result=result,
         display=_display(call, arguments, answer, changes, pictures),
         command=string(arguments.get("command")) if shell else "",
-        cwd=(
-            (string(arguments.get("cwd")) or string(mapping(extras.get("metadata")).get("working_dir")))
-            if shell
-            else ""
-        ),
+        cwd=cwd if shell else "",
         stdout=result if shell else "",
         changes=changes,
         media=pictures,
@@ -285,10 +269,10 @@ def _display(
     result, extras = result_of(answer), extras_of(answer)
     if call.op == "shell" and answer:
         outcome = outcome_of(answer)
-        status = (
-            "still running" if outcome.exit_code == -1 else "denied" if outcome.status == "denied" else ""
-        )
-        return command_output(result, None if outcome.exit_code == -1 else outcome.exit_code, status=status)
+        if outcome.exit_code == -1:
+            return command_output(result, status="still running")
+        status = "denied" if outcome.status == "denied" else ""
+        return command_output(result, outcome.exit_code, status=status)
     if call.status != "ok":
         return result
     if changes or pictures:
@@ -301,10 +285,13 @@ def _list_display(
 ) -> ToolResultDisplay | None:
     if call.op == "plan":
         tasks = mappings(extras.get("task_list")) or mappings(arguments.get("task_list"))
-        return todo_list(_task(task) for task in tasks) if tasks else None
-    found = [
-        path for path in (*items(extras.get("files")), *items(extras.get("matches"))) if isinstance(path, str)
-    ]
+        entries = (
+            {"title": task.get("title") or task.get("description"), "status": task.get("status")}
+            for task in tasks
+        )
+        return todo_list(entries) if tasks else None
+    listed = (*items(extras.get("files")), *items(extras.get("matches")))
+    found = [path for path in listed if isinstance(path, str)]
     return listing(Entry(path) for path in found) if call.op in {"list", "search"} and found else None
 
 
@@ -313,14 +300,9 @@ def _file_display(call: Call, arguments: Mapping[str, Any], result: str) -> File
     if call.op != "read":
         return None
     head, _, body = result.partition("\n")
-    display = detail_from_texts(
-        call, {"file_path": arguments.get("path")}, body if head.startswith("Here's the result") else result
-    ).display
+    text = body if head.startswith("Here's the result") else result
+    display = detail_from_texts(call, {"file_path": arguments.get("path")}, text).display
     return display if isinstance(display, FileText) else None
-
-
-def _task(task: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"title": task.get("title") or task.get("description"), "status": task.get("status")}
 
 
 def _media(answer: Mapping[str, Any], extras: Mapping[str, Any]) -> Iterator[Media]:
@@ -329,7 +311,4 @@ def _media(answer: Mapping[str, Any], extras: Mapping[str, Any]) -> Iterator[Med
         urls += items(part.get("image_urls"))
     if isinstance(extras.get("screenshot_data"), str):
         urls.append(f"data:image/png;base64,{extras['screenshot_data']}")
-    for url in urls:
-        found = media_of_data_url(url) if isinstance(url, str) else None
-        if found is not None:
-            yield found
+    yield from filter(None, (media_of_data_url(url) for url in urls if isinstance(url, str)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, BinaryIO
 
 import msgspec
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 
 from nbtools.traces.conversation import CallPart, MessagePart, ResultPart, TextPart, Usage
 from nbtools.traces.display_builders import detail_of, media_of
-from nbtools.traces.json_access import arguments, float_of, integer_of, mapping, string, text_of
+from nbtools.traces.json_access import arguments, first_string, float_of, integer_of, mapping, string, text_of
 from nbtools.traces.json_document import is_json_lines, open_document
 from nbtools.traces.model import (
     NOWHERE,
@@ -38,7 +39,6 @@ from nbtools.traces.readers.otlp.conventions import (
     call_id_of,
     decode_span,
     exception_of,
-    first_text,
     parts_in_span,
     result_of,
 )
@@ -67,6 +67,7 @@ _TOKENS = {
         "llm.token_count.completion_details.reasoning",
     ),
 }
+_CONVERSATIONS = ("gen_ai.conversation.id", "session.id")
 _FAILED = {"2", "STATUS_CODE_ERROR"}
 
 
@@ -74,12 +75,9 @@ class Otlp(Format):
     name = "otlp"
 
     def recognises(self, head: Head) -> bool:
-        start = head.start.lstrip()[:1] == b"{"
-        return (
-            start
-            and (head.has("resourceSpans") or head.has("resourceLogs"))
-            and (head.has("spanId") or head.has("logRecords"))
-        )
+        has_resource = head.has("resourceSpans") or head.has("resourceLogs")
+        has_records = head.has("spanId") or head.has("logRecords")
+        return head.start.lstrip()[:1] == b"{" and has_resource and has_records
 
     def read(self, source: Source, origin: Origin) -> Iterator[Row]:
         traces: dict[str, list[Span]] = {}
@@ -99,21 +97,14 @@ class Otlp(Format):
         _, _, number = call.id.partition("/")
         answer = _result_in_message(source, call) if call.result_ref != call.ref or number else None
         if number:
-            request = next(
-                (
-                    piece
-                    for index, (_, _, piece) in enumerate(parts_in_span(span, attributes))
-                    if str(index) == number
-                ),
-                None,
-            )
+            parts = (piece for _, _, piece in parts_in_span(span, attributes))
+            request = next(islice(parts, integer_of(number) or 0, None), None)
             content, args = answer, arguments(request.args) if isinstance(request, CallPart) else {}
         else:
             content = result_of(span, attributes) if answer is None else answer
             args = arguments(arguments_of(attributes))
-        return detail_of(
-            call, args, text_of(content), tuple(media_of(content)), extra={} if number else attributes
-        )
+        extra = {} if number else attributes
+        return detail_of(call, args, text_of(content), tuple(media_of(content)), extra)
 
 
 def _result_in_message(source: Source, call: Call) -> object:
@@ -121,15 +112,10 @@ def _result_in_message(source: Source, call: Call) -> object:
     if not call.answered:
         return None
     span = mapping(source.record(call.result_ref))
-    message_parts = (piece for _, _, piece in parts_in_span(span, attributes_of(span.get("attributes"))))
-    return next(
-        (
-            piece.content
-            for piece in message_parts
-            if isinstance(piece, ResultPart) and piece.id == call.native_id
-        ),
-        None,
-    )
+    for _, _, piece in parts_in_span(span, attributes_of(span.get("attributes"))):
+        if isinstance(piece, ResultPart) and piece.id == call.native_id:
+            return piece.content
+    return None
 
 
 def _spans(source: Source) -> Iterator[Span | Problem]:
@@ -180,14 +166,12 @@ class _TraceReader:
         elif span.meaning == "model" or (span.meaning == "agent" and not self.has_models):
             self._messages(span, recorded, attributes)
         if span.meaning in {"agent", "other"}:
-            error = (
-                exception_of(recorded) if str(mapping(recorded.get("status")).get("code")) in _FAILED else ""
-            )
+            failed = str(mapping(recorded.get("status")).get("code")) in _FAILED
+            error = exception_of(recorded) if failed else ""
             kind: EventKind = "error" if error else "system"
             text = f"{span.name}: {error}" if error else span.name
-            self.session.event(
-                kind, text, span.ref, span.start, type=span.meaning, key=span.id, parent=span.parent
-            )
+            place: dict[str, Any] = {"type": span.meaning, "key": span.id, "parent": span.parent}
+            self.session.event(kind, text, span.ref, span.start, **place)
         if span.meaning == "model":
             self._request(span, attributes, first)
 
@@ -197,25 +181,20 @@ class _TraceReader:
         usage.add(used)
         if usage.native:
             self.usage.add(used)
-            model = first_text(attributes, _MODELS)
+            model = first_string(attributes, _MODELS)
             self.session.request(usage.tokens(), span.ref, first, id=span.id, model=model, at=span.start)
 
     def _note(self, span: Span, attributes: Mapping[str, Any]) -> None:
         self.session.see(span.start)
         self.session.see(span.end)
         self.agent = self.agent or string(attributes.get("gen_ai.agent.name"))
-        self.conversation = self.conversation or first_text(
-            attributes, ("gen_ai.conversation.id", "session.id")
-        )
+        self.conversation = self.conversation or first_string(attributes, _CONVERSATIONS)
         if span.meaning == "model":
-            self.session.see(None, first_text(attributes, _MODELS))
+            self.session.see(None, first_string(attributes, _MODELS))
 
     def _tool(self, span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
-        session, args, result = (
-            self.session,
-            arguments(arguments_of(attributes)),
-            result_of(recorded, attributes),
-        )
+        session, result = self.session, result_of(recorded, attributes)
+        args = arguments(arguments_of(attributes))
         status, source = _status(span, recorded, attributes)
         parent = self._enclosing_call(span)
         call = session.call(
@@ -242,26 +221,19 @@ class _TraceReader:
 
     def _messages(self, span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
         """Adds the new parts of a conversation: each request repeats all earlier messages."""
-        session, model = self.session, first_text(attributes, _MODELS)
+        session, model = self.session, first_string(attributes, _MODELS)
         for index, (message_number, is_response, piece) in enumerate(parts_in_span(recorded, attributes)):
             key = _part_key(message_number, piece)
             if key in self.seen_parts:
                 continue
             self.seen_parts.add(key)
             if isinstance(piece, TextPart) or not self.has_tools:
-                session.part(
-                    piece, f"{span.id}/{index}", span.ref, span.end if is_response else span.start, model
-                )
-            elif (
-                isinstance(piece, ResultPart) and piece.id and (call := session.waiting(piece.id)) is not None
-            ):
-                args = session.take(call)
-                session.complete(
-                    replace(
-                        call, answered=True, result_size=len(text_of(piece.content)), result_ref=span.ref
-                    ),
-                    args,
-                )
+                at = span.end if is_response else span.start
+                session.part(piece, f"{span.id}/{index}", span.ref, at, model)
+            elif isinstance(piece, ResultPart) and piece.id and (call := session.waiting(piece.id)):
+                args, size = session.take(call), len(text_of(piece.content))
+                answered = replace(call, answered=True, result_size=size, result_ref=span.ref)
+                session.complete(answered, args)
         if error := exception_of(recorded):
             session.event("error", error, span.ref, span.end, "", model, span.name, span.id, span.parent)
 
@@ -308,9 +280,7 @@ def _sort_key(span: Span) -> tuple[float, float]:
 
 
 def _part_key(message_number: int, piece: MessagePart) -> tuple[object, ...]:
-    """Returns the identity of a message part:
-    calls and results by id, text by its place in the conversation.
-    """
+    """Returns the identity of a part: calls and results by id, text by its place in the conversation."""
     if isinstance(piece, TextPart):
         return (message_number, piece.role, piece.kind, piece.text)
     if isinstance(piece, CallPart):
@@ -321,9 +291,7 @@ def _part_key(message_number: int, piece: MessagePart) -> tuple[object, ...]:
 def _status(
     span: Span, recorded: Mapping[str, Any], attributes: Mapping[str, Any]
 ) -> tuple[Status, StatusSource]:
-    """Returns status and source. By convention a failed span records it;
-    a span without an end has not finished.
-    """
+    """Returns status and source. By convention a failed span says so; one without an end has not finished."""
     success = attributes.get("success")
     failed = str(mapping(recorded.get("status")).get("code")) in _FAILED
     if failed or attributes.get("error.type") or success in (False, "false"):

@@ -5,14 +5,24 @@ Supports OpenTelemetry's GenAI conventions old and new, OpenInference, OpenLLMet
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from nbtools.core.errors import TraceError
 from nbtools.traces.conversation import MessagePart, parts_of_message
-from nbtools.traces.json_access import id_text, integer_of, items, mapping, mappings, parse_json, string
+from nbtools.traces.json_access import (
+    first_string,
+    id_text,
+    integer_of,
+    items,
+    mapping,
+    mappings,
+    names,
+    parse_json,
+    string,
+)
 from nbtools.traces.source import DECODE_ERRORS, decode_json
 
 Meaning: TypeAlias = Literal["tool", "model", "agent", "other"]
@@ -29,34 +39,14 @@ _KINDS: dict[str, Meaning] = {
     "workflow": "agent",
     "task": "agent",
 }
-_TOOLS = (
-    "gen_ai.tool.name",
-    "tool.name",
-    "ai.toolCall.name",
-    "tool_name",
-    "function_name",
-    "traceloop.entity.name",
+_TOOLS = names("gen_ai.tool.name tool.name ai.toolCall.name tool_name function_name traceloop.entity.name")
+_ARGUMENTS = names(
+    "gen_ai.tool.call.arguments gen_ai.tool.arguments ai.toolCall.args tool_arguments function_args arguments"
+    " tool_parameters input.value traceloop.entity.input tool.parameters"
 )
-_ARGUMENTS = (
-    "gen_ai.tool.call.arguments",
-    "gen_ai.tool.arguments",
-    "ai.toolCall.args",
-    "tool_arguments",
-    "function_args",
-    "arguments",
-    "tool_parameters",
-    "input.value",
-    "traceloop.entity.input",
-    "tool.parameters",
-)
-_RESULTS = (
-    "gen_ai.tool.call.result",
-    "ai.toolCall.result",
-    "tool_response",
-    "output.value",
-    "traceloop.entity.output",
-    "output",
-    "error",
+_RESULTS = names(
+    "gen_ai.tool.call.result ai.toolCall.result tool_response output.value traceloop.entity.output output"
+    " error"
 )
 _CALL_IDS = ("gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id", "call_id", "tool_use_id")
 IDENTIFYING_ATTRIBUTES = (
@@ -79,22 +69,15 @@ def meaning_of(attributes: Mapping[str, Any], name: str) -> Meaning:
         return _OPERATIONS[operation]
     if kind.lower() in _KINDS:
         return _KINDS[kind.lower()]
-    is_tool_call = (
-        attributes.get("mcp.method.name") == "tools/call"
-        or "ai.toolCall.name" in attributes
-        or "gen_ai.tool.name" in attributes
-    )
-    if is_tool_call or name.startswith("execute_tool "):
+    is_tool_call = attributes.get("mcp.method.name") == "tools/call" or name.startswith("execute_tool ")
+    if is_tool_call or not {"ai.toolCall.name", "gen_ai.tool.name"}.isdisjoint(attributes):
         return "tool"
-    return (
-        "model"
-        if not operation and ("gen_ai.request.model" in attributes or "llm.model_name" in attributes)
-        else "other"
-    )
+    names_model = not {"gen_ai.request.model", "llm.model_name"}.isdisjoint(attributes)
+    return "model" if names_model and not operation else "other"
 
 
 def tool_of(attributes: Mapping[str, Any], name: str) -> str:
-    return first_text(attributes, _TOOLS) or name.removeprefix("execute_tool ") or "?"
+    return first_string(attributes, _TOOLS) or name.removeprefix("execute_tool ") or "?"
 
 
 def call_id_of(attributes: Mapping[str, Any]) -> str:
@@ -107,22 +90,19 @@ def arguments_of(attributes: Mapping[str, Any]) -> Any:
 
 
 def result_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
-    """Returns a tool's result, or the message of the exception that ended it;
-    None where neither is recorded.
-    """
+    """Returns a tool's result, or the message of the exception that ended it; None without either."""
     found = next((parse_json(attributes[key]) for key in _RESULTS if attributes.get(key) is not None), None)
     return exception_of(span) or None if found is None else found
 
 
 def exception_of(span: Mapping[str, Any]) -> str:
     """Returns the error message of a span: from an exception event, or from its status."""
-    raised = (
-        attributes_of(event.get("attributes"))
-        for event in mappings(span.get("events"))
-        if event.get("name") == "exception"
-    )
-    texts = [string(one.get("exception.message")) or string(one.get("exception.type")) for one in raised]
-    return next(filter(None, texts), "") or string(mapping(span.get("status")).get("message"))
+    for event in mappings(span.get("events")):
+        if event.get("name") == "exception":
+            raised = attributes_of(event.get("attributes"))
+            if text := first_string(raised, ("exception.message", "exception.type")):
+                return text
+    return string(mapping(span.get("status")).get("message"))
 
 
 def parts_in_span(
@@ -149,20 +129,20 @@ _Message: TypeAlias = tuple[Any, str, bool]
 def _messages_in(attributes: Mapping[str, Any]) -> Iterator[_Message]:
     """Yields the messages in attributes with their role: first the model's input, then its response."""
     if instructions := parse_json(attributes.get("gen_ai.system_instructions")):
-        yield (
-            {"role": "system", "parts": instructions} if isinstance(instructions, list) else instructions,
-            "system",
-            False,
-        )
+        if isinstance(instructions, list):
+            instructions = {"role": "system", "parts": instructions}
+        yield instructions, "system", False
     is_flat = any(key.startswith(_FLAT) for key in attributes)
     for keys, flat, role in _MESSAGES:
         for key in keys:
             if key in attributes:
-                yield from ((one, role, role == "assistant") for one in _as_list(attributes[key]))
+                content = parse_json(attributes[key])
+                if not isinstance(content, list):
+                    content = [content] if content else []
+                yield from ((one, role, role == "assistant") for one in content)
         for prefix in flat if is_flat else ():
-            yield from (
-                (_openai_message(one), role, role == "assistant") for one in unflatten(attributes, prefix)
-            )
+            for one in unflatten(attributes, prefix):
+                yield _openai_message(one), role, role == "assistant"
 
 
 _MESSAGES = (
@@ -177,15 +157,8 @@ _MESSAGES = (
         "assistant",
     ),
 )
-"""The attributes with messages, the prefixes of messages whose fields are attributes of their own,
-and the role.
-"""
+"""Attributes with messages, prefixes of messages whose fields are attributes of their own, and the role."""
 _FLAT = tuple(f"{prefix}." for _, flat, _ in _MESSAGES for prefix in flat)
-
-
-def _as_list(value: Any) -> list[Any]:
-    content = parse_json(value)
-    return list(items(content)) if isinstance(content, list) else [content] if content else []
 
 
 def _openai_message(message: Any) -> Any:
@@ -217,24 +190,18 @@ def _event(event: Mapping[str, Any]) -> list[_Message]:
         return []
     content = parse_json(attributes.get("gen_ai.event.content"))
     body = value_of(event.get("body"))
-    message = (
-        mapping(content) or mapping(body) or {key: parse_json(value) for key, value in attributes.items()}
-    )
+    message = mapping(content) or mapping(body)
+    message = message or {key: parse_json(value) for key, value in attributes.items()}
     role = _ROLES.get(name.removeprefix("gen_ai.").removesuffix(".message"), "assistant")
     choice = name.endswith(".choice")
-    message = mapping(parse_json(message.get("message"))) or message if choice else message
-    with_role = (
-        {"role": role, **message}
-        if isinstance(message.get("role"), str) or role != "tool"
-        else {**message, "role": role}
-    )
+    if choice:
+        message = mapping(parse_json(message.get("message"))) or message
+    with_role = {"role": role, **message}
+    if role == "tool" and not isinstance(with_role["role"], str):
+        with_role["role"] = role
     if role == "tool":
         with_role["tool_call_id"] = message.get("tool_call_id") or message.get("id")
     return [(with_role, role, choice)]
-
-
-def first_text(attributes: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return next((text for key in keys if (text := string(attributes.get(key)))), "")
 
 
 _MAX_DEPTH = 30
@@ -283,9 +250,7 @@ _decode_any = msgspec.json.Decoder().decode
 
 
 def decode_span(data: bytes) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """Returns the fields of a span that rows need, and its attributes.
-    Both are empty where it is not JSON.
-    """
+    """Returns the fields of a span that rows need, and its attributes. Both are empty if it is not JSON."""
     try:
         span = _decode_recorded(data)
         attributes: dict[str, Any] = {}

@@ -10,8 +10,8 @@ import msgspec
 
 from nbtools.core.decoders import decoder_of
 from nbtools.core.errors import TraceError
-from nbtools.traces.json_access import id_text, integer_of, mapping, string
-from nbtools.traces.json_document import JsonDocument, decode_line, locate_items, raw_items
+from nbtools.traces.json_access import first_string, id_text, integer_of, mapping, string
+from nbtools.traces.json_document import NULL, JsonDocument, decode_line, locate_items, raw_items
 from nbtools.traces.model import Problem, Ref
 from nbtools.traces.readers.otlp.conventions import (
     IDENTIFYING_ATTRIBUTES,
@@ -23,7 +23,6 @@ from nbtools.traces.readers.otlp.conventions import (
 )
 from nbtools.traces.source import DECODE_ERRORS, decode_json, repair_json
 
-_NULL = msgspec.Raw(b"null")
 _IDENTIFYING = frozenset({*IDENTIFYING_ATTRIBUTES, "session.id", "conversation.id", "event.name"})
 _RESOURCE = (
     "service.name",
@@ -35,20 +34,20 @@ _RESOURCE = (
 
 
 class _Root(msgspec.Struct):
-    resourceSpans: msgspec.Raw = _NULL  # noqa: N815 - the format's names
-    resourceLogs: msgspec.Raw = _NULL  # noqa: N815
+    resourceSpans: msgspec.Raw = NULL  # noqa: N815 - the format's names
+    resourceLogs: msgspec.Raw = NULL  # noqa: N815
 
 
 class _Resource(msgspec.Struct):
-    resource: msgspec.Raw = _NULL
-    scopeSpans: msgspec.Raw = _NULL  # noqa: N815
-    instrumentationLibrarySpans: msgspec.Raw = _NULL  # noqa: N815 - before 2022
-    scopeLogs: msgspec.Raw = _NULL  # noqa: N815
+    resource: msgspec.Raw = NULL
+    scopeSpans: msgspec.Raw = NULL  # noqa: N815
+    instrumentationLibrarySpans: msgspec.Raw = NULL  # noqa: N815 - before 2022
+    scopeLogs: msgspec.Raw = NULL  # noqa: N815
 
 
 class _Scope(msgspec.Struct):
-    spans: msgspec.Raw = _NULL
-    logRecords: msgspec.Raw = _NULL  # noqa: N815
+    spans: msgspec.Raw = NULL
+    logRecords: msgspec.Raw = NULL  # noqa: N815
 
 
 class _ScopeOfSpans(msgspec.Struct):
@@ -57,7 +56,7 @@ class _ScopeOfSpans(msgspec.Struct):
 
 class _ResourceOfSpans(msgspec.Struct):
     scopeSpans: list[_ScopeOfSpans]  # noqa: N815
-    resource: msgspec.Raw = _NULL
+    resource: msgspec.Raw = NULL
 
 
 class _Spans(msgspec.Struct, forbid_unknown_fields=True):
@@ -68,7 +67,7 @@ class _Spans(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Attribute(msgspec.Struct):
     key: Any = None
-    value: msgspec.Raw = _NULL
+    value: msgspec.Raw = NULL
 
 
 class _Record(msgspec.Struct):
@@ -80,7 +79,7 @@ class _Record(msgspec.Struct):
     startTimeUnixNano: Any = None  # noqa: N815
     endTimeUnixNano: Any = None  # noqa: N815
     timeUnixNano: Any = None  # noqa: N815
-    attributes: msgspec.Raw = _NULL
+    attributes: msgspec.Raw = NULL
 
 
 class _FullRecord(_Record):
@@ -112,13 +111,11 @@ def spans_in(document: JsonDocument[Any], within: Ref) -> Iterator[Span | Proble
     """Yields the spans and log records of a document in order."""
     text = _valid_utf8(document.text)
     for raws in _records(text, document) if document.value is not None else ():
-        for (at, data), (_, resource, log) in zip(
-            locate_items(text, [raw for raw, *_ in raws]), raws, strict=True
-        ):
+        located = locate_items(text, [raw for raw, *_ in raws])
+        for (at, data), (_, resource, log) in zip(located, raws, strict=True):
             if at + len(data) <= document.end:
-                yield _span(
-                    data, Ref(within.offset + at, len(data), within.line, within.file), resource, log=log
-                )
+                ref = Ref(within.offset + at, len(data), within.line, within.file)
+                yield _span(data, ref, resource, log=log)
 
 
 _Records: TypeAlias = list[tuple[msgspec.Raw, dict[str, Any], bool]]
@@ -136,9 +133,9 @@ def line_of_spans(line: bytes) -> JsonDocument[Any]:
 def _records(text: bytes, document: JsonDocument[Any]) -> Iterator[_Records]:
     """Yields the spans and the log records, each in order."""
     try:
-        spans = (
-            document.value if isinstance(document.value, _Spans) and text is document.text else _SPANS(text)
-        )
+        spans = document.value
+        if not isinstance(spans, _Spans) or text is not document.text:
+            spans = _SPANS(text)
     except DECODE_ERRORS:
         yield from _records_of_any_shape(text)
         return
@@ -189,11 +186,7 @@ def _span(data: bytes, ref: Ref, resource: dict[str, Any], *, log: bool) -> Span
         if isinstance(one.key, str) and one.key in _IDENTIFYING
     }
     name = string(span.name) or string(span.eventName) or string(attributes.get("event.name"))
-    trace = (
-        id_text(span.traceId)
-        or string(attributes.get("session.id"))
-        or string(attributes.get("conversation.id"))
-    )
+    trace = id_text(span.traceId) or first_string(attributes, ("session.id", "conversation.id"))
     meaning = _log_meaning(attributes, name) if log else meaning_of(attributes, name)
     return Span(
         trace=trace,
@@ -211,12 +204,9 @@ def _span(data: bytes, ref: Ref, resource: dict[str, Any], *, log: bool) -> Span
 
 
 def _log_meaning(attributes: dict[str, Any], name: str) -> Meaning:
-    """Returns the meaning of a log record.
-    Coding agents log a record for each finished call, and messages as records, too.
-    """
-    if name.endswith(("tool_result", "tool_call")) and (
-        "tool_name" in attributes or "function_name" in attributes
-    ):
+    """Returns the meaning of a log record. Coding agents log finished calls and messages."""
+    names_tool = "tool_name" in attributes or "function_name" in attributes
+    if names_tool and name.endswith(("tool_result", "tool_call")):
         return "tool"
     return "model" if name.startswith("gen_ai.") else "other"
 
