@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from nbtools.core.decoders import converted
 from nbtools.core.errors import TraceError
 from nbtools.traces.reader import FALLBACK_FORMAT, HEAD_BYTES, Format, Head, LogFile
 from nbtools.traces.readers import FORMATS
@@ -111,7 +112,8 @@ class _Table(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> _Table:
-    return msgspec.toml.decode(Path(__file__).with_name("unsupported_agents.toml").read_bytes(), type=_Table)
+    text = Path(__file__).with_name("unsupported_agents.toml").read_bytes()
+    return converted(msgspec.toml.decode(text), _Table)
 
 
 def unsupported_agent(head: Head) -> str:
