@@ -15,6 +15,7 @@ from xdist.remote import Producer
 
 from tests.rerun_failures import RerunFailures
 from tests.scheduling import FileScheduling, Recorder
+from tests.traces.recorded import SAMPLES
 
 # Sessions keep their journals, grants and trust here instead of in the person's own folders;
 # kernels and programs inherit it.
@@ -42,6 +43,8 @@ settings.register_profile("search", derandomize=False, max_examples=100)
 settings.load_profile("same")
 
 
+_LONG_AGO = 1_767_225_600.0
+"""Seconds since 1970: the beginning of 2026."""
 FRONT_END = Path(__file__).parents[1] / "nbtools" / "labextension" / "package.json"
 
 
@@ -63,6 +66,20 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(RerunFailures(config))
     if config.getoption("--record-seconds") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder())
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        _rest(SAMPLES)
+
+
+def _rest(folder: Path) -> None:
+    """Sets the times of the sample logs to long ago.
+    A log that has just changed, as one in a fresh clone, counts as one that is being written.
+    """
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (_LONG_AGO, _LONG_AGO))
 
 
 @pytest.hookimpl(wrapper=True)
