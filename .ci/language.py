@@ -5,6 +5,7 @@ Prints one line for each finding and exits 1 when there is one:
 - a docstring whose first paragraph is a fragment, has no closing punctuation, or uses discouraged wording;
 - a test whose name, read as a sentence, is a fragment or uses discouraged wording;
 - a class, function, parameter or module with a discouraged name;
+- a conditional expression inside of another one;
 - a comment, or the id of a test's parameter, with discouraged wording;
 - a string that names a module of a higher package, which import-linter cannot see.
 """
@@ -70,7 +71,16 @@ PUBLIC_NAMES = {
 TYPESCRIPT_COMMENT = re.compile(r"(?:^|\s)(?://|/?\*).*")
 TYPESCRIPT_TEST = re.compile(r"""\b(?:test|it)\((["'`])(.*?)\1""")
 TOML_PROSE = re.compile(r"(?:^|\s)#.*|^name = .*")
-NODES = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.arg, ast.keyword, ast.Constant)
+NODES = (
+    ast.Module,
+    ast.ClassDef,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.arg,
+    ast.keyword,
+    ast.Constant,
+    ast.IfExp,
+)
 """The nodes that are checked."""
 MODULE = re.compile(r"nbtools(?:\.\w+)+")
 
@@ -130,6 +140,7 @@ def python_problems(text: str, name: str, known: dict[str, int]) -> Iterator[tup
             name_problem(node, name),
             id_problem(node),
             layer_problem(node, ours, known),
+            conditional_problem(node),
         ):
             yield line, problem
     if not any(
@@ -152,6 +163,14 @@ def other_problems(text: str, suffix: str) -> Iterator[tuple[int, str]]:
             yield number, wording_problem(comment[0])
         if suffix != ".toml" and (title := TYPESCRIPT_TEST.search(line)):
             yield number, test_problem(title[2])
+
+
+def conditional_problem(node: ast.AST) -> str:
+    """Returns that a conditional expression contains another one; empty where it does not."""
+    if not isinstance(node, ast.IfExp):
+        return ""
+    inner = any(isinstance(part, ast.IfExp) for part in ast.walk(node) if part is not node)
+    return "a conditional expression contains another one: write `if` statements" if inner else ""
 
 
 def docstring_problem(node: ast.AST) -> str:
