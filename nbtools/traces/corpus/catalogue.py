@@ -136,7 +136,8 @@ class Catalogue:
             finally:
                 connection.rollback()
             logs = [
-                converted((path, msgspec.json.decode(files), *values), Log) for path, files, *values in rows
+                converted((path, msgspec.json.decode(files, type=list[str]), *values), Log)
+                for path, files, *values in rows
             ]
             by_part: dict[str, list[Log]] = {}
             for log in logs:
@@ -218,11 +219,19 @@ class Catalogue:
         return max(time.time_ns(), max((log.read for log in self.logs.values()), default=0) + 1)
 
     def damaged_parts(self) -> set[str]:
-        """Returns the parts whose files are missing or have another size than when they were written."""
-        damaged = {part.name for part in self.parts.values() if part.files != self._files(part.name)}
+        """Returns the parts that are not listed, or whose files are missing or have another size than when
+        they were written. Files that others add, such as a file manager, are no damage.
+        """
+        damaged = {name for name in self._named_parts() if not self._is_whole(name)}
         if damaged:
-            self.refresh()  # a part that another process has just replaced is no longer listed
-        return damaged & self.parts.keys()
+            self.refresh()  # a part that another process has just replaced is no longer named
+        return damaged & self._named_parts()
+
+    def _named_parts(self) -> set[str]:
+        return {log.part for log in self.logs.values() if log.part}
+
+    def _is_whole(self, name: str) -> bool:
+        return name in self.parts and self.parts[name].files.items() <= self._files(name).items()
 
     def _files(self, part: str) -> dict[str, int]:
         try:
@@ -245,6 +254,10 @@ class Catalogue:
             except OtherVersionError as error:
                 age = "a newer" if error.version > VERSION else "an older"
                 raise _other_version(self.folder, age) from error
+            # In a catalogue from someone else, a view could have endless rows.
+            if connection.execute("select 1 from sqlite_master where type in ('view', 'trigger')").fetchone():
+                connection.close()
+                raise TraceError(f"{self.folder / _FILE} has views or triggers, which no ingest makes.")
         weakref.finalize(self, connection.close)
         self._connection = connection
         return connection

@@ -110,7 +110,11 @@ def _outcomes(
                 future.set_exception(error)
             futures[future] = file
         for future in as_completed(futures):
-            yield futures[future], future.exception() or future.result()
+            try:
+                outcome: T | TaskFailure | BaseException = future.result()
+            except Exception as error:  # noqa: BLE001 - a dead process or worker, or one that a cluster cancelled
+                outcome = error
+            yield futures[future], outcome
     finally:
         for future in futures:
             future.cancel()

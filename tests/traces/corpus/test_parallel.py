@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
 from typing import Any
@@ -76,3 +76,24 @@ def test_a_pool_that_breaks_while_tasks_are_handed_over_loses_no_file() -> None:
 
 def test_nothing_is_nothing() -> None:
     assert list(map_files([], measure)) == []
+
+
+class CancelsOnce(ThreadPoolExecutor):
+    """A cluster that cancels its first task, as one does that is restarted."""
+
+    submitted = 0
+
+    def submit(self, *args, **kwargs):
+        self.submitted += 1
+        if self.submitted == 1:
+            cancelled: Future[Any] = Future()
+            cancelled.cancel()
+            cancelled.set_running_or_notify_cancel()
+            return cancelled
+        return super().submit(*args, **kwargs)
+
+
+def test_a_task_that_a_cluster_cancels_is_tried_again() -> None:
+    with CancelsOnce(1) as pool:
+        outcomes = {item.name: outcome for item, outcome in map_files([Item("a"), Item("b")], measure, pool)}
+    assert outcomes == {"a": "A", "b": "B"}

@@ -270,6 +270,42 @@ def test_a_catalogue_of_somebody_else_deletes_and_reads_nothing_outside_the_corp
     assert victim.exists()
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"update logs set files = '{'[' * 100_000}'",
+        "alter table logs rename to old; create view logs as select * from old",
+        "create trigger late after update on logs begin delete from parts; end",
+    ],
+    ids=["nested", "view", "trigger"],
+)
+def test_a_catalogue_that_no_ingest_wrote_is_refused(statement: str, corpus: Corpus, logs: Path) -> None:
+    corpus.ingest(logs)
+    for one in statement.split("; ") if "view" in statement else [statement]:
+        change_catalogue(corpus.folder, one)
+    with pytest.raises(traces.TraceError, match=r"catalogue\.sqlite"):
+        Corpus(corpus.folder)
+
+
+def test_the_logs_of_a_part_that_the_catalogue_does_not_list_are_read_again(
+    corpus: Corpus, logs: Path
+) -> None:
+    corpus.ingest(logs)
+    change_catalogue(corpus.folder, "delete from parts")
+    assert len(corpus.ingest(logs).read) == 3
+    assert len(corpus.sessions) == 3
+
+
+def test_files_that_others_add_to_a_part_are_no_damage(corpus: Corpus, logs: Path) -> None:
+    corpus.ingest(logs)
+    for part in (corpus.folder / "parts").iterdir():
+        (part / ".DS_Store").write_bytes(b"a file manager's")
+    shutil.rmtree(logs)
+    made = corpus.ingest(logs, keep=True)
+    assert (made.gone, made.problems) == ((), {})
+    assert len(corpus.sessions) == 3
+
+
 def test_a_name_that_is_no_text_is_a_problem_and_stops_nothing(corpus: Corpus, logs: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(logs) + b"/odd\xff.json"))
     odd.write_bytes((logs / "a.json").read_bytes())
