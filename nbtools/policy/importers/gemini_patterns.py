@@ -39,9 +39,16 @@ _TOKEN = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])+\]|.", re.DOTALL)
 _BLANKS = r"\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _CONVERTED = {"\\s": f"[{_BLANKS}]", "\\S": f"[^{_BLANKS}]"}
 _LINE = r"[^\n\r\u2028\u2029]"
-_DEPENDS_ON_JSON = re.compile(r"""["^$]|\(\?[=!]|\\[^sdwb.*+?()\[\]{}|/-]|[*+?}]\?""")
-"""Parts of an expression for a command's beginning that may match more here than in JSON:
-quotes, anchors, lookaheads, other escapes, and repetitions of the least length.
+_PLAIN = r"""
+    \\ [sdwb.*+?()\[\]{}|/-]                              # escapes
+  | \[ (?: [a-z]-[a-z] | [A-Z]-[A-Z] | \d-\d | \\ [dw] | [\w\ .,:=@%/+*;&|<>] )+ -? \]
+  | \( (?: \?: )? (?! \? ) | [)|]                         # groups
+  | (?: [*+?] | \{ \d+ (?: , \d* )? \} ) \?? (?! [?*+{] )  # repetitions
+  | [\w\ .,:=@%/~\#<>!&;'-]
+"""
+_ONLY_PLAIN = re.compile(f"(?:{_PLAIN})+", re.VERBOSE | re.ASCII)
+"""An expression for a command's beginning that matches here only what it matches in JSON: it has no quotes,
+anchors, lookaheads, or classes with characters that JSON escapes.
 """
 _COMMAND = re.compile(r'"command\\?"(?:\s|\\s[*+?]?)*:(?:\s|\\s[*+?]?)*\\?"')
 _NAMED = re.compile(r'"(\w+)(\\?"\s*:)')
@@ -71,8 +78,7 @@ def allowed_command(regex: str) -> str:
     Raises ``PolicyError`` otherwise.
     """
     _check(regex, f'"command":"{regex}')
-    is_plain = regex.isascii() and regex.isprintable() and _SAME_IN_BOTH.fullmatch(regex)
-    if not is_plain or _DEPENDS_ON_JSON.search(regex):
+    if not _ONLY_PLAIN.fullmatch(regex):
         raise PolicyError(
             "its expression depends on more than the command's plain text, which is matched differently here"
         )
