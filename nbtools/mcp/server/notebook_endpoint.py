@@ -93,9 +93,10 @@ class NotebookEndpoint:
         if not isinstance(request, JSONRPCRequest) or request.method != "initialize":
             return
         client = InitializeRequestParams.model_validate(request.params, by_name=False)
-        dialect = (client.capabilities.extensions or {}).get(DIALECT_EXTENSION, {}).get("name", "nbtools")
+        extensions = client.capabilities.extensions or {}
+        dialect = extensions.get(DIALECT_EXTENSION, {}).get("name", "nbtools")
         try:
-            offer = self._offer(dialect)
+            offer = self._offer(str(dialect))
         except SessionError as error:
             refusal = JSONRPCError(
                 jsonrpc="2.0", id=request.id, error=ErrorData(code=INVALID_PARAMS, message=str(error))

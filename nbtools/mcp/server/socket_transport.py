@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import struct
@@ -42,7 +43,15 @@ def is_same_user(writer: asyncio.StreamWriter) -> bool:
 
 
 def encode_message(message: JSONRPCMessage) -> bytes:
-    return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+    """Returns the message as a line; a character that UTF-8 cannot encode becomes a question mark."""
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+    except ValueError:
+        # A path with bytes that are not UTF-8 has such characters. They must not end the connection.
+        text = json.dumps(
+            message.model_dump(mode="json", by_alias=True, exclude_unset=True), ensure_ascii=False
+        )
+        return text.encode("utf-8", "replace") + b"\n"
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ import pytest
 from nbtools import Session
 from nbtools.core.confirmation import Answer, Confirmation
 from nbtools.core.errors import SessionError
-from nbtools.dialects import NBTOOLS
+from nbtools.dialects import NBTOOLS, dialect
 from nbtools.mcp.server.endpoint_client import EndpointClient
 from nbtools.mcp.server.endpoint_registry import (
     EndpointEntry,
@@ -280,6 +280,38 @@ async def test_a_line_longer_than_the_limit_ends_the_connection(
         assert await reader.read() == b""
         writer.close()
         await writer.wait_closed()
+        await endpoint.stop()
+
+
+@pytest.mark.parametrize("name", [["nbtools"], {}, 5, None])
+async def test_a_dialect_that_is_no_text_is_refused(
+    root: Path, caplog: pytest.LogCaptureFixture, name: object
+) -> None:
+    capability = {"extensions": {"nbtools/dialect": {"name": name}}}
+    handshake = HANDSHAKE.replace(b'"capabilities":{}', b'"capabilities":' + json.dumps(capability).encode())
+    async with Session(root) as session:
+        endpoint = NotebookEndpoint(
+            root, "x.ipynb", lambda one: SessionToolProvider(session, dialect(one), "here"), lambda _: None
+        )
+        await endpoint.start()
+        reader, writer = await asyncio.open_unix_connection(endpoint_entries(root)[0].socket)
+        writer.write(handshake)
+        assert b"There is no dialect" in await reader.readline()
+        writer.close()
+        await writer.wait_closed()
+        await endpoint.stop()
+    assert not caplog.records
+
+
+async def test_characters_that_utf8_cannot_encode_do_not_end_the_connection(root: Path) -> None:
+    async with Session(root) as session:
+        endpoint = endpoint_on(root, session)
+        await endpoint.start()
+        offer = await EndpointClient.connect(endpoint_entries(root)[0], "nbtools")
+        told = await offer.call(ClientCall("read", {"path": "a\udcff.txt"}, "x"), lambda _: None)
+        assert "a?.txt" in told["content"][0]["text"]
+        assert not offer.is_gone
+        await offer.close()
         await endpoint.stop()
 
 
