@@ -266,9 +266,8 @@ async def _verdicts(
         )
     if answer is None:
         return ()
-    if isinstance(answer, allowed) or not isinstance(answer, Iterable):
-        answer = (answer,)
-    verdicts = tuple(answer)
+    is_one = isinstance(answer, allowed) or not isinstance(answer, Iterable)
+    verdicts = (answer,) if is_one else tuple(answer)
     invalid = next((verdict for verdict in verdicts if not isinstance(verdict, allowed)), None)
     if invalid is None:
         return verdicts

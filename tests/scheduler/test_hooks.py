@@ -201,7 +201,7 @@ FAULTS = [
     (crash, "crashed with ValueError: oops"),
     (crash_without_text, "crashed with UnprintableError"),
     (late, "took longer than 0.05 seconds"),
-    (strange, "which is not a verdict"),
+    (strange, "returned true, which is not a verdict"),
 ]
 
 
