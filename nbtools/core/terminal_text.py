@@ -55,8 +55,8 @@ def plain_text(text: str) -> str:
         return _TOKEN.sub("", text) if _CONTROL.search(uncoloured) else uncoloured
     screen = _Screen()
     screen.feed(text)
-    rows = (row.spans() if isinstance(row, _Cells) else row for row in screen.rows)
-    return "\n".join("".join(part for part, _ in row) for row in rows)
+    rows = (row.characters if isinstance(row, _Cells) else [part for part, _ in row] for row in screen.rows)
+    return "\n".join(map("".join, rows))
 
 
 def _is_bare(text: str) -> bool:

@@ -43,7 +43,7 @@ _SUSPECT = re.compile(rf"[^\x20-\x7e\n\t\w]|[{_BLANK_LOOKING}]")
 
 
 def hidden_character(text: str) -> str:
-    """Names the first control, zero-width, bidirectional, tag or unusual blank character; often empty."""
+    """Names the first control, zero-width, bidirectional, tag or unusual blank character; "" without."""
     if text.isascii() and text.isprintable():
         return ""
     for found in _SUSPECT.finditer(text):
