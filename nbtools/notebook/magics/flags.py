@@ -99,8 +99,12 @@ class Parameter:
         return _read(self.name, text, self.item_types or ("string",), ())
 
     def is_whole(self, text: str) -> bool:
-        """Whether a word is the whole list, as JSON.  A text such as ``[x] done`` can still be an item."""
-        return text.lstrip().startswith("[") and (not self.item_text or _as("array", text) is not _INVALID)
+        """Whether a word is the whole list, as JSON: never of a declared list, whose items are any texts.
+        A text such as ``[x] done`` can still be an item.
+        """
+        if self.place != "any" or not text.lstrip().startswith("["):
+            return False
+        return not self.item_text or _as("array", text) is not _INVALID
 
     def items_from(self, text: str) -> Any:
         """Converts a cell's text to the list: from JSON, else one item per line."""
@@ -145,7 +149,9 @@ class Grammar:
 
     def flag(self, word: str) -> Parameter | None:
         """Returns the parameter of ``--flag`` or ``-f``; None for another word."""
-        return self.long.get(word[2:]) if word.startswith("--") else self.short.get(word.removeprefix("-"))
+        if word.startswith("--"):
+            return self.long.get(word[2:])
+        return self.short.get(word[1:]) if word.startswith("-") else None
 
     def named(self, name: str) -> Parameter:
         """Returns the parameter with that name; one that is not in the schema accepts any JSON."""

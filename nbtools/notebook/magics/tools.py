@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 _RECENT = 30
+_HISTORY_HINT = "takes a number of calls above 0, as in %tools history 10."
 _METHODS = {
     "auto": None,
     "widget": AnswerMethod.WIDGET,
@@ -83,7 +84,7 @@ class ToolsCommands(CommandSet):
                 "lists finished calls, latest last",
                 self._history,
                 (word("count", type="integer", required=False),),
-                "takes a number of calls, as in %tools history 10.",
+                _HISTORY_HINT,
             ),
             SubCommand("pending", "lists calls that are running or need your answer", self._pending),
             SubCommand(
@@ -172,6 +173,8 @@ class ToolsCommands(CommandSet):
         return sheet_of_lines(f"The mode is {self._session.mode.value}.")
 
     def _history(self, count: int = _RECENT) -> Sheet:
+        if count < 1:
+            raise refused(f"%tools history {_HISTORY_HINT}")
         calls = self._session.history[-count:]
         if not calls:
             return sheet_of_lines("No call has finished yet.")

@@ -13,7 +13,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbtools.cards.magic_source import is_plain_line, magic_line, quoted
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.notebook.magics.command_line import format_line, parse, words
-from nbtools.notebook.magics.flags import grammar_from, grammar_of
+from nbtools.notebook.magics.flags import declared, flag, grammar_from, grammar_of, word_list
 from nbtools.tools.ask import AskTool
 from nbtools.tools.commands.shell import ShellTool
 from nbtools.tools.commands.terminal_run import TerminalRunTool
@@ -291,6 +291,18 @@ TODO = grammar_of(TodoTool(Workspace(Path())))
 )
 def test_a_text_stands_for_an_object_that_needs_no_more(line: str, questions: list[dict[str, str]]) -> None:
     assert parse(ASK, line) == {"questions": questions}
+
+
+@pytest.mark.parametrize("text", ["[1]", '["a"]', "[x", "[", "5", "null", "{}"])
+def test_words_of_a_declared_list_are_texts(text: str) -> None:
+    grammar = declared("%tools deny", word_list("rules"), flag("header", type="array"))
+    line = f"{quoted(text)} b --header {quoted(text)} --header c"
+    assert parse(grammar, line) == {"rules": [text, "b"], "header": [text, "c"]}
+
+
+def test_a_flag_begins_with_a_dash() -> None:
+    assert GREP.flag("-C") is GREP.flag("--context") is GREP.named("context")
+    assert GREP.flag("C") is None
 
 
 def test_a_cell_is_a_list_an_item_a_line() -> None:

@@ -33,6 +33,7 @@ def offered(lab, code):
         ("%tool read sr", "%tool read src/"),
         ("%tool grep TODO --path no", "%tool grep TODO --path notes.txt"),
         ("%tool shell cat no", "%tool shell cat notes.txt"),
+        ("%tool grep B no", "%tool grep B notes.txt"),
         ("%tools mo", "%tools mode"),
         ("%tools mode pl", "%tools mode plan"),
         ("%tools allow ed", "%tools allow edit"),

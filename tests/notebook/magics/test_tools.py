@@ -109,6 +109,10 @@ def test_another_workspace(lab, project):
         ("%tools set plugins on", "can only be set when a session is created"),
         ("%tools undo --keep --take-back a", "takes one of"),
         ("%tools journal few", "takes a number of calls"),
+        ("%tools history -5", "takes a number of calls above 0"),
+        ("%tools deny '[1]'", "'[1]' is not a rule"),
+        ("%tools ask [x", "'[x' is not a rule"),
+        ("%tools cancel '[1]'", "Not running: [1]"),
     ],
 )
 def test_an_error_is_one_line(lab, code, says):
