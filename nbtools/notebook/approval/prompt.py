@@ -140,8 +140,8 @@ def _with_labels(question: Question, typed: str) -> str:
     if question.kind == "yesno":
         return {"y": "yes", "n": "no"}.get(typed.casefold()[:1], typed)
     words = [word.strip() for word in typed.split(",")] if question.several else [typed]
-    labels = {str(number): choice.label for number, choice in enumerate(question.choices, 1)}
-    return ", ".join(labels.get(word, word) for word in words if word)
+    labels = dict(enumerate((choice.label for choice in question.choices), 1))
+    return ", ".join(labels.get(int(word), word) if word.isdecimal() else word for word in words if word)
 
 
 @contextmanager

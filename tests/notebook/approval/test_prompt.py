@@ -168,3 +168,11 @@ def test_unloading_takes_everything_back(terminal):
     assert "Error" not in answers(terminal, "%unload_ext nbtools")
     assert "not found" in answers(terminal, "%tool ls")
     assert "NameError" in answers(terminal, "tools")
+
+
+def test_choices_are_named_by_their_numbers(terminal):
+    choices = "'choices': [{'label': 'red'}, {'label': 'blue'}], 'several': True"
+    terminal.sendline(f"r = tools.ask([{{'text': 'Which?', {choices}}}])")
+    terminal.expect_exact("or your own text): ")
+    answers(terminal, "02, 1")
+    assert "('blue, red',)" in answers(terminal, "r.data.answers")
