@@ -86,9 +86,11 @@ def _message(turn: Turn, instructions: str) -> ModelMessage:
 def _user_message(content: LlmContent, instructions: str) -> ModelRequest:
     from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-    parts = [{"text": content}] if isinstance(content, str) else content
-    prompt = [str(part["text"]) if "text" in part else _binary(part) for part in parts]
-    return ModelRequest(parts=[UserPromptPart(prompt)], instructions=instructions or None)
+    if isinstance(content, str):  # as a text, because some endpoints refuse a list of parts
+        prompt = UserPromptPart(content)
+    else:
+        prompt = UserPromptPart([str(part["text"]) if "text" in part else _binary(part) for part in content])
+    return ModelRequest(parts=[prompt], instructions=instructions or None)
 
 
 def _model_message(content: LlmContent) -> ModelResponse:

@@ -56,6 +56,9 @@ async def test_turns_instructions_and_settings_reach_the_model():
     assert isinstance(third, ModelRequest)
     assert third.instructions == info.instructions == "Be short."
     assert second.text == "Yes?"
+    asked = first.parts[0]
+    assert isinstance(asked, UserPromptPart)
+    assert asked.content == "Hello"  # not a list of parts, which some endpoints refuse
     part = third.parts[0]
     assert isinstance(part, UserPromptPart)
     assert part.content == ["See", BinaryContent(b"\x89PNG", media_type="image/png")]
