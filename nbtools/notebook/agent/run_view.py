@@ -94,8 +94,8 @@ WAITING_TICK = 5.0
 """The same while an approval is pending: the page assumes that a silent run is gone."""
 ACTIONS: tuple[RunAction, ...] = ("continue", "open-trace")
 MAX_FILES = 100
-STOPPING = "Stopping"
 """Changed files that the foot lists."""
+STOPPING = "Stopping"
 Changes: TypeAlias = Callable[[frozenset[str]], Sequence["FileChange"]]
 """Returns the changes of calls that are not undone, oldest first."""
 
