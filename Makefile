@@ -6,7 +6,7 @@
 # make fuzz   looks for inputs that break a law, each fuzzer for FUZZ seconds (make fuzz FUZZ=3600); kills and repeats more often than make test
 # make bench  the benchmarks (make bench BENCHES="dispatch grep": some), their figures in docs/performance.md; fails where a bar is missed
 # make build  the wheel and the sdist, in dist/
-# make wire   the TypeScript models in labextension/src from the Python models in nbtools/notebook
+# make wire   the TypeScript models in labextension/src from the Python models
 # make translations   the catalogues in nbtools/locale from the strings in labextension/src
 # make docs   the documentation site, in build/docs: from this checkout alone, without a network
 # make lite   the site with JupyterLite in it, which reads logs in the browser; takes Pyodide from npm and PyPI

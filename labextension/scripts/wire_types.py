@@ -1,5 +1,5 @@
 """Write `model.ts` of `cards`, `approval`, `explorer`,
-`sessions` and others in `labextension/src` from the models in `nbtools/notebook`.
+`sessions` and others in `labextension/src` from the models in `nbtools`.
 
 Each model becomes an interface, and, if the kernel sends it, a parser that proves unknown JSON to be one.
 Exits 1 with one line when a file on disk is not what would be written.  Needs nbtools, no Node.
