@@ -91,16 +91,16 @@ def problems(catalog: Catalog) -> Iterator[str]:
         wanted = {found for name in names for found in PLACEHOLDER.findall(name)}
         for form in forms:
             if not form:
-                yield f"{catalog.locale}: no translation of {names[0]!r}"
+                yield f"no translation of {names[0]!r}: write it there, and run `make translations`"
             elif not message.pluralizable and set(PLACEHOLDER.findall(form)) != wanted:
-                yield f"{catalog.locale}: other placeholders than in {names[0]!r}: {form!r}"
+                yield f"other placeholders than in {names[0]!r}: {form!r}"
             elif not set(PLACEHOLDER.findall(form)) <= wanted:
-                yield f"{catalog.locale}: a placeholder that {names[0]!r} does not have: {form!r}"
+                yield f"a placeholder that {names[0]!r} does not have: {form!r}"
 
 
 def lab_json(catalog: Catalog) -> str:
-    """A catalog as JupyterLab reads it: string → its forms;
-    the context of a string that has one stands before it, with U+0004 between.
+    """A catalog as JupyterLab reads it: string → its forms; the context of a string that has one stands
+    before it, with U+0004 between.  A string without a translation is left out, and shown in English.
     """
     content: dict[str, Any] = {
         "": {
@@ -114,7 +114,8 @@ def lab_json(catalog: Catalog) -> str:
         if message.id:
             name = message.id[0] if isinstance(message.id, (tuple, list)) else message.id
             forms = list(message.string) if isinstance(message.string, (tuple, list)) else [message.string]
-            content[f"{message.context}\u0004{name}" if message.context else name] = forms
+            if all(forms):
+                content[f"{message.context}\u0004{name}" if message.context else name] = forms
     return json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
@@ -136,7 +137,7 @@ def stale() -> list[str]:
         if not path.is_file() or path.read_text(encoding="utf-8") != wanted
     ]
     return found + [
-        problem
+        f"{path.relative_to(ROOT)}: {problem}"
         for path in sorted(LOCALES.glob(f"*/LC_MESSAGES/{DOMAIN}.po"))
         for problem in problems(read(path))
     ]
@@ -149,7 +150,8 @@ def main() -> int:
         for path, content in files():
             path.write_text(content, encoding="utf-8")
     found = stale()
-    print("\n".join(found), file=sys.stderr)
+    for line in found:
+        print(line, file=sys.stderr)
     return int(bool(found))
 
 
