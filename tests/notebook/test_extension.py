@@ -153,7 +153,7 @@ def test_the_first_call_loads_its_tool_and_its_card_and_no_other_product(cold):
     others = ("replay", "lesson", "agents", "mcp", "notebook.traces")
     assert [name for name in loaded if name.startswith(tuple(f"nbtools.{other}" for other in others))] == []
     tools = {name.removeprefix("nbtools.tools.") for name in loaded if name.startswith("nbtools.tools.")}
-    assert tools == {"grep"}
+    assert tools == {"grep", "workspace_tool"}, "the tool and the base of those that use the workspace"
     late = (
         "processes.terminal",
         "processes.sandbox",
