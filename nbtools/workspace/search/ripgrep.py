@@ -20,10 +20,11 @@ import sysconfig
 import tempfile
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from nbtools.core.call import CURRENT_CALL
+from nbtools.core.call import CURRENT_CALL, ToolCallRequest
 from nbtools.core.errors import ErrorCode, ToolFailure, from_os_error
 from nbtools.core.message import Advice, Message, Parameter, SameCall, did_you_mean
 from nbtools.workspace.files import no_follow
@@ -56,15 +57,24 @@ def works_with_landlock(rg: str) -> bool:
 
 def readable_paths(rg: str, root: Path, named: Iterable[str]) -> list[str]:
     """Returns the real paths that ripgrep may read; ``named``: files outside ``root`` to search."""
-    call = CURRENT_CALL.get()
-    found = _found_ignore_files(root, call.id) if call else _found_ignore_files.__wrapped__(root, "")
-    return [*_program(rg), str(root), *named, *found]
+    return [*_program(rg), str(root), *named, *_found_ignore_files(root)]
 
 
-@functools.lru_cache(maxsize=4)
-def _found_ignore_files(root: Path, call: str) -> tuple[str, ...]:  # noqa: ARG001 - the call is a key of the cache
+_FOUND: ContextVar[tuple[ToolCallRequest, Path, tuple[str, ...]] | None] = ContextVar(
+    "nbtools_found_ignore_files", default=None
+)
+"""The ignore files above a root that a call has found. Calls are compared by identity: ids are reused."""
+
+
+def _found_ignore_files(root: Path) -> tuple[str, ...]:
     """Returns the real paths of ignore files above ``root``, looked up once for the searches of a call."""
-    return tuple(os.path.realpath(path) for path in _ignore_files(root) if os.path.exists(path))
+    call, known = CURRENT_CALL.get(), _FOUND.get()
+    if known is not None and known[0] is call and known[1] == root:
+        return known[2]
+    found = tuple(os.path.realpath(path) for path in _ignore_files(root) if os.path.exists(path))
+    if call is not None:
+        _FOUND.set((call, root, found))
+    return found
 
 
 def without_links(root: Path, names: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nbtools import Session
 from nbtools.core.errors import ErrorCode, ToolFailure
 from nbtools.workspace.search.ripgrep import find_rg, parse_unreadable, ripgrep_failure, run_ripgrep
 
@@ -75,3 +76,13 @@ async def test_an_ignore_file_that_is_the_null_device_is_empty(tmp_path: Path) -
     output: list[bytes] = []
     await run_ripgrep(tmp_path, ("--files",), output.append)
     assert b"a.txt" in b"".join(output)
+
+
+async def test_a_reused_call_id_finds_new_ignore_files_above_the_root(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "a.log").write_text("needle\n")
+    async with Session(root) as session:
+        assert "needle" in (await session.call("grep", {"pattern": "needle"}, id="1")).llm_content
+        (tmp_path / ".ignore").write_text("*.log\n")
+        assert "a.log" not in (await session.call("grep", {"pattern": "needle"}, id="1")).llm_content
