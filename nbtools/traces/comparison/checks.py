@@ -22,7 +22,8 @@ class _Form(NamedTuple):
     states: str
 
 
-_FILE = r'file\s+(?:"(?P<quoted>[^"]+)"|(?P<path>\S+))\s+'
+# A quoted name is one path, also where words of a form are in it: "what it contains.txt".
+_FILE = r'file\s+(?:"(?P<quoted>[^"]+)"|(?!"[^"]+"\s)(?P<path>\S+))\s+'
 _TEXT = r"\s+(?P<text>\S.*)"
 _FORMS = (
     _Form("tests", "tests", "tests", "the last command that runs tests exited with 0"),

@@ -161,6 +161,12 @@ def test_anything_else_is_no_check(text: str) -> None:
         parse_check(text)
 
 
+@pytest.mark.parametrize("ending", ["changed", "same", "contains x"])
+def test_a_quoted_path_may_contain_the_words_of_a_form(ending: str) -> None:
+    check = parse_check(f'file "what it contains now.txt" {ending}')
+    assert (check.kind, check.path) == (f"file_{ending.removesuffix(' x')}", "what it contains now.txt")
+
+
 @given(st.text(max_size=60))
 def test_parsing_a_check_never_raises_anything_else(text: str) -> None:
     try:
