@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nbtools.core.errors import TraceError
+from nbtools.core.extension_points import extension
 from nbtools.traces.comparison.alignment import Row, align, central_run
 from nbtools.traces.comparison.outcomes import Outcomes, outcomes_of, parse_checks
 from nbtools.traces.comparison.run import Run, comparable_calls, run_of
@@ -173,9 +174,8 @@ class Comparison:
         return next((call for step in self.steps[number:] if (call := step.calls[run]) is not None), None)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from nbtools.traces.comparison.view import ComparisonDisplay  # noqa: PLC0415 - loaded on first use
-
-        return ComparisonDisplay(self).bundle()
+        bundle: dict[str, Any] = extension("traces.comparison_bundle")(self)
+        return bundle
 
     def __repr__(self) -> str:
         partings = filter(None, self.partings)

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 from nbtools.core.errors import TraceError
+from nbtools.core.extension_points import extension
 from nbtools.core.message import counted
 from nbtools.traces.comparison.checks import DEFAULT_CHECKS, Check, CheckKind, parse_check
 from nbtools.traces.comparison.file_contents import FileContent, file_content
@@ -86,9 +87,8 @@ class Outcomes:
         ]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from nbtools.traces.comparison.view import outcomes_bundle  # noqa: PLC0415 - loaded on first use
-
-        return outcomes_bundle(self)
+        bundle: dict[str, Any] = extension("traces.outcomes_bundle")(self)
+        return bundle
 
 
 def parse_checks(checks: Sequence[str]) -> tuple[Check, ...]:

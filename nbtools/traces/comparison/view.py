@@ -127,6 +127,11 @@ class ComparisonDisplay:
         return self.bundle()
 
 
+def comparison_bundle(comparison: Comparison) -> dict[str, Any]:
+    """Returns what a notebook displays of a comparison."""
+    return ComparisonDisplay(comparison).bundle()
+
+
 def outcomes_bundle(outcomes: Outcomes) -> dict[str, Any]:
     """Returns what a notebook displays of a table of outcomes."""
     head = ("Run", *(one_line(check.source, 100) for check in outcomes.checks))

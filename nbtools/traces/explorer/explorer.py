@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nbtools.core.errors import TraceError
+from nbtools.core.extension_points import extension
 from nbtools.traces.comparison.comparison_messages import CompareWithTask
 from nbtools.traces.explorer.cell_sources import CellSources
 from nbtools.traces.explorer.explorer_messages import FollowTask, TraceReply, TraceTask
@@ -111,12 +112,9 @@ class Explorer:
             case SavedFiltersTask():
                 return answer_filters(task)
             case SessionsTask() | CompareWithTask():
-                # Loaded here, because few people compare, and the list of sessions opens explorers.
-                from nbtools.traces.session_list.view import SessionList, open_sessions  # noqa: PLC0415
-
-                if isinstance(task, CompareWithTask):
-                    return open_sessions(task.ids, self.trace)
-                return SessionList().looked_up(task)
+                # The list of sessions opens explorers, so it is above this package.
+                reply: TraceReply = extension("traces.choose_sessions")(self.trace, task)
+                return reply
             case _:
                 return self._answers.answer(task)
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from nbtools.core.background import background_thread
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
+from nbtools.core.extension_points import extension
 from nbtools.traces.explorer.cell_sources import CellSources, relative_to_notebook
 from nbtools.traces.explorer.explorer_messages import (
     CellTask,
@@ -49,7 +50,6 @@ from nbtools.traces.explorer.usage.usage_messages import (
 )
 from nbtools.traces.explorer.usage.usage_tables import breakdown, samples_table
 from nbtools.traces.parallel_reading import gc_paused
-from nbtools.traces.sharing.request import share
 from nbtools.traces.trace import Trace
 
 MAX_LINES = 500
@@ -96,7 +96,9 @@ class PageResponder:
             case ExportTask():
                 return self._export()
             case ShareTask():
-                return share(self._trace, task, self._cells.share_path())
+                # A shared file has an explorer in it, so sharing is above this package.
+                shared: TraceReply = extension("traces.share")(self._trace, task, self._cells.share_path())
+                return shared
             case ChangesTask():
                 return self._changes.overview()
             case SamplesTask():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbtools.core.errors import TraceError
+from nbtools.traces.comparison.comparison_messages import CompareWithTask
 from nbtools.traces.explorer.explorer_messages import OpenedLogs
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
@@ -156,6 +157,13 @@ def listed_log(id: str) -> Path:  # noqa: A002 - the field's name
     if not catalog.found.at:  # the tab of a session is restored in a new kernel
         catalog.refresh()
     return catalog.path_of(id)
+
+
+def choose_sessions(trace: Trace, task: SessionsTask | CompareWithTask) -> SessionsPage | OpenedLogs:
+    """Returns listed sessions, or the comparison of ``trace`` with some of them. Raises ``TraceError``."""
+    if isinstance(task, CompareWithTask):
+        return open_sessions(task.ids, trace)
+    return SessionList().looked_up(task)
 
 
 def open_sessions(ids: Sequence[str], first: Trace | None = None) -> OpenedLogs:

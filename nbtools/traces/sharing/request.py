@@ -7,6 +7,8 @@ from pathlib import Path
 from nbtools.cards.hidden_characters import one_line
 from nbtools.core.secret_search import Secret
 from nbtools.traces.explorer.explorer_messages import ShareTask, TraceSecret, TraceShare
+from nbtools.traces.sharing.notes import shared_labels
+from nbtools.traces.sharing.page import ShareOptions, shared_page, write_page
 from nbtools.traces.trace import Trace
 
 _MAX_PLACES = 6
@@ -15,13 +17,6 @@ _MAX_PLACES = 6
 
 def share(trace: Trace, task: ShareTask, target: Path) -> TraceShare:
     """Returns what would be removed; with ``task.write`` after writing the file.  Raises ``TraceError``."""
-    from nbtools.traces.sharing.notes import shared_labels  # noqa: PLC0415 - loads the review
-    from nbtools.traces.sharing.page import (  # noqa: PLC0415 - loaded on first use
-        ShareOptions,
-        shared_page,
-        write_page,
-    )
-
     page, secrets = shared_page(trace, ShareOptions(task.patterns, task.keep, task.home, task.notes))
     path = str(write_page(page, target)) if task.write else ""
     return TraceShare(
