@@ -7,7 +7,7 @@ import uuid
 import pytest
 from playwright.async_api import Locator, expect
 
-from nbtools import open_trace
+from nbtools import open_trace, traces
 from tests.browser.accessibility import in_all_themes
 from tests.browser.explorer import Explorer
 from tests.traces.reviews.logs import Log
@@ -58,7 +58,7 @@ async def test_a_filter_is_saved_and_found_again_in_another_log(views, two_logs)
     await keys.press("Enter")
     await two.leaves(1)
     await expect(two.chip("failed")).to_have_attribute("aria-pressed", "true")
-    assert [row.subject for row in two_logs[1].trace.filter(name)] == ["cargo build"]
+    assert [row.subject for row in traces.filter(two_logs[1].trace, name)] == ["cargo build"]
 
 
 async def test_a_saved_filter_is_renamed_and_deleted_with_the_keyboard(views, two_logs):

@@ -80,9 +80,9 @@ async def test_a_search_says_what_it_has_read_while_the_index_is_made(show_log, 
     """The index is made to stop after its first part; the line that is searched for is one of the last."""
     read_on, index_more = Event(), Searcher.index_more
 
-    def index_part(searcher, count):
+    def index_part(searcher):
         assert not searcher.indexed_fraction or read_on.wait(PATIENCE / 1000)
-        return index_more(searcher, count)
+        return index_more(searcher)
 
     monkeypatch.setattr(Searcher, "index_more", index_part)
     trace = await show_log(write_long_log(tmp_path / "session.jsonl", MANY))
