@@ -236,13 +236,13 @@ RUN = {"timeout": 120, "silence": 600}
             "shell",
             {"command": ["bash", "-lc", "ls"], "timeout_ms": 2000},
             JSON_OUTPUT,
-            {"command": "ls", "path": ".", "timeout": 2, "silence": 600},
+            {"command": "ls", "timeout": 2, "silence": 600},
         ),
         (
             "shell",
             {"command": ["echo", "a b"]},
             TEXT_OUTPUT,
-            {"command": "echo 'a b'", "path": ".", "timeout": 10, "silence": 600},
+            {"command": "echo 'a b'", "timeout": 10, "silence": 600},
         ),
         (
             "shell_command",
