@@ -116,8 +116,6 @@ class Bridge:
         future = self.blocking.submit(
             self._observed(name, arguments, call_id, _Gate(call_id, prompts, wait.release))
         )
-        future.add_done_callback(lambda _: self._background.discard(call_id))
-        future.add_done_callback(lambda _: wait.release())
         wait.serve(future, self._stopper(call_id))
         return BackgroundCall(self, call_id, name, future)
 
@@ -221,6 +219,7 @@ class Bridge:
             return await self._call(name, arguments, call_id)
         finally:
             stop_observing()
+            self._background.discard(call_id)
 
     def _stopper(self, call_id: str) -> Callable[[], None]:
         def stop() -> None:

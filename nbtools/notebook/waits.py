@@ -109,6 +109,8 @@ class ThreadWait:
 
     def __init__(self) -> None:
         self._tasks_to_run: SimpleQueue[Callback | None] = SimpleQueue()
+        self._has_ended = False
+        self._was_interrupted = False
 
     def post(self, task: Callback) -> None:
         """Passes a function to the waiting thread; thread-safe."""
@@ -122,13 +124,21 @@ class ThreadWait:
         """Waits for the future's result.
         An interrupt calls ``stop``, waits for the call to end, and is raised.
         """
-        future.add_done_callback(lambda _: self.release())
         self.serve(future, stop)
         return future.result()
 
     def serve(self, future: Future[Any], stop: Callable[[], None]) -> None:
-        """Runs posted functions until ``release`` is called."""
+        """Runs posted functions until the future is done or ``release`` is called."""
+        # An interrupt that is raised while this thread holds the future's lock would leave it locked, and the
+        # session's thread would wait for it without end.
+        INTERRUPTS.listen(self, self._interrupted)
         try:
+            future.add_done_callback(self._end)
+        finally:
+            INTERRUPTS.end(self)
+        try:
+            if self._was_interrupted:
+                raise KeyboardInterrupt  # noqa: TRY301 - handled like one that comes later
             while (task := self._tasks_to_run.get()) is not None:
                 task()
         except KeyboardInterrupt:
@@ -136,9 +146,17 @@ class ThreadWait:
             # Functions posted from now on are dropped: they are prompts of a call that is being stopped.
             deadline = time.monotonic() + PATIENCE
             with suppress(Empty):
-                while not future.done():
+                while not self._has_ended:
                     self._tasks_to_run.get(timeout=max(0.0, deadline - time.monotonic()))
             raise interruption() from None
+
+    def _end(self, _: Future[Any]) -> None:
+        self._has_ended = True
+        self.release()
+
+    def _interrupted(self) -> bool:
+        self._was_interrupted = True
+        return True
 
 
 class LoopWait:
@@ -158,9 +176,11 @@ class LoopWait:
         """Awaits the future's result.  An interrupt or a cancellation calls ``stop``,
         waits for the call to end, and is raised.
         """
-        future.add_done_callback(lambda _: self._put(None))
         try:
+            # First: an interrupt that is raised while this thread holds the future's lock would leave it
+            # locked, and the session's thread would wait for it without end.
             INTERRUPTS.listen(self, self._interrupted)
+            future.add_done_callback(lambda _: self._put(None))
             await self._serve()
         except (Stopped, KeyboardInterrupt):
             stop()
