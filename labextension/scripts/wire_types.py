@@ -307,9 +307,10 @@ LABELS_SOURCE, LABELS_TARGET = "nbtools/notebook/approval/labels.py", "labextens
 
 def labels() -> str:
     """The labels of answers as calls that the catalogue of translations and the page read."""
-    lines = [
-        f"  {role}: trans.__('{label}'{', scope' if '%1' in label else ''})" for role, label in LABELS.items()
-    ]
+    lines = []
+    for role, label in LABELS.items():
+        text = label.replace("\\", "\\\\").replace("'", "\\'")
+        lines.append(f"  {role}: trans.__('{text}'{', scope' if '%1' in label else ''})")
     return (
         HEADER.format(source=LABELS_SOURCE)
         + "import type { TranslationBundle } from '@jupyterlab/translation';\n\n"

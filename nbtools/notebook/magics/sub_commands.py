@@ -71,7 +71,7 @@ class CommandSet:
             "explains one command, or lists all of them",
             self.help,
             (word("command", required=False, offers=lambda *_: self._names),),
-            "takes one argument, as in %tools help undo.",
+            f"takes one argument, as in {title} help {next(one.name for one in commands if one.name)}.",
         )
         self._commands = {command.name: command for command in (*commands, explain)}
 
