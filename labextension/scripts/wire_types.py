@@ -31,6 +31,7 @@ from nbtools.notebook.state import state_messages as state
 from nbtools.notebook.state.comm import STATE_TARGET
 from nbtools.notebook.traces.comm import TRACE_TARGET
 from nbtools.notebook.traces.log_tabs import LOG_TARGET
+from nbtools.traces.columns import ColumnBlock
 from nbtools.traces.comparison import comparison_messages as comparison
 from nbtools.traces.explorer import explorer_messages as trace
 from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
@@ -219,6 +220,14 @@ FORMATS = (
         "import * as parse from '../shared/parse.js';\n"
         "import { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';\n",
         frozenset(schemas(CALLS)),
+    ),
+    Format(
+        "nbtools/traces/columns.py",
+        "labextension/src/shared/columns_model.ts",
+        (ColumnBlock,),
+        (),
+        {},
+        "import * as parse from './parse.js';\n",
     ),
     Format(
         "nbtools/traces/explorer/explorer_messages.py",
