@@ -1,5 +1,5 @@
 import { element, updateChildren } from '../shared/element.js';
-import { placeRows, scrollTopFor } from '../explorer/virtual_scroll.js';
+import { placeRows, scrollTopFor } from '../table/virtual_scroll.js';
 import type { ComparisonContext } from './context.js';
 import type { ComparedPage, ComparedRow, ComparisonView } from './model.js';
 

@@ -2,7 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { element } from '../shared/element.js';
 import type { Move } from './keymap.js';
 import { PAGE_SIZE, type PageCache } from './page_cache.js';
-import { placeRows, scrollTopFor, type ScrollState } from './virtual_scroll.js';
+import { placeRows, scrollTopFor, type ScrollState } from '../table/virtual_scroll.js';
 import { RowView } from './row.js';
 import type { TraceFilter, TraceLine, TraceMark } from './model.js';
 

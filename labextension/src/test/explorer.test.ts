@@ -6,11 +6,7 @@ import { NO_FILTER, chooseChip, isFiltering, listsEverything, toggleChip, toggle
 import { AXIS, barAfter, barAtPoint, barOfLine, linesBetween } from '../explorer/usage_strip_bars.js';
 import { traceKey, type Zone } from '../explorer/keymap.js';
 import { PAGE_SIZE, PageCache, pagesAround } from '../explorer/page_cache.js';
-import { placeRows, scrollTopFor } from '../explorer/virtual_scroll.js';
 import type { StripBar, TraceBar, TraceFollow, TraceLine, TracePage } from '../explorer/model.js';
-
-const ROW_HEIGHT = 28;
-const VIEW_HEIGHT = 520;
 
 function pageOf(first: number, count: number, total: number): TracePage {
   const lines = Array.from({ length: Math.max(Math.min(count, total - first), 0) }, (_, i) => ({ line: first + i }) as TraceLine);
@@ -39,28 +35,6 @@ class SlowKernel {
 function bars(...ends: number[]): TraceBar[] {
   return ends.map((end, i) => ({ first: i ? ends[i - 1]! : 0, last: end - 1, height: 50, tone: 'quiet', failed: 0 }));
 }
-
-test('every row of a list of any length can be scrolled to, and is drawn in view', () => {
-  for (const count of [1, 18, 19, 1000, 100_000, 1_000_000, 5_000_000]) {
-    let top = 0;
-    for (const index of [0, Math.floor(count / 3), count - 1, Math.floor(count / 2)]) {
-      top = scrollTopFor({ count, rowHeight: ROW_HEIGHT, viewHeight: VIEW_HEIGHT, top }, index);
-      const { height, first, last, shift } = placeRows({ count, rowHeight: ROW_HEIGHT, viewHeight: VIEW_HEIGHT, top });
-      const y = index * ROW_HEIGHT + shift - top;
-      assert.ok(first <= index && index < last, `${index} of ${count} is drawn`);
-      assert.ok(y > -0.01 && y + ROW_HEIGHT < Math.max(VIEW_HEIGHT, ROW_HEIGHT) + 0.01, `${index} of ${count} is at ${y}`);
-      assert.ok(top >= 0 && top <= Math.max(height - VIEW_HEIGHT, 0) + 0.01, `${top} can be scrolled to`);
-      assert.ok(height <= 15_000_000 && last - first < 40);
-    }
-  }
-});
-
-test('a row that is already in view does not move the list', () => {
-  const scroll = { count: 1000, rowHeight: ROW_HEIGHT, viewHeight: VIEW_HEIGHT, top: 2800 };
-  assert.equal(scrollTopFor(scroll, 105, 2), 2800);
-  assert.equal(scrollTopFor(scroll, 100, 2), 98 * ROW_HEIGHT);
-  assert.equal(scrollTopFor(scroll, 99), 99 * ROW_HEIGHT);
-});
 
 test('visible pages are requested before nearby pages', () => {
   assert.deepEqual(pagesAround(390, 410, 10_000), [1, 2]);

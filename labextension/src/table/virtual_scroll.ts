@@ -35,6 +35,14 @@ export function placeRows(scroll: ScrollState): Placement {
   };
 }
 
+/** Returns the rows from the first that is fully in view to the last (exclusive). */
+export function rowsInView(scroll: ScrollState): readonly [number, number] {
+  const { count, rowHeight, viewHeight, top } = scroll;
+  const listTop = top * scrollRatio(scroll);
+  const first = Math.ceil(listTop / rowHeight);
+  return [Math.min(first, count), Math.min(Math.max(Math.floor((listTop + viewHeight) / rowHeight), first), count)];
+}
+
 /** Returns the scroll position nearest to the current one at which a row is fully visible, with `margin` rows beyond it. */
 export function scrollTopFor(scroll: ScrollState, index: number, margin = 0): number {
   const { count, rowHeight, viewHeight, top } = scroll;
