@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from playwright.async_api import Dialog, Locator, Page, expect
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
+from tests.browser.questions import QuestionButtons
 from tests.waiting import eventually
 
 PATIENCE = 120_000
@@ -35,6 +36,16 @@ KERNEL = """() => {
 """What the page knows of the kernel of the notebook in front, and of a dialog,
 which keeps notebooks from the focus.
 """
+FRAMES_PASS = """async () => {
+    let last = -Infinity;
+    for (let frame = 0; frame <= 90;) {
+        const now = await new Promise(requestAnimationFrame);
+        if (now - last >= 12) {
+            [last, frame] = [now, frame + 1];
+        }
+    }
+}"""
+"""Counts the frames as ``labextension/src/shared/until_input.ts`` does, as many as there."""
 SET = """async ([name, value]) => {
     const registry = window.jupyterapp.pluginRegistry._plugins.get("@jupyterlab/apputils-extension:settings").service;
     await (value === null ? registry.remove("nbtools-agent:plugin", name) : registry.set("nbtools-agent:plugin", name, value));
@@ -69,7 +80,7 @@ async def leave_page(dialog: Dialog) -> None:
     await dialog.accept()
 
 
-class NotebookCells(ABC):
+class NotebookCells(QuestionButtons[int]):
     """The outputs of cells, wherever they are shown.
     Cells are numbered from 0, which is the one that loads nbtools.
     """
@@ -128,14 +139,6 @@ class NotebookCells(ABC):
         """Waits until that many questions are shown, with their buttons."""
         await expect(self.question(index).locator("button.nbtools-cancel")).to_have_count(count)
 
-    async def answer(self, index: int, label: str) -> None:
-        """Presses a button of the question, as soon as it is shown."""
-        await self.question(index).get_by_role("button", name=label).click()
-
-    async def approve(self, index: int) -> None:
-        """Lets the call that waits in the cell run, this once."""
-        await self.answer(index, "Approve once")
-
     async def keys_count(self, index: int) -> None:
         """Waits until the question has the focus,
         and has had it for the half second in which keys do not answer it yet.
@@ -147,6 +150,12 @@ class NotebookCells(ABC):
         """Waits until what has the focus has had it for that long."""
         since = await self.page.evaluate("performance.now()")
         await self.page.wait_for_function("since => performance.now() - since > 500", arg=since)
+
+    async def automatic_scrolling_ends(self) -> None:
+        """Waits for the frames in which what has just appeared is scrolled into view again and again.
+        Only after them can be seen whether it stays in view: no event tells that nothing will move it.
+        """
+        await self.page.evaluate(FRAMES_PASS)
 
     async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
         await take_pictures(self, name, *where, themes=themes)

@@ -41,7 +41,7 @@ async def test_each_kind_of_question_and_the_editor(open_cells):
     await tab.wait_for_questions(3)
     await in_all_themes(tab)
     for label in ("value_20", "tee"):
-        await tab.question(2).filter(has_text=label).get_by_role("button", name="Modify…").click()
+        await tab.modify(tab.question(2).filter(has_text=label))
     await expect(tab.question(2).locator(".nbtools-editor-host :focus")).to_have_count(1)
     await in_all_themes(tab, ".nbtools-modifying")
     await tab.page.set_viewport_size(ZOOMED)

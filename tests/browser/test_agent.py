@@ -113,7 +113,7 @@ async def test_a_run_is_watched_and_the_persons_messages_about_its_calls_reach_t
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
     await tab.start(6)
-    await tab.answer(6, "Modify…")
+    await tab.modify(6)
     await tab.question(6).locator(".nbtools-merge .cm-content").fill("one\nzwei\nthree\n")
     await tab.answer(6, "Update proposal")
     await tab.approve(6)

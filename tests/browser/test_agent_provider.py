@@ -39,7 +39,7 @@ async def test_a_run_is_steered(open_notebook):
         await tab.start(2)
         await expect(tab.question(2)).to_be_visible(timeout=LOADED)
         await tab.question(2).get_by_placeholder("Reason").fill("write it as a number")
-        await tab.answer(2, "Deny")
+        await tab.deny(2)
         await expect(tab.cell(2)).to_contain_text("I make it 2.")
         assert "write it as a number" in back(server, 1)
         assert tab.read("notes.txt") == NOTES
@@ -49,7 +49,7 @@ async def test_a_run_is_steered(open_notebook):
 
         await tab.run(3)
         await tab.start(4)
-        await tab.answer(4, "Modify…")
+        await tab.modify(4)
         await tab.question(4).locator(".nbtools-merge .cm-content").fill("one\nfive\nthree\n")
         await tab.answer(4, "Update proposal")
         await tab.approve(4)

@@ -119,7 +119,7 @@ async def test_a_cell_that_awaits_asks_too(open_cells):
 async def test_a_modified_edit_needs_a_second_approval_and_writes_the_persons_text(open_cells):
     tab = await open_cells("%tool edit notes.txt --old two --new zwei")
     await tab.start(1)
-    await tab.answer(1, "Modify…")
+    await tab.modify(1)
     editor = tab.question(1).locator(".nbtools-merge .cm-content")
     await expect(editor).to_contain_text("zwei")
     await expect(editor).to_be_focused()
@@ -140,7 +140,7 @@ async def test_a_modified_command_runs_as_the_person_left_it(open_cells):
     await tab.start(1)
     await tab.wait_for_questions(1)
     await tab.look("asking-command", tab.cell(1))
-    await tab.answer(1, "Modify…")
+    await tab.modify(1)
     await tab.question(1).locator("textarea").fill("echo second > out.txt")
     await tab.answer(1, "Update proposal")
     await expect(tab.question(1)).to_contain_text("echo second")
@@ -167,7 +167,7 @@ async def test_going_back_from_modifying_asks_the_same(open_cells):
     await tab.page.evaluate(SECOND_VIEW)
     views = tab.page.locator(".nbtools-asking")
     await expect(views).to_have_count(2)
-    await tab.answer(1, "Modify…")
+    await tab.modify(1)
     await tab.question(1).locator(".nbtools-merge .cm-content").fill("nonsense")
     await expect(views.locator(".nbtools-merge")).to_have_count(1)
     await tab.answer(1, "Back")
@@ -179,7 +179,7 @@ async def test_going_back_from_modifying_asks_the_same(open_cells):
 async def test_deny_changes_nothing(open_cells):
     tab = await open_cells(EDIT)
     await tab.start(1)
-    await tab.answer(1, "Deny")
+    await tab.deny(1)
     await tab.done(1)
     await expect(tab.status(1)).to_have_text("Denied")
     await expect(tab.record(1)).to_contain_text("Denied by you")
@@ -190,7 +190,7 @@ async def test_deny_changes_nothing(open_cells):
 async def test_always_asks_no_second_time(open_cells):
     tab = await open_cells(EDIT, "%tool edit notes.txt --old two --new 2", "%tools grants")
     await tab.start(1)
-    await tab.answer(1, "Always allow edit")
+    await tab.always(1, "edit")
     await tab.done(1)
     await expect(tab.record(1)).to_contain_text("Approved by you, and always from now on")
     await tab.run(2)
@@ -210,7 +210,7 @@ async def test_the_diff_is_seen_as_one_column_too(open_cells):
     await expect(diff).to_have_attribute("data-layout", "unified")
     await expect(tab.question(1)).to_contain_text("Decimal(0)")
     await tab.look("asking-unified", tab.cell(1))
-    await tab.answer(1, "Deny")
+    await tab.deny(1)
     await tab.done(1)
 
 
@@ -220,7 +220,7 @@ async def test_a_command_is_spelled_out(open_cells):
     await expect(tab.question(1)).to_contain_text("git commit")
     await expect(tab.question(1)).to_contain_text("outside")
     await tab.look("asking-command-parts", tab.cell(1))
-    await tab.answer(1, "Deny")
+    await tab.deny(1)
     await tab.done(1)
     assert not (tab.folder.parent / "log.txt").exists()
 
@@ -233,7 +233,7 @@ second = tools.edit.background("README.md", old="# Cart", new="# The cart")"""
     await tab.run(1)
     await tab.wait_for_questions(1, 2)
     await tab.look("two-questions", tab.cell(1))
-    await tab.question(1).nth(1).get_by_role("button", name="Approve once").click()
+    await tab.approve(tab.question(1).nth(1))
     await expect(tab.question(1)).to_have_count(1)
     await expect(tab.record(1)).to_contain_text("Approved once by you")
     await expect(tab.status(1).filter(has_text="Done")).to_have_count(1)
@@ -266,7 +266,7 @@ async def test_run_all_waits_at_a_question_late_clicks_mean_nothing_and_who_writ
     await expect(tab.question(1)).to_be_visible()
     await tab.is_busy(2)
     await expect(tab.output(2)).to_have_count(0)
-    await tab.question(1).get_by_role("button", name="Approve once").click()
+    await tab.approve(1)
     await tab.done(1, 2)
     await tab.page.evaluate(
         "window.late = []; document.addEventListener('mousedown', event => window.late.push(event.detail))"
@@ -276,7 +276,7 @@ async def test_run_all_waits_at_a_question_late_clicks_mean_nothing_and_who_writ
     assert await tab.page.evaluate("window.late") == []
     await expect(tab.output(2)).to_have_text(re.compile("after 1"))
     assert tab.read("src/cart.py") == EDITED
-    approve = await tab.question(3).get_by_role("button", name="Approve once").element_handle()
+    approve = await tab.approve_button(3).element_handle()
     await tab.press("interrupt")
     await tab.done(3)
     await approve.evaluate("button => button.click()")
@@ -317,7 +317,7 @@ async def test_a_double_click_answers_one_question(open_cells):
     tab = await open_cells("for name in 'ab':\n    tools.shell(f'touch {name}')")
     await tab.start(1)
     await tab.page.evaluate("window.clickedNext = false")
-    approve = tab.question(1).get_by_role("button", name="Approve once")
+    approve = tab.approve_button(1)
     await expect(approve).to_be_visible()
     await tab.page.evaluate(CLICK_THE_NEXT)
     await approve.click()
@@ -363,7 +363,7 @@ async def test_a_question_comes_with_its_head_and_its_buttons_whole_and_in_view(
     await sized(800, 700)
     first = len(FILLER) + 1
     await tab.run_all()
-    await tab.answer(first, "Deny")
+    await tab.deny(first)
     await tab.done(first)
     for last, (code, subject) in enumerate(
         ((TALL, "src/cart.py"), (DELETE, "src/cart.py"), (SHELL, "in the workspace")), start=first
@@ -372,15 +372,15 @@ async def test_a_question_comes_with_its_head_and_its_buttons_whole_and_in_view(
         if last > first:
             await tab.page.keyboard.insert_text(code)
         await tab.page.keyboard.press("Shift+Enter")
-        await tab.keys_count(last)
-        await tab.page.wait_for_timeout(1000)  # the notebook goes on scrolling to its new cell
+        await expect(tab.question(last).locator(".nbtools-cancel")).to_be_focused()
+        await tab.automatic_scrolling_ends()  # until then, the notebook too may scroll to its new cell
         head = tab.question(last).locator(".nbtools-head")
         await eventually(True, head.evaluate, IN_VIEW)
         await eventually(True, tab.question(last).locator(".nbtools-approve").evaluate, IN_VIEW)
         await eventually(True, tab.question(last).locator(".nbtools-buttons button").evaluate_all, WHOLE)
         await expect(head).to_contain_text(subject)
         await tab.look(f"end-{last}")
-        await tab.answer(last, "Deny")
+        await tab.deny(last)
         await tab.done(last)
         await eventually(True, tab.status(last).evaluate, IN_VIEW)
 
@@ -399,7 +399,7 @@ async def test_an_answer_that_the_kernel_refuses_is_explained_in_the_question_an
     await editor.press("Escape")
     await expect(tab.question(1).get_by_role("button", name="Modify…")).to_be_focused()
     await expect(tab.question(1).get_by_role("alert")).to_have_count(0)
-    await tab.answer(1, "Deny")
+    await tab.deny(1)
     await tab.done(1)
     assert tab.read("notes.txt") == "one\ntwo\nthree\n"
 
@@ -459,7 +459,7 @@ async def test_always_answers_the_questions_beside_it(open_cells):
     tab = await open_cells(f"import asyncio\n{SEVERAL}")
     await tab.start(1)
     await tab.wait_for_questions(1, 3)
-    await tab.question(1).nth(1).get_by_role("button", name="Always allow edit").click()
+    await tab.always(tab.question(1).nth(1), "edit")
     await tab.done(1)
     await expect(tab.question(1)).to_have_count(0)
     assert tab.read("notes.txt") == "ONE\nTWO\nTHREE\n"
@@ -474,9 +474,9 @@ async def test_the_coverage_of_always_is_shown_below_the_buttons(open_cells):
     await tab.wait_for_questions(1)
     await expect(tab.question(1).locator(".nbtools-rules code")).to_have_text("shell(git add:*)")
     await tab.look("rules-command", tab.cell(1))
-    await tab.answer(1, "Deny")
+    await tab.deny(1)
     await tab.start(2)
     await expect(tab.question(2).locator(".nbtools-rules code")).to_have_text(["edit", "edit(src/**)"])
     await tab.look("rules-edit", tab.cell(2))
-    await tab.answer(2, "Deny")
+    await tab.deny(2)
     await tab.done(2)

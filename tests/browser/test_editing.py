@@ -50,7 +50,7 @@ async def test_hunks_are_left_out_in_the_diff_of_the_question(open_cells):
 async def test_modify_opens_an_editor_at_the_first_change(open_notebook):
     tab = await open_notebook(WRITE)
     await tab.start(1)
-    await tab.answer(1, "Modify…")
+    await tab.modify(1)
     editor = tab.question(1).locator(".nbtools-merge .cm-content")
     await expect(editor).to_be_focused()
     await expect(tab.question(1).locator(".cm-deletedChunk").first).to_contain_text("value_3 = 3")
@@ -77,7 +77,7 @@ async def test_modify_opens_an_editor_at_the_first_change(open_notebook):
 async def test_a_change_left_out_in_the_editor_is_not_written(open_cells):
     tab = await open_cells(WRITE)
     await tab.start(1)
-    await tab.answer(1, "Modify…")
+    await tab.modify(1)
     editor = tab.question(1).locator(".nbtools-merge .cm-content")
     await expect(editor).to_be_focused()
     await tab.question(1).get_by_role("button", name="Leave out").first.click()
@@ -100,7 +100,7 @@ async def test_line_ends_stay_as_they_are(open_cells, end):
     code = f"from pathlib import Path\nPath('a.txt').write_bytes(b'one{end}two{end}')\ntools.write('a.txt', 'one{end}zwei{end}').ok"
     tab = await open_cells(code)
     await tab.start(1)
-    await tab.answer(1, "Modify…")
+    await tab.modify(1)
     await expect(tab.question(1).locator(".nbtools-merge .cm-content")).to_be_focused()
     await tab.page.keyboard.type("x")
     await tab.page.keyboard.press("Control+Enter")

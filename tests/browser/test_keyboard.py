@@ -122,7 +122,7 @@ async def use_the_panel(hands, tab):
     await hands.command("Show the Panel Agents")
     await expect(agents.waiting.get_by_role("button", name="Deny")).to_be_focused()
     await tab.keys_pass()
-    await hands.reach(agents.waiting.get_by_role("button", name="Approve once"), "Shift+Tab")
+    await hands.reach(agents.approve_button(agents.waiting), "Shift+Tab")
     await hands.press("Enter")
     await tab.done(2)
     assert not (tab.folder / "notes.txt").exists()

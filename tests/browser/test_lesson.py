@@ -145,5 +145,5 @@ async def test_questions_keep_their_keys_and_after_a_reload_wait_in_the_panel(op
     agents = Agents(tab)
     await expect(agents.waiting).to_contain_text("three")
     await is_settled(agents)
-    await agents.waiting.get_by_role("button", name="Approve once").click()
+    await agents.approve("three")
     await expect(status(tab, 6)).to_have_text("Done")

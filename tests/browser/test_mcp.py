@@ -71,7 +71,7 @@ async def is_asked_about(tab):
     await expect(tab.record(5)).to_contain_text("Approved once by you")
     await tab.look("mcp-called", tab.cell(5))
     await tab.start(6)
-    await tab.answer(6, "Always allow this tool")
+    await tab.always(6, "this tool")
     await tab.done(6)
     await expect(tab.record(6)).to_contain_text("Approved by you, and always from now on")
     await tab.run(7)

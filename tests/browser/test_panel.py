@@ -11,14 +11,15 @@ import pytest
 from playwright.async_api import Locator, expect
 
 from tests.browser.project import CART, write_notebook
+from tests.browser.questions import QuestionButtons
 from tests.browser.tab import Tab
 
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
 OTHER = "%tool edit notes.txt --old two --new zwei"
 
 
-class Agents:
-    """The panel in a page."""
+class Agents(QuestionButtons[str]):
+    """The panel in a page.  A question is found by a text of its row."""
 
     def __init__(self, tab: Tab) -> None:
         self.page = tab.page
@@ -35,6 +36,9 @@ class Agents:
     @property
     def waiting(self) -> Locator:
         return self.node.locator(".nbtools-waiting")
+
+    def question(self, place: str) -> Locator:
+        return self.waiting.filter(has_text=place)
 
     def head(self, name: str) -> Locator:
         return self.node.locator(".lm-AccordionPanel-title", has_text=name)
@@ -94,7 +98,7 @@ async def test_a_question_is_notified_once_it_waits_unseen_and_not_while_it_is_i
         await expect(toast).to_have_count(1)
     await expect(tab.page).to_have_title(re.compile(r"^\(1\) "))
     await tab.look("panel-notification")
-    await toast.get_by_role("button", name="Deny").click()
+    await tab.deny(toast)
     await expect(toast).to_have_count(0)
     await expect(tab.page).not_to_have_title(re.compile(r"^\(1\) "))
 
@@ -113,7 +117,7 @@ async def test_a_question_is_approved_from_the_panel_while_another_notebook_is_i
     await expect(agents.waiting.locator(".nbtools-diff")).to_be_visible()
     await is_settled(agents)
     await tab.look("panel-waiting")
-    await agents.waiting.get_by_role("button", name="Approve once").click()
+    await agents.approve("src/cart.py")
     await expect(agents.waiting).to_have_count(0)
     await second.exists("src/cart.py")
     await expect(agents.section("Changes")).to_contain_text("cart.py")
@@ -130,7 +134,7 @@ async def test_show_goes_to_the_question_and_deny_answers_it(open_notebook, open
     await expect(tab.page.locator(".nbtools-asking :focus")).to_have_count(1)
     await expect(tab.question(1)).to_be_visible()
     await is_settled(agents)
-    await agents.waiting.get_by_role("button", name="Deny").click()
+    await agents.deny("src/cart.py")
     await expect(tab.status(1)).to_have_text("Denied")
     await expect(agents.waiting).to_have_count(0)
 
@@ -182,10 +186,10 @@ async def test_the_panel_has_what_waits_in_its_own_notebook(open_notebook, open_
         EDIT, long, "tools.write(path='<img src=x onerror=window.harm=1>.txt', content='x')"
     )
     agents = await open_agents(tab)
-    approve = agents.waiting.get_by_role("button", name="Approve once")
+    approve = agents.approve_button(agents.waiting)
     await tab.start(1)
     await expect(agents.waiting).to_have_count(1)
-    await tab.answer(1, "Deny")
+    await tab.deny(1)
     await expect(agents.waiting).to_have_count(0)
 
     await tab.start(2)
@@ -304,10 +308,10 @@ async def test_the_panel_follows_a_reload_a_restart_and_the_end_of_the_kernel(op
     await expect(agents.section("Changes")).to_contain_text("notes.txt")
     await expect(agents.waiting).to_have_count(2)
     await is_settled(agents)
-    await agents.waiting.filter(has_text="README.md").get_by_role("button", name="Deny").click()
+    await agents.deny("README.md")
     await expect(agents.waiting).to_have_count(1)
     await is_settled(agents)
-    await agents.waiting.filter(has_text="notes.txt").get_by_role("button", name="Approve once").click()
+    await agents.approve("notes.txt")
     await expect(agents.waiting).to_have_count(0)
     await expect(tab.status(3)).to_have_text(["Denied", "Done"])
     assert tab.read("notes.txt") == "one\nzwei\ndrei\n"
@@ -366,7 +370,7 @@ async def test_questions_of_a_closed_notebook_count_and_are_reached_and_answered
     await expect(again.page.locator(".nbtools-asking :focus")).to_have_count(1)
     await expect(again.question(last).locator(":focus")).to_be_in_viewport()
     await is_settled(agents)
-    await agents.waiting.filter(has_text="notes.txt").get_by_role("button", name="Approve once").click()
+    await agents.approve("notes.txt")
     await expect(status).to_contain_text("1 waiting")
     await expect(again.question(last)).to_have_count(1)
     await is_settled(agents)

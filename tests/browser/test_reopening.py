@@ -18,8 +18,8 @@ from tests.waiting import eventually
 
 WHOLE = "buttons => buttons.every(one => one.scrollWidth <= one.clientWidth + 1 && one.scrollHeight <= one.clientHeight + 1)"
 EDIT = "%tool edit src/cart.py --old 'total = 0' --new 'total = Decimal(0)'"
-ANSWERS = {True: ("Approve once", "Done", "Approved once by you"), False: ("Deny", "Denied", "Denied by you")}
-"""Whether a call is approved: the button, the status and the record of its card."""
+ANSWERS = {True: (Tab.approve, "Done", "Approved once by you"), False: (Tab.deny, "Denied", "Denied by you")}
+"""Whether a call is approved: the answer, the status and the record of its card."""
 ERROR = "Error displaying widget"
 
 
@@ -60,7 +60,7 @@ async def test_questions_that_are_answered_after_a_reload_leave_true_cards(open_
     await tab.wait_for_questions(2)
     for index, is_approved in ((1, app == "notebook"), (2, app == "lab")):
         answer, status, record = ANSWERS[is_approved]
-        await tab.answer(index, answer)
+        await answer(tab, index)
         await expect(tab.status(index)).to_have_text(status)
         await expect(tab.record(index)).to_contain_text(record)
         await is_saved(tab, index, record)
@@ -364,7 +364,7 @@ async def works_without_the_extension(plain):
             await part.scroll_into_view_if_needed()
             await expect(part).to_be_in_viewport()
         await plain.look(f"without-extension-asking-{width}")
-    await plain.cell(1).get_by_role("button", name="Approve once").click()
+    await plain.approve(1)
     await plain.done(1)
     await expect(plain.output(1)).to_contain_text("Approved once by you")
     assert "Decimal(0)" in (folder / "src/cart.py").read_text()

@@ -53,7 +53,7 @@ async def test_a_person_answers_the_calls_of_clients_which_the_cell_takes_again_
         await tab.wait_for_questions(1)
         await tab.question(1).get_by_placeholder("Reason").fill("move it to the trash instead")
         await tab.look("serving-asks-again", tab.cell(1))
-        await tab.answer(1, "Deny")
+        await tab.deny(1)
         result = await denied
         assert result.is_error
         assert "Reason: move it to the trash instead" in text(result)

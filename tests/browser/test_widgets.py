@@ -124,12 +124,12 @@ async def test_questions_are_answered_through_a_comm(host):
     for index, (kind, theme, answer, says) in enumerate(answers, 1):
         await dress(host.page, kind, theme)
         await host.start(f"%tool write {kind}.txt {theme}")
-        question = host.cells.nth(index).locator(".nbtools-asking")
-        await expect(question.get_by_role("button", name=answer)).to_be_visible()
+        question = host.question(index)
+        await expect(host.button(index, answer)).to_be_visible()
         await is_accessible(host.page, ".nbtools-asking")
         assert await without_visible_focus(host.page) == []
         await fits(host.page, f"question-{kind}-{theme}")
-        await question.get_by_role("button", name=answer).click()
+        await host.answer(index, answer)
         await expect(host.cells.nth(index)).to_contain_text(says)
         await expect(question).to_have_count(0)
     seen = (await host.run("import os; print(os.path.exists('vscode.txt'), open('colab.txt').read())"))[-1][

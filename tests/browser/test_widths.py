@@ -93,14 +93,14 @@ async def test_questions_and_the_editor(open_cells):
             await eventually(
                 True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-approve", ".nbtools-cancel"]
             )
-        await tab.answer(index, "Modify…")
+        await tab.modify(index)
         await expect(question.locator(".nbtools-editor-host :focus")).to_have_count(1)
         async for _ in each_width(tab, f"widths-modify-{name}"):
             await eventually(
                 True, question.evaluate, REVEALS, [".nbtools-head", ".nbtools-apply", ".nbtools-back"]
             )
         await tab.answer(index, "Back")
-        await tab.answer(index, "Deny")
+        await tab.deny(index)
         await tab.done(index)
     for index in (3, 4):
         await tab.start(index)
@@ -109,7 +109,7 @@ async def test_questions_and_the_editor(open_cells):
         async for _ in each_width(tab, f"widths-buttons-{index}", widths=(*WIDTHS, BESIDE_FILES)):
             await eventually(True, buttons.evaluate_all, WHOLE)
             await eventually(True, tab.question(index).evaluate, REVEALS, [".nbtools-buttons"])
-        await tab.answer(index, "Deny")
+        await tab.deny(index)
         await tab.done(index)
 
 

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.async_api import Locator, Page
 
+from tests.browser.questions import QuestionButtons
 from tests.browser.server import Server
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -45,7 +46,7 @@ DRESS = """([theme, style, className, paper, metadata]) => {
 HTML = f'<!doctype html><html lang="en"><head><title>widget host</title></head><body><script>{SCRIPT}</script></body></html>'
 
 
-class WidgetHost:
+class WidgetHost(QuestionButtons[int]):
     """``cells`` are the outputs of the cells that have run."""
 
     def __init__(self, page: Page) -> None:
@@ -54,6 +55,10 @@ class WidgetHost:
     @property
     def cells(self) -> Locator:
         return self.page.locator(".cell")
+
+    def question(self, place: int) -> Locator:
+        """The question in a cell, numbered from 0."""
+        return self.cells.nth(place).locator(".nbtools-asking")
 
     async def run(self, code: str) -> list[dict[str, Any]]:
         """Runs a cell to its end; returns its outputs."""
