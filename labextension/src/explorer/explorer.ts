@@ -238,7 +238,7 @@ export class ExplorerView {
 
   /** Takes over what was written to the log.  Until its lines are loaded, everything stays as it is, and means the shorter log. */
   private async takeOver(reply: TraceFollow, log: string): Promise<void> {
-    const moves = new LineMoves(reply);
+    const moves = new LineMoves(reply.moves, reply.view!.page.total, reply.restarted);
     this.isTakingOver = true;
     try {
       const filter = moves.ofFilter(this.shownFilter);

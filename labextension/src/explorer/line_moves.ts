@@ -1,19 +1,26 @@
-import type { TraceFilter, TraceFollow } from './model.js';
+import { lowerBound } from './listing.js';
+import type { TraceFilter, TraceMove } from './model.js';
 
-/** Where the lines of the log are after it has grown. */
+/** Where the lines of a log are after it has grown to `total` lines. */
 export class LineMoves {
   /** Whether every line that is still there is where it was. */
   readonly isIdentity: boolean;
+  private readonly firsts: readonly number[];
 
-  constructor(private readonly reply: TraceFollow) {
-    const { moves, restarted } = reply;
+  /** `moves` are in the order of the lines before; `restarted`: it is not known where the lines are. */
+  constructor(
+    private readonly moves: readonly TraceMove[],
+    private readonly total: number,
+    private readonly restarted = false
+  ) {
+    this.firsts = moves.map(({ first }) => first);
     this.isIdentity = !restarted && moves.length <= 1 && (moves[0]?.to ?? 0) === (moves[0]?.first ?? 0);
   }
 
   /** Returns where a line is now; for a line that is gone, where the one before it is. */
   of(line: number): number {
     const move = this.moveOf(line);
-    return this.reply.restarted ? line : move ? move.to + Math.min(line - move.first, move.count - 1) : 0;
+    return this.restarted ? line : move ? move.to + Math.min(line - move.first, move.count - 1) : 0;
   }
 
   /** Returns where a line is now; null for a line that is gone, or if it is not known where the lines are. */
@@ -22,18 +29,31 @@ export class LineMoves {
     return move && line < move.first + move.count ? move.to + line - move.first : null;
   }
 
+  /** Returns the values of the lines, one for each, in the order that the lines have now; new lines get `value`. */
+  gather(values: Uint32Array, value: number): Uint32Array {
+    const gathered = new Uint32Array(this.total).fill(value);
+    for (const { first, to, count } of this.moves) {
+      gathered.set(values.subarray(first, first + Math.min(count, Math.max(this.total - to, 0))), Math.min(to, this.total));
+    }
+    return gathered;
+  }
+
+  /** Returns where sorted lines are now, in order, without those that are gone. */
+  ofLines(lines: ArrayLike<number>): Uint32Array {
+    return Uint32Array.from(Array.from(lines, line => this.find(line)).filter(line => line !== null)).sort();
+  }
+
   /** Returns the lines that are new. */
   newLines(): number[] {
-    const { moves, restarted, view } = this.reply;
     const lines: number[] = [];
     let next = 0;
-    for (const { to, count } of [...moves, { to: view?.page.total ?? 0, count: 0 }].sort((a, b) => a.to - b.to)) {
+    for (const { to, count } of [...this.moves, { to: this.total, count: 0 }].sort((a, b) => a.to - b.to)) {
       for (; next < to; next++) {
         lines.push(next);
       }
       next = to + count;
     }
-    return restarted ? [] : lines;
+    return this.restarted ? [] : lines;
   }
 
   /** Returns another filter, which selects the same lines as before. */
@@ -43,7 +63,7 @@ export class LineMoves {
     return { ...filter, first: of(first), last: of(last), folded: folded.map(line => this.of(line)) };
   }
 
-  private moveOf(line: number): TraceFollow['moves'][number] | undefined {
-    return this.reply.moves.filter(({ first }) => first <= line).at(-1);
+  private moveOf(line: number): TraceMove | undefined {
+    return this.moves[lowerBound(this.firsts, line + 1) - 1];
   }
 }

@@ -6,7 +6,7 @@ import { NO_FILTER, chooseChip, isFiltering, listsEverything, toggleChip, toggle
 import { AXIS, barAfter, barAtPoint, barOfLine, linesBetween } from '../explorer/usage_strip_bars.js';
 import { traceKey, type Zone } from '../explorer/keymap.js';
 import { PAGE_SIZE, PageCache, pagesAround } from '../explorer/page_cache.js';
-import type { StripBar, TraceBar, TraceFollow, TraceLine, TracePage } from '../explorer/model.js';
+import type { StripBar, TraceBar, TraceLine, TracePage } from '../explorer/model.js';
 
 function pageOf(first: number, count: number, total: number): TracePage {
   const lines = Array.from({ length: Math.max(Math.min(count, total - first), 0) }, (_, i) => ({ line: first + i }) as TraceLine);
@@ -226,21 +226,13 @@ test('a line is the smallest bar around it, else the bar before it', () => {
 });
 
 test('lines, ranges and folds move with the lines of a log that has grown', () => {
-  const view = { page: { total: 12 } } as unknown as TraceFollow['view'];
-  const reply: TraceFollow = {
-    type: 'follow',
-    version: 1,
-    fresh: true,
-    view,
-    moves: [
+  const moves = new LineMoves(
+    [
       { first: 0, to: 0, count: 3 },
       { first: 4, to: 6, count: 4 }
     ],
-    changed: [],
-    restarted: false,
-    continuation: ''
-  };
-  const moves = new LineMoves(reply);
+    12
+  );
   assert.equal(moves.isIdentity, false);
   assert.deepEqual(
     [0, 2, 4, 7].map(line => moves.of(line)),
@@ -250,8 +242,8 @@ test('lines, ranges and folds move with the lines of a log that has grown', () =
   assert.deepEqual(moves.newLines(), [3, 4, 5, 10, 11]);
   const filter = { ...NO_FILTER, first: 4, last: 7, folded: [5] };
   assert.deepEqual(moves.ofFilter(filter), { ...filter, first: 6, last: 9, folded: [7] });
-  const grown = new LineMoves({ ...reply, moves: [{ first: 0, to: 0, count: 8 }] });
+  const grown = new LineMoves([{ first: 0, to: 0, count: 8 }], 12);
   assert.ok(grown.isIdentity && grown.ofFilter(filter) !== filter);
-  const unknown = new LineMoves({ ...reply, moves: [], restarted: true });
+  const unknown = new LineMoves([], 12, true);
   assert.deepEqual([unknown.isIdentity, unknown.of(5), unknown.find(5), unknown.newLines()], [false, 5, null, []]);
 });
