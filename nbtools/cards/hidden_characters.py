@@ -39,6 +39,8 @@ def one_line(text: str, limit: int = 500) -> str:
     """Returns ``text`` as one line of at most ``limit`` characters,
     with hidden characters visible and line breaks as ⏎.
     """
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text  # most of the 100,000 lines of a list
     short = text[: limit + 1].strip("\r\n")
     line = seen(_BREAK.sub(" ⏎ ", short) if "\n" in short else short)
     return line if len(text) <= limit else line[:limit] + "…"

@@ -14,6 +14,8 @@ def typed_text(text: str) -> str:
     """Returns a prompt as a person typed it:
     Claude Code records a slash command as elements with its name, message and arguments.
     """
+    if "<" not in text:
+        return text.strip()
     if command := _COMMAND.search(text):
         arguments = _ARGUMENTS.search(text)
         return f"{command[1].strip()} {arguments[1].strip() if arguments else ''}".strip()

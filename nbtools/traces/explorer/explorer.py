@@ -12,13 +12,14 @@ from nbtools.core.errors import TraceError
 from nbtools.core.extension_points import extension
 from nbtools.traces.comparison.comparison_messages import CompareWithTask
 from nbtools.traces.explorer.cell_sources import CellSources
-from nbtools.traces.explorer.explorer_messages import FollowTask, TraceReply, TraceTask
+from nbtools.traces.explorer.explorer_messages import FollowTask, TraceFollow, TraceReply, TraceTask
 from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceFilter, TraceView
 from nbtools.traces.explorer.export.static_html import trace_html, trace_text
 from nbtools.traces.explorer.facets import Facet, Facets
 from nbtools.traces.explorer.following import Following
 from nbtools.traces.explorer.nesting import LineRow
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
+from nbtools.traces.explorer.page_methods import PageMethods
 from nbtools.traces.explorer.page_requests import PageResponder
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
@@ -52,14 +53,20 @@ class Explorer:
         self.step = self.line_at(step) if step else None
         self._cells = CellSources(log)
         self._facet_makers: list[Callable[[Explorer], Facet]] = []
-        self._following = Following(self)
+        self.following = Following(self)
         self._is_reviewed = False
+        self.methods = PageMethods(self)
         self._signals: SignalSearch | None = None
 
     @cached_property
     def lines(self) -> Timeline:
         """All lines of the list, in order."""
         return Timeline(self.trace)
+
+    @property
+    def version(self) -> int:
+        """Counts how often the lines have changed."""
+        return self.following.version
 
     @property
     def size(self) -> int:
@@ -106,7 +113,7 @@ class Explorer:
         """Answers a request of a page.  Raises ``TraceError``."""
         match task:
             case FollowTask():
-                return self._following.answer(task)
+                return self._followed(task)
             case ReviewTask():
                 return self._review(task)
             case SavedFiltersTask():
@@ -116,13 +123,26 @@ class Explorer:
                 reply: TraceReply = extension("traces.choose_sessions")(self.trace, task)
                 return reply
             case _:
-                return self._answers.answer(task)
+                return self.answers.answer(task)
+
+    def _followed(self, task: FollowTask) -> TraceFollow:
+        update = self.following.update(task.version, task.log)
+        found = self.following.continuation()
+        return TraceFollow(
+            version=update.version,
+            fresh=self.trace.fresh,
+            view=None if update.version == task.version else self.view(0),
+            moves=update.moves,
+            changed=update.changed[:500],
+            restarted=update.rows is None,
+            continuation="" if found is None else found.name,
+        )
 
     def _review(self, task: ReviewTask) -> TraceReview:
         """Answers a request about the review; with the first one, the list can be filtered by it."""
         self._add_review_facets()
         if task.line is not None and task.action in {"note", "label", "verdict"}:
-            line, last = self._following.lines_now(
+            line, last = self.following.lines_now(
                 task.version, [task.line, task.line if task.last is None else task.last]
             )
             task = task.model_copy(update={"line": line, "last": None if task.last is None else last})
@@ -144,7 +164,7 @@ class Explorer:
         if any(chip.startswith(("review:", "signal:")) for chip in query.chips):
             self._add_review_facets()
             self.reviewer.wait_for_signals()
-        return [self.lines.rows[line] for line in self._answers.lines_under(query)]
+        return [self.lines.rows[line] for line in self.answers.lines_under(query)]
 
     def update(self) -> bool:
         """Takes over what was written to the log since; returns whether that changes any line.
@@ -179,13 +199,13 @@ class Explorer:
             title=self.summary.title,
             facts=self.summary.facts,
             bars=bars(self.lines.tones, self.lines.weights, _BARS),
-            page=self._answers.page(TraceFilter(), 0, lines),
+            page=self.answers.page(TraceFilter(), 0, lines),
             step=self.step,
             failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
             changed=self.summary.changed,
             samples=len(self.trace.samples),
             actions=self._cells.actions,
-            version=self._following.version,
+            version=self.version,
             fresh=self.trace.fresh,
         )
 
@@ -200,7 +220,7 @@ class Explorer:
         """
         EXPLORERS.add(self)
         view, drawn = self.view(), bars(self.lines.tones, self.lines.weights)
-        first, numbers = view.page.lines, self.lines.numbers
+        first, numbers = self.lines[:INITIAL_LINES], self.lines.numbers
         return {
             TRACE_MIME: view.model_dump(mode="json"),
             **connect_page(view),
@@ -244,10 +264,11 @@ class Explorer:
         from nbtools.traces.explorer.reviewing.reviewer import Reviewer, SignalSearch  # noqa: PLC0415
 
         self._signals = self._signals or SignalSearch(self.trace)
-        return Reviewer(self.trace, self.lines, self._signals, self._following.version)
+        return Reviewer(self.trace, self.lines, self._signals, self.version)
 
     @cached_property
-    def _answers(self) -> PageResponder:
+    def answers(self) -> PageResponder:
+        """Answers questions about the lines as they are now."""
         return PageResponder(self.trace, self.lines, self.facets, self._cells)
 
 

@@ -22,6 +22,7 @@ from nbtools.traces.comparison.comparison_messages import (
 )
 from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage, TraceView
 from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
+from nbtools.traces.explorer.row_messages import TraceMove
 from nbtools.traces.explorer.saved_filters import SavedFilters, SavedFiltersTask
 from nbtools.traces.explorer.usage.usage_messages import (
     SamplesTask,
@@ -252,14 +253,6 @@ class TraceShare(Wire):
     secrets: tuple[TraceSecret, ...]
     notes: int = 0
     path: str = ""
-
-
-class TraceMove(Wire):
-    """``count`` lines from ``first`` on are now the lines from ``to`` on."""
-
-    first: int
-    to: int
-    count: int
 
 
 class TraceFollow(Wire):

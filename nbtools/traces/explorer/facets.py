@@ -247,6 +247,10 @@ class Facets:
         )
 
     @property
+    def added(self) -> Sequence[Facet]:
+        return tuple(self._added.values())
+
+    @property
     def _all(self) -> Mapping[str, Facet]:
         return {**self._own, **self._added}
 

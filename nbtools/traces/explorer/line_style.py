@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
+from msgspec import Struct
+
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.core.message import counted
-from nbtools.traces.explorer.explorer_view import Tone, TraceLine
+from nbtools.traces.explorer.explorer_view import Tone
 from nbtools.traces.explorer.nesting import CallKey, LineRow
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.model import Call, Event, EventKind, Op, Session, Status
@@ -50,6 +52,29 @@ _EVENT_STYLES: dict[EventKind, tuple[str, str, Tone]] = {
     "error": ("alarm", "error", "failed"),
 }
 """Icon, name and tone of messages."""
+
+
+# A log has 100,000 of these: no model is validated for each.
+class StepLine(Struct, frozen=True, gc=False):
+    """One line of the list.
+
+    ``line`` is its index in the whole log from 0, which no filter changes; ``number`` is its step number as
+    displayed.  ``below`` is the number of lines nested under it.  ``call``: it is a tool call, not a message.
+    """
+
+    line: int
+    number: str
+    icon: str
+    name: str
+    subject: str
+    right: str
+    tone: Tone
+    depth: int
+    below: int = 0
+    call: bool = False
+    live: bool = True
+    added: int = 0
+    removed: int = 0
 
 
 def icon_of(call: Call) -> str:
@@ -109,18 +134,19 @@ def styled_line(
     depth: int,
     *,
     folder: str = "",
-    changed: tuple[int, int] = (0, 0),
+    added: int = 0,
+    removed: int = 0,
     steps: int = 0,
     below: int = 0,
     is_running: bool = False,
-) -> TraceLine:
-    """Returns a row as a line of the list.  ``folder`` is the working directory of its session, ``changed``
-    the lines that a call added and removed, ``steps`` the number of steps directly under it.
+) -> StepLine:
+    """Returns a row as a line of the list.  ``folder`` is the working directory of its session, ``steps`` the
+    number of steps directly under it.
     """
     if isinstance(row, Call):
         outcome = "running" if is_running else outcome_of(row)
         right = (outcome, counted(steps, "step") if steps else "", duration_of(row))
-        return TraceLine(
+        return StepLine(
             line=line,
             number=number,
             icon=_LINE_ICONS.get(row.op, "hammer"),
@@ -132,15 +158,16 @@ def styled_line(
             below=below,
             call=True,
             live=row.live,
-            added=changed[0],
-            removed=changed[1],
+            added=added,
+            removed=removed,
         )
+    tone: Tone
     if isinstance(row, Session):
         icon, name, tone, text = "session", "session", "quiet", row.title or row.id
     else:
         icon, name, tone = _EVENT_STYLES[row.kind]
         text = (typed_text(row.text) if row.kind == "user" else "") or row.text.strip()
-    return TraceLine(
+    return StepLine(
         line=line,
         number=number,
         icon=icon,

@@ -8,6 +8,8 @@ from functools import cached_property
 from threading import Lock
 from typing import TypeAlias
 
+from msgspec.structs import asdict
+
 from nbtools.core.background import background_thread
 from nbtools.core.browser import IN_BROWSER
 from nbtools.core.errors import TraceError
@@ -31,13 +33,14 @@ from nbtools.traces.explorer.explorer_messages import (
     TraceReply,
     TraceTask,
 )
-from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage
+from nbtools.traces.explorer.explorer_view import TraceFilter, TraceLine, TracePage
 from nbtools.traces.explorer.facets import Facets
 from nbtools.traces.explorer.file_changes import ChangedFiles
 from nbtools.traces.explorer.listing import LineFilter
 from nbtools.traces.explorer.notebook_services import write_notebook
 from nbtools.traces.explorer.search import Search
 from nbtools.traces.explorer.step_detail import DetailBuilder, StepRecords
+from nbtools.traces.explorer.step_files import StepFiles
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.explorer.usage.line_requests import LineRequests, tokens_text
 from nbtools.traces.explorer.usage.strips import time_strip, tokens_strip
@@ -70,9 +73,9 @@ class PageResponder:
         self._lines = lines
         self._facets = facets
         self._cells = cells
-        self._search = Search(trace, lines)
-        self._requests = LineRequests(trace, lines)
-        self._listing = LineFilter(lines, facets, self._search, self._requests)
+        self.search = Search(trace, lines)
+        self.requests = LineRequests(trace, lines)
+        self._listing = LineFilter(lines, facets, self.search, self.requests)
         self._overviews: dict[_Overview, Future[TraceStrip | TraceUsage]] = {}
         self._lock = Lock()
 
@@ -88,9 +91,9 @@ class PageResponder:
             case PositionTask():
                 return TracePosition(number=self._listing.apply(task.filter).index_of(task.line))
             case OpenTask():
-                return self._opened(self._checked(task.line))
+                return self._opened(self.checked(task.line))
             case RawTask():
-                return self._records.raw(self._lines.rows[self._checked(task.line)])
+                return self._records.raw(self._lines.rows[self.checked(task.line)])
             case CellTask():
                 return TraceCell(source=self._cells.sql())
             case ExportTask():
@@ -110,7 +113,7 @@ class PageResponder:
     def lines_under(self, query: TraceFilter) -> Sequence[int]:
         """Returns the lines under a filter, after searching the whole log. Raises as ``Search.find`` does."""
         while (listed := self._listing.apply(query)).indexed < 100:
-            self._search.finish()
+            self.search.finish()
         return listed.lines
 
     def page(self, query: TraceFilter, first: int, count: int) -> TracePage:
@@ -118,13 +121,13 @@ class PageResponder:
         listed = self._listing.apply(query)
         first = max(0, first)
         places = listed.lines[first : first + min(max(0, count), MAX_LINES)]
-        lines = [self._lines[place] for place in places]
+        lines = [TraceLine(**asdict(self._lines[place])) for place in places]
         if query.order == "tokens":
             for number, line in enumerate(lines):
-                right = " · ".join(filter(None, (self._requests.text_at(line.line), line.right)))
+                right = " · ".join(filter(None, (self.requests.text_at(line.line), line.right)))
                 lines[number] = line.model_copy(update={"right": right})
         if query.text.strip():
-            excerpts = [self._search.excerpt(place, query.text) for place in places]
+            excerpts = [self.search.excerpt(place, query.text) for place in places]
             found = zip(lines, excerpts, strict=True)
             lines = [line.model_copy(update={"snippet": excerpt}) for line, excerpt in found]
         return TracePage(
@@ -161,7 +164,7 @@ class PageResponder:
                 return breakdown(self._trace, self._lines, prices=task.prices)
             if task.mode == "time":
                 return time_strip(self._trace, self._lines)
-            return tokens_strip(self._lines, self._requests)
+            return tokens_strip(self._lines, self.requests)
 
     def _opened(self, line: int) -> TraceOpened:
         """Returns the detail of a line, with the tokens of the request whose answer it belongs to."""
@@ -169,7 +172,7 @@ class PageResponder:
         # wait for it, and where the log grows, each update would begin again.
         if len(self._lines) > SHORT_LOG and not IN_BROWSER and not self._trace.fresh:
             self._begin(StripTask(mode="time"))
-        opened, request = self._opener.open_step(line), self._requests.at_line(line)
+        opened, request = self._opener.open_step(line), self.requests.at_line(line)
         if request is None:
             return opened
         foot = " · ".join(filter(None, (opened.foot, f"request: {tokens_text(request)}")))
@@ -187,10 +190,15 @@ class PageResponder:
         path = write_notebook(self._trace, self._cells.export_path())
         return TraceExport(path=str(path), place=relative_to_notebook(path))
 
-    def _checked(self, line: int) -> int:
+    def checked(self, line: int) -> int:
+        """Returns the number of a line.  Raises ``TraceError`` if there is no such line."""
         if not 0 <= line < len(self._lines):
             raise TraceError(f"Line {line} does not exist: the log has {len(self._lines):,} lines.")
         return line
+
+    @cached_property
+    def files(self) -> StepFiles:
+        return StepFiles(self._lines)
 
     @cached_property
     def _changes(self) -> ChangedFiles:

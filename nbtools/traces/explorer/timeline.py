@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import overload
+from typing import NamedTuple, overload
 
-from nbtools.traces.explorer.explorer_view import Tone, TraceBar, TraceLine
-from nbtools.traces.explorer.line_style import styled_line, tones_of
-from nbtools.traces.explorer.nesting import CallKey, LineRow, step_tree
+from nbtools.traces.explorer.explorer_view import Tone, TraceBar
+from nbtools.traces.explorer.line_style import StepLine, styled_line, tones_of
+from nbtools.traces.explorer.nesting import CallKey, LineRow, StepTree, step_tree
 from nbtools.traces.model import Call, Event, EventKind, Session
 from nbtools.traces.trace import Trace
 
@@ -20,7 +21,28 @@ _LINE_LENGTH = 40
 """Approximate characters of a changed line."""
 
 
-class Timeline(Sequence[TraceLine]):
+class StepChange(NamedTuple):
+    """The lines that a call added and removed, and the paths that it changed, as recorded."""
+
+    added: int = 0
+    removed: int = 0
+    paths: tuple[str, ...] = ()
+
+
+UNCHANGED = StepChange()
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnLines:
+    """Everything on which the look of lines depends.  ``folders`` are those of the sessions."""
+
+    tree: StepTree
+    changes: Mapping[CallKey, StepChange]
+    running: frozenset[CallKey]
+    folders: Mapping[str, str]
+
+
+class Timeline(Sequence[StepLine]):
     """All lines of ``trace``, in the order of ``step_tree``.
     ``rows`` are the rows they stand for, ``tones`` how they ended.
     """
@@ -29,20 +51,23 @@ class Timeline(Sequence[TraceLine]):
         self._tree = tree = step_tree(trace)
         self.rows, self.numbers, self.depths = tree.rows, tree.numbers, tree.depths
         self.sessions = {session.id: session for session in trace.sessions}
-        self._changed: dict[CallKey, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        self.changes: dict[CallKey, StepChange] = {}
         for change in trace.file_changes:
-            added, removed = self._changed[change.session, change.call]
-            self._changed[change.session, change.call] = (
-                added + (change.added or 0),
-                removed + (change.removed or 0),
+            before = self.changes.get((change.session, change.call), UNCHANGED)
+            self.changes[change.session, change.call] = StepChange(
+                before.added + (change.added or 0),
+                before.removed + (change.removed or 0),
+                (*before.paths, change.path) if change.path else before.paths,
             )
         self.running = running_calls(trace)
+        folders = {name: session.cwd for name, session in self.sessions.items()}
+        self.drawn = DrawnLines(tree, self.changes, self.running, folders)
 
     @overload
-    def __getitem__(self, index: int) -> TraceLine: ...
+    def __getitem__(self, index: int) -> StepLine: ...
     @overload
-    def __getitem__(self, index: slice) -> list[TraceLine]: ...
-    def __getitem__(self, index: int | slice) -> TraceLine | list[TraceLine]:
+    def __getitem__(self, index: slice) -> list[StepLine]: ...
+    def __getitem__(self, index: int | slice) -> StepLine | list[StepLine]:
         places = range(len(self.rows))[index]
         return self._line(places) if isinstance(places, int) else [self._line(place) for place in places]
 
@@ -59,8 +84,9 @@ class Timeline(Sequence[TraceLine]):
         weights: list[int] = []
         for row in self.rows:
             if type(row) is Call:
-                changed = self._changed.get((row.session, row.id)) if self._changed else None
-                weights.append(row.result_size + (_LINE_LENGTH * sum(changed) if changed else 0))
+                change = self.changes.get((row.session, row.id)) if self.changes else None
+                changed = change.added + change.removed if change else 0
+                weights.append(row.result_size + _LINE_LENGTH * changed)
             else:
                 weights.append(row.size if type(row) is Event else 0)
         return weights
@@ -82,17 +108,19 @@ class Timeline(Sequence[TraceLine]):
     def is_running(self, row: LineRow) -> bool:
         return isinstance(row, Call) and (row.session, row.id) in self.running
 
-    def _line(self, line: int) -> TraceLine:
+    def _line(self, line: int) -> StepLine:
         row, number, depth = self.rows[line], self.numbers[line], self.depths[line]
         if not isinstance(row, Call):
             return styled_line(row, line, number, depth)
+        change = self.changes.get((row.session, row.id), UNCHANGED)
         return styled_line(
             row,
             line,
             number,
             depth,
             folder=self.folder(row),
-            changed=self._changed.get((row.session, row.id), (0, 0)),
+            added=change.added,
+            removed=change.removed,
             steps=self._tree.steps.get(line, 0),
             below=self.end(line) - line - 1,
             is_running=self.is_running(row),

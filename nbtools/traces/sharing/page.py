@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+from msgspec.structs import asdict
 
 from nbtools.core.errors import TraceError
 from nbtools.core.secret_search import Secret
@@ -152,7 +153,7 @@ class _SharedSession:
                 removal.place = number
                 details = _details(explorer.answer(OpenTask(line=line)).model_dump(mode="json"))
                 opened = details if reviewed is None else reviewed.added(line, details)
-                step = {"line": explorer.lines[line].model_dump(mode="json"), "opened": opened}
+                step = {"line": asdict(explorer.lines[line]), "opened": opened}
                 touched.append(_search(step, removal))
                 self._steps.append(_packed(step))
             removal.place = HEAD

@@ -18,7 +18,7 @@ import pytest
 import nbtools
 from nbtools.traces.explorer.explorer import Explorer
 from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceFollow, TracePending, TraceProblem
-from nbtools.traces.explorer.following import line_moves
+from nbtools.traces.explorer.line_changes import line_moves
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.explorer.reviewing.review_messages import TraceReview
 from nbtools.traces.parallel_reading import gc_paused
@@ -33,7 +33,7 @@ LONG_AGO = 1_000_000_000
 
 def ask(explorer: Explorer, version: int) -> TraceFollow:
     """Asks as a page does, once the kernel may look again."""
-    explorer._following._not_before = 0.0
+    explorer.following._not_before = 0.0
     for log in explorer.trace._growing:
         log._not_before = log._listed = 0.0
     EXPLORERS.add(explorer)

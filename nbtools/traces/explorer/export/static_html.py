@@ -10,7 +10,8 @@ from nbtools.cards.hidden_characters import seen
 from nbtools.cards.markup import templates
 from nbtools.cards.style import AMBER, BLUE, GREEN, GREY, RED
 from nbtools.core.message import counted
-from nbtools.traces.explorer.explorer_view import Tone, TraceBar, TraceLine
+from nbtools.traces.explorer.explorer_view import Tone, TraceBar
+from nbtools.traces.explorer.line_style import StepLine
 from nbtools.traces.explorer.summary import Summary
 
 MAX_LINES = 200
@@ -54,7 +55,7 @@ render = templates(Path(__file__).parents[1] / "templates").render
 
 
 def trace_html(
-    summary: Summary, first: Sequence[TraceLine], numbers: Sequence[str], drawn: Sequence[TraceBar] = ()
+    summary: Summary, first: Sequence[StepLine], numbers: Sequence[str], drawn: Sequence[TraceBar] = ()
 ) -> str:
     """Returns the head, a strip of the bars ``drawn`` and the ``first`` lines, in a frame.
     ``numbers`` are the step numbers of all lines.
@@ -73,7 +74,7 @@ def trace_html(
     )
 
 
-def trace_text(summary: Summary, first: Sequence[TraceLine], total: int) -> str:
+def trace_text(summary: Summary, first: Sequence[StepLine], total: int) -> str:
     """Returns the same as plain text; ``total`` is the number of all lines."""
     texts = [*text_lines(summary, first[:MAX_LINES])]
     if total > MAX_LINES:
@@ -81,7 +82,7 @@ def trace_text(summary: Summary, first: Sequence[TraceLine], total: int) -> str:
     return "\n".join(texts)
 
 
-def text_lines(summary: Summary, lines: Sequence[TraceLine]) -> Iterator[str]:
+def text_lines(summary: Summary, lines: Sequence[StepLine]) -> Iterator[str]:
     """Yields title, facts, doubts and ``lines`` for a terminal: hidden characters are spelled out."""
     width = max((len(line.number) for line in lines), default=1)
     yield seen(summary.title)
@@ -90,7 +91,7 @@ def text_lines(summary: Summary, lines: Sequence[TraceLine]) -> Iterator[str]:
     yield from (line_text(line, width) for line in lines)
 
 
-def line_text(line: TraceLine, width: int) -> str:
+def line_text(line: StepLine, width: int) -> str:
     """Returns a line as plain text; ``width`` is that of the column with the step numbers."""
     words = [
         f"{_WHO[line.tone]}:" if line.tone in _WHO else line.name,

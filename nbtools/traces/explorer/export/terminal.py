@@ -13,7 +13,7 @@ from nbtools.core.message import counted
 from nbtools.traces import load
 from nbtools.traces.explorer.explorer import Explorer, open_trace
 from nbtools.traces.explorer.export.static_html import line_text, text_lines
-from nbtools.traces.explorer.following import line_moves
+from nbtools.traces.explorer.line_changes import line_moves
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.following.follow import open_begun_log
 from nbtools.traces.model import Call

@@ -1,0 +1,147 @@
+"""The methods of an explorer that its page calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from nbtools.cards.hidden_characters import one_line
+from nbtools.traces.columns import ColumnBlock
+from nbtools.traces.explorer.chips import Chips, StepChips
+from nbtools.traces.explorer.facets import Facet
+from nbtools.traces.explorer.log_rows import line_block, row_block, token_block
+from nbtools.traces.explorer.row_messages import (
+    TraceChoiceLines,
+    TraceExcerpts,
+    TraceExcerptsParams,
+    TraceExplorerParams,
+    TraceFacetRows,
+    TraceFacets,
+    TraceFollowParams,
+    TraceHits,
+    TraceRows,
+    TraceRowsParams,
+    TraceSearchParams,
+    TraceTokens,
+    TraceUpdate,
+    TraceVersionParams,
+)
+from nbtools.traces.parallel_reading import gc_paused
+
+if TYPE_CHECKING:
+    from nbtools.traces.explorer.explorer import Explorer
+
+Buffers: TypeAlias = Sequence[bytes]
+MAX_ROWS = 25_000
+"""Largest number of rows in one reply: styling more would keep the kernel busy for too long."""
+MAX_UPDATED = 20_000
+"""Largest number of rows in an update; where there are more, the page loads all again."""
+_MAX_CHANGED = 500
+"""Largest number of lines that are named as changed."""
+
+
+class PageMethods:
+    """Answers the page of ``explorer``.  Thread-safe."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        self._explorer = explorer
+        self._chips = Chips()
+
+    def rows(self, params: TraceRowsParams) -> tuple[TraceRows, Buffers]:
+        """Returns a stretch of rows, at most ``MAX_ROWS``."""
+        version, lines = self._explorer.version, self._explorer.lines
+        if params.version == version:
+            places = range(len(lines))[params.first :][: min(params.count, MAX_ROWS)]
+            block, data = self._block(places)
+            if lines is self._explorer.lines:  # no other page has followed the log in another thread
+                return TraceRows(
+                    version=version,
+                    first=params.first,
+                    total=len(lines),
+                    block=block,
+                    first_chip=params.chips,
+                    chips=self._chips.since(params.chips),
+                ), (data,)
+        return TraceRows(version=self._explorer.version, total=len(self._explorer.lines)), ()
+
+    def facets(self, params: TraceExplorerParams) -> TraceFacets:
+        """Returns the facets that were added, with their lines."""
+        added = map(_facet_rows, self._explorer.facets.added)
+        return TraceFacets(version=self._explorer.version, facets=tuple(added))
+
+    def tokens(self, params: TraceVersionParams) -> tuple[TraceTokens, Buffers]:
+        """Returns the tokens of the requests of all lines."""
+        version = self._explorer.version
+        if params.version != version:
+            return TraceTokens(version=version), ()
+        with gc_paused():
+            block, data = token_block(self._explorer.lines, self._explorer.answers.requests)
+        return TraceTokens(version=version, block=block), (data,)
+
+    def search(self, params: TraceSearchParams) -> tuple[TraceHits, Buffers]:
+        """Returns the lines that contain a text, as far as the log is indexed.  Raises ``TraceError``."""
+        version = self._explorer.version
+        if params.version != version:
+            return TraceHits(version=version), ()
+        found = self._explorer.answers.search.find(params.text)
+        block, data = line_block(found.lines)
+        return TraceHits(version=version, indexed=found.indexed, block=block), (data,)
+
+    def excerpts(self, params: TraceExcerptsParams) -> TraceExcerpts:
+        """Returns the surroundings of hits.  Raises ``TraceError``."""
+        version, answers = self._explorer.version, self._explorer.answers
+        if params.version != version:
+            return TraceExcerpts(version=version)
+        lines = map(answers.checked, params.lines)
+        return TraceExcerpts(
+            version=version, excerpts=tuple(answers.search.excerpt(line, params.text) for line in lines)
+        )
+
+    def follow(self, params: TraceFollowParams) -> tuple[TraceUpdate, Buffers]:
+        """Reads what was written to the log, and returns what has changed since the page's version.
+        Raises ``TraceError`` if it cannot go on to the log that the page names.
+        """
+        explorer = self._explorer
+        update = explorer.following.update(params.version, params.log)
+        found = explorer.following.continuation()
+        reply = TraceUpdate(
+            version=update.version,
+            fresh=explorer.trace.fresh,
+            moves=update.moves,
+            changed=update.changed[:_MAX_CHANGED],
+            restarted=update.rows is None,
+            continuation="" if found is None else found.name,
+        )
+        if update.version == params.version:
+            return reply, ()
+        more: dict[str, object] = {"view": explorer.view()}
+        buffers: Buffers = ()
+        if update.rows is not None and len(update.rows) <= MAX_UPDATED:
+            more["block"], data = self._block(update.rows, with_lines=True)
+            more["first_chip"], more["chips"] = params.chips, self._chips.since(params.chips)
+            buffers = (data,)
+        return reply.model_copy(update=more), buffers
+
+    @gc_paused()
+    def _block(self, places: Sequence[int], *, with_lines: bool = False) -> tuple[ColumnBlock, bytes]:
+        lines = self._explorer.lines
+        chips = StepChips(self._chips, lines, self._explorer.answers.files)
+        return row_block(lines, chips, places, with_lines=with_lines)
+
+
+def _facet_rows(facet: Facet) -> TraceFacetRows:
+    by_key = facet.lines()
+    return TraceFacetRows(
+        name=facet.name,
+        label=facet.label,
+        menu=facet.menu,
+        choices=tuple(
+            TraceChoiceLines(
+                key=f"{facet.name}:{key}",
+                label=one_line(key, 200),
+                title=facet.title(key),
+                lines=tuple(by_key.get(key, ())),
+            )
+            for key in facet.offered()
+        ),
+    )
