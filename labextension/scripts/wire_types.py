@@ -2,6 +2,7 @@
 `sessions` and others in `labextension/src` from the models in `nbtools`.
 
 Each model becomes an interface, and, if the kernel sends it, a parser that proves unknown JSON to be one.
+`shared/methods.ts` has the types of all methods that pages call, `model.ts` the parsers of their results.
 Exits 1 with one line when a file on disk is not what would be written.  Needs nbtools, no Node.
 """
 
@@ -12,7 +13,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any, Literal
@@ -22,11 +23,12 @@ from pydantic.json_schema import models_json_schema
 
 from nbtools.cards import card_model as call
 from nbtools.cards.markup import ICON_PATHS
+from nbtools.core.methods import Method, NoParams, methods_of
 from nbtools.notebook.agent import run_messages as agent
 from nbtools.notebook.approval import question_messages as approval
 from nbtools.notebook.approval.labels import LABELS
-from nbtools.notebook.extension import FORMS_TARGET
-from nbtools.notebook.forms import form_messages as forms
+from nbtools.notebook.channel import CHANNEL_TARGET
+from nbtools.notebook.forms.requests import Forms
 from nbtools.notebook.state import state_messages as state
 from nbtools.notebook.state.comm import STATE_TARGET
 from nbtools.notebook.traces.comm import TRACE_TARGET
@@ -151,11 +153,34 @@ class Format:
     constants: Mapping[str, object]
     prologue: str
     known: frozenset[str] = frozenset()
+    owners: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
+    """The classes whose methods pages call, by the name of the constant with the parsers of their results."""
+
+    @property
+    def methods(self) -> list[Method]:
+        """All methods, in the order of their names."""
+        owners = [owner for classes in self.owners.values() for owner in classes]
+        return sorted(
+            (one for owner in owners for one in methods_of(owner).values()), key=lambda one: one.name
+        )
+
+    @property
+    def results(self) -> list[type[BaseModel]]:
+        return [one.result for one in self.methods if one.result is not None]
+
+    @property
+    def params(self) -> list[type[BaseModel]]:
+        return [one.params for one in self.methods if one.params is not NoParams]
+
+    @property
+    def models(self) -> dict[str, Schema]:
+        """The schemas of all models of this file, and of those that are in them."""
+        return schemas((*self.received, *self.results, *self.sent, *self.params))
 
     def generate(self) -> str:
         """The whole file."""
-        models = schemas((*self.received, *self.sent))
-        parsed = reachable(models, (model.__name__ for model in self.received))
+        models = self.models
+        parsed = reachable(models, (model.__name__ for model in (*self.received, *self.results)))
         order = TopologicalSorter(
             {name: sorted(references(models[name])) for name in sorted(models)}
         ).static_order()
@@ -165,7 +190,51 @@ class Format:
         constants = "".join(
             f"export const {name} = {literal(value)};\n" for name, value in self.constants.items()
         )
-        return HEADER.format(source=self.source) + "\n".join([self.prologue, constants, *body])
+        tables = [parser_table(name, owners) for name, owners in self.owners.items()]
+        return HEADER.format(source=self.source) + "\n".join(
+            filter(None, [self.prologue, constants, *body, *tables])
+        )
+
+
+def parser_table(name: str, owners: Iterable[type]) -> str:
+    """The parsers of the results of some classes' methods."""
+    methods = sorted(
+        (one for owner in owners for one in methods_of(owner).values()), key=lambda one: one.name
+    )
+    parsers = [
+        (one.name, f"parse{one.result.__name__}" if one.result else "parse.nothing") for one in methods
+    ]
+    rows = "".join(f"  '{method}': {parser},\n" for method, parser in parsers)
+    return f"export const {name} = {{\n{rows}}};\n"
+
+
+def method_types() -> str:
+    """The types of all methods."""
+    homes = {name: one.target for one in FORMATS for name in one.models if name not in one.known}
+    used: dict[str, set[str]] = {}
+    rows = []
+    for method in (method for one in FORMATS for method in one.methods):
+        params = "Readonly<Record<string, never>>"
+        if method.params is not NoParams:
+            params = method.params.__name__
+            used.setdefault(homes[params], set()).add(params)
+        result = "undefined"
+        if method.result is not None:
+            result = method.result.__name__
+            used.setdefault(homes[result], set()).add(result)
+        buffers = " & Buffers" if method.has_buffers else ""
+        rows.append(
+            f"  '{method.name}': {{ readonly params: {params}; readonly result: {result}{buffers} }};\n"
+        )
+    imports = []
+    for target, names in sorted(used.items()):
+        module = target.removeprefix("labextension/src/").removesuffix(".ts")
+        imports.append(f"import type {{ {', '.join(sorted(names))} }} from '../{module}.js';\n")
+    header = HEADER.format(source=METHODS_SOURCE) + "".join(imports)
+    constant = (
+        f"\n/** Name of the comm target. */\nexport const CHANNEL_TARGET = {literal(CHANNEL_TARGET)};\n"
+    )
+    return f"{header}{constant}{METHODS_PROLOGUE}{''.join(sorted(rows))}}}\n"
 
 
 def schemas(roots: Iterable[type[BaseModel]]) -> dict[str, Schema]:
@@ -178,6 +247,17 @@ def schemas(roots: Iterable[type[BaseModel]]) -> dict[str, Schema]:
     return models
 
 
+METHODS_SOURCE, METHODS_TARGET = "the methods of nbtools", "labextension/src/shared/methods.ts"
+METHODS_PROLOGUE = """\
+
+/** Binary data that follows a result. */
+export interface Buffers {
+  readonly buffers: readonly ArrayBuffer[];
+}
+
+/** The methods that a page calls: their parameters and results. */
+export interface Methods {
+"""
 SPAN = """\
 import * as parse from '../shared/parse.js';
 
@@ -276,12 +356,13 @@ FORMATS = (
         frozenset((*schemas(CALLS), *schemas(TRACES))),
     ),
     Format(
-        "nbtools/notebook/forms/form_messages.py",
+        "nbtools/notebook/forms",
         "labextension/src/lab/model.ts",
-        (forms.FormAnswer,),
-        (forms.FormRequest,),
-        {"FORMS_TARGET": FORMS_TARGET},
+        (),
+        (),
+        {},
         "import * as parse from '../shared/parse.js';\n",
+        owners={"FORM_METHODS": (Forms,)},
     ),
     Format(
         "nbtools/notebook/agent/run_messages.py",
@@ -336,6 +417,7 @@ def main() -> int:
     checks = parser.parse_args().check
     generated = [(one.source, one.target, one.generate()) for one in FORMATS]
     generated.append((LABELS_SOURCE, LABELS_TARGET, labels()))
+    generated.append((METHODS_SOURCE, METHODS_TARGET, method_types()))
     stale = [one for one in generated if not is_current(ROOT / one[1], one[2])]
     for source, target, wanted in stale:
         if checks:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from nbtools.core.extension_points import NEW_TOOL, listen
+from nbtools.notebook import channel
 from nbtools.notebook.agent.handle import NotebookAgent
 from nbtools.notebook.agent.magic import AgentMagics
 from nbtools.notebook.displayhook import DeduplicatingDisplayHook
@@ -37,13 +38,8 @@ WELCOME = (
     " of agents)."
 )
 DISTRIBUTION = "nbtools-agent"
-COMM_TARGET = "nbtools"
 UNDO_VERBS: dict[str, UndoMerge] = {"undo": False, "merge": True, "keep": "keep", "take_back": "take_back"}
 """Actions of cards that undo a call, and what each does with later changes."""
-FORMS_TARGET = "nbtools.forms"
-"""Name of the comm target of forms: a page opens one comm,
-sends ``FormRequest`` and gets a ``FormAnswer`` for each.
-"""
 
 
 class Extension:
@@ -144,9 +140,9 @@ class Extension:
         if isinstance(self.runtime.frontend, Kernel):
             self._shell.events.register("pre_run_cell", self.runtime.frontend.begin_cell)
             self._shell.events.register("post_run_cell", self.runtime.frontend.end_cell)
-            _comms().register_target(COMM_TARGET, self._on_open)
             register_target(_comms())
-            _comms().register_target(FORMS_TARGET, self._on_form)
+            channel.serve("forms", self._forms)
+            channel.other_messages.append(self._on_message)
             if self._state is not None:
                 self._state.open()
 
@@ -154,29 +150,24 @@ class Extension:
         if isinstance(self.runtime.frontend, Kernel):
             self._shell.events.unregister("pre_run_cell", self.runtime.frontend.begin_cell)
             self._shell.events.unregister("post_run_cell", self.runtime.frontend.end_cell)
-            _comms().unregister_target(COMM_TARGET, self._on_open)
             unregister_target(_comms())
-            _comms().unregister_target(FORMS_TARGET, self._on_form)
+            channel.withdraw("forms", self._forms)
+            channel.other_messages.remove(self._on_message)
             if self._state is not None:
                 self._state.close()
 
-    def _on_open(self, comm: Any, message: Any) -> None:
-        """Handles a new comm: a click on a card, a page's answer, or its request for a card.
-        Runs in any of the kernel's threads.
-        """
-        comm.on_msg(self._on_message)
-        self._on_message(message)
-
-    def _on_form(self, comm: Any, message: Any) -> None:
-        """Handles the comm of a form in the page."""
+    def _forms(self, *_: object) -> object:
+        """Returns what answers the forms of pages."""
         from nbtools.notebook.forms.requests import (  # noqa: PLC0415 - not needed to load the extension
-            on_open,
+            Forms,
         )
 
-        on_open(lambda: self.runtime.session)(comm, message)
+        return Forms(self.runtime)
 
-    def _on_message(self, message: Any) -> None:
-        data = message["content"].get("data", {})
+    def _on_message(self, data: Any) -> None:
+        """Handles a click on a card, a page's answer, or its request for a card.
+        Runs in any of the kernel's threads.
+        """
         call_id = data.get("cancel")
         if isinstance(call_id, str):
             self.runtime.cancel(call_id)

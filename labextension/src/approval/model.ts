@@ -3,7 +3,6 @@
 import * as parse from '../shared/parse.js';
 import { parseCard, parseDiffBlock, type Card, type DiffBlock } from '../cards/model.js';
 
-
 /** The part of a file's change that is applied: none of it, or its chosen hunks. ``hunks`` is empty where it has no choice of them. */
 export interface TakenFile {
   readonly taken: boolean;

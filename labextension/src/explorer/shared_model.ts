@@ -3,7 +3,6 @@
 import * as parse from '../shared/parse.js';
 import { parseTraceLine, parseTraceOpened, parseTraceView, type TraceLine, type TraceOpened, type TraceView } from './model.js';
 
-
 /** The lines of a choice to filter by. */
 export interface LinesOf {
   readonly key: string;

@@ -11,7 +11,7 @@ import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
 import type { IFileOpener } from '../shared/tokens.js';
-import { FormConnection } from './form_connection.js';
+import { formsOf, problemOf } from './new_call.js';
 import { addCell } from './notebook_cells.js';
 
 const CARD = '.nbtools-card';
@@ -121,11 +121,10 @@ export function markdownOf({ tool, subject, status }: Pick<Card, 'tool' | 'subje
 
 /** Asks the kernel which rule would allow such calls, and adds the cell that sets it.  The kernel decides what can be allowed. */
 async function allow({ panel, card }: ChosenCard, trans: TranslationBundle): Promise<void> {
-  const connection = new FormConnection(panel.sessionContext.session!.kernel!);
-  const answer = await connection.ask({ verb: 'rules', tool: card.id }).catch(() => null);
-  connection.close();
-  if (!answer?.source) {
-    const body = answer?.problem || trans.__('nbtools is not loaded in this notebook.');
+  const forms = formsOf(panel.sessionContext.session!.kernel!);
+  const answer = await forms.request('forms.rules', { call: card.id }).catch((error: unknown) => problemOf(error));
+  if (typeof answer === 'string') {
+    const body = answer || trans.__('nbtools is not loaded in this notebook.');
     await showDialog({ title: trans.__('Allow from now on'), body, buttons: [Dialog.okButton()] });
     return;
   }

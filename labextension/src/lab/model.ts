@@ -1,8 +1,29 @@
-// Generated from nbtools/notebook/forms/form_messages.py by labextension/scripts/wire_types.py: run `make wire` after a change there.
+// Generated from nbtools/notebook/forms by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
 import * as parse from '../shared/parse.js';
 
-export const FORMS_TARGET = 'nbtools.forms';
+/** Asks what a call with a form's values, as JSON, would be. */
+export interface CheckParams {
+  readonly tool: string;
+  readonly values: string;
+}
+
+/** The policy's decision on a call and its reason, and the cell that makes the call. */
+export interface CheckedCall {
+  readonly action: 'allow' | 'ask' | 'deny';
+  readonly reason: string;
+  readonly source: string;
+}
+export const parseCheckedCall: parse.Parser<CheckedCall> = parse.record<CheckedCall>({
+  action: parse.oneOf('allow', 'ask', 'deny'),
+  reason: parse.text,
+  source: parse.text,
+});
+
+/** Asks for the form of a tool. */
+export interface FormParams {
+  readonly tool: string;
+}
 
 /** A tool in the list. ``policy`` is what the policy does with its calls in general. */
 export interface FormTool {
@@ -20,34 +41,40 @@ export const parseFormTool: parse.Parser<FormTool> = parse.record<FormTool>({
   policy: parse.text,
 });
 
-/** ``tools`` asks for the list of tools, ``form`` for the schema of one, ``check`` what a call with these values would be.
-
-``rules`` asks for the cell that would allow calls such as the one with the id ``tool``. */
-export interface FormRequest {
-  readonly id: number;
-  readonly verb: 'tools' | 'form' | 'check' | 'rules';
-  readonly tool: string;
-  readonly values: string;
-}
-
-/** The answer to one request; fields that it does not concern are empty.
-
-``form`` is a JSON Schema of plain keywords (see ``form_schema``). ``action`` and ``reason`` are the policy's decision; ``source`` is the cell. ``problem`` says what is missing or invalid; then there is no cell. */
-export interface FormAnswer {
-  readonly id: number;
-  readonly tools: readonly FormTool[];
-  readonly form: string;
-  readonly action: '' | 'allow' | 'ask' | 'deny';
-  readonly reason: string;
+/** The cell that adds rules, and what they cover. */
+export interface RulesCell {
   readonly source: string;
-  readonly problem: string;
+  readonly reason: string;
 }
-export const parseFormAnswer: parse.Parser<FormAnswer> = parse.record<FormAnswer>({
-  id: parse.number,
-  tools: parse.otherwise(parse.list(parseFormTool), []),
-  form: parse.otherwise(parse.text, ''),
-  action: parse.otherwise(parse.oneOf('', 'allow', 'ask', 'deny'), ''),
-  reason: parse.otherwise(parse.text, ''),
-  source: parse.otherwise(parse.text, ''),
-  problem: parse.otherwise(parse.text, ''),
+export const parseRulesCell: parse.Parser<RulesCell> = parse.record<RulesCell>({
+  source: parse.text,
+  reason: parse.text,
 });
+
+/** Asks for the cell that would allow calls such as the one with an id. */
+export interface RulesParams {
+  readonly call: string;
+}
+
+/** The form of a tool: a JSON Schema of plain keywords (see ``form_schema``). */
+export interface ToolForm {
+  readonly form: string;
+}
+export const parseToolForm: parse.Parser<ToolForm> = parse.record<ToolForm>({
+  form: parse.text,
+});
+
+/** The tools of the session. */
+export interface FormTools {
+  readonly tools: readonly FormTool[];
+}
+export const parseFormTools: parse.Parser<FormTools> = parse.record<FormTools>({
+  tools: parse.list(parseFormTool),
+});
+
+export const FORM_METHODS = {
+  'forms.check': parseCheckedCall,
+  'forms.form': parseToolForm,
+  'forms.rules': parseRulesCell,
+  'forms.tools': parseFormTools,
+};

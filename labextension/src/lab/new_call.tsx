@@ -5,14 +5,15 @@ import { FormComponent } from '@jupyterlab/ui-components';
 import type { ReadonlyJSONObject } from '@lumino/coreutils';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { icon } from '../shared/icons.js';
-import { FormConnection, NoAnswer } from './form_connection.js';
+import { kernelChannel } from '../live_cells/kernel_channel.js';
+import { Client, RequestError } from '../shared/channel.js';
 import { fieldsOf, KERNEL_VALIDATES } from './form_schema.js';
-import type { FormAnswer, FormTool } from './model.js';
+import { FORM_METHODS, type CheckedCall, type FormTool } from './model.js';
 
 /** Milliseconds between the last key and the request what the call would be. */
 const CHECK_DELAY = 250;
-/** Milliseconds after which the status of a request is "waiting for the kernel". */
-const SLOW = 1500;
+
+type Forms = Client<keyof typeof FORM_METHODS>;
 
 export interface ChosenCall {
   readonly source: string;
@@ -54,6 +55,16 @@ export async function newCall(options: NewCallOptions): Promise<ChosenCall | nul
   return chosen;
 }
 
+/** The methods of forms in a kernel. */
+export function formsOf(kernel: Kernel.IKernelConnection): Forms {
+  return new Client(() => kernelChannel(kernel), FORM_METHODS);
+}
+
+/** Why a request has no result, as the kernel says it; empty if the kernel says nothing. */
+export function problemOf(error: unknown): string {
+  return error instanceof RequestError ? error.message : '';
+}
+
 /** A dialog whose body handles all keys but Escape. */
 class FormDialog extends Dialog<unknown> {
   override handleEvent(event: Event): void {
@@ -70,29 +81,25 @@ function NewCall({ kernel, trans, load, finish }: NewCallOptions & { finish(call
   const [status, setStatus] = useState<Status>('loading');
   const [tools, setTools] = useState<readonly FormTool[]>([]);
   const [tool, setTool] = useState<FormTool | null>(null);
-  const connection = useRef<FormConnection | null>(null);
+  const forms = useMemo(() => formsOf(kernel), [kernel]);
 
   useEffect(() => {
-    const opened = new FormConnection(kernel);
-    connection.current = opened;
-    setStatus('loading');
-    const timer = setTimeout(() => setStatus(now => (now === 'loading' ? 'slow' : now)), SLOW);
-    opened
-      .ask({ verb: 'tools' })
+    let isCurrent = true;
+    const show = (now: Status) => isCurrent && setStatus(now);
+    show('loading');
+    forms
+      .request('forms.tools', {}, late => late && show('slow'))
       .then(
         answer => {
           setTools(answer.tools);
-          setStatus('ready');
+          show('ready');
         },
-        (error: unknown) => setStatus(error instanceof NoAnswer && connection.current === opened ? 'missing' : 'loading')
-      )
-      .finally(() => clearTimeout(timer));
+        () => show('missing')
+      );
     return () => {
-      connection.current = null;
-      clearTimeout(timer);
-      opened.close();
+      isCurrent = false;
     };
-  }, [kernel, attempt]);
+  }, [forms, attempt]);
 
   if (status === 'missing') {
     return (
@@ -115,7 +122,7 @@ function NewCall({ kernel, trans, load, finish }: NewCallOptions & { finish(call
     <div className="nbtools-new-call-panes" data-chosen={tool !== null}>
       <ToolList tools={tools} chosen={tool} choose={setTool} trans={trans} />
       {tool ? (
-        <ToolForm key={tool.name} tool={tool} connection={connection.current!} trans={trans} finish={finish} />
+        <ToolForm key={tool.name} tool={tool} forms={forms} trans={trans} finish={finish} />
       ) : (
         <p className="nbtools-new-call-empty">{trans.__('Choose a tool.')}</p>
       )}
@@ -203,18 +210,26 @@ function Icon({ name }: { readonly name: string }) {
   return <span className="nbtools-tool-icon" ref={node => node?.replaceChildren(icon(name))} />;
 }
 
+/** What a call would be, or the problem in the form's values. */
+interface Checked {
+  readonly action: CheckedCall['action'] | '';
+  readonly reason: string;
+  readonly source: string;
+  readonly problem: string;
+}
+
 interface ToolFormProps {
   readonly tool: FormTool;
-  readonly connection: FormConnection;
+  readonly forms: Forms;
   readonly trans: TranslationBundle;
   finish(call: ChosenCall | null): void;
 }
 
 /** The form of one tool; below it, what the policy would decide. */
-function ToolForm({ tool, connection, trans, finish }: ToolFormProps) {
+function ToolForm({ tool, forms, trans, finish }: ToolFormProps) {
   const [form, setForm] = useState<object | null>(null);
   const [values, setValues] = useState<ReadonlyJSONObject>({});
-  const [answer, setAnswer] = useState<FormAnswer | null>(null);
+  const [answer, setAnswer] = useState<Checked | null>(null);
   const drawn = useMemo(() => (form ? fieldsOf(form) : null), [form]);
   const fields = useRef<HTMLDivElement>(null);
 
@@ -225,25 +240,28 @@ function ToolForm({ tool, connection, trans, finish }: ToolFormProps) {
   }, [drawn]);
 
   useEffect(() => {
-    connection.ask({ verb: 'form', tool: tool.name }).then(
+    forms.request('forms.form', { tool: tool.name }).then(
       reply => setForm(JSON.parse(reply.form) as object),
       () => undefined
     );
-  }, [connection, tool]);
+  }, [forms, tool]);
   useEffect(() => {
     let isCurrent = true;
     setAnswer(null);
     const timer = setTimeout(() => {
-      connection.ask({ verb: 'check', tool: tool.name, values: JSON.stringify(values) }).then(
-        reply => isCurrent && setAnswer(reply),
-        () => undefined
-      );
+      void forms
+        .request('forms.check', { tool: tool.name, values: JSON.stringify(values) })
+        .then(
+          (call): Checked => ({ ...call, problem: '' }),
+          (error: unknown): Checked => ({ action: '', reason: '', source: '', problem: problemOf(error) })
+        )
+        .then(checked => isCurrent && setAnswer(checked));
     }, CHECK_DELAY);
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [connection, tool, values]);
+  }, [forms, tool, values]);
 
   if (drawn === null) {
     return <div className="nbtools-tool-form" />;
@@ -296,7 +314,7 @@ function nameControls(fields: HTMLElement | null): void {
   }
 }
 
-function Verdict({ answer, trans }: { readonly answer: FormAnswer; readonly trans: TranslationBundle }) {
+function Verdict({ answer, trans }: { readonly answer: Checked; readonly trans: TranslationBundle }) {
   if (answer.problem) {
     return <>{answer.problem}</>;
   }

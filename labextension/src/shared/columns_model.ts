@@ -2,7 +2,6 @@
 
 import * as parse from './parse.js';
 
-
 /** A column, which begins ``at`` this byte of the buffer.
 
 ``u8`` … ``f64``: one value for each row; a NaN is unknown. ``text``: the byte offset of each row's text and of the end, as u32, then the texts in UTF-8. ``word``: an index into ``words`` for each row, as u32. ``list``: the index of each row's first value and the number of all values, then the values, all as u32. */

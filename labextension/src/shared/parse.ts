@@ -13,6 +13,8 @@ function check<T>(valid: boolean, value: unknown): T {
 export const text: Parser<string> = value => check(typeof value === 'string', value);
 export const number: Parser<number> = value => check(typeof value === 'number', value);
 export const flag: Parser<boolean> = value => check(typeof value === 'boolean', value);
+/** The result of a method that returns nothing. */
+export const nothing: Parser<undefined> = () => undefined;
 
 export const pair: Parser<readonly [string, string]> = value =>
   check(Array.isArray(value) && value.length === 2 && value.every(part => typeof part === 'string'), value);

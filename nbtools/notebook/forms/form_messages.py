@@ -17,19 +17,6 @@ MAX_ARGUMENTS = 2_000_000
 """Characters of a form's values as JSON."""
 
 
-class FormRequest(Wire):
-    """``tools`` asks for the list of tools, ``form`` for the schema of one,
-    ``check`` what a call with these values would be.
-
-    ``rules`` asks for the cell that would allow calls such as the one with the id ``tool``.
-    """
-
-    id: int
-    verb: Literal["tools", "form", "check", "rules"]
-    tool: Annotated[str, StringConstraints(max_length=MAX_NAME)] = ""
-    values: Annotated[str, StringConstraints(max_length=MAX_ARGUMENTS)] = "{}"
-
-
 class FormTool(Wire):
     """A tool in the list.  ``policy`` is what the policy does with its calls in general."""
 
@@ -40,18 +27,47 @@ class FormTool(Wire):
     policy: str
 
 
-class FormAnswer(Wire):
-    """The answer to one request; fields that it does not concern are empty.
+class FormTools(Wire):
+    """The tools of the session."""
 
-    ``form`` is a JSON Schema of plain keywords (see ``form_schema``).  ``action`` and ``reason`` are the
-    policy's decision; ``source`` is the cell.  ``problem`` says what is missing or invalid; then there is no
-    cell.
-    """
+    tools: tuple[FormTool, ...]
 
-    id: int
-    tools: tuple[FormTool, ...] = ()
-    form: str = ""
-    action: Literal["", "allow", "ask", "deny"] = ""
-    reason: str = ""
-    source: str = ""
-    problem: str = ""
+
+class FormParams(Wire):
+    """Asks for the form of a tool."""
+
+    tool: Annotated[str, StringConstraints(max_length=MAX_NAME)]
+
+
+class ToolForm(Wire):
+    """The form of a tool: a JSON Schema of plain keywords (see ``form_schema``)."""
+
+    form: str
+
+
+class CheckParams(Wire):
+    """Asks what a call with a form's values, as JSON, would be."""
+
+    tool: Annotated[str, StringConstraints(max_length=MAX_NAME)]
+    values: Annotated[str, StringConstraints(max_length=MAX_ARGUMENTS)]
+
+
+class CheckedCall(Wire):
+    """The policy's decision on a call and its reason, and the cell that makes the call."""
+
+    action: Literal["allow", "ask", "deny"]
+    reason: str
+    source: str
+
+
+class RulesParams(Wire):
+    """Asks for the cell that would allow calls such as the one with an id."""
+
+    call: Annotated[str, StringConstraints(max_length=MAX_NAME)]
+
+
+class RulesCell(Wire):
+    """The cell that adds rules, and what they cover."""
+
+    source: str
+    reason: str

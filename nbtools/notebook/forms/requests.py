@@ -5,17 +5,26 @@ Nothing is run: a call is made by the cell that the person runs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.magic_source import magic_line, quoted
 from nbtools.core.call import ValidatingCall
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.methods import NoParams, method
 from nbtools.core.tool import AnyToolBuilder
-from nbtools.notebook.forms.form_messages import FormAnswer, FormRequest, FormTool
+from nbtools.notebook.forms.form_messages import (
+    CheckedCall,
+    CheckParams,
+    FormParams,
+    FormTool,
+    FormTools,
+    RulesCell,
+    RulesParams,
+    ToolForm,
+)
 from nbtools.notebook.forms.form_schema import form_schema, form_values
 from nbtools.notebook.magics.cell_source import call_source
 from nbtools.notebook.magics.flags import grammar_of
@@ -23,6 +32,7 @@ from nbtools.notebook.magics.help_pages import default_answer
 from nbtools.policy.grants import can_be_allowed, offered_grants
 
 if TYPE_CHECKING:
+    from nbtools.notebook.runtime import NotebookRuntime
     from nbtools.session import Session
 
 _MAX_ABOUT = 300
@@ -31,44 +41,78 @@ _MAX_REASON = 1_000
 _MAX_TOOLS = 2_000
 
 
-def on_open(session: Callable[[], Session]) -> Callable[[Any, Any], None]:
-    """Returns the handler of a page's comm, for the current session of a notebook."""
+class Forms:
+    """The methods of forms, for the current session of a notebook."""
 
-    def opened(comm: Any, message: Any) -> None:
-        def received(message: Any) -> None:
-            data = message["content"].get("data") or {}
-            if "request" in data:
-                answer = respond(session(), data["request"])
-                if answer is not None:
-                    comm.send({"answer": answer.model_dump(mode="json")})
+    def __init__(self, runtime: NotebookRuntime) -> None:
+        self._runtime = runtime
 
-        comm.on_msg(received)
-        received(message)
+    @property
+    def _session(self) -> Session:
+        return self._runtime.session
 
-    return opened
+    @method("forms.tools")
+    def tools(self, _: NoParams) -> FormTools:
+        tools = list(self._session.tools.values())[:_MAX_TOOLS]
+        return FormTools(tools=tuple(_entry(tool, self._session) for tool in tools))
+
+    @method("forms.form")
+    def form(self, params: FormParams) -> ToolForm:
+        with _clean_problem():
+            return ToolForm(form=json.dumps(self._form(self._session.tools.require(params.tool))))
+
+    @method("forms.check")
+    def check(self, params: CheckParams) -> CheckedCall:
+        """Says what the policy would decide, and which cell makes the call."""
+        with _clean_problem():
+            tool = self._session.tools.require(params.tool)
+            arguments = form_values(self._form(tool), _object(params.values))
+            tool.build(arguments)
+            decision = self._session.decide(tool.name, arguments)
+        grammar = grammar_of(tool)
+        chosen = {
+            parameter.name: arguments[parameter.name]
+            for parameter in grammar.parameters
+            if parameter.name in arguments
+            and (parameter.required or arguments[parameter.name] != parameter.default)
+        }
+        reason = one_line(decision.reason, _MAX_REASON)
+        return CheckedCall(action=decision.action.value, reason=reason, source=call_source(grammar, chosen))
+
+    @method("forms.rules")
+    def rules(self, params: RulesParams) -> RulesCell:
+        """Returns the cell that allows calls such as a finished one:
+        with the rules that its approval request would offer.
+        """
+        history = reversed(self._session.history)
+        call = next((call for call in history if call.request.id == params.call), None)
+        with _clean_problem():
+            if call is None or isinstance(call.last, ValidatingCall):
+                raise ToolFailure(
+                    ErrorCode.INVALID_TOOL_PARAMS,
+                    "The call is not of this session, or was not valid. Call the tool again first.",
+                )
+            plan = call.last.plan
+            offers = offered_grants(plan.tool, plan.invocation, self._session.programs)
+            if not offers.rules or not can_be_allowed(plan.decision):
+                raise ToolFailure(
+                    ErrorCode.POLICY_VIOLATION, f"No rule can allow such calls: {plan.decision.reason}."
+                )
+        source = magic_line("tools", f"allow {' '.join(map(quoted, offers.rules))}")
+        return RulesCell(source=source, reason=one_line(" ".join(offers.covered), _MAX_REASON))
+
+    @staticmethod
+    def _form(tool: AnyToolBuilder) -> dict[str, Any]:
+        return form_schema(tool.schema.get("parameters") or {})
 
 
-def respond(session: Session, data: Any) -> FormAnswer | None:
-    """Answers one request; None if it is not a ``FormRequest``."""
+@contextmanager
+def _clean_problem() -> Iterator[None]:
+    """Shortens the problem that a page shows, and makes invisible characters in it visible."""
     try:
-        request = FormRequest.model_validate(data)
-    except ValidationError:
-        return None
-    try:
-        if request.verb == "tools":
-            return FormAnswer(
-                id=request.id,
-                tools=tuple(_entry(tool, session) for tool in list(session.tools.values())[:_MAX_TOOLS]),
-            )
-        if request.verb == "rules":
-            return _rules(session, request.tool, request.id)
-        tool = session.tools.require(request.tool)
-        form = form_schema(tool.schema.get("parameters") or {})
-        if request.verb == "form":
-            return FormAnswer(id=request.id, form=json.dumps(form))
-        return _check(session, tool, form_values(form, _object(request.values)), request.id)
+        yield
     except ToolFailure as failure:
-        return FormAnswer(id=request.id, problem=one_line(failure.message, _MAX_REASON))
+        raise ToolFailure(failure.code, one_line(failure.message, _MAX_REASON)) from None
 
 
 def _entry(tool: AnyToolBuilder, session: Session) -> FormTool:
@@ -81,43 +125,6 @@ def _entry(tool: AnyToolBuilder, session: Session) -> FormTool:
         about=one_line(about, _MAX_ABOUT),
         policy=policy,
     )
-
-
-def _check(session: Session, tool: AnyToolBuilder, arguments: dict[str, Any], request: int) -> FormAnswer:
-    """Says what the policy would decide, and which cell makes the call."""
-    tool.build(arguments)
-    decision = session.decide(tool.name, arguments)
-    grammar = grammar_of(tool)
-    chosen = {
-        parameter.name: arguments[parameter.name]
-        for parameter in grammar.parameters
-        if parameter.name in arguments
-        and (parameter.required or arguments[parameter.name] != parameter.default)
-    }
-    reason = one_line(decision.reason, _MAX_REASON)
-    return FormAnswer(
-        id=request, action=decision.action.value, reason=reason, source=call_source(grammar, chosen)
-    )
-
-
-def _rules(session: Session, call_id: str, request: int) -> FormAnswer:
-    """Returns the cell that allows calls such as a finished one:
-    with the rules that its approval request would offer.
-    """
-    call = next((call for call in reversed(session.history) if call.request.id == call_id), None)
-    if call is None or isinstance(call.last, ValidatingCall):
-        raise ToolFailure(
-            ErrorCode.INVALID_TOOL_PARAMS,
-            "The call is not of this session, or was not valid. Call the tool again first.",
-        )
-    plan = call.last.plan
-    offers = offered_grants(plan.tool, plan.invocation, session.programs)
-    if not offers.rules or not can_be_allowed(plan.decision):
-        raise ToolFailure(
-            ErrorCode.POLICY_VIOLATION, f"No rule can allow such calls: {plan.decision.reason}."
-        )
-    source = magic_line("tools", f"allow {' '.join(map(quoted, offers.rules))}")
-    return FormAnswer(id=request, source=source, reason=one_line(" ".join(offers.covered), _MAX_REASON))
 
 
 def _object(text: str) -> dict[str, Any]:

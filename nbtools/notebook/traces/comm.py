@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from nbtools.core.background import run_in_background
 from nbtools.core.browser import IN_BROWSER, received
+from nbtools.notebook import channel
 from nbtools.notebook.subshells import answer_on_subshell
 
 TRACE_TARGET = "nbtools_trace"
@@ -18,6 +21,17 @@ sends ``TraceRequest`` and gets a ``TraceAnswer`` for each.
 def register_target(comms: Any) -> None:
     """Registers the target with ``comms``, the kernel's comm manager."""
     comms.register_target(TRACE_TARGET, _on_open)
+    for word in ("trace", "sessions", "comparison"):
+        channel.serve(word, _explorer)
+    channel.register(comms)
+
+
+def _explorer(_page: object, params: Mapping[str, Any]) -> object | None:
+    """Returns the explorer, the list of sessions or the comparison that a request is about."""
+    from nbtools.traces.explorer.registry import EXPLORERS  # noqa: PLC0415 - log readers load on first use
+
+    _begin_warm_up()
+    return EXPLORERS.find(params.get("explorer"))
 
 
 def register_in_kernel() -> None:
@@ -30,16 +44,22 @@ def register_in_kernel() -> None:
 
 
 def unregister_target(comms: Any) -> None:
+    channel.unregister(comms)
     if comms.targets.get(TRACE_TARGET) is _on_open:
         comms.unregister_target(TRACE_TARGET, _on_open)
 
 
 def _on_open(comm: Any, message: Any) -> None:
     """Handles a page's comm; its messages may arrive in any of the kernel's threads."""
-    if not IN_BROWSER:
-        run_in_background(_warm_up, "nbtools-warm-up")
+    _begin_warm_up()
     comm.on_msg(lambda received: _on_message(comm, received))
     _on_message(comm, message)
+
+
+@cache
+def _begin_warm_up() -> None:
+    if not IN_BROWSER:
+        run_in_background(_warm_up, "nbtools-warm-up")
 
 
 def _warm_up() -> None:

@@ -4,12 +4,14 @@ VS Code, Colab, marimo.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
+from nbtools.core.methods import respond
 from nbtools.notebook.subshells import answer_on_subshell
 from nbtools.traces.comparison.comparison_messages import ComparisonView
 from nbtools.traces.explorer.explorer_messages import OpenedLogs
@@ -41,6 +43,8 @@ class ExplorerWidget(anywidget.AnyWidget):
             answer_on_subshell(self.comm)
 
     def _on_request(self, _widget: object, content: Any, _buffers: object) -> None:
+        if isinstance(content, dict) and "method" in content:
+            self._call(content)
         request = content.get("request") if isinstance(content, dict) else None
         if isinstance(request, dict) and request.get("explorer") in self._opened:
             answer = EXPLORERS.respond(request)
@@ -49,6 +53,20 @@ class ExplorerWidget(anywidget.AnyWidget):
                     view.explorer for view in (answer.reply.view, answer.reply.comparison) if view is not None
                 }
             self.send({"answer": answer.model_dump(mode="json")})
+
+    def _call(self, message: dict[str, Any]) -> None:
+        """Answers a page that calls a method of what the widget shows, or has opened."""
+        params = message.get("params")
+        explorer = params.get("explorer") if isinstance(params, dict) else None
+
+        def answer(reply: dict[str, Any], buffers: Sequence[bytes]) -> None:
+            opened = reply.get("result") or {}
+            for view in (opened.get("view"), opened.get("comparison")):
+                if isinstance(view, dict) and isinstance(view.get("explorer"), str):
+                    self._opened.add(view["explorer"])
+            self.send(reply, list(buffers))
+
+        respond(EXPLORERS.find(explorer) if explorer in self._opened else None, message, answer)
 
     def bundle(self) -> dict[str, Any]:
         """Returns the widget's part of a MIME bundle, without its ``text/plain``."""

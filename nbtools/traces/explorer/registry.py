@@ -49,6 +49,11 @@ class ExplorerRegistry:
             ):
                 self._recent.popitem(last=False)
 
+    def find(self, identity: object) -> Responder | None:
+        """Returns the explorer with an id; None if there is none any more."""
+        with self._lock:
+            return self._known.get(identity) if isinstance(identity, str) else None
+
     def respond(self, data: Any) -> TraceAnswer:
         """Returns the answer to a request as it came from a page.  Never raises."""
         try:
@@ -56,8 +61,7 @@ class ExplorerRegistry:
         except ValidationError as error:
             number = data.get("id") if isinstance(data, dict) else None
             return TraceAnswer(id=number if isinstance(number, int) else 0, reply=_invalid_request(error))
-        with self._lock:
-            explorer = self._known.get(request.explorer)
+        explorer = self.find(request.explorer)
         if explorer is None:
             return TraceAnswer(id=request.id, gone=True)
         return TraceAnswer(id=request.id, reply=_reply(explorer, request))

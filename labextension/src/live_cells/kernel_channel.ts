@@ -1,0 +1,72 @@
+import type { JSONObject } from '@lumino/coreutils';
+import { MessageExchange, RequestError, type Channel } from '../shared/channel.js';
+import { CHANNEL_TARGET } from '../shared/methods.js';
+import { type Comm, ENDING_STATUSES, type Kernel, waitForSubshell } from './kernel_replies.js';
+
+/** The open channels of this page, by the ids of their kernels. */
+const channels = new Map<string, KernelChannel>();
+
+/**
+ * Returns the channel to a kernel.  It stays open, and is used by all notebooks of the kernel: of several connections to a kernel,
+ * JupyterLab lets only one handle comms.  After the kernel has closed it, because it has no nbtools, or has ended, another one is opened.
+ */
+export function kernelChannel(kernel: Kernel): Channel {
+  const existing = channels.get(kernel.id);
+  if (existing) {
+    return existing;
+  }
+  return kernel.isDisposed || !kernel.handleComms ? NO_CHANNEL : new KernelChannel(kernel);
+}
+
+const NO_CHANNEL: Channel = { call: () => Promise.reject(new RequestError('gone')) };
+
+/**
+ * A comm with one kernel.
+ *
+ * It is opened on a subshell, where the kernel has any, so that it also reaches a kernel that is executing a cell.  Comms with the same target
+ * share a subshell, which ends when the last of them is closed; messages sent at that moment are lost.  So one comm stays open.
+ */
+class KernelChannel extends MessageExchange {
+  private readonly comm: Comm;
+  private readonly ready: Promise<unknown>;
+
+  constructor(private readonly kernel: Kernel) {
+    super();
+    this.comm = kernel.createComm(CHANNEL_TARGET);
+    this.comm.onMsg = ({ content, buffers }) => void this.receive(content.data, buffers ?? []);
+    this.comm.onClose = this.onEnd;
+    kernel.statusChanged.connect(this.onStatus, this);
+    kernel.disposed.connect(this.onEnd, this);
+    window.addEventListener('pagehide', this.onPageHide);
+    channels.set(kernel.id, this);
+    this.ready = waitForSubshell(kernel, this.comm).then(() => this.comm.open());
+    this.ready.catch(this.onEnd);
+  }
+
+  protected async send(message: object): Promise<unknown> {
+    await this.ready;
+    return this.comm.send(message as JSONObject).done;
+  }
+
+  private onStatus(_: Kernel, status: Kernel['status']): void {
+    if (ENDING_STATUSES.includes(status)) {
+      this.onEnd();
+    }
+  }
+
+  private readonly onEnd = (): void => {
+    if (channels.get(this.kernel.id) === this) {
+      channels.delete(this.kernel.id);
+    }
+    this.kernel.statusChanged.disconnect(this.onStatus, this);
+    this.kernel.disposed.disconnect(this.onEnd, this);
+    window.removeEventListener('pagehide', this.onPageHide);
+    this.comm.dispose();
+    this.failAll();
+  };
+
+  /** Says that the page goes: otherwise the kernel keeps the comm. */
+  private readonly onPageHide = (): void => {
+    this.comm.isDisposed || this.kernel.isDisposed || this.comm.close();
+  };
+}

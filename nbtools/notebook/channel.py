@@ -1,0 +1,78 @@
+"""The comm target ``nbtools``: a page opens one comm for each kernel, and calls methods over it.
+
+``serve`` says which object has the methods that begin with a word: ``forms`` has ``forms.tools``.
+A page never waits for a cell where the kernel has subshells; its messages may arrive in any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from nbtools.core.browser import received
+from nbtools.core.methods import respond
+from nbtools.notebook.subshells import answer_on_subshell
+
+CHANNEL_TARGET = "nbtools"
+"""Name of the comm target."""
+
+
+class PageChannel:
+    """The comm of one page."""
+
+    def __init__(self, comm: Any) -> None:
+        self._comm = comm
+        self.id: str = comm.comm_id
+        comm.on_msg(self.receive)
+
+    def receive(self, message: Any) -> None:
+        data = received(message["content"].get("data")) or {}
+        if "method" in data:
+            respond(_target(self, data), data, self._send)
+        else:
+            for listener in other_messages:
+                listener(data)
+
+    def _send(self, data: dict[str, Any], buffers: Sequence[bytes]) -> None:
+        self._comm.send(data, buffers=list(buffers))
+        answer_on_subshell(self._comm)
+
+
+Service: TypeAlias = Callable[[PageChannel, Mapping[str, Any]], object | None]
+"""Returns the object that has the methods, for a page and a method's parameters;
+None if the kernel does not have it.
+"""
+_services: dict[str, Service] = {}
+other_messages: list[Callable[[Any], object]] = []
+"""Get the messages that call no method."""
+
+
+def serve(word: str, service: Service) -> None:
+    """Offers methods whose names begin with ``word`` and a dot."""
+    _services[word] = service
+
+
+def withdraw(word: str, service: Service) -> None:
+    if _services.get(word) == service:
+        del _services[word]
+
+
+def register(comms: Any) -> None:
+    """Registers the target with ``comms``, the kernel's comm manager."""
+    comms.register_target(CHANNEL_TARGET, _on_open)
+
+
+def unregister(comms: Any) -> None:
+    """Pages cannot open comms any more; those that are open stay."""
+    if comms.targets.get(CHANNEL_TARGET) is _on_open:
+        comms.unregister_target(CHANNEL_TARGET, _on_open)
+
+
+def _on_open(comm: Any, message: Any) -> None:
+    PageChannel(comm).receive(message)
+
+
+def _target(page: PageChannel, data: Mapping[str, Any]) -> object | None:
+    method, params = data["method"], data.get("params")
+    service = _services.get(method.partition(".")[0]) if isinstance(method, str) else None
+    return None if service is None or not isinstance(params, dict) else service(page, params)

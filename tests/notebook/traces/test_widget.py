@@ -1,0 +1,76 @@
+"""The page of a widget calls methods of what the widget shows, and of what it has opened from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from nbtools.cards.card_model import Wire
+from nbtools.core.methods import method
+from nbtools.notebook.traces.widget import ExplorerWidget
+from nbtools.traces.explorer.registry import EXPLORERS
+
+
+class Params(Wire):
+    explorer: str
+
+
+class View(Wire):
+    explorer: str
+
+
+class Opened(Wire):
+    view: View | None = None
+
+
+class Explorer:
+    """An explorer that opens another one."""
+
+    size = 1
+
+    def __init__(self, identity: str, other: str = "") -> None:
+        self.id = identity
+        self._other = other
+        EXPLORERS.add(self)
+
+    def answer(self, task: Any) -> Any:
+        raise NotImplementedError
+
+    @method("trace.open_other")
+    def open_other(self, _: Params) -> Opened:
+        return Opened(view=View(explorer=self._other))
+
+    @method("trace.bytes")
+    def bytes(self, _: Params) -> tuple[Opened, Sequence[bytes]]:
+        return Opened(), [b"\1\2"]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Calls a method over the widget of the explorer ``first``; returns its answer and binary data."""
+    sent: list[Any] = []
+    monkeypatch.setattr(ExplorerWidget, "send", lambda _, *message: sent.append(message))
+    explorers = [Explorer("first", "second"), Explorer("second"), Explorer("other")]
+    widget = ExplorerWidget(View(explorer="first"))
+
+    def ask(method: str, explorer: str) -> Any:
+        assert explorers
+        message = {"id": 3, "method": f"trace.{method}", "params": {"explorer": explorer}}
+        widget._on_request(widget, message, None)
+        return sent.pop()
+
+    return ask
+
+
+def test_an_answer_has_binary_data(ask: Any) -> None:
+    assert ask("bytes", "first") == ({"id": 3, "result": {"view": None}}, [b"\1\2"])
+
+
+def test_only_what_the_widget_has_opened_answers(ask: Any) -> None:
+    gone = ({"id": 3, "gone": True}, [])
+    assert ask("bytes", "second") == ask("bytes", "other") == ask("bytes", "no such explorer") == gone
+    assert ask("open_other", "first") == ({"id": 3, "result": {"view": {"explorer": "second"}}}, [])
+    assert ask("bytes", "second")[1] == [b"\1\2"]
+    assert ask("bytes", "other") == gone
