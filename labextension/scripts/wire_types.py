@@ -37,6 +37,8 @@ from nbtools.traces.columns import ColumnBlock
 from nbtools.traces.comparison import comparison_messages as comparison
 from nbtools.traces.explorer import explorer_messages as trace
 from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
+from nbtools.traces.explorer.page_methods import PageMethods
+from nbtools.traces.explorer.row_messages import TraceFacetRows, TraceRows
 from nbtools.traces.session_list import session_messages as sessions
 from nbtools.traces.sharing.model import SharedLog
 
@@ -316,18 +318,22 @@ FORMATS = (
         (trace.TraceRequest, trace.LogRequest),
         {"TRACE_MIME": TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
-        " '../cards/model.js';\nimport { parseSessionsPage, parseSessionsView, type OpenSessionsTask, type"
-        " SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';\nimport {"
+        " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
+        " '../shared/columns_model.js';\nimport { parseSessionsPage, parseSessionsView, type"
+        " OpenSessionsTask, type SessionsPage, type SessionsTask, type SessionsView } from"
+        " '../sessions/model.js';\nimport {"
         " parseComparedOutcomes, parseComparedPage, parseComparisonView, type BaselineTask, type"
         " ComparedOutcomes, type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView,"
         " type OpenRunTask, type OutcomesTask } from '../comparison/model.js';\n",
         frozenset(
             (
                 *schemas(CALLS),
+                *schemas((ColumnBlock,)),
                 *schemas((*SESSIONS, *SESSION_TASKS)),
                 *schemas((*COMPARISONS, *COMPARISON_TASKS)),
             )
         ),
+        {"TRACE_METHODS": (PageMethods,)},
     ),
     Format(
         "nbtools/traces/session_list/session_messages.py",
@@ -351,9 +357,10 @@ FORMATS = (
         (SharedLog,),
         (),
         {},
-        "import * as parse from '../shared/parse.js';\nimport { parseTraceLine, parseTraceOpened,"
-        " parseTraceView, type TraceLine, type TraceOpened, type TraceView } from './model.js';\n",
-        frozenset((*schemas(CALLS), *schemas(TRACES))),
+        "import * as parse from '../shared/parse.js';\nimport { parseTraceFacetRows, parseTraceLine,"
+        " parseTraceOpened, parseTraceRows, parseTraceView, type TraceFacetRows, type TraceLine, type"
+        " TraceOpened, type TraceRows, type TraceView } from './model.js';\n",
+        frozenset((*schemas(CALLS), *schemas(TRACES), *schemas((TraceRows, TraceFacetRows)))),
     ),
     Format(
         "nbtools/notebook/forms",

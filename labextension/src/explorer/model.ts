@@ -2,6 +2,7 @@
 
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
+import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
 import { parseSessionsPage, parseSessionsView, type OpenSessionsTask, type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';
 import { parseComparedOutcomes, parseComparedPage, parseComparisonView, type BaselineTask, type ComparedOutcomes, type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } from '../comparison/model.js';
 
@@ -95,11 +96,8 @@ export const parseReviewCode: parse.Parser<ReviewCode> = parse.record<ReviewCode
   description: parse.otherwise(parse.text, ''),
 });
 
-/** Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
-
-``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None for the whole session. ``value`` is a note's text, a code or a verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort. */
+/** Reads or changes the review of the log. */
 export interface ReviewTask {
-  readonly type: 'review';
   readonly action: 'read' | 'note' | 'label' | 'verdict' | 'sort' | 'withdraw' | 'undo';
   readonly reviewer: string;
   readonly line: number | null;
@@ -110,6 +108,7 @@ export interface ReviewTask {
   readonly label: string;
   readonly order: 'random' | 'stratified' | 'recorded';
   readonly seed: number;
+  readonly type: 'review';
 }
 
 /** Asks how the samples of an evaluation ended; the reply is ``TraceUsage`` with one table. */
@@ -131,16 +130,14 @@ export const parseSavedFilter: parse.Parser<SavedFilter> = parse.record<SavedFil
   order: parse.otherwise(parse.oneOf('', 'tokens', 'duration'), ''),
 });
 
-/** Asks what would be removed from a file to share, or with ``write`` to write it into the kernel's working directory.
-
-``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file. */
+/** Asks what would be removed from a file to share, or to write it. */
 export interface ShareTask {
-  readonly type: 'share';
   readonly patterns: readonly string[];
   readonly keep: readonly string[];
   readonly home: boolean;
   readonly notes: boolean;
   readonly write: boolean;
+  readonly type: 'share';
 }
 
 /** One bar, for the lines ``first`` … ``last`` of the log.
@@ -276,6 +273,22 @@ export const parseTraceLink: parse.Parser<TraceLink> = parse.record<TraceLink>({
   path: parse.otherwise(parse.text, ''),
 });
 
+/** A property of steps to filter by; its id is its position among all chips of the explorer.
+
+``facet`` is its group, ``key`` goes into a filter, ``title`` explains it. */
+export interface TraceChip {
+  readonly facet: string;
+  readonly key: string;
+  readonly label: string;
+  readonly title: string;
+}
+export const parseTraceChip: parse.Parser<TraceChip> = parse.record<TraceChip>({
+  facet: parse.text,
+  key: parse.text,
+  label: parse.text,
+  title: parse.otherwise(parse.text, ''),
+});
+
 /** A value to filter by.
 
 ``key`` goes into the filter's ``chips``; ``count`` is the number of lines that have it and match the filter's other facets; ``title`` explains it. */
@@ -292,6 +305,42 @@ export const parseTraceChoice: parse.Parser<TraceChoice> = parse.record<TraceCho
   title: parse.otherwise(parse.text, ''),
 });
 
+/** A value to filter by, and its lines; ``key`` goes into a filter, ``title`` explains it. */
+export interface TraceChoiceLines {
+  readonly key: string;
+  readonly label: string;
+  readonly title: string;
+  readonly lines: readonly number[];
+}
+export const parseTraceChoiceLines: parse.Parser<TraceChoiceLines> = parse.record<TraceChoiceLines>({
+  key: parse.text,
+  label: parse.text,
+  title: parse.otherwise(parse.text, ''),
+  lines: parse.otherwise(parse.list(parse.number), []),
+});
+
+/** One line around the hits of each of the lines; empty where the page has another version. */
+export interface TraceExcerpts {
+  readonly version: number;
+  readonly excerpts: readonly (readonly Span[])[];
+}
+export const parseTraceExcerpts: parse.Parser<TraceExcerpts> = parse.record<TraceExcerpts>({
+  version: parse.number,
+  excerpts: parse.otherwise(parse.list(parse.list(parse.pair)), []),
+});
+
+export interface TraceExcerptsParams {
+  readonly explorer: string;
+  readonly version: number;
+  readonly text: string;
+  readonly lines: readonly number[];
+}
+
+/** The parameters of methods that need no more than the explorer. */
+export interface TraceExplorerParams {
+  readonly explorer: string;
+}
+
 /** ``doubt`` says why the fact is unreliable; ``bad`` marks bad news; ``title`` says what is counted. */
 export interface TraceFact {
   readonly text: string;
@@ -306,6 +355,12 @@ export const parseTraceFact: parse.Parser<TraceFact> = parse.record<TraceFact>({
   title: parse.otherwise(parse.text, ''),
 });
 
+/** The key of a file that the session changed. */
+export interface TraceFileParams {
+  readonly explorer: string;
+  readonly path: string;
+}
+
 /** ``count`` lines from ``first`` on are now the lines from ``to`` on. */
 export interface TraceMove {
   readonly first: number;
@@ -317,6 +372,16 @@ export const parseTraceMove: parse.Parser<TraceMove> = parse.record<TraceMove>({
   to: parse.number,
   count: parse.number,
 });
+
+/** Asks what was written to the log since ``version``, which the page shows.
+
+``log`` is the name of the file in which the session goes on, if the person goes on to it. ``chips`` is how many chips the page knows. */
+export interface TraceFollowParams {
+  readonly explorer: string;
+  readonly version: number;
+  readonly log: string;
+  readonly chips: number;
+}
 
 /** A record in force.
 
@@ -384,6 +449,12 @@ export const parseTraceLine: parse.Parser<TraceLine> = parse.record<TraceLine>({
   snippet: parse.otherwise(parse.list(parse.pair), []),
 });
 
+/** The parameters of methods that are about one line. */
+export interface TraceLineParams {
+  readonly explorer: string;
+  readonly line: number;
+}
+
 /** A mark on a line of the list; ``title`` explains it. */
 export interface TraceMark {
   readonly line: number;
@@ -404,6 +475,38 @@ export interface UsageTask {
   readonly prices: boolean;
 }
 
+/** Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
+
+``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None for the whole session. ``value`` is a note's text, a code or a verdict, ``span`` a text that the person selected, ``label`` the record to withdraw or to sort. */
+export interface TraceReviewParams {
+  readonly action: 'read' | 'note' | 'label' | 'verdict' | 'sort' | 'withdraw' | 'undo';
+  readonly reviewer: string;
+  readonly line: number | null;
+  readonly last: number | null;
+  readonly version: number;
+  readonly value: string;
+  readonly span: string;
+  readonly label: string;
+  readonly order: 'random' | 'stratified' | 'recorded';
+  readonly seed: number;
+  readonly explorer: string;
+}
+
+/** ``count`` rows from line ``first`` on; ``chips`` is how many chips the page knows already. */
+export interface TraceRowsParams {
+  readonly explorer: string;
+  readonly version: number;
+  readonly first: number;
+  readonly count: number;
+  readonly chips: number;
+}
+
+export interface TraceSearchParams {
+  readonly explorer: string;
+  readonly version: number;
+  readonly text: string;
+}
+
 /** A secret that is removed, or stays if ``kept``: its kind, its beginning, how many steps contain it, and the first of these. */
 export interface TraceSecret {
   readonly id: string;
@@ -421,6 +524,36 @@ export const parseTraceSecret: parse.Parser<TraceSecret> = parse.record<TraceSec
   places: parse.text,
   kept: parse.otherwise(parse.flag, false),
 });
+
+/** The options of a file to share; ``write``: it is written into the kernel's working directory.
+
+``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``: home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file. */
+export interface TraceShareParams {
+  readonly patterns: readonly string[];
+  readonly keep: readonly string[];
+  readonly home: boolean;
+  readonly notes: boolean;
+  readonly write: boolean;
+  readonly explorer: string;
+}
+
+/** The overview over time, or over the tokens of the requests. */
+export interface TraceStripParams {
+  readonly explorer: string;
+  readonly mode: 'time' | 'tokens';
+}
+
+/** Asks where tokens, money and time went; with ``prices``, what the requests cost by price lists. */
+export interface TraceUsageParams {
+  readonly explorer: string;
+  readonly prices: boolean;
+}
+
+/** The parameters of methods that are about all lines of a version. */
+export interface TraceVersionParams {
+  readonly explorer: string;
+  readonly version: number;
+}
 
 /** A row of a table: ``cells`` are the texts of its columns, ``share`` the length of its bar in percent.
 
@@ -466,12 +599,21 @@ export const parseSavedFilters: parse.Parser<SavedFilters> = parse.record<SavedF
 });
 
 /** Asks for the saved filters, after saving ``filter``, or renaming or deleting the one named. */
-export interface SavedFiltersTask {
-  readonly type: 'saved_filters';
+export interface SavedFiltersParams {
   readonly action: 'list' | 'save' | 'rename' | 'delete';
   readonly name: string;
   readonly to: string;
   readonly filter: SavedFilter | null;
+  readonly explorer: string;
+}
+
+/** Asks for the saved filters. */
+export interface SavedFiltersTask {
+  readonly action: 'list' | 'save' | 'rename' | 'delete';
+  readonly name: string;
+  readonly to: string;
+  readonly filter: SavedFilter | null;
+  readonly type: 'saved_filters';
 }
 
 /** An overview: ``lanes`` rows of bars with ``names``. ``note`` says why there are none, or not all. */
@@ -542,6 +684,20 @@ export const parseTraceFacet: parse.Parser<TraceFacet> = parse.record<TraceFacet
   choices: parse.otherwise(parse.list(parseTraceChoice), []),
 });
 
+/** Choices of one kind, of which a step must have a chosen one; ``menu``: in a menu instead of chips. */
+export interface TraceFacetRows {
+  readonly name: string;
+  readonly label: string;
+  readonly menu: boolean;
+  readonly choices: readonly TraceChoiceLines[];
+}
+export const parseTraceFacetRows: parse.Parser<TraceFacetRows> = parse.record<TraceFacetRows>({
+  name: parse.text,
+  label: parse.text,
+  menu: parse.otherwise(parse.flag, false),
+  choices: parse.otherwise(parse.list(parseTraceChoiceLines), []),
+});
+
 /** The review of the log. ``labels`` are the latest of the ``records`` in force.
 
 ``done`` of ``total`` steps or sessions have a verdict of the reviewer; ``following`` is the line of the next one without, None if there is none. ``message`` says what was done. ``complete`` is False while signals are still looked for. Lines are those of ``version`` of the log. */
@@ -610,6 +766,50 @@ export const parseUsageTable: parse.Parser<UsageTable> = parse.record<UsageTable
   note: parse.otherwise(parse.text, ''),
 });
 
+/** The lines that contain a text, in order, as the column ``line`` (u32); None where the page has another version.
+
+``indexed`` is the percentage of the log that was searched: below 100, the same request finds more a moment later. */
+export interface TraceHits {
+  readonly version: number;
+  readonly indexed: number;
+  readonly block: ColumnBlock | null;
+}
+export const parseTraceHits: parse.Parser<TraceHits> = parse.record<TraceHits>({
+  version: parse.number,
+  indexed: parse.otherwise(parse.number, 100),
+  block: parse.otherwise(parse.nullable(parseColumnBlock), null),
+});
+
+/** Rows of a log; None where the page has another version. ``total`` counts all lines of the log.
+
+The columns of ``block`` are ``number subject`` (text), ``icon name right tone`` (word), ``depth`` (u16), ``below added removed`` (u32), ``flags`` (u8: 1 a call, 2 live, so not on a rewound branch), ``seconds`` (f64, the duration of a call) and ``chips`` (list). ``chips`` are those from the id ``first_chip`` on. */
+export interface TraceRows {
+  readonly version: number;
+  readonly first: number;
+  readonly total: number;
+  readonly block: ColumnBlock | null;
+  readonly first_chip: number;
+  readonly chips: readonly TraceChip[];
+}
+export const parseTraceRows: parse.Parser<TraceRows> = parse.record<TraceRows>({
+  version: parse.number,
+  first: parse.otherwise(parse.number, 0),
+  total: parse.number,
+  block: parse.otherwise(parse.nullable(parseColumnBlock), null),
+  first_chip: parse.otherwise(parse.number, 0),
+  chips: parse.otherwise(parse.list(parseTraceChip), []),
+});
+
+/** The requests of all lines: ``tokens`` (f64) and ``text`` (word) of the request that begins at a line; None where the page has another version. */
+export interface TraceTokens {
+  readonly version: number;
+  readonly block: ColumnBlock | null;
+}
+export const parseTraceTokens: parse.Parser<TraceTokens> = parse.record<TraceTokens>({
+  version: parse.number,
+  block: parse.otherwise(parse.nullable(parseColumnBlock), null),
+});
+
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
@@ -650,6 +850,16 @@ export const parseTracePage: parse.Parser<TracePage> = parse.record<TracePage>({
   facets: parse.otherwise(parse.list(parseTraceFacet), []),
 });
 
+/** All facets besides the chips of the rows; their lines are those of ``version``. */
+export interface TraceFacets {
+  readonly version: number;
+  readonly facets: readonly TraceFacetRows[];
+}
+export const parseTraceFacets: parse.Parser<TraceFacets> = parse.record<TraceFacets>({
+  version: parse.number,
+  facets: parse.list(parseTraceFacetRows),
+});
+
 /** The tables of tokens, money and time. ``priced``: the costs are those of price lists. */
 export interface TraceUsage {
   readonly type: 'usage';
@@ -662,7 +872,7 @@ export const parseTraceUsage: parse.Parser<TraceUsage> = parse.record<TraceUsage
   priced: parse.otherwise(parse.flag, false),
 });
 
-/** The initial view. ``page`` has the first lines without a filter.
+/** The initial view. ``page`` has the first lines without a filter, ``total`` counts all lines.
 
 ``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of changed files, ``samples`` of samples of an evaluation. ``actions`` are offered for the whole log. ``version`` counts how often the lines have changed; ``fresh`` is as in ``TraceFollow``. */
 export interface TraceView {
@@ -671,6 +881,7 @@ export interface TraceView {
   readonly facts: readonly TraceFact[];
   readonly bars: readonly TraceBar[];
   readonly page: TracePage;
+  readonly total: number;
   readonly step: number | null;
   readonly failure: number | null;
   readonly changed: number;
@@ -685,6 +896,7 @@ export const parseTraceView: parse.Parser<TraceView> = parse.record<TraceView>({
   facts: parse.list(parseTraceFact),
   bars: parse.list(parseTraceBar),
   page: parseTracePage,
+  total: parse.otherwise(parse.number, 0),
   step: parse.otherwise(parse.nullable(parse.number), null),
   failure: parse.otherwise(parse.nullable(parse.number), null),
   changed: parse.otherwise(parse.number, 0),
@@ -744,6 +956,34 @@ export const parseTraceFollow: parse.Parser<TraceFollow> = parse.record<TraceFol
   continuation: parse.otherwise(parse.text, ''),
 });
 
+/** The changes of a log. ``view`` is None if there are none.
+
+``moves`` say where the lines of the page's version are now; other lines are new, or gone. ``changed`` are lines, as numbered now, whose record says something else, such as calls that have got their result. ``block`` has the new rows and those that look different, with their ``line`` (u32); None with a view: the page loads all rows again. ``restarted``: it is not known where the lines are. ``fresh``: the log was written in the last minutes. ``continuation`` is the name of the file in which the session goes on, empty if there is none. */
+export interface TraceUpdate {
+  readonly version: number;
+  readonly fresh: boolean;
+  readonly view: TraceView | null;
+  readonly moves: readonly TraceMove[];
+  readonly changed: readonly number[];
+  readonly restarted: boolean;
+  readonly continuation: string;
+  readonly block: ColumnBlock | null;
+  readonly first_chip: number;
+  readonly chips: readonly TraceChip[];
+}
+export const parseTraceUpdate: parse.Parser<TraceUpdate> = parse.record<TraceUpdate>({
+  version: parse.number,
+  fresh: parse.flag,
+  view: parse.otherwise(parse.nullable(parseTraceView), null),
+  moves: parse.otherwise(parse.list(parseTraceMove), []),
+  changed: parse.otherwise(parse.list(parse.number), []),
+  restarted: parse.otherwise(parse.flag, false),
+  continuation: parse.otherwise(parse.text, ''),
+  block: parse.otherwise(parse.nullable(parseColumnBlock), null),
+  first_chip: parse.otherwise(parse.number, 0),
+  chips: parse.otherwise(parse.list(parseTraceChip), []),
+});
+
 /** The detail view of a line: the card that a live call would have, its context, the position of its record; ``number`` is its step.
 
 ``replay`` is the cell that runs the call again in a copy, empty if that is impossible; ``obstacle`` then says why. ``tool`` is the call as a ``%tool`` cell, ``link`` the cell that opens the log at this step, ``place`` the log's path relative to the folder of the kernel's notebook, empty if there is none; ``raw`` is the position of its bytes in the log. */
@@ -787,3 +1027,24 @@ export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAns
   gone: parse.otherwise(parse.flag, false),
   reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | ComparedPage | ComparisonView | TraceFollow | OpenedLogs | TraceOpened | ComparedOutcomes | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, compared: parseComparedPage, comparison: parseComparisonView, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, outcomes: parseComparedOutcomes, page: parseTracePage, pending: parseTracePending, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });
+
+export const TRACE_METHODS = {
+  'trace.cell': parseTraceCell,
+  'trace.changes': parseTraceChanges,
+  'trace.excerpts': parseTraceExcerpts,
+  'trace.facets': parseTraceFacets,
+  'trace.file_diff': parseTraceOpened,
+  'trace.follow': parseTraceUpdate,
+  'trace.notebook': parseTraceExport,
+  'trace.open': parseTraceOpened,
+  'trace.raw': parseTraceRaw,
+  'trace.review': parseTraceReview,
+  'trace.rows': parseTraceRows,
+  'trace.samples': parseTraceUsage,
+  'trace.saved_filters': parseSavedFilters,
+  'trace.search': parseTraceHits,
+  'trace.share': parseTraceShare,
+  'trace.strip': parseTraceStrip,
+  'trace.tokens': parseTraceTokens,
+  'trace.usage': parseTraceUsage,
+};

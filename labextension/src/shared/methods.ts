@@ -1,5 +1,6 @@
 // Generated from the methods of nbtools by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
+import type { SavedFilters, SavedFiltersParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
 import type { CheckParams, CheckedCall, FormParams, FormTools, RulesCell, RulesParams, ToolForm } from '../lab/model.js';
 
 /** Name of the comm target. */
@@ -16,4 +17,22 @@ export interface Methods {
   'forms.form': { readonly params: FormParams; readonly result: ToolForm };
   'forms.rules': { readonly params: RulesParams; readonly result: RulesCell };
   'forms.tools': { readonly params: Readonly<Record<string, never>>; readonly result: FormTools };
+  'trace.cell': { readonly params: TraceExplorerParams; readonly result: TraceCell };
+  'trace.changes': { readonly params: TraceExplorerParams; readonly result: TraceChanges };
+  'trace.excerpts': { readonly params: TraceExcerptsParams; readonly result: TraceExcerpts };
+  'trace.facets': { readonly params: TraceExplorerParams; readonly result: TraceFacets };
+  'trace.file_diff': { readonly params: TraceFileParams; readonly result: TraceOpened };
+  'trace.follow': { readonly params: TraceFollowParams; readonly result: TraceUpdate & Buffers };
+  'trace.notebook': { readonly params: TraceExplorerParams; readonly result: TraceExport };
+  'trace.open': { readonly params: TraceLineParams; readonly result: TraceOpened };
+  'trace.raw': { readonly params: TraceLineParams; readonly result: TraceRaw };
+  'trace.review': { readonly params: TraceReviewParams; readonly result: TraceReview };
+  'trace.rows': { readonly params: TraceRowsParams; readonly result: TraceRows & Buffers };
+  'trace.samples': { readonly params: TraceExplorerParams; readonly result: TraceUsage };
+  'trace.saved_filters': { readonly params: SavedFiltersParams; readonly result: SavedFilters };
+  'trace.search': { readonly params: TraceSearchParams; readonly result: TraceHits & Buffers };
+  'trace.share': { readonly params: TraceShareParams; readonly result: TraceShare };
+  'trace.strip': { readonly params: TraceStripParams; readonly result: TraceStrip };
+  'trace.tokens': { readonly params: TraceVersionParams; readonly result: TraceTokens & Buffers };
+  'trace.usage': { readonly params: TraceUsageParams; readonly result: TraceUsage };
 }

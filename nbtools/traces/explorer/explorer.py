@@ -22,7 +22,7 @@ from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.page_methods import PageMethods
 from nbtools.traces.explorer.page_requests import PageResponder
 from nbtools.traces.explorer.registry import EXPLORERS
-from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
+from nbtools.traces.explorer.reviewing.review_messages import ReviewFields, ReviewTask, TraceReview
 from nbtools.traces.explorer.saved_filters import FilterFile, SavedFiltersTask, answer_filters
 from nbtools.traces.explorer.summary import Summary, summary_of
 from nbtools.traces.explorer.timeline import Timeline, bars
@@ -115,7 +115,7 @@ class Explorer:
             case FollowTask():
                 return self._followed(task)
             case ReviewTask():
-                return self._review(task)
+                return self.review(task)
             case SavedFiltersTask():
                 return answer_filters(task)
             case SessionsTask() | CompareWithTask():
@@ -138,7 +138,7 @@ class Explorer:
             continuation="" if found is None else found.name,
         )
 
-    def _review(self, task: ReviewTask) -> TraceReview:
+    def review(self, task: ReviewFields) -> TraceReview:
         """Answers a request about the review; with the first one, the list can be filtered by it."""
         self._add_review_facets()
         if task.line is not None and task.action in {"note", "label", "verdict"}:
@@ -200,6 +200,7 @@ class Explorer:
             facts=self.summary.facts,
             bars=bars(self.lines.tones, self.lines.weights, _BARS),
             page=self.answers.page(TraceFilter(), 0, lines),
+            total=len(self.lines),
             step=self.step,
             failure=next((line for line, tone in enumerate(self.lines.tones) if tone == "failed"), None),
             changed=self.summary.changed,

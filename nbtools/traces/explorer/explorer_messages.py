@@ -56,6 +56,13 @@ class PositionTask(Wire):
     line: int
 
 
+class TraceLineParams(Wire):
+    """The parameters of methods that are about one line."""
+
+    explorer: str
+    line: int
+
+
 class OpenTask(Wire):
     """Asks for the detail view of one line."""
 
@@ -93,15 +100,13 @@ class FollowTask(Wire):
     log: str = Field(default="", max_length=300)
 
 
-class ShareTask(Wire):
-    """Asks what would be removed from a file to share,
-    or with ``write`` to write it into the kernel's working directory.
+class ShareFields(Wire):
+    """The options of a file to share; ``write``: it is written into the kernel's working directory.
 
     ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``:
     home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file.
     """
 
-    type: Literal["share"] = "share"
     patterns: tuple[Annotated[str, Field(max_length=1_000)], ...] = Field((), max_length=100)
     keep: tuple[Annotated[str, Field(max_length=100)], ...] = Field((), max_length=10_000)
     home: bool = True
@@ -109,10 +114,33 @@ class ShareTask(Wire):
     write: bool = False
 
 
+class ShareTask(ShareFields):
+    """Asks what would be removed from a file to share, or to write it."""
+
+    type: Literal["share"] = "share"
+
+
+class TraceShareParams(ShareFields):
+    """The options of a file to share; ``write``: it is written into the kernel's working directory.
+
+    ``patterns`` are regular expressions of further secrets, ``keep`` the ids of secrets that stay; ``home``:
+    home folders become ``~``. ``notes``: the review's notes, labels and verdicts are in the file.
+    """
+
+    explorer: str
+
+
 class ChangesTask(Wire):
     """Asks for the files that the session changed."""
 
     type: Literal["changes"] = "changes"
+
+
+class TraceFileParams(Wire):
+    """The key of a file that the session changed."""
+
+    explorer: str
+    path: str = Field(max_length=10_000)
 
 
 class FileDiffTask(Wire):

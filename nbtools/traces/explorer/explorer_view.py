@@ -124,7 +124,7 @@ class TracePage(Wire):
 
 
 class TraceView(Wire):
-    """The initial view.  ``page`` has the first lines without a filter.
+    """The initial view.  ``page`` has the first lines without a filter, ``total`` counts all lines.
 
     ``step`` is the line to begin at, ``failure`` the first line that failed, ``changed`` the number of
     changed files, ``samples`` of samples of an evaluation.  ``actions`` are offered for the whole log.
@@ -138,6 +138,7 @@ class TraceView(Wire):
     facts: tuple[TraceFact, ...]
     bars: tuple[TraceBar, ...]
     page: TracePage
+    total: int = 0
     step: int | None = None
     failure: int | None = None
     changed: int = 0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from nbtools.traces.columns import ColumnBlock, Columns
 from nbtools.traces.explorer.chips import StepChips
+from nbtools.traces.explorer.line_style import StepLine
 from nbtools.traces.explorer.timeline import Timeline
 from nbtools.traces.explorer.usage.line_requests import LineRequests, tokens_text
 from nbtools.traces.model import Call
@@ -20,10 +21,25 @@ def row_block(
     lines: Timeline, chips: StepChips, places: Sequence[int], *, with_lines: bool = False
 ) -> tuple[ColumnBlock, bytes]:
     """Returns the rows of these lines, in this order; ``with_lines``: with the number of each line."""
-    rows = [lines[place] for place in places]
+    return columns_of(
+        [lines[place] for place in places],
+        [seconds_at(lines, place) for place in places],
+        [chips.ids_at(place) for place in places],
+        with_lines=with_lines,
+    )
+
+
+def columns_of(
+    rows: Sequence[StepLine],
+    seconds: Sequence[float],
+    chips: Sequence[Sequence[int]],
+    *,
+    with_lines: bool = False,
+) -> tuple[ColumnBlock, bytes]:
+    """Returns rows with the duration of each, NaN where it is not known, and the ids of its chips."""
     columns = Columns(len(rows))
     if with_lines:
-        columns.numbers("line", "u32", places)
+        columns.numbers("line", "u32", [row.line for row in rows])
     columns.texts("number", [row.number for row in rows])
     columns.words("icon", [row.icon for row in rows])
     columns.words("name", [row.name for row in rows])
@@ -35,8 +51,8 @@ def row_block(
     columns.numbers("flags", "u8", [CALL * row.call + LIVE * row.live for row in rows])
     columns.numbers("added", "u32", [row.added for row in rows])
     columns.numbers("removed", "u32", [row.removed for row in rows])
-    columns.numbers("seconds", "f64", [_seconds(lines, place) for place in places])
-    columns.lists("chips", [chips.ids_at(place) for place in places])
+    columns.numbers("seconds", "f64", seconds)
+    columns.lists("chips", chips)
     return columns.finish()
 
 
@@ -59,7 +75,8 @@ def line_block(lines: Sequence[int]) -> tuple[ColumnBlock, bytes]:
     return columns.finish()
 
 
-def _seconds(lines: Timeline, place: int) -> float:
+def seconds_at(lines: Timeline, place: int) -> float:
+    """Returns the duration of the call of a line; NaN where there is none."""
     row = lines.rows[place]
     seconds = seconds_of(row) if type(row) is Call else None
     return math.nan if seconds is None else seconds

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.cards.hidden_characters import one_line
+from nbtools.core.methods import method
 from nbtools.traces.columns import ColumnBlock
 from nbtools.traces.explorer.chips import Chips, StepChips
+from nbtools.traces.explorer.explorer_messages import (
+    TraceCell,
+    TraceChanges,
+    TraceExport,
+    TraceFileParams,
+    TraceLineParams,
+    TraceOpened,
+    TraceRaw,
+    TraceShare,
+    TraceShareParams,
+)
 from nbtools.traces.explorer.facets import Facet
 from nbtools.traces.explorer.log_rows import line_block, row_block, token_block
+from nbtools.traces.explorer.reviewing.review_messages import TraceReview, TraceReviewParams
 from nbtools.traces.explorer.row_messages import (
     TraceChoiceLines,
     TraceExcerpts,
@@ -25,6 +39,13 @@ from nbtools.traces.explorer.row_messages import (
     TraceTokens,
     TraceUpdate,
     TraceVersionParams,
+)
+from nbtools.traces.explorer.saved_filters import SavedFilters, SavedFiltersParams, answer_filters
+from nbtools.traces.explorer.usage.usage_messages import (
+    TraceStrip,
+    TraceStripParams,
+    TraceUsage,
+    TraceUsageParams,
 )
 from nbtools.traces.parallel_reading import gc_paused
 
@@ -47,6 +68,7 @@ class PageMethods:
         self._explorer = explorer
         self._chips = Chips()
 
+    @method("trace.rows")
     def rows(self, params: TraceRowsParams) -> tuple[TraceRows, Buffers]:
         """Returns a stretch of rows, at most ``MAX_ROWS``."""
         version, lines = self._explorer.version, self._explorer.lines
@@ -64,11 +86,13 @@ class PageMethods:
                 ), (data,)
         return TraceRows(version=self._explorer.version, total=len(self._explorer.lines)), ()
 
+    @method("trace.facets")
     def facets(self, params: TraceExplorerParams) -> TraceFacets:
         """Returns the facets that were added, with their lines."""
         added = map(_facet_rows, self._explorer.facets.added)
         return TraceFacets(version=self._explorer.version, facets=tuple(added))
 
+    @method("trace.tokens")
     def tokens(self, params: TraceVersionParams) -> tuple[TraceTokens, Buffers]:
         """Returns the tokens of the requests of all lines."""
         version = self._explorer.version
@@ -78,6 +102,7 @@ class PageMethods:
             block, data = token_block(self._explorer.lines, self._explorer.answers.requests)
         return TraceTokens(version=version, block=block), (data,)
 
+    @method("trace.search")
     def search(self, params: TraceSearchParams) -> tuple[TraceHits, Buffers]:
         """Returns the lines that contain a text, as far as the log is indexed.  Raises ``TraceError``."""
         version = self._explorer.version
@@ -87,6 +112,7 @@ class PageMethods:
         block, data = line_block(found.lines)
         return TraceHits(version=version, indexed=found.indexed, block=block), (data,)
 
+    @method("trace.excerpts")
     def excerpts(self, params: TraceExcerptsParams) -> TraceExcerpts:
         """Returns the surroundings of hits.  Raises ``TraceError``."""
         version, answers = self._explorer.version, self._explorer.answers
@@ -97,6 +123,7 @@ class PageMethods:
             version=version, excerpts=tuple(answers.search.excerpt(line, params.text) for line in lines)
         )
 
+    @method("trace.follow")
     def follow(self, params: TraceFollowParams) -> tuple[TraceUpdate, Buffers]:
         """Reads what was written to the log, and returns what has changed since the page's version.
         Raises ``TraceError`` if it cannot go on to the log that the page names.
@@ -121,6 +148,66 @@ class PageMethods:
             more["first_chip"], more["chips"] = params.chips, self._chips.since(params.chips)
             buffers = (data,)
         return reply.model_copy(update=more), buffers
+
+    @method("trace.open")
+    def open(self, params: TraceLineParams) -> TraceOpened:
+        """Returns the detail of a line.  Raises ``TraceError``, as the others do."""
+        return self._explorer.answers.open(params.line)
+
+    @method("trace.raw")
+    def raw(self, params: TraceLineParams) -> TraceRaw:
+        """Returns the bytes of a line's record."""
+        return self._explorer.answers.raw(params.line)
+
+    @method("trace.cell")
+    def cell(self, _: TraceExplorerParams) -> TraceCell:
+        """Returns the source of a cell that queries the log with SQL."""
+        return self._explorer.answers.cell()
+
+    @method("trace.notebook")
+    def notebook(self, _: TraceExplorerParams) -> TraceExport:
+        """Writes the log as a notebook beside it."""
+        return self._explorer.answers.export()
+
+    @method("trace.changes")
+    def changes(self, _: TraceExplorerParams) -> TraceChanges:
+        """Returns the files that the session changed."""
+        return self._explorer.answers.changes.overview()
+
+    @method("trace.file_diff")
+    def file_diff(self, params: TraceFileParams) -> TraceOpened:
+        """Returns the diff of one of these files over the session."""
+        return self._explorer.answers.changes.diff(params.path)
+
+    @method("trace.strip")
+    def strip(self, params: TraceStripParams) -> Future[TraceStrip]:
+        """Returns the overview over time or tokens."""
+        return self._explorer.answers.overview(params.mode)
+
+    @method("trace.usage")
+    def usage(self, params: TraceUsageParams) -> Future[TraceUsage]:
+        """Returns where tokens, money and time went."""
+        return self._explorer.answers.overview("prices" if params.prices else "usage")
+
+    @method("trace.samples")
+    def samples(self, _: TraceExplorerParams) -> TraceUsage:
+        """Returns how the samples of an evaluation ended, as one table."""
+        return self._explorer.answers.samples()
+
+    @method("trace.review")
+    def review(self, params: TraceReviewParams) -> TraceReview:
+        """Reads or changes the review."""
+        return self._explorer.review(params)
+
+    @method("trace.saved_filters")
+    def saved_filters(self, params: SavedFiltersParams) -> SavedFilters:
+        """Returns the saved filters, after a change of them."""
+        return answer_filters(params)
+
+    @method("trace.share")
+    def share(self, params: TraceShareParams) -> TraceShare:
+        """Returns what is removed from a file to share, and writes it if that is wanted."""
+        return self._explorer.answers.share(params)
 
     @gc_paused()
     def _block(self, places: Sequence[int], *, with_lines: bool = False) -> tuple[ColumnBlock, bytes]:

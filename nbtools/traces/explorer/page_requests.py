@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import cached_property
 from threading import Lock
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import asdict
 
@@ -24,13 +24,16 @@ from nbtools.traces.explorer.explorer_messages import (
     PageTask,
     PositionTask,
     RawTask,
+    ShareFields,
     ShareTask,
     TraceCell,
     TraceExport,
     TraceOpened,
     TracePending,
     TracePosition,
+    TraceRaw,
     TraceReply,
+    TraceShare,
     TraceTask,
 )
 from nbtools.traces.explorer.explorer_view import TraceFilter, TraceLine, TracePage
@@ -62,7 +65,7 @@ SHORT_LOG = 5_000
 _WAIT = 0.02
 """Seconds that an answer waits for the thread."""
 _THREAD = background_thread("nbtools-usage")
-_Overview: TypeAlias = StripTask | UsageTask
+Overview: TypeAlias = Literal["time", "tokens", "usage", "prices"]
 
 
 class PageResponder:
@@ -76,7 +79,7 @@ class PageResponder:
         self.search = Search(trace, lines)
         self.requests = LineRequests(trace, lines)
         self._listing = LineFilter(lines, facets, self.search, self.requests)
-        self._overviews: dict[_Overview, Future[TraceStrip | TraceUsage]] = {}
+        self._overviews: dict[Overview, Future[Any]] = {}
         self._lock = Lock()
 
     def answer(self, task: TraceTask) -> TraceReply:  # noqa: C901, PLR0911 - one for each task
@@ -84,30 +87,30 @@ class PageResponder:
         if the log has changed since it was read, and for a request that is not about its lines.
         """
         match task:
-            case StripTask() | UsageTask():
-                return self._overview(task)
+            case StripTask():
+                return self._finished(self.overview(task.mode))
+            case UsageTask():
+                return self._finished(self.overview("prices" if task.prices else "usage"))
             case PageTask():
                 return self.page(task.filter, task.first, task.count)
             case PositionTask():
                 return TracePosition(number=self._listing.apply(task.filter).index_of(task.line))
             case OpenTask():
-                return self._opened(self.checked(task.line))
+                return self.open(task.line)
             case RawTask():
-                return self._records.raw(self._lines.rows[self.checked(task.line)])
+                return self.raw(task.line)
             case CellTask():
-                return TraceCell(source=self._cells.sql())
+                return self.cell()
             case ExportTask():
-                return self._export()
+                return self.export()
             case ShareTask():
-                # A shared file has an explorer in it, so sharing is above this package.
-                shared: TraceReply = extension("traces.share")(self._trace, task, self._cells.share_path())
-                return shared
+                return self.share(task)
             case ChangesTask():
-                return self._changes.overview()
+                return self.changes.overview()
             case SamplesTask():
-                return samples_table(self._trace, self._lines)
+                return self.samples()
             case FileDiffTask():
-                return self._changes.diff(task.path)
+                return self.changes.diff(task.path)
         raise TraceError("An explorer cannot answer that request. Run the cell again.")
 
     def lines_under(self, query: TraceFilter) -> Sequence[int]:
@@ -139,46 +142,62 @@ class PageResponder:
             facets=self._listing.facets(query) if first == 0 else (),
         )
 
-    def _overview(self, task: _Overview) -> TraceStrip | TraceUsage | TracePending:
+    def overview(self, kind: Overview) -> Future[Any]:
         """Returns the overview once it is computed; in a thread, because that takes long for a long log,
         and pages get other answers meanwhile.  After an error it is computed again the next time.
         """
-        future = self._begin(task)
+        with self._lock:
+            known = self._overviews.get(kind)
+            if known is None or (known.done() and known.exception() is not None):
+                known = self._overviews[kind] = _THREAD.submit(self._compute, kind)
+        if len(self._lines) <= SHORT_LOG:
+            wait([known])
+        return known
+
+    def _finished(self, future: Future[Any]) -> TraceReply:
         try:
-            return future.result(None if len(self._lines) <= SHORT_LOG else _WAIT)
+            reply: TraceReply = future.result(_WAIT)
         except TimeoutError:
             return TracePending()
-        except Exception:
-            self._overviews.pop(task, None)
-            raise
+        return reply
 
-    def _begin(self, task: _Overview) -> Future[TraceStrip | TraceUsage]:
-        with self._lock:
-            if task not in self._overviews:
-                self._overviews[task] = _THREAD.submit(self._compute, task)
-            return self._overviews[task]
-
-    def _compute(self, task: _Overview) -> TraceStrip | TraceUsage:
+    def _compute(self, kind: Overview) -> TraceStrip | TraceUsage:
         with gc_paused():
-            if isinstance(task, UsageTask):
-                return breakdown(self._trace, self._lines, prices=task.prices)
-            if task.mode == "time":
+            if kind == "time":
                 return time_strip(self._trace, self._lines)
-            return tokens_strip(self._lines, self.requests)
+            if kind == "tokens":
+                return tokens_strip(self._lines, self.requests)
+            return breakdown(self._trace, self._lines, prices=kind == "prices")
 
-    def _opened(self, line: int) -> TraceOpened:
+    def raw(self, line: int) -> TraceRaw:
+        return self._records.raw(self._lines.rows[self.checked(line)])
+
+    def cell(self) -> TraceCell:
+        return TraceCell(source=self._cells.sql())
+
+    def share(self, options: ShareFields) -> TraceShare:
+        """Returns what would be removed from a file to share, after writing it if that is wanted."""
+        # A shared file has an explorer in it, so sharing is above this package.
+        shared: TraceShare = extension("traces.share")(self._trace, options, self._cells.share_path())
+        return shared
+
+    def samples(self) -> TraceUsage:
+        return samples_table(self._trace, self._lines)
+
+    def open(self, line: int) -> TraceOpened:
         """Returns the detail of a line, with the tokens of the request whose answer it belongs to."""
+        self.checked(line)
         # The strip of a long log is likely to be looked at next.  A browser has no threads, so the page would
         # wait for it, and where the log grows, each update would begin again.
         if len(self._lines) > SHORT_LOG and not IN_BROWSER and not self._trace.fresh:
-            self._begin(StripTask(mode="time"))
+            self.overview("time")
         opened, request = self._opener.open_step(line), self.requests.at_line(line)
         if request is None:
             return opened
         foot = " · ".join(filter(None, (opened.foot, f"request: {tokens_text(request)}")))
         return opened.model_copy(update={"foot": foot})
 
-    def _export(self) -> TraceExport:
+    def export(self) -> TraceExport:
         """Exports the log as a notebook beside it.
         Raises ``TraceError`` if the log is not a file or the notebook cannot be written.
         """
@@ -201,7 +220,7 @@ class PageResponder:
         return StepFiles(self._lines)
 
     @cached_property
-    def _changes(self) -> ChangedFiles:
+    def changes(self) -> ChangedFiles:
         return ChangedFiles(self._trace, self._lines)
 
     @cached_property

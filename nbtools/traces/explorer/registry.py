@@ -20,7 +20,9 @@ each run of a cell adds one.
 
 
 class Responder(Protocol):
-    """An explorer as the registry uses it."""
+    """An explorer as the registry uses it.  ``methods`` has the methods that its page calls; without it, the
+    explorer itself has them.
+    """
 
     id: str
 
@@ -49,8 +51,12 @@ class ExplorerRegistry:
             ):
                 self._recent.popitem(last=False)
 
-    def find(self, identity: object) -> Responder | None:
-        """Returns the explorer with an id; None if there is none any more."""
+    def find(self, identity: object) -> object | None:
+        """Returns what has the methods of the explorer with an id; None if there is none any more."""
+        found = self._find(identity)
+        return getattr(found, "methods", found)
+
+    def _find(self, identity: object) -> Responder | None:
         with self._lock:
             return self._known.get(identity) if isinstance(identity, str) else None
 
@@ -61,7 +67,7 @@ class ExplorerRegistry:
         except ValidationError as error:
             number = data.get("id") if isinstance(data, dict) else None
             return TraceAnswer(id=number if isinstance(number, int) else 0, reply=_invalid_request(error))
-        explorer = self.find(request.explorer)
+        explorer = self._find(request.explorer)
         if explorer is None:
             return TraceAnswer(id=request.id, gone=True)
         return TraceAnswer(id=request.id, reply=_reply(explorer, request))

@@ -32,14 +32,25 @@ class SavedFilter(Wire):
     order: TraceOrder = ""
 
 
-class SavedFiltersTask(Wire):
+class SavedFiltersFields(Wire):
     """Asks for the saved filters, after saving ``filter``, or renaming or deleting the one named."""
 
-    type: Literal["saved_filters"] = "saved_filters"
     action: Literal["list", "save", "rename", "delete"] = "list"
     name: str = Field("", max_length=20_000)
     to: str = Field("", max_length=20_000)
     filter: SavedFilter | None = None
+
+
+class SavedFiltersTask(SavedFiltersFields):
+    """Asks for the saved filters."""
+
+    type: Literal["saved_filters"] = "saved_filters"
+
+
+class SavedFiltersParams(SavedFiltersFields):
+    """Asks for the saved filters, after saving ``filter``, or renaming or deleting the one named."""
+
+    explorer: str
 
 
 class SavedFilters(Wire):
@@ -152,7 +163,7 @@ def _decoded(line: bytes) -> _Line | None:
         return None
 
 
-def answer_filters(task: SavedFiltersTask) -> SavedFilters:
+def answer_filters(task: SavedFiltersFields) -> SavedFilters:
     """Answers a request of a page.  Raises ``TraceError``, in which case nothing was changed."""
     file = FilterFile()
     match task.action:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from nbtools.cards.card_model import Wire
 from nbtools.traces.explorer.explorer_messages import TraceOpened
 from nbtools.traces.explorer.explorer_view import TraceLine, TraceView
+from nbtools.traces.explorer.row_messages import TraceFacetRows, TraceRows
 
 
 class LinesOf(Wire):
@@ -18,9 +19,16 @@ class LinesOf(Wire):
 
 
 class SharedLog(Wire):
-    """A whole log.  ``opened`` has the details of each line; ``note`` says what was removed and left out."""
+    """A whole log.  ``rows`` are those of all its lines, ``data`` their columns in base64, ``facets`` what
+    they can be filtered by besides the chips of the rows.
+
+    ``opened`` has the details of each line; ``note`` says what was removed and left out.
+    """
 
     view: TraceView
+    rows: TraceRows
+    data: str
+    facets: tuple[TraceFacetRows, ...]
     lines: tuple[TraceLine, ...]
     chips: tuple[LinesOf, ...]
     opened: tuple[TraceOpened, ...]

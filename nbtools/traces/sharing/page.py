@@ -18,11 +18,14 @@ from msgspec.structs import asdict
 
 from nbtools.core.errors import TraceError
 from nbtools.core.secret_search import Secret
-from nbtools.traces.explorer.explorer_messages import OpenTask
+from nbtools.traces.explorer.chips import Chips, StepChips
 from nbtools.traces.explorer.export.new_file import create_file
 from nbtools.traces.explorer.export.static_html import render
 from nbtools.traces.explorer.facets import Facets
+from nbtools.traces.explorer.line_style import StepLine
+from nbtools.traces.explorer.log_rows import columns_of, seconds_at
 from nbtools.traces.explorer.redaction import redacting
+from nbtools.traces.explorer.row_messages import TraceExplorerParams, TraceRows
 from nbtools.traces.export.removal import HEAD, Patterns, Removal, RemovingRedactor, removal_for
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.sharing.notes import Notes, without_unreviewed
@@ -147,17 +150,26 @@ class _SharedSession:
         removal, touched = self.removal, list[bool]()
         with gc_paused(), redacting(RemovingRedactor(removal=removal)):
             explorer = Explorer(trace)
+            chips = Chips()
+            step_chips = StepChips(chips, explorer.lines, explorer.answers.files)
             reviewed = Notes(trace, explorer) if notes else None
             self._numbers = explorer.lines.numbers
             for line, number in enumerate(self._numbers):
                 removal.place = number
-                details = _details(explorer.answer(OpenTask(line=line)).model_dump(mode="json"))
+                details = _details(explorer.answers.open(line).model_dump(mode="json"))
                 opened = details if reviewed is None else reviewed.added(line, details)
-                step = {"line": asdict(explorer.lines[line]), "opened": opened}
+                step = {
+                    "line": asdict(explorer.lines[line]),
+                    "seconds": seconds_at(explorer.lines, line),
+                    "chips": list(step_chips.ids_at(line)),
+                    "opened": opened,
+                }
                 touched.append(_search(step, removal))
                 self._steps.append(_packed(step))
             removal.place = HEAD
             view = explorer.view().model_dump(mode="json")
+            added = explorer.methods.facets(TraceExplorerParams(explorer="")).model_dump(mode="json")
+            rows = TraceRows(version=0, total=explorer.size, chips=chips.since(0)).model_dump(mode="json")
         view |= {
             "explorer": "",
             "page": {**view["page"], "lines": []},
@@ -166,7 +178,12 @@ class _SharedSession:
             "changed": 0,
         }
         facets = view["page"]["facets"] = without_unreviewed(view["page"]["facets"])
-        self.head: dict[str, Any] = {"view": view, "chips": _chips(explorer.facets, facets)}
+        self.head: dict[str, Any] = {
+            "view": view,
+            "chips": _chips(explorer.facets, facets),
+            "rows": rows,
+            "facets": without_unreviewed(added["facets"]),
+        }
         return [*touched, _search(self.head, removal)]
 
     def _remove(self, touched: Sequence[bool]) -> None:
@@ -232,7 +249,7 @@ def _data(session: _SharedSession, note: str, limit: int, room: int | None = Non
     None where it is larger than ``room``.
     """
     packer = zlib.compressobj(9)
-    size, pieces, lines = 0, list[bytes](), list[Any]()
+    size, pieces, steps = 0, list[bytes](), list[dict[str, Any]]()
 
     def add(text: str) -> None:
         nonlocal size
@@ -244,13 +261,31 @@ def _data(session: _SharedSession, note: str, limit: int, room: int | None = Non
         opened, card = step["opened"], step["opened"]["card"]
         card = {**card, "blocks": [shortened(block, limit) for block in card["blocks"]]}
         add(separator + _json({**opened, "card": card}))
-        lines.append(step["line"])
+        steps.append({name: step[name] for name in ("line", "seconds", "chips")})
         separator = ","
         if room is not None and size * 4 // 3 > room:
             return None
-    add(f"{separator if not lines else ''}],{_json({**session.head, 'lines': lines, 'note': note})[1:]}")
+    rest = {**session.head, **_rows(session.head["rows"], steps), "note": note}
+    add(f"{separator if not steps else ''}],{_json(rest)[1:]}")
     data = base64.b64encode(b"".join((*pieces, packer.flush()))).decode()
     return data if room is None or len(data) <= room else None
+
+
+def _rows(head: dict[str, Any], steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the rows of the steps as columns, with the buffer in base64."""
+    # Two chips are the same where they differ only in what was removed.
+    keys = [chip["key"] for chip in head["chips"]]
+    first = {key: place for place, key in reversed(list(enumerate(keys)))}
+    block, data = columns_of(
+        [StepLine(**step["line"]) for step in steps],
+        [step["seconds"] for step in steps],
+        [sorted({first[keys[chip]] for chip in step["chips"]}) for step in steps],
+    )
+    return {
+        "rows": {**head, "block": block.model_dump(mode="json")},
+        "data": base64.b64encode(data).decode(),
+        "lines": [step["line"] for step in steps],
+    }
 
 
 def _json(value: Any) -> str:

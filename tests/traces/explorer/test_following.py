@@ -21,9 +21,11 @@ from nbtools.traces.explorer.explorer_messages import TraceAnswer, TraceFollow, 
 from nbtools.traces.explorer.line_changes import line_moves
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.explorer.reviewing.review_messages import TraceReview
+from nbtools.traces.explorer.row_messages import TraceFollowParams, TraceRowsParams, TraceUpdate
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.reviews.records import Signal
 from nbtools.traces.reviews.review import review
+from tests.traces.column_reader import rows
 from tests.traces.explorer.samples import sample
 from tests.traces.following.test_growing_log import CLAUDE, CODEX, append, lines_of
 
@@ -280,3 +282,108 @@ def test_data_of_the_shorter_log_is_freed_without_a_garbage_collection(
         append(path, b"".join(rest))
         assert ask(explorer, version).view
         assert freed.wait(30)
+
+
+def rows_after(explorer: Explorer, version: int, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the rows as a page has them that moves its rows of a version and takes over the new ones."""
+    reply, data = explorer.methods.follow(TraceFollowParams(explorer=explorer.id, version=version))
+    assert TraceUpdate.model_validate_json(reply.model_dump_json()) == reply
+    assert reply.view
+    assert reply.block
+    now: list[Any] = [None] * len(explorer.lines)
+    for move in reply.moves:
+        now[move.to : move.to + move.count] = before[move.first : move.first + move.count]
+    for row in rows(reply.block, *data):
+        now[row.pop("line")] = row
+    return now
+
+
+def listed(explorer: Explorer) -> list[dict[str, Any]]:
+    params = TraceRowsParams(explorer=explorer.id, version=explorer.version, first=0, count=10_000)
+    reply, (data,) = explorer.methods.rows(params)
+    assert reply.block
+    return rows(reply.block, data)
+
+
+def look_again(explorer: Explorer) -> None:
+    explorer.following._not_before = 0.0
+    for log in explorer.trace._growing:
+        log._not_before = log._listed = 0.0
+
+
+@pytest.mark.parametrize("step", [1, 7])
+def test_the_rows_of_a_page_that_follows_are_those_of_the_log(
+    codex: tuple[Path, list[bytes]], step: int
+) -> None:
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    shown = listed(explorer)
+    for at in range(0, min(len(rest), 12 * step), step):
+        append(path, b"".join(rest[at : at + step]))
+        look_again(explorer)
+        version = explorer.version
+        update, _ = explorer.methods.follow(TraceFollowParams(explorer=explorer.id, version=version))
+        if update.version > version:
+            shown = rows_after(explorer, version, shown)
+        assert str(shown) == str(listed(explorer))
+
+
+def test_a_call_gets_the_steps_of_its_sub_agent_in_the_rows_of_its_page(tmp_path: Path) -> None:
+    explorer, add_agent = without_its_agent(tmp_path)
+    shown = listed(explorer)
+    parent = next(line for line, row in enumerate(shown) if row["name"] == "Task")
+    assert shown[parent]["below"] == 0
+    add_agent()
+    look_again(explorer)
+    reply, data = explorer.methods.follow(TraceFollowParams(explorer=explorer.id, version=0))
+    assert reply.block
+    assert len(explorer.lines) > len(rows(reply.block, *data)) == len(new_lines_of(reply, explorer)) + 1
+    shown = rows_after(explorer, 0, shown)
+    assert str(shown) == str(listed(explorer))
+    assert shown[parent]["below"] == len(new_lines_of(reply, explorer))
+    assert "4 steps" in shown[parent]["right"]
+
+
+def new_lines_of(reply: TraceUpdate, explorer: Explorer) -> list[int]:
+    known = {line for move in reply.moves for line in range(move.to, move.to + move.count)}
+    return [line for line in range(len(explorer.lines)) if line not in known]
+
+
+def test_a_call_ends_in_the_rows_of_its_page_and_stops_running_when_nobody_writes(tmp_path: Path) -> None:
+    lines = lines_of(CLAUDE)
+    path = tmp_path / "session.jsonl"
+    answer = next(number for number, line in enumerate(lines) if b'"tool_result"' in line and number > 100)
+    path.write_bytes(b"".join(lines[:answer]))
+    explorer = nbtools.open_trace(path)
+    shown = listed(explorer)
+    running = [line for line, row in enumerate(shown) if row["right"] == "running"]
+    assert running
+    os.utime(path, (LONG_AGO, LONG_AGO))
+    look_again(explorer)
+    shown = rows_after(explorer, 0, shown)
+    assert str(shown) == str(listed(explorer))
+    assert shown[running[0]]["right"] == "no answer recorded"
+    append(path, lines[answer])
+    look_again(explorer)
+    shown = rows_after(explorer, 1, shown)
+    assert str(shown) == str(listed(explorer))
+    assert shown[running[0]]["right"] not in ("running", "no answer recorded")
+
+
+def test_a_page_whose_version_is_not_known_loads_all_rows_again(
+    codex: tuple[Path, list[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rest = codex
+    explorer = nbtools.open_trace(path)
+    reply, data = explorer.methods.follow(TraceFollowParams(explorer=explorer.id, version=-1))
+    assert reply.restarted
+    assert reply.view
+    assert (reply.block, data) == (None, ())
+    monkeypatch.setattr("nbtools.traces.explorer.page_methods.MAX_UPDATED", 0)
+    append(path, b"".join(rest))
+    look_again(explorer)
+    reply, data = explorer.methods.follow(TraceFollowParams(explorer=explorer.id, version=0))
+    assert not reply.restarted
+    assert reply.view
+    assert reply.moves
+    assert (reply.block, data) == (None, ())

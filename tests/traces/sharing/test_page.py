@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from nbtools.traces.sharing.page import ShareOptions, shared_page
 from nbtools.traces.sharing.shortening import shortened
 from nbtools.traces.sharing.wire_texts import texts_in
 from tests.browser.long_log import write_log
+from tests.traces.column_reader import rows
 from tests.traces.explorer.samples import CLAUDE, LOGS, sample
 from tests.traces.sharing.planted import HOME, secrets, write_planted_log
 
@@ -39,13 +41,21 @@ def data_of(page: str) -> dict[str, Any]:
     return data
 
 
+def rows_of(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rows of the list."""
+    block = SharedLog.model_validate(data).rows.block
+    assert block
+    return rows(block, base64.b64decode(data["data"]))
+
+
 def everything_in(page: str) -> str:
-    """The page without its data, its data as JSON, and each text of the data,
+    """The page without its data, its data as JSON, the rows of its list, and each text of the data,
     with the lines of spans as one text.
     """
     data = data_of(page)
+    listed = [value for row in rows_of(data) for value in row.values() if isinstance(value, str)]
     texts = [text for opened in data["opened"] for text in texts_in({"opened": opened})]
-    return "\n".join([DATA.sub("", page), json.dumps(data, ensure_ascii=False), *texts])
+    return "\n".join([DATA.sub("", page), json.dumps(data, ensure_ascii=False), *listed, *texts])
 
 
 @pytest.mark.parametrize("turned", range(8))
@@ -161,6 +171,8 @@ def test_every_format_is_shared_with_all_its_steps(log):
     explorer = open_trace(sample(log))
     data = data_of(shared_page(explorer.trace, ShareOptions(home=False))[0])
     assert [line["number"] for line in data["lines"]] == list(explorer.lines.numbers)
+    assert [row["number"] for row in rows_of(data)] == list(explorer.lines.numbers)
+    chips = Counter(data["rows"]["chips"][chip]["key"] for row in rows_of(data) for chip in row["chips"])
     assert [opened["line"] for opened in data["opened"]] == list(range(explorer.size))
     assert all(opened["raw"] == opened["replay"] == opened["link"] == "" for opened in data["opened"])
     counts = {
@@ -169,6 +181,7 @@ def test_every_format_is_shared_with_all_its_steps(log):
         for choice in facet["choices"]
     }
     assert {one["key"]: len(one["lines"]) for one in data["chips"]} == counts
+    assert {key: chips[key] for key in counts} == counts
 
 
 def test_the_file_allows_one_script_and_one_style_sheet_by_their_hashes():

@@ -12,7 +12,7 @@ from nbtools.traces.reviews.records import MAX_SPAN, MAX_TEXT
 MarkTone = Literal["pass", "fail", "defer", "label", "note", "signal"]
 
 
-class ReviewTask(Wire):
+class ReviewFields(Wire):
     """Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
 
     ``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None
@@ -20,7 +20,6 @@ class ReviewTask(Wire):
     selected, ``label`` the record to withdraw or to sort.
     """
 
-    type: Literal["review"] = "review"
     action: Literal["read", "note", "label", "verdict", "sort", "withdraw", "undo"]
     reviewer: str = Field("", max_length=200)
     line: int | None = None
@@ -31,6 +30,23 @@ class ReviewTask(Wire):
     label: str = Field("", max_length=100)
     order: Literal["random", "stratified", "recorded"] = "random"
     seed: int = Field(0, ge=0, lt=2**31)
+
+
+class ReviewTask(ReviewFields):
+    """Reads or changes the review of the log."""
+
+    type: Literal["review"] = "review"
+
+
+class TraceReviewParams(ReviewFields):
+    """Reads or changes the review of the log, in the name of ``reviewer`` (empty: the default one).
+
+    ``line`` … ``last`` are the lines to review (both inclusive), as numbered in ``version`` of the log; None
+    for the whole session. ``value`` is a note's text, a code or a verdict, ``span`` a text that the person
+    selected, ``label`` the record to withdraw or to sort.
+    """
+
+    explorer: str
 
 
 class ReviewCode(Wire):

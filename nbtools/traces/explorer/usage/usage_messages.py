@@ -10,6 +10,20 @@ from nbtools.traces.explorer.explorer_view import Tone
 StripMode = Literal["time", "tokens"]
 
 
+class TraceStripParams(Wire):
+    """The overview over time, or over the tokens of the requests."""
+
+    explorer: str
+    mode: StripMode
+
+
+class TraceUsageParams(Wire):
+    """Asks where tokens, money and time went; with ``prices``, what the requests cost by price lists."""
+
+    explorer: str
+    prices: bool = False
+
+
 class StripTask(Wire):
     """Asks for the overview over time, or over the tokens of the requests."""
 
