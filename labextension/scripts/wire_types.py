@@ -27,8 +27,10 @@ from nbtools.core.methods import Method, NoParams, methods_of
 from nbtools.notebook.agent import run_messages as agent
 from nbtools.notebook.approval import question_messages as approval
 from nbtools.notebook.approval.labels import LABELS
+from nbtools.notebook.card_requests import CardRequests
 from nbtools.notebook.channel import CHANNEL_TARGET
 from nbtools.notebook.forms.requests import Forms
+from nbtools.notebook.open_notebooks import FrontendNotebooks
 from nbtools.notebook.state import state_messages as state
 from nbtools.notebook.state.comm import STATE_TARGET
 from nbtools.notebook.traces.comm import TRACE_TARGET
@@ -284,14 +286,15 @@ FORMATS = (
         "nbtools/cards/card_model.py",
         "labextension/src/cards/model.ts",
         CALLS,
-        (call.NotebookAnswer,),
+        (),
         {
             "MIME": call.MIME,
             "GROUP_MIME": call.GROUP_MIME,
-            "NOTEBOOKS_TARGET": call.NOTEBOOKS_TARGET,
+            "CELLS_EVENT": call.CELLS_EVENT,
             "ICON_PATHS": ICON_PATHS,
         },
         SPAN,
+        owners={"CARD_METHODS": (CardRequests, FrontendNotebooks)},
     ),
     Format(
         "nbtools/notebook/approval/question_messages.py",

@@ -8,7 +8,7 @@ relative to the workspace, times in seconds.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import from_json
@@ -265,12 +265,13 @@ class CardPlace(Wire):
     line: int | None = None
 
 
-class CardAction(Wire):
-    """An action that a click sends to the kernel as ``{verb: id}`` on the comm target ``nbtools``;
-    ``magic`` is the equivalent command.
-    """
+CardVerb: TypeAlias = Literal["undo", "merge", "keep", "take_back", "apply"]
 
-    verb: Literal["undo", "merge", "keep", "take_back", "apply"]
+
+class CardAction(Wire):
+    """An action that a click sends to the kernel (``cards.act``); ``magic`` is the equivalent command."""
+
+    verb: CardVerb
     id: str
     label: str
     magic: str
@@ -331,11 +332,8 @@ class Card(Wire):
         return {**fields, "packed": pack(blocks.encode())} if self.blocks else fields
 
 
-NOTEBOOKS_TARGET = "nbtools_cells"
-"""The comm target of every page with notebooks.  The kernel opens a comm with a ``NotebookRequest``; the page
-answers with ``{"live": NotebookAnswer}`` on a comm of its own with the target ``nbtools``, which reaches the
-kernel even while a cell blocks it.
-"""
+CELLS_EVENT = "cells"
+"""The event with a ``NotebookRequest``, which every page with notebooks gets; it calls ``cells.answer``."""
 
 CellKind = Literal["code", "markdown", "raw"]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel
+
 from nbtools.core.browser import received
 from nbtools.core.methods import respond
 from nbtools.notebook.subshells import answer_on_subshell
@@ -29,9 +31,6 @@ class PageChannel:
         data = received(message["content"].get("data")) or {}
         if "method" in data:
             respond(_target(self, data), data, self._send)
-        else:
-            for listener in other_messages:
-                listener(data)
 
     def _send(self, data: dict[str, Any], buffers: Sequence[bytes]) -> None:
         self._comm.send(data, buffers=list(buffers))
@@ -43,8 +42,6 @@ Service: TypeAlias = Callable[[PageChannel, Mapping[str, Any]], object | None]
 None if the kernel does not have it.
 """
 _services: dict[str, Service] = {}
-other_messages: list[Callable[[Any], object]] = []
-"""Get the messages that call no method."""
 
 
 def serve(word: str, service: Service) -> None:
@@ -66,6 +63,17 @@ def unregister(comms: Any) -> None:
     """Pages cannot open comms any more; those that are open stay."""
     if comms.targets.get(CHANNEL_TARGET) is _on_open:
         comms.unregister_target(CHANNEL_TARGET, _on_open)
+
+
+def broadcast(event: str, params: BaseModel | None = None) -> Callable[[], None]:
+    """Sends an event to every page with a notebook of this kernel, whether or not it has opened a comm.
+    Until the returned function is called, pages that ask for the comms of the target find one.
+    """
+    import comm  # noqa: PLC0415 - only available in a kernel
+
+    data = {"event": event, "params": {} if params is None else params.model_dump(mode="json")}
+    close: Callable[[], None] = comm.create_comm(target_name=CHANNEL_TARGET, data=data).close
+    return close
 
 
 def _on_open(comm: Any, message: Any) -> None:

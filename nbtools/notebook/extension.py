@@ -31,15 +31,11 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.core.magic import Magics
 
-    from nbtools.workspace.history.undo import UndoMerge
-
 WELCOME = (
     "nbtools is ready. Try %tool grep TODO, %tool edit? (how to use it, with examples), %trace (session logs"
     " of agents)."
 )
 DISTRIBUTION = "nbtools-agent"
-UNDO_VERBS: dict[str, UndoMerge] = {"undo": False, "merge": True, "keep": "keep", "take_back": "take_back"}
-"""Actions of cards that undo a call, and what each does with later changes."""
 
 
 class Extension:
@@ -64,6 +60,11 @@ class Extension:
             lambda: self._magics.commands,
             lambda: self._shell.user_ns.get("tools") is self._names["tools"],
         )
+        self._services: dict[str, channel.Service] = {
+            "forms": self._forms,
+            "cards": self._cards,
+            "cells": self._open_notebooks,
+        }
         self._before: dict[tuple[str, str], Any] = {}
 
     def open(self) -> None:
@@ -141,8 +142,8 @@ class Extension:
             self._shell.events.register("pre_run_cell", self.runtime.frontend.begin_cell)
             self._shell.events.register("post_run_cell", self.runtime.frontend.end_cell)
             register_target(_comms())
-            channel.serve("forms", self._forms)
-            channel.other_messages.append(self._on_message)
+            for word, service in self._services.items():
+                channel.serve(word, service)
             if self._state is not None:
                 self._state.open()
 
@@ -151,37 +152,27 @@ class Extension:
             self._shell.events.unregister("pre_run_cell", self.runtime.frontend.begin_cell)
             self._shell.events.unregister("post_run_cell", self.runtime.frontend.end_cell)
             unregister_target(_comms())
-            channel.withdraw("forms", self._forms)
-            channel.other_messages.remove(self._on_message)
+            for word, service in self._services.items():
+                channel.withdraw(word, service)
             if self._state is not None:
                 self._state.close()
 
     def _forms(self, *_: object) -> object:
-        """Returns what answers the forms of pages."""
         from nbtools.notebook.forms.requests import (  # noqa: PLC0415 - not needed to load the extension
             Forms,
         )
 
         return Forms(self.runtime)
 
-    def _on_message(self, data: Any) -> None:
-        """Handles a click on a card, a page's answer, or its request for a card.
-        Runs in any of the kernel's threads.
-        """
-        call_id = data.get("cancel")
-        if isinstance(call_id, str):
-            self.runtime.cancel(call_id)
-        for verb, merge in UNDO_VERBS.items():
-            if isinstance(data.get(verb), str):
-                self.runtime.bridge.undo_at_cards(data[verb].split(), merge=merge)
-        if isinstance(data.get("apply"), str):
-            self.runtime.bridge.apply_at_card(data["apply"])
-        shown = data.get("show")
-        for call_id in shown if isinstance(shown, list) else [shown]:
-            if isinstance(call_id, str):
-                self.runtime.bridge.redraw(call_id)
-        if "live" in data and self.runtime.open_notebooks is not None:
-            self.runtime.open_notebooks.answer(data["live"])
+    def _cards(self, *_: object) -> object:
+        from nbtools.notebook.card_requests import (  # noqa: PLC0415 - not needed to load the extension
+            CardRequests,
+        )
+
+        return CardRequests(self.runtime)
+
+    def _open_notebooks(self, *_: object) -> object | None:
+        return self.runtime.open_notebooks
 
 
 _extensions: dict[int, Extension] = {}

@@ -6,15 +6,13 @@ import asyncio
 import json
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.cards.card_model import (
-    NOTEBOOKS_TARGET,
+    CELLS_EVENT,
     CellsTask,
     DeleteTask,
     InsertTask,
@@ -28,6 +26,8 @@ from nbtools.cards.card_model import (
     StopTask,
 )
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.methods import method
+from nbtools.notebook.channel import broadcast
 from nbtools.workspace.notebooks.open_notebooks import (
     CellChange,
     CellRun,
@@ -47,8 +47,8 @@ KNOWN, UNKNOWN, SILENT = 10.0, 2.0, 0.3
 and after a request without answer.
 """
 
-Publish: TypeAlias = Callable[[Mapping[str, Any]], Callable[[], None]]
-"""Opens a comm with the given data on every page, and returns a function that closes it."""
+Publish: TypeAlias = Callable[[NotebookRequest], Callable[[], None]]
+"""Sends a request to every page, and returns a function that ends it."""
 
 
 class FrontendNotebooks:
@@ -111,13 +111,12 @@ class FrontendNotebooks:
             raise ToolFailure(ErrorCode.TIMEOUT, message) from None
         return CellRun(_cells(answer), answer.queued)
 
-    def answer(self, data: object) -> None:
-        """Handles an answer of a page; thread-safe.  Invalid and unexpected answers are ignored."""
-        with suppress(ValidationError):
-            answer = NotebookAnswer.model_validate(data)
-            deliver = self._waiting.get(answer.id)
-            if deliver is not None:
-                deliver(answer)
+    @method("cells.answer")
+    def answer(self, answer: NotebookAnswer) -> None:
+        """Handles an answer of a page; thread-safe.  Unexpected answers are ignored."""
+        deliver = self._waiting.get(answer.id)
+        if deliver is not None:
+            deliver(answer)
 
     def _select(self, answer: NotebookAnswer, file: Path | None) -> OpenNotebook | None:
         root = self._root(answer)
@@ -178,7 +177,7 @@ class FrontendNotebooks:
                 loop.call_soon_threadsafe(lambda: None if reply.done() else reply.set_result(answer))
 
         self._waiting[request.id] = deliver
-        close = self._publish(request.model_dump(mode="json"))
+        close = self._publish(request)
         try:
             async with asyncio.timeout(seconds):
                 return await reply
@@ -188,22 +187,12 @@ class FrontendNotebooks:
 
     def _send(self, task: NotebookTask, notebook: OpenNotebook) -> None:
         """Sends a request without waiting for an answer."""
-        self._publish(
-            NotebookRequest(id=uuid.uuid4().hex, client=notebook.client, task=task).model_dump(mode="json")
-        )()
+        self._publish(NotebookRequest(id=uuid.uuid4().hex, client=notebook.client, task=task))()
 
 
-def comm_publisher() -> Publish:
-    """Returns a function that publishes over ipykernel's comms."""
-
-    def publish(data: Mapping[str, Any]) -> Callable[[], None]:
-        import comm  # noqa: PLC0415 - only available in a kernel
-
-        opened = comm.create_comm(target_name=NOTEBOOKS_TARGET, data=dict(data))
-        close: Callable[[], None] = opened.close
-        return close
-
-    return publish
+def publish(request: NotebookRequest) -> Callable[[], None]:
+    """Sends a request to every page."""
+    return broadcast(CELLS_EVENT, request)
 
 
 def _is_at(notebook: OpenNotebook, file: Path) -> bool:

@@ -119,10 +119,10 @@ class NotebookRuntime:
         if self._open_notebooks is None and isinstance(self.frontend, Kernel):
             from nbtools.notebook.open_notebooks import (  # noqa: PLC0415 - not needed to load the extension
                 FrontendNotebooks,
-                comm_publisher,
+                publish,
             )
 
-            self._open_notebooks = FrontendNotebooks(self.frontend, comm_publisher())
+            self._open_notebooks = FrontendNotebooks(self.frontend, publish)
         return self._open_notebooks
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:

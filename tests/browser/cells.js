@@ -40,8 +40,8 @@ class Cells extends Kernel {
     return header.msg_id;
   }
   /** Sends what a button of a card asks for: each request opens a comm of its own. */
-  request(data) {
-    this.post('shell', 'comm_open', { comm_id: crypto.randomUUID(), target_name: 'nbtools', data });
+  request(method, params) {
+    this.post('shell', 'comm_open', { comm_id: crypto.randomUUID(), target_name: 'nbtools', data: { id: 1, method, params } });
   }
   receive(message) {
     super.receive(message);
@@ -78,7 +78,7 @@ window.openCells = async (count, script, css) => {
   if (!window.cells) {
     const { OutputRenderers } = await import(script);
     document.head.append(Object.assign(document.createElement('style'), { textContent: css }));
-    window.cells = new Cells(new OutputRenderers(data => window.cells.request(data), (path, line) => window.opened.push([path, line])));
+    window.cells = new Cells(new OutputRenderers((method, params) => window.cells.request(method, params), (path, line) => window.opened.push([path, line])));
   }
   window.cells.open(count);
 };

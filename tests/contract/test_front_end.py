@@ -43,9 +43,9 @@ def test_the_lock_file_names_no_registry():
     assert "http" not in (ROOT / "labextension" / "yarn.lock").read_text(encoding="utf-8")
 
 
-ON_DEMAND = {"explorer": 130_000, "editor": 30_000}
+ON_DEMAND = {"explorer": 130_000, "editor": 30_000, "form": 10_000}
 """Most bytes of the chunks that are loaded with the first explorer,
-and with the first editor of *Modify…*.
+with the first editor of *Modify…*, and with the first form of a call.
 """
 
 

@@ -214,6 +214,16 @@ class Lab:
         self._send_to_shell("comm_open", {"comm_id": comm_id, "target_name": target, "data": data})
         return comm_id
 
+    def request(self, method: str, **params: Any) -> str:
+        """Calls a method of the kernel on a comm of its own; returns the comm's id."""
+        return self.open_comm("nbtools", {"id": 1, "method": method, "params": params})
+
+    def result(self, method: str, **params: Any) -> Any:
+        """Calls a method of the kernel and returns its result, or the answer if there is none."""
+        comm_id = self.request(method, **params)
+        answer = self.until(lambda: next(iter(self.comm_messages(comm_id)), None))
+        return answer.get("result", answer)
+
     def use_subshell(self) -> None:
         """Sends all comm messages to a subshell from now on, as JupyterLab does."""
         self.client.control_channel.send(self.client.session.msg("create_subshell_request", {}))

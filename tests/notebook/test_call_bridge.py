@@ -125,8 +125,7 @@ def test_a_card_is_cancelled_from_its_button(lab):
     lab.until(lambda: "started" in cell.text)
     card = cell.outputs[0]["data"]["application/vnd.nbtools.call.v1+json"]
     assert card["cancellable"]
-    comm = lab.open_comm("nbtools", {})
-    lab.send_comm(comm, {"cancel": card["id"]})
+    lab.request("cards.cancel", call=card["id"])
     lab.until(lambda: cell.done)
     assert "cancelled" in cell.text
     assert cell.error == ""

@@ -32,7 +32,7 @@ def test_streamed_output_stays_after_a_cancellation(lab, how):
     cell = lab.start("%tool shell for i in $(seq 25); do echo line $i; done; exec sleep 300")
     lab.until(lambda: "line 25" in cell.text)
     if how == "the button":
-        lab.send_comm(lab.open_comm("nbtools", {}), {"cancel": cell.outputs[0]["data"][MIME]["id"]})
+        lab.request("cards.cancel", call=cell.outputs[0]["data"][MIME]["id"])
     else:
         lab.interrupt()
     lab.until(lambda: cell.done)

@@ -10,7 +10,9 @@ from typing import Any
 import nbformat
 import pytest
 
+from nbtools.cards.card_model import NotebookAnswer
 from nbtools.core.errors import ErrorCode, ToolFailure
+from nbtools.core.methods import respond
 from nbtools.notebook.open_notebooks import FrontendNotebooks
 from nbtools.tools.cells import CellsTool
 from nbtools.workspace.notebooks.open_notebooks import DeleteCell, InsertCell, MoveCell, ReplaceCell
@@ -28,10 +30,10 @@ class Page:
     live: FrontendNotebooks | None = None
 
     def publish(self, request):
-        self.asked.append(request["task"])
-        said = self.says.get(request["task"]["type"])
+        self.asked.append(request.task.model_dump())
+        said = self.says.get(request.task.type)
         if said is not None:
-            self.live.answer({"id": request["id"], **said})
+            self.live.answer(NotebookAnswer.model_validate({"id": request.id, **said}))
         return self.close
 
     def close(self):
@@ -200,8 +202,11 @@ async def test_invalid_answers_are_dropped(page):
     page.says["list"] = None
     finding = asyncio.create_task(page.live.find(None))
     await asyncio.sleep(0)
+    answers = []
     for nonsense in (None, 3, {}, {"id": "x", "client": "y"}, {"id": "x", "client": 3, "notebooks": "z"}):
-        page.live.answer(nonsense)
+        message = {"id": 1, "method": "cells.answer", "params": nonsense}
+        respond(page.live, message, lambda answer, _: answers.append(answer))
+    assert all("problem" in answer for answer in answers)
     assert await finding is None
 
 
@@ -226,7 +231,8 @@ async def test_a_page_that_has_closed_says_so_as_a_failure(page):
 def asked_in(cell):
     """The requests that a page would have got."""
     opened = [message["content"] for message in cell.messages if message["header"]["msg_type"] == "comm_open"]
-    return [content["data"] for content in opened if content["target_name"] == "nbtools_cells"]
+    events = [content["data"] for content in opened if content["target_name"] == "nbtools"]
+    return [event["params"] for event in events if event["event"] == "cells"]
 
 
 @pytest.mark.parametrize("code", ["r = tools.quiet.cells()", "r = await tools.quiet.cells.start()"])
@@ -238,7 +244,7 @@ def test_a_real_kernel_gets_its_answers_while_a_cell_waits(lab, project, code):
         ({"notebooks": [opened("nb.ipynb", own=True)]}, {"cells": [cell("a", "live")]})
     ):
         request = lab.until(lambda number=number: asked_in(asking)[number : number + 1])[0]
-        lab.open_comm("nbtools", {"live": {"id": request["id"], **said}})
+        lab.request("cells.answer", id=request["id"], **said)
     lab.until(lambda: asking.done)
     assert lab.value("r.data.live, r.data.cells[0].source") == (True, "live")
 

@@ -2,13 +2,14 @@ import { Notification } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { CommandRegistry } from '@lumino/commands';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { cardsOf } from '../live_cells/card_methods.js';
+import { RequestError } from '../shared/channel.js';
 import type { ICallCanceller } from '../shared/tokens.js';
 import type { CardAction } from './model.js';
 
-const TARGET = 'nbtools';
 const LOAD = 'nbtools:load';
 
-/** Sends a card's requests (cancel, undo, merge) to the kernel of its notebook.  Each request opens a comm of its own. */
+/** Sends a card's requests (cancel, undo, merge) to the kernel of its notebook. */
 export class CallCanceller implements ICallCanceller {
   constructor(
     private readonly notebooks: INotebookTracker,
@@ -17,40 +18,22 @@ export class CallCanceller implements ICallCanceller {
   ) {}
 
   cancel(card: HTMLElement, id: string): void {
-    const panel = this.panelOf(card);
-    panel && void this.send(panel, { cancel: id });
+    const kernel = this.panelOf(card)?.sessionContext.session?.kernel;
+    kernel &&
+      void cardsOf(kernel)
+        .request('cards.cancel', { call: id })
+        .catch(() => undefined); // nothing is running there
   }
 
   runAction(card: HTMLElement, { verb, id, magic }: CardAction): void {
     const panel = this.panelOf(card);
-    const sent = panel ? this.send(panel, { [verb]: id }) : Promise.resolve(false);
-    void sent.then(isReceived => isReceived || this.warn(panel, magic));
+    const kernel = panel?.sessionContext.session?.kernel;
+    const sent = kernel ? cardsOf(kernel).request('cards.act', { verb, id }) : Promise.reject(new RequestError('gone'));
+    sent.catch((error: RequestError) => (error.message ? Notification.error(error.message) : this.warn(panel, magic)));
   }
 
   private panelOf(card: HTMLElement): NotebookPanel | undefined {
     return this.notebooks.find(notebook => notebook.node.contains(card));
-  }
-
-  /** Sends a request; returns false if there is no kernel, or nbtools is not loaded in it: the kernel then closes the comm. */
-  private async send(panel: NotebookPanel, data: Record<string, string>): Promise<boolean> {
-    const kernel = panel.sessionContext.session?.kernel;
-    if (!kernel) {
-      return false;
-    }
-    let isRefused = false;
-    const comm = kernel.createComm(TARGET);
-    comm.onClose = () => {
-      isRefused = true;
-    };
-    const opened = comm.open();
-    comm.send(data);
-    const isReceived = await opened.done.then(
-      () => !isRefused,
-      () => false
-    );
-    comm.isDisposed || comm.close();
-    comm.dispose();
-    return isReceived;
   }
 
   /** Says that nothing was done, and offers to load nbtools. */

@@ -4,7 +4,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { JSONExt, type JSONObject, type ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { element } from '../shared/element.js';
 import { hasComms } from '../live_cells/busy_kernel.js';
-import { ENDING_STATUSES, KernelReplies, type Kernel } from '../live_cells/kernel_replies.js';
+import { cardsOf } from '../live_cells/card_methods.js';
+import { ENDING_STATUSES, type Kernel } from '../live_cells/kernel_channel.js';
 import { AGENT_MIME } from '../agent/model.js';
 import { STATE_TARGET } from '../panel/model.js';
 import { GROUP_MIME, MIME, type Card } from './model.js';
@@ -31,7 +32,6 @@ interface Outputs {
  * An unfinished card whose call the kernel does not know gets the status *Unknown*.
  */
 export class StaleCards {
-  private readonly replies = new KernelReplies();
   /** The ids of the cards that were requested and have not been updated since. */
   private readonly awaited = new Set<unknown>();
   /** The number of the last request of each notebook; earlier ones end. */
@@ -74,7 +74,7 @@ export class StaleCards {
     }
     const isLoaded = await hasComms(kernel, STATE_TARGET).catch(() => false); // the kernel has restarted or ended
     if (isLoaded && !kernel.isDisposed) {
-      await this.replies.send(kernel, { show: ids.slice(-MAX_FINISHED) });
+      await show(kernel, ids.slice(-MAX_FINISHED));
     }
   }
 
@@ -99,7 +99,10 @@ export class StaleCards {
     const cards = outputs.map(output => ({ output, card: output.data[MIME], id: cardId(output.data) }));
     cards.forEach(({ id }) => this.awaited.add(id));
     if (kernel) {
-      await Promise.all(cards.map(({ id }) => this.replies.send(kernel, { show: String(id) })));
+      await show(
+        kernel,
+        cards.map(({ id }) => String(id))
+      );
       await delay(REPLY_TIMEOUT);
     }
     if (isLast()) {
@@ -150,6 +153,13 @@ async function widgetsOf(kernel: Kernel): Promise<string[]> {
       }
     } while (kernel.status !== 'idle');
   }
+}
+
+/** Requests the current cards of calls, which come as updates of their displays. */
+async function show(kernel: Kernel, calls: readonly string[]): Promise<void> {
+  await cardsOf(kernel)
+    .request('cards.show', { calls })
+    .catch(() => undefined); // the kernel has no nbtools, or has ended
 }
 
 function delay(milliseconds: number): Promise<null> {

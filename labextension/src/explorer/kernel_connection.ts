@@ -1,6 +1,6 @@
 import type { JSONObject } from '@lumino/coreutils';
 import { tryParse } from '../shared/parse.js';
-import { type Comm, type Kernel, waitForSubshell } from '../live_cells/kernel_replies.js';
+import { type Comm, type Kernel, waitForSubshell } from '../live_cells/kernel_channel.js';
 import { ExplorerLost, type Reply, type Task } from './explorer_context.js';
 import { parseTraceAnswer, TRACE_TARGET, type TraceAnswer } from './model.js';
 

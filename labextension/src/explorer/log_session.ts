@@ -2,7 +2,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { Session } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
-import { ENDING_STATUSES, type Kernel, waitForSubshell } from '../live_cells/kernel_replies.js';
+import { ENDING_STATUSES, type Kernel, waitForSubshell } from '../live_cells/kernel_channel.js';
 import { tryParse } from '../shared/parse.js';
 import { LOG_TARGET, parseLogAnswer, type LogAnswer } from './model.js';
 

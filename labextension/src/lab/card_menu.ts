@@ -11,7 +11,7 @@ import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
 import { locate } from '../shared/path.js';
 import type { IFileOpener } from '../shared/tokens.js';
-import { formsOf, problemOf } from './new_call.js';
+import { formsOf, problemOf } from './forms.js';
 import { addCell } from './notebook_cells.js';
 
 const CARD = '.nbtools-card';

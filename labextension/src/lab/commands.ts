@@ -1,9 +1,9 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
-import { Dialog, type ICommandPalette, showDialog } from '@jupyterlab/apputils';
+import { Dialog, type ICommandPalette, showDialog, showErrorMessage } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { showKeySheet } from './key_sheet.js';
-import { newCall } from './new_call.js';
+import { loadForm } from './forms.js';
 import { addCell, loadInNotebook, notebookWithKernel } from './notebook_cells.js';
 import { pressInQuestion, showQuestion, stopCall, waitingQuestions } from './questions.js';
 
@@ -63,7 +63,12 @@ export function addCommands(
     inNotebook(async panel => {
       const kernel = panel.sessionContext.session!.kernel!;
       const notebook = panel.title.label;
-      const call = await newCall({ kernel, notebook, trans, load: () => loadInNotebook(panel) });
+      const form = await loadForm().catch(() => null);
+      if (form === null) {
+        await showErrorMessage(trans.__('New Call…'), trans.__('The form could not be loaded. Reload the page.'));
+        return;
+      }
+      const call = await form.newCall({ kernel, notebook, trans, load: () => loadInNotebook(panel) });
       call && (await addCell(panel, call.source, call.run));
     })
   );

@@ -1,19 +1,16 @@
-import type { Kernel } from '@jupyterlab/services';
+import type { Kernel } from '../live_cells/kernel_channel.js';
 import { Dialog, ReactWidget } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { FormComponent } from '@jupyterlab/ui-components';
 import type { ReadonlyJSONObject } from '@lumino/coreutils';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { icon } from '../shared/icons.js';
-import { kernelChannel } from '../live_cells/kernel_channel.js';
-import { Client, RequestError } from '../shared/channel.js';
 import { fieldsOf, KERNEL_VALIDATES } from './form_schema.js';
-import { FORM_METHODS, type CheckedCall, type FormTool } from './model.js';
+import { type Forms, formsOf, problemOf } from './forms.js';
+import type { CheckedCall, FormTool } from './model.js';
 
 /** Milliseconds between the last key and the request what the call would be. */
 const CHECK_DELAY = 250;
-
-type Forms = Client<keyof typeof FORM_METHODS>;
 
 export interface ChosenCall {
   readonly source: string;
@@ -22,7 +19,7 @@ export interface ChosenCall {
 
 /** What the dialog needs of its notebook. */
 export interface NewCallOptions {
-  readonly kernel: Kernel.IKernelConnection;
+  readonly kernel: Kernel;
   readonly notebook: string;
   readonly trans: TranslationBundle;
   /** Loads nbtools in the notebook; resolves when that is done. */
@@ -53,16 +50,6 @@ export async function newCall(options: NewCallOptions): Promise<ChosenCall | nul
   dialog.addClass('nbtools-new-call-dialog');
   await dialog.launch();
   return chosen;
-}
-
-/** The methods of forms in a kernel. */
-export function formsOf(kernel: Kernel.IKernelConnection): Forms {
-  return new Client(() => kernelChannel(kernel), FORM_METHODS);
-}
-
-/** Why a request has no result, as the kernel says it; empty if the kernel says nothing. */
-export function problemOf(error: unknown): string {
-  return error instanceof RequestError ? error.message : '';
 }
 
 /** A dialog whose body handles all keys but Escape. */

@@ -1,16 +1,25 @@
 import { KernelMessage } from '@jupyterlab/services';
-import type { Kernel } from './kernel_replies.js';
+import type { Kernel } from './kernel_channel.js';
 
 /** Milliseconds after which a kernel that has not answered is asked on a subshell. */
 const BUSY_AFTER = 700;
 
 /** Returns whether the kernel has open comms of a target.  A kernel that is executing a cell is asked on a subshell, if it has any. */
 export async function hasComms(kernel: Kernel, target: string): Promise<boolean> {
-  const ask = () => kernel.requestCommInfo({ target_name: target });
+  const { content } = await unlessBusy(kernel, () => kernel.requestCommInfo({ target_name: target }));
+  return content.status === 'ok' && Object.keys(content.comms).length > 0;
+}
+
+/** Resolves when the page knows what the kernel is, and so whether it has subshells; also while the kernel is executing a cell. */
+export async function kernelInfo(kernel: Kernel): Promise<void> {
+  await unlessBusy(kernel, () => kernel.info);
+}
+
+/** Asks the kernel; after some time on a subshell, which answers while a cell runs. */
+async function unlessBusy<T>(kernel: Kernel, ask: () => Promise<T>): Promise<T> {
   const answer = ask();
   const busy = new Promise<null>(resolve => setTimeout(resolve, BUSY_AFTER, null));
-  const reply = (await Promise.race([answer, busy])) ?? (await Promise.race([answer, askOnSubshell(kernel, ask)]));
-  return reply.content.status === 'ok' && Object.keys(reply.content.comms).length > 0;
+  return (await Promise.race([answer, busy])) ?? (await Promise.race([answer, askOnSubshell(kernel, ask)]));
 }
 
 /**

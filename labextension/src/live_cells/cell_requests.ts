@@ -1,12 +1,12 @@
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import type { JSONObject } from '@lumino/coreutils';
 import { UUID } from '@lumino/coreutils';
 import { changeCells } from './change_cells.js';
 import { type CellLocation, readCells, isBusy, ChangeRefused, cellLocation } from './open_notebook.js';
 import { tryParse } from '../shared/parse.js';
 import { PageChannel, type TaskResult } from './page_channel.js';
-import { type Kernel, KernelReplies } from './kernel_replies.js';
-import { NOTEBOOKS_TARGET, type NotebookAnswer, type NotebookRequest, parseNotebookRequest } from '../cards/model.js';
+import { cardsOf } from './card_methods.js';
+import { type Kernel, onEvent } from './kernel_channel.js';
+import { CELLS_EVENT, type NotebookAnswer, type NotebookRequest, parseNotebookRequest } from '../cards/model.js';
 
 type Task = NotebookRequest['task'];
 
@@ -16,7 +16,6 @@ export type RunCell = (location: CellLocation) => Promise<unknown>;
 /** Handles kernels' requests to list open notebooks and to read, change and run their cells. */
 export class CellRequests {
   private readonly client = UUID.uuid4();
-  private readonly replies = new KernelReplies();
   private readonly peers: PageChannel;
 
   constructor(
@@ -31,19 +30,20 @@ export class CellRequests {
 
   private watch(panel: NotebookPanel): void {
     const session = panel.sessionContext;
-    this.registerTarget(session.session?.kernel);
-    session.kernelChanged.connect((_, { newValue }) => this.registerTarget(newValue));
+    this.listen(session.session?.kernel);
+    session.kernelChanged.connect((_, { newValue }) => this.listen(newValue));
   }
 
-  private registerTarget(kernel: Kernel | null | undefined): void {
-    kernel?.registerCommTarget(NOTEBOOKS_TARGET, (_, opened) => {
-      const request = tryParse(parseNotebookRequest, opened.content.data);
-      if (request && ['', this.client].includes(request.client)) {
-        void this.answer(kernel, request, this.performTask(kernel.id, request.task));
-      } else if (request && this.peers.has(request.client)) {
-        void this.answer(kernel, request, this.peers.request(request.client, kernel.id, request));
-      }
-    });
+  private listen(kernel: Kernel | null | undefined): void {
+    kernel && onEvent(kernel, CELLS_EVENT, params => this.onRequest(kernel, tryParse(parseNotebookRequest, params)));
+  }
+
+  private onRequest(kernel: Kernel, request: NotebookRequest | null): void {
+    if (request && ['', this.client].includes(request.client)) {
+      void this.answer(kernel, request, this.performTask(kernel.id, request.task));
+    } else if (request && this.peers.has(request.client)) {
+      void this.answer(kernel, request, this.peers.request(request.client, kernel.id, request));
+    }
   }
 
   private async answer(kernel: Kernel, request: NotebookRequest, pending: Promise<TaskResult | null>): Promise<void> {
@@ -54,7 +54,9 @@ export class CellRequests {
     }
     const notebooks = [...(result.notebooks ?? []), ...others];
     const answer = { problem: '', queued: false, cells: [], ...result, id: request.id, notebooks };
-    await this.replies.send(kernel, { live: answer } as unknown as JSONObject);
+    await cardsOf(kernel)
+      .request('cells.answer', answer)
+      .catch(() => undefined); // the kernel has ended
   }
 
   private async performTask(kernel: string, task: Task): Promise<TaskResult | null> {

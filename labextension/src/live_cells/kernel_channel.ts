@@ -1,7 +1,14 @@
+import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { JSONObject } from '@lumino/coreutils';
-import { MessageExchange, RequestError, type Channel } from '../shared/channel.js';
+import { isObject, MessageExchange, RequestError, type Channel } from '../shared/channel.js';
 import { CHANNEL_TARGET } from '../shared/methods.js';
-import { type Comm, ENDING_STATUSES, type Kernel, waitForSubshell } from './kernel_replies.js';
+import { kernelInfo } from './busy_kernel.js';
+
+export type Kernel = NonNullable<NonNullable<NotebookPanel['sessionContext']['session']>['kernel']>;
+export type Comm = ReturnType<Kernel['createComm']>;
+
+const SUBSHELL_TIMEOUT = 1000;
+export const ENDING_STATUSES: readonly string[] = ['restarting', 'autorestarting', 'terminating', 'dead'];
 
 /** The open channels of this page, by the ids of their kernels. */
 const channels = new Map<string, KernelChannel>();
@@ -16,6 +23,31 @@ export function kernelChannel(kernel: Kernel): Channel {
     return existing;
   }
   return kernel.isDisposed || !kernel.handleComms ? NO_CHANNEL : new KernelChannel(kernel);
+}
+
+/** Called with what comes with an event. */
+export type EventListener = (params: unknown) => void;
+
+const listeners = new WeakMap<Kernel, Map<string, EventListener>>();
+
+/** Calls a listener with each event of a name that the kernel sends: to this page over its channel, or to all pages by opening a comm. */
+export function onEvent(kernel: Kernel, event: string, listener: EventListener): void {
+  const known = listeners.get(kernel) ?? new Map<string, EventListener>();
+  known.set(event, listener);
+  if (!listeners.has(kernel)) {
+    listeners.set(kernel, known);
+    kernel.registerCommTarget(CHANNEL_TARGET, (_, { content }) => {
+      // The kernel has nbtools.  Its subshell must not end with the comm of this event while the answer is sent.
+      kernelChannel(kernel);
+      notify(kernel, content.data);
+    });
+  }
+}
+
+function notify(kernel: Kernel, message: unknown): void {
+  if (isObject(message) && typeof message['event'] === 'string') {
+    listeners.get(kernel)?.get(message['event'])?.(message['params']);
+  }
 }
 
 const NO_CHANNEL: Channel = { call: () => Promise.reject(new RequestError('gone')) };
@@ -33,13 +65,15 @@ class KernelChannel extends MessageExchange {
   constructor(private readonly kernel: Kernel) {
     super();
     this.comm = kernel.createComm(CHANNEL_TARGET);
-    this.comm.onMsg = ({ content, buffers }) => void this.receive(content.data, buffers ?? []);
+    this.comm.onMsg = ({ content, buffers }) => void (this.receive(content.data, buffers ?? []) || notify(kernel, content.data));
     this.comm.onClose = this.onEnd;
     kernel.statusChanged.connect(this.onStatus, this);
     kernel.disposed.connect(this.onEnd, this);
     window.addEventListener('pagehide', this.onPageHide);
     channels.set(kernel.id, this);
-    this.ready = waitForSubshell(kernel, this.comm).then(() => this.comm.open());
+    this.ready = kernelInfo(kernel)
+      .then(() => waitForSubshell(kernel, this.comm))
+      .then(() => this.comm.open());
     this.ready.catch(this.onEnd);
   }
 
@@ -69,4 +103,12 @@ class KernelChannel extends MessageExchange {
   private readonly onPageHide = (): void => {
     this.comm.isDisposed || this.kernel.isDisposed || this.comm.close();
   };
+}
+
+/** Waits until the comm's subshell has started, if the kernel and the settings support subshells. */
+export async function waitForSubshell(kernel: Kernel, comm: Comm): Promise<void> {
+  if (kernel.supportsSubshells && kernel.commsOverSubshells !== 'disabled' && 'subshellStarted' in comm) {
+    const subshell = (comm.subshellStarted as Promise<void>).catch(() => undefined);
+    await Promise.race([subshell, new Promise(resolve => setTimeout(resolve, SUBSHELL_TIMEOUT))]);
+  }
 }

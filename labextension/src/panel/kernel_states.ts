@@ -3,7 +3,7 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { Kernel as KernelAPI } from '@jupyterlab/services';
 import { Signal } from '@lumino/signaling';
 import { hasComms } from '../live_cells/busy_kernel.js';
-import { ENDING_STATUSES, type Kernel } from '../live_cells/kernel_replies.js';
+import { ENDING_STATUSES, type Kernel } from '../live_cells/kernel_channel.js';
 import type { FollowedKernel, IKernelStates } from '../shared/tokens.js';
 import { STATE_TARGET, type StateReply, type StateRequest } from './model.js';
 import { StateConnection } from './state_connection.js';

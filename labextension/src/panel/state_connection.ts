@@ -1,5 +1,5 @@
 import type { JSONObject } from '@lumino/coreutils';
-import { type Comm, type Kernel, waitForSubshell } from '../live_cells/kernel_replies.js';
+import { type Comm, type Kernel, waitForSubshell } from '../live_cells/kernel_channel.js';
 import { tryParse } from '../shared/parse.js';
 import type { FollowedState } from '../shared/tokens.js';
 import { type KernelState, parseStateMessage, STATE_TARGET, type StateReply, type StateRequest } from './model.js';

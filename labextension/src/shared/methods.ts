@@ -1,5 +1,6 @@
 // Generated from the methods of nbtools by labextension/scripts/wire_types.py: run `make wire` after a change there.
 
+import type { ActParams, CancelParams, NotebookAnswer, ShowParams } from '../cards/model.js';
 import type { SavedFilters, SavedFiltersParams, TraceCell, TraceChanges, TraceExcerpts, TraceExcerptsParams, TraceExplorerParams, TraceExport, TraceFacets, TraceFileParams, TraceFollowParams, TraceHits, TraceLineParams, TraceOpened, TraceRaw, TraceReview, TraceReviewParams, TraceRows, TraceRowsParams, TraceSearchParams, TraceShare, TraceShareParams, TraceStrip, TraceStripParams, TraceTokens, TraceUpdate, TraceUsage, TraceUsageParams, TraceVersionParams } from '../explorer/model.js';
 import type { CheckParams, CheckedCall, FormParams, FormTools, RulesCell, RulesParams, ToolForm } from '../lab/model.js';
 
@@ -13,6 +14,10 @@ export interface Buffers {
 
 /** The methods that a page calls: their parameters and results. */
 export interface Methods {
+  'cards.act': { readonly params: ActParams; readonly result: undefined };
+  'cards.cancel': { readonly params: CancelParams; readonly result: undefined };
+  'cards.show': { readonly params: ShowParams; readonly result: undefined };
+  'cells.answer': { readonly params: NotebookAnswer; readonly result: undefined };
   'forms.check': { readonly params: CheckParams; readonly result: CheckedCall };
   'forms.form': { readonly params: FormParams; readonly result: ToolForm };
   'forms.rules': { readonly params: RulesParams; readonly result: RulesCell };

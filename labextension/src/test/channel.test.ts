@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { Client, RequestError } from '../shared/channel.js';
-import { kernelChannel } from '../live_cells/kernel_channel.js';
-import type { Kernel } from '../live_cells/kernel_replies.js';
+import { type Kernel, kernelChannel, onEvent } from '../live_cells/kernel_channel.js';
 import { ModelChannel } from '../explorer/model_channel.js';
 import { FORM_METHODS } from '../lab/model.js';
 
@@ -62,12 +61,19 @@ class FakeKernel {
   isDisposed = false;
   handleComms = true;
   supportsSubshells = false;
+  readonly info = Promise.resolve({});
+  target: (comm: unknown, message: object) => void = () => undefined;
 
   constructor(readonly id: string) {}
 
   createComm(target: string): FakeComm {
     this.comms.push(new FakeComm(target));
     return this.comms.at(-1)!;
+  }
+
+  registerCommTarget(name: string, target: FakeKernel['target']): void {
+    assert.equal(name, 'nbtools');
+    this.target = target;
   }
 
   get comm(): FakeComm {
@@ -87,7 +93,7 @@ function connect(id = `kernel ${++kernels}`) {
 
 /** Lets all that is due happen. */
 const settle = async () => {
-  for (let turn = 0; turn < 10; turn++) {
+  for (let turn = 0; turn < 30; turn++) {
     await Promise.resolve();
   }
 };
@@ -122,6 +128,24 @@ test('another connection to the kernel uses the channel of the one that handles 
   assert.deepEqual([kernel.comm.sent.length, other.kernel.comms.length], [2, 0]);
   kernel.comm.sent.forEach(({ id }) => kernel.comm.onMsg({ content: { data: { id, result: CELL } } }));
   assert.deepEqual(await first, await second);
+});
+
+test('events come over the channel and by comms that the kernel opens, which open the channel', async () => {
+  const { kernel, ask } = connect();
+  const cells: unknown[] = [];
+  onEvent(kernel as unknown as Kernel, 'cells', params => cells.push(params));
+  onEvent(kernel as unknown as Kernel, 'state', () => assert.fail('another event'));
+  kernel.target(null, { content: { data: { event: 'cells', params: { id: 'a' } } } });
+  await settle();
+  assert.deepEqual([kernel.comms.length, kernel.comm.isOpen], [1, true]);
+  kernel.comm.onMsg({ content: { data: { event: 'cells', params: { id: 'b' } } } });
+  for (const data of [null, 3, {}, { event: 3 }, { event: 'unknown' }]) {
+    kernel.target(null, { content: { data } });
+    kernel.comm.onMsg({ content: { data } });
+  }
+  assert.deepEqual(cells, [{ id: 'a' }, { id: 'b' }]);
+  void ask().catch(() => undefined);
+  assert.equal(kernel.comms.length, 1);
 });
 
 test('a connection that handles no comms has no channel', async () => {

@@ -25,16 +25,19 @@ export class OutputRenderers {
   readonly settings = new PageSettings();
   private readonly drawn = new WeakMap<HTMLElement, { type: string; renderer: IRenderMime.IRenderer & Widget }>();
 
-  /** `request` opens a comm with the data of a card's request; `open` opens a file at a line. */
+  /** `request` calls a method of the kernel; `open` opens a file at a line. */
   constructor(
-    request: (data: Record<string, string>) => void,
+    request: (method: string, params: object) => void,
     open: (path: string, line: number | null) => void,
     private readonly rendermime = new RenderMimeRegistry({ initialFactories: standardRendererFactories })
   ) {
     const services: ICardServices = {
       rendermime,
       opener: { open: async (path, line) => open(path, line) },
-      canceller: { cancel: (_, id) => request({ cancel: id }), runAction: (_, { verb, id }) => request({ [verb]: id }) },
+      canceller: {
+        cancel: (_, call) => request('cards.cancel', { call }),
+        runAction: (_, { verb, id }) => request('cards.act', { verb, id })
+      },
       settings: this.settings
     };
     addCallRenderer(services);

@@ -169,8 +169,7 @@ def test_the_heads_button_stops_it(agent_tab, turn):
     agent_tab.run(f"agent.model = playing({turn}, ['on we go'])")
     cell = agent_tab.start("%%agent\nwait")
     agent_tab.until(lambda: len(parts(cell)) > 1)
-    comm = agent_tab.open_comm("nbtools", {})
-    agent_tab.send_comm(comm, {"cancel": parts(cell)[0]["run"]})
+    agent_tab.request("cards.cancel", call=parts(cell)[0]["run"])
     agent_tab.until(lambda: cell.done)
     assert cell.error == ""
     assert parts(cell)[-1]["status"] == "You stopped it"

@@ -9,11 +9,7 @@ import pytest
 
 def ask(lab, method, **params):
     """Calls a method and returns its result, or the answer if there is none."""
-    comm_id = lab.open_comm("nbtools", {"id": 7, "method": f"forms.{method}", "params": params})
-    answer = lab.until(
-        lambda: next((data for data in lab.comm_messages(comm_id) if data.get("id") == 7), None)
-    )
-    return answer.get("result", answer)
+    return lab.result(f"forms.{method}", **params)
 
 
 def check(lab, tool, **values):
@@ -80,7 +76,7 @@ def test_a_malformed_request_gets_no_result_and_harms_nothing(lab):
 def test_a_kernel_without_the_extension_has_no_forms(lab):
     lab.run("%unload_ext nbtools")
     lab.run("from nbtools.notebook.traces.comm import register_in_kernel; register_in_kernel()")
-    assert ask(lab, "tools") == {"id": 7, "gone": True}
+    assert ask(lab, "tools") == {"id": 1, "gone": True}
 
 
 CALL = "get_ipython().magics_manager.registry['ToolMagics']._runtime.session.history[-1].request.id"

@@ -118,7 +118,7 @@ def test_a_running_replay_is_stopped_by_its_button(
     running = card_in(cell.outputs[0]["data"])
     assert running["cancellable"]
     assert len(copies()) == 1
-    lab.open_comm("nbtools", {"cancel": running["id"]})
+    lab.request("cards.cancel", call=running["id"])
     lab.until(lambda: cell.done)
     assert card(cell)["status"] == "Cancelled"
     assert copies() == []
