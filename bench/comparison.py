@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nbtools.traces import load
 from nbtools.traces.comparison.alignment import align
 from nbtools.traces.comparison.comparison import compare
-from nbtools.traces.comparison.comparison_messages import ComparedTask
+from nbtools.traces.comparison.comparison_messages import MAX_ROWS, ComparedRowsParams
 from nbtools.traces.comparison.steps import ComparableCall
 from nbtools.traces.comparison.view import ComparisonDisplay
 from nbtools.traces.model import Call
@@ -76,9 +76,13 @@ def main() -> None:
         loading, traces = timed(lambda: [load(log) for log in logs])
         comparing, display = timed(lambda: ComparisonDisplay(compare(*traces)))  # type: ignore[misc]
         drawing, bundle = timed(display.bundle)  # type: ignore[attr-defined]
-        paging, _ = timed(
-            lambda: display.answer(ComparedTask(baseline=display.comparison.baseline, first=0, count=200))
-        )  # type: ignore[attr-defined]
+        params = ComparedRowsParams(
+            explorer=display.id,  # type: ignore[attr-defined]
+            baseline=display.comparison.baseline,  # type: ignore[attr-defined]
+            first=0,
+            count=MAX_ROWS,
+        )
+        sending, (reply, buffers) = timed(lambda: display.rows(params))  # type: ignore[attr-defined, misc]
         checking, _ = timed(
             lambda: display.comparison.outcomes("tests", "command grep", "file part1.py contains x")
         )  # type: ignore[attr-defined]
@@ -91,7 +95,11 @@ def main() -> None:
             f"{drawing:.2f} s",
             f"{drawing / loading:.2f}, {size}",
         ),
-        ("a page of 200 rows", f"{paging * 1e3:.1f} ms", ""),
+        (
+            f"the columns of {reply.total:,} steps",
+            f"{sending:.2f} s",
+            f"{sum(map(len, buffers)) / 1e3:.0f} kB",
+        ),
         ("three checks", f"{checking:.2f} s", f"{checking / loading:.2f}"),
         *hostile(),
     ]

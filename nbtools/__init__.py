@@ -141,7 +141,8 @@ __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - tested to equal the imports abov
 # What lower packages call and higher packages supply.
 register("core.result_html", "nbtools.cards.card:result_html")
 register("traces.notebook", "nbtools.notebook.traces.explorer_services")
-register("traces.choose_sessions", "nbtools.traces.session_list.view:choose_sessions")
+register("traces.list_sessions", "nbtools.traces.session_list.view:list_sessions")
+register("traces.open_sessions", "nbtools.traces.session_list.view:open_sessions")
 register("traces.comparison_bundle", "nbtools.traces.comparison.view:comparison_bundle")
 register("traces.outcomes_bundle", "nbtools.traces.comparison.view:outcomes_bundle")
 register("traces.share", "nbtools.traces.sharing.request:share")

@@ -37,11 +37,13 @@ from nbtools.notebook.traces.comm import TRACE_TARGET
 from nbtools.notebook.traces.log_tabs import LOG_TARGET
 from nbtools.traces.columns import ColumnBlock
 from nbtools.traces.comparison import comparison_messages as comparison
+from nbtools.traces.comparison.view import ComparisonDisplay
 from nbtools.traces.explorer import explorer_messages as trace
 from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceView
 from nbtools.traces.explorer.page_methods import PageMethods
 from nbtools.traces.explorer.row_messages import TraceFacetRows, TraceRows
 from nbtools.traces.session_list import session_messages as sessions
+from nbtools.traces.session_list.view import SessionList
 from nbtools.traces.sharing.model import SharedLog
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -269,16 +271,24 @@ import * as parse from '../shared/parse.js';
 export type Span = readonly [string, string];
 """
 CALLS = (call.Card, call.NotebookRequest)
-SESSIONS = (sessions.SessionsView, sessions.SessionsPage)
-SESSION_TASKS = (sessions.SessionsTask, sessions.OpenSessionsTask)
-COMPARISON_TASKS = (
-    comparison.ComparedTask,
-    comparison.BaselineTask,
-    comparison.OutcomesTask,
-    comparison.OpenRunTask,
-    comparison.CompareWithTask,
+COLUMN_IMPORTS = """\
+import * as parse from '../shared/parse.js';
+import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
+"""
+SESSIONS = (sessions.SessionsView, sessions.SessionRows, sessions.FoundSessions)
+SESSION_PARAMS = (
+    sessions.SessionRowsParams,
+    sessions.SearchSessionsParams,
+    sessions.OpenSessionsParams,
 )
-COMPARISONS = (comparison.ComparisonView, comparison.ComparedPage, comparison.ComparedOutcomes)
+COMPARISONS = (comparison.ComparisonView, comparison.ComparedRows, comparison.ComparedOutcomes)
+COMPARISON_PARAMS = (
+    comparison.ComparedRowsParams,
+    comparison.BaselineParams,
+    comparison.OutcomesParams,
+    comparison.OpenRunParams,
+    comparison.CompareWithParams,
+)
 TRACES = (TraceView, trace.TraceAnswer, trace.LogAnswer)
 QUESTIONS = (approval.QuestionData, approval.WidgetReply)
 FORMATS = (
@@ -322,37 +332,40 @@ FORMATS = (
         {"TRACE_MIME": TRACE_MIME, "TRACE_TARGET": TRACE_TARGET, "LOG_TARGET": LOG_TARGET},
         "import * as parse from '../shared/parse.js';\nimport { parseCard, type Card, type Span } from"
         " '../cards/model.js';\nimport { parseColumnBlock, type ColumnBlock } from"
-        " '../shared/columns_model.js';\nimport { parseSessionsPage, parseSessionsView, type"
-        " OpenSessionsTask, type SessionsPage, type SessionsTask, type SessionsView } from"
-        " '../sessions/model.js';\nimport {"
-        " parseComparedOutcomes, parseComparedPage, parseComparisonView, type BaselineTask, type"
-        " ComparedOutcomes, type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView,"
-        " type OpenRunTask, type OutcomesTask } from '../comparison/model.js';\n",
+        " '../shared/columns_model.js';\nimport { parseFoundSessions, parseSessionRows, parseSessionsView,"
+        " type SessionsView } from '../sessions/model.js';\nimport { parseComparedOutcomes,"
+        " parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';\n",
         frozenset(
             (
                 *schemas(CALLS),
                 *schemas((ColumnBlock,)),
-                *schemas((*SESSIONS, *SESSION_TASKS)),
-                *schemas((*COMPARISONS, *COMPARISON_TASKS)),
+                *schemas((*SESSIONS, *SESSION_PARAMS)),
+                *schemas((*COMPARISONS, *COMPARISON_PARAMS)),
             )
         ),
-        {"TRACE_METHODS": (PageMethods,)},
+        {
+            "TRACE_METHODS": (PageMethods,),
+            "SESSION_METHODS": (SessionList,),
+            "COMPARISON_METHODS": (ComparisonDisplay,),
+        },
     ),
     Format(
         "nbtools/traces/session_list/session_messages.py",
         "labextension/src/sessions/model.ts",
         SESSIONS,
-        SESSION_TASKS,
+        SESSION_PARAMS,
         {"SESSIONS_MIME": sessions.SESSIONS_MIME},
-        "import * as parse from '../shared/parse.js';\n",
+        COLUMN_IMPORTS,
+        frozenset(schemas((ColumnBlock,))),
     ),
     Format(
         "nbtools/traces/comparison/comparison_messages.py",
         "labextension/src/comparison/model.ts",
         COMPARISONS,
-        COMPARISON_TASKS,
+        COMPARISON_PARAMS,
         {"COMPARISON_MIME": comparison.COMPARISON_MIME},
-        "import * as parse from '../shared/parse.js';\n",
+        COLUMN_IMPORTS,
+        frozenset(schemas((ColumnBlock,))),
     ),
     Format(
         "nbtools/traces/sharing/model.py",

@@ -30,7 +30,7 @@ class Comparison:
         self.page, self.node = page, node
         self.runs = node.locator(".nbtools-compare-runs tbody tr")
         self.steps = node.get_by_role("grid", name="Aligned steps")
-        self.rows = self.steps.locator(".nbtools-compare-rows [role=row]")
+        self.rows = self.steps.locator(".nbtools-table-rows [role=row]")
         self.active = self.steps.locator(".nbtools-compare-active")
         self.heads = node.locator(".nbtools-compare-runs thead th")
 
@@ -166,7 +166,7 @@ async def test_an_open_explorer_is_compared_with_listed_sessions(views, logs, tm
     await projects.select_option(
         await projects.locator("option", has_text="cart").first.get_attribute("value")
     )
-    rows = listed.locator("tbody tr")
+    rows = listed.locator(".nbtools-table-rows [role=row]")
     await expect(rows).to_have_count(5)
     await rows.nth(0).get_by_role("checkbox").click()
     await rows.nth(1).get_by_role("checkbox").click()
@@ -180,7 +180,7 @@ async def test_an_open_explorer_is_compared_with_listed_sessions(views, logs, tm
 async def test_more_than_two_sessions_of_the_list_are_compared(views, logs):
     cell = views.cell(await views.show(SessionList(SessionFilter(project="cart"))))
     listed = cell.locator(".nbtools-sessions")
-    rows = listed.locator("tbody tr")
+    rows = listed.locator(".nbtools-table-rows [role=row]")
     await expect(rows).to_have_count(5)
     for number in range(3):
         await rows.nth(number).get_by_role("checkbox").click()

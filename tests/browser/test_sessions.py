@@ -29,7 +29,7 @@ LOOKS_AGAIN = 6000
 """Milliseconds in which the list looks for new sessions at least once."""
 CUT = """list => {
     const isNarrow = node => node.matches('.nbtools-sessions-title') && node.offsetWidth < 0.8 * list.offsetWidth;
-    return [...list.querySelectorAll('tbody td, div')]
+    return [...list.querySelectorAll('.nbtools-table-rows [role=gridcell], div')]
         .filter(node => node.checkVisibility() && (isNarrow(node) || node.scrollWidth > node.clientWidth))
         .map(node => `${node.className}: ${node.offsetWidth} of ${list.offsetWidth}, content ${node.scrollWidth}`);
 }"""
@@ -68,10 +68,20 @@ class Sessions:
     def __init__(self, page, node):
         self.page, self.node = page, node
         self.search = node.get_by_role("searchbox", name="Search sessions")
-        self.rows = node.locator("tbody tr")
+        self.table = node.get_by_role("grid", name="Sessions")
+        self.rows = node.locator(".nbtools-table-rows [role=row]")
+        self.active = node.locator(".nbtools-table-active")
 
     def row(self, text):
         return self.rows.filter(has_text=text)
+
+    async def has_focus_on(self, text):
+        """Waits until a row is the active one of the table, which has the focus."""
+        await expect(self.table).to_be_focused()
+        await expect(self.active).to_contain_text(text)
+        await expect(self.table).to_have_attribute(
+            "aria-activedescendant", await self.active.get_attribute("id")
+        )
 
     async def find(self, text):
         await self.search.fill(text)
@@ -89,24 +99,25 @@ async def test_list_search_open_back_and_compare_two(views, logs):
     assert await views.page.evaluate("window.pwned") is None
     await views.look("sessions", cell)
     await is_accessible(views.page)
-    await shown.rows.first.focus()
+    await shown.table.focus()
     await views.page.keyboard.press("/")
     await expect(shown.search).to_be_focused()
     await views.page.keyboard.type("upgrade ext")
     await expect(shown.rows).to_have_count(1)
     await views.page.keyboard.press("ArrowDown")
-    await expect(upgrade).to_be_focused()
+    await shown.has_focus_on("upgrade-external-agents-e2e-tests")
     await views.page.keyboard.press("Enter")
     explorer = cell.locator(".nbtools-trace")
     await expect(explorer.locator(".nbtools-trace-title")).to_contain_text(
         "upgrade-external-agents-e2e-tests"
     )
     await cell.get_by_role("button", name="All sessions").click()
-    await expect(upgrade).to_be_focused()
+    await shown.has_focus_on("upgrade-external-agents-e2e-tests")
     await shown.search.focus()
     await views.page.keyboard.press("Escape")
     await expect(shown.row("Fix issue 6")).to_be_visible()
-    await upgrade.focus()
+    await shown.table.focus()
+    await shown.has_focus_on("upgrade-external-agents-e2e-tests")
     await views.page.keyboard.press("Space")
     await expect(upgrade).to_have_attribute("aria-selected", "true")
     await shown.row("Fix issue 6").get_by_role("checkbox").click()
@@ -129,7 +140,7 @@ async def test_a_session_that_opens_late_leaves_the_list_to_which_the_person_has
     async with views.held():
         await shown.row("Fix issue 6").locator("bdi").click()
         await expect(cell).to_contain_text("Opening…")
-        await views.asks_for("open_sessions")
+        await views.asks_for("sessions.open")
         await cell.get_by_role("button", name="All sessions").click()
     await views.settled()
     await expect(shown.row("Fix issue 6")).to_be_visible()
@@ -145,7 +156,7 @@ async def test_filters_and_columns(views, logs):
     await expect(shown.row("upgrade-external")).to_be_visible()
     await shown.node.get_by_label("Outcome").select_option("")
     await shown.node.get_by_role("button", name="Calls").click()
-    await expect(shown.node.locator("th[aria-sort=descending]")).to_have_text("Calls")
+    await expect(shown.node.locator("[role=columnheader][aria-sort=descending]")).to_have_text("Calls")
     await expect(shown.rows.nth(0).locator(".nbtools-sessions-calls")).not_to_have_text("")
     await shown.search.fill("no such words anywhere")
     await expect(shown.node).to_contain_text("No session matches.")
@@ -209,13 +220,15 @@ async def test_the_answer_to_a_filter_is_awaited_before_the_list_looks_again(log
         shown.row("upgrade-external-agents-e2e-tests").locator(".nbtools-sessions-calls")
     ).to_have_text("102")
     await views.settled()
-    count = len(views.asked_for("sessions"))
+    count = len(views.asked_for("sessions.rows"))
     await views.page.clock.fast_forward(LOOKS_AGAIN)
-    await views.asks_for("sessions", count + 1)  # it looks again, where there is no slow answer
+    await views.asks_for("sessions.rows", count + 1)  # it looks again, where there is no slow answer
     await views.settled()
     async with views.held():
         await shown.search.fill("upgrade ext")
-        await until(lambda: views.asked_for("sessions")[-1].task["filter"]["text"] == "upgrade ext")
+        await until(
+            lambda: [one.task["text"] for one in views.asked_for("sessions.search")] == ["upgrade ext"]
+        )
         count = len(views.asked)
         await views.page.clock.fast_forward(LOOKS_AGAIN)
         await views.page.evaluate(DRAWN)

@@ -332,10 +332,11 @@ async def test_a_log_is_explored_in_marimo(marimo):
     await expect(cards.first).to_contain_text("mo.ui.anywidget(log.widget())")
     await expect(cards.last).to_contain_text("Approval required")
     await trace.get_by_role("button", name="compare…").click()
-    rows = marimo.locator(".nbtools-sessions tbody tr")
+    rows = marimo.locator(".nbtools-sessions .nbtools-table-rows [role=row]")
     await expect(rows).to_have_count(2)
     await expect(rows.first).to_contain_text("Make the total exact.")
     await marimo.get_by_role("searchbox", name="Search sessions").fill("upgrade")
     await marimo.keyboard.press("ArrowDown")  # mostly before the answer
     await expect(rows).to_have_count(1)
-    await expect(rows).to_be_focused()
+    await expect(marimo.get_by_role("grid", name="Sessions")).to_be_focused()
+    await expect(rows).to_have_class(re.compile("nbtools-table-active"))

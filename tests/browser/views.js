@@ -4,7 +4,10 @@ window.unanswered = 0;
 window.kernel.post = async (_channel, _type, { comm_id, data }) => {
   window.unanswered += 1;
   const replies = await window.sendToTests(comm_id, data, performance.now() / 1000);
-  replies.forEach(reply => window.kernel.onComm(comm_id, reply));
+  for (const [reply, buffers] of replies) {
+    const views = buffers.map(text => new DataView(Uint8Array.from(atob(text), byte => byte.charCodeAt(0)).buffer));
+    window.kernel.onComm(comm_id, reply, views);
+  }
   window.unanswered -= 1;
 };
 window.showWidget = async (id, state) => {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -64,22 +65,30 @@ class SentRequest(NamedTuple):
     at: float
     """When the page sent it, in seconds: it may arrive later."""
     task: dict[str, Any]
+    """Its parameters; ``type`` is the name of the method."""
 
 
 class PageComm(BaseComm):
     """Keeps the messages of a widget until they are taken to the page."""
 
     def __init__(self) -> None:
-        self._sent: list[dict[str, Any]] = []
+        self._sent: list[tuple[dict[str, Any], list[str]]] = []
         super().__init__()
 
-    def publish_msg(self, msg_type: str, data: dict[str, Any] | None = None, *_: Any, **__: Any) -> None:
+    def publish_msg(
+        self,
+        msg_type: str,
+        data: dict[str, Any] | None = None,
+        metadata: object = None,
+        buffers: Sequence[bytes] | None = None,
+        **_: Any,
+    ) -> None:
         if msg_type == "comm_msg" and data is not None:
-            self._sent.append(data)
+            self._sent.append((data, [b64encode(buffer).decode() for buffer in buffers or ()]))
 
-    def answer(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+    def answer(self, data: dict[str, Any]) -> list[tuple[dict[str, Any], list[str]]]:
         """Has the widget handle a message of the page,
-        and returns the messages that it has sent since the last one.
+        and returns the messages that it has sent since the last one, with their buffers in Base64.
         """
         self.handle_msg({"content": {"comm_id": self.comm_id, "data": data}, "buffers": []})
         sent, self._sent = self._sent, []
@@ -169,8 +178,14 @@ class Views:
     async def look(self, name: str, *where: Locator, themes: Sequence[str] = ("light", "dark")) -> None:
         await take_pictures(self, name, *where, themes=themes)
 
-    async def answer(self, comm_id: str, data: dict[str, Any], at: float) -> list[dict[str, Any]]:
-        self.asked.append(SentRequest(at, data["content"]["request"]["task"]))
+    async def answer(
+        self, comm_id: str, data: dict[str, Any], at: float
+    ) -> list[tuple[dict[str, Any], list[str]]]:
+        content = data["content"]
+        if "method" in content:
+            self.asked.append(SentRequest(at, {"type": content["method"], **content["params"]}))
+        else:
+            self.asked.append(SentRequest(at, content["request"]["task"]))
         await self._answers.wait()
         _, comm = self._widgets[comm_id]
         return await asyncio.get_running_loop().run_in_executor(self._kernel, comm.answer, data)

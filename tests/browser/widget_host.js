@@ -56,11 +56,11 @@ class Kernel {
     this.socket.send(JSON.stringify({ channel, header, parent_header: {}, metadata: this.metadata, content, buffers: [] }));
     return header.msg_id;
   }
-  receive({ header, parent_header, content }) {
+  receive({ header, parent_header, content, buffers = [] }) {
     const run = this.runs.get(parent_header.msg_id);
     const actions = {
       comm_open: () => content.target_name === 'jupyter.widget' && this.models.set(content.comm_id, new WidgetModel(this, content.comm_id, content.data.state)),
-      comm_msg: () => this.onComm(content.comm_id, content.data),
+      comm_msg: () => this.onComm(content.comm_id, content.data, buffers),
       display_data: () => this.show(run, content),
       update_display_data: () => this.update(content),
       execute_result: () => this.show(run, content),
@@ -70,7 +70,7 @@ class Kernel {
     };
     actions[header.msg_type]?.();
   }
-  onComm(id, { method, state, content }) {
+  onComm(id, { method, state, content }, buffers) {
     const model = this.models.get(id);
     if (model && method === 'update') {
       Object.entries(state).forEach(([name, value]) => {
@@ -78,7 +78,7 @@ class Kernel {
         model.trigger(`change:${name}`, value);
       });
     } else if (model && method === 'custom') {
-      model.trigger('msg:custom', content, []);
+      model.trigger('msg:custom', content, buffers);
     }
   }
   show(run, output) {
@@ -116,10 +116,12 @@ class Kernel {
   }
 }
 
+/** Reads a message with binary buffers: the number of its parts, where each begins, then the JSON and the buffers. */
 function decode(buffer) {
   const view = new DataView(buffer);
-  const [start, end] = [view.getUint32(4), view.getUint32(0) > 1 ? view.getUint32(8) : buffer.byteLength];
-  return JSON.parse(new TextDecoder().decode(buffer.slice(start, end)));
+  const starts = Array.from({ length: view.getUint32(0) }, (_, part) => view.getUint32(4 * (part + 1)));
+  const [json, ...buffers] = starts.map((start, part) => new DataView(buffer, start, (starts[part + 1] ?? buffer.byteLength) - start));
+  return { ...JSON.parse(new TextDecoder().decode(json)), buffers };
 }
 
 window.startKernel = async (base, token, path, metadata) => {

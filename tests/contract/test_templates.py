@@ -26,17 +26,15 @@ from nbtools.notebook.agent.run_messages import RunFoot, RunHead, RunMessage
 from nbtools.notebook.mcp.login import LoginPage
 from nbtools.replay.steps_overview import render as render_steps
 from nbtools.traces.comparison.comparison_messages import (
-    ComparedCall,
     ComparedCell,
     ComparedCheck,
     ComparedGroup,
     ComparedOutcomes,
-    ComparedPage,
-    ComparedRow,
     ComparedRun,
     ComparedTotal,
     ComparisonView,
 )
+from nbtools.traces.comparison.comparison_rows import OtherCall, StepRow
 from nbtools.traces.comparison.html import MARKS
 from nbtools.traces.corpus.corpus import Ingested
 from nbtools.traces.explorer.explorer_view import TraceBar, TraceFact, TraceLine
@@ -152,14 +150,13 @@ def comparison(text: str) -> str:
             ComparedGroup(title=text, runs=(1,), rates=("",)),
         ),
     )
-    page = ComparedPage(first=0, total=0, rows=())
     total = ComparedTotal(label=text, title=text)
     view = ComparisonView(
-        explorer="", baseline=0, facts=text, runs=(run, run), totals=(total,), outcomes=outcomes, page=page
+        explorer="", baseline=0, facts=text, runs=(run, run), totals=(total,), outcomes=outcomes
     )
-    other = ComparedCall(run=1, text=text, ending=text)
+    other = OtherCall(run=1, text=text, ending=text)
     marks = {"numbers": (text, ""), "marks": ("failed", "alike"), "others": (other,), "parts": text}
-    row = ComparedRow(index=0, name=text, subject=text, ending=text, note=text, **marks)
+    row = StepRow(name=text, subject=text, ending=text, note=text, **marks)
     return render_explorer(
         "comparison",
         view=view,

@@ -1,21 +1,13 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { ExplorerContext, Reply, Task } from '../explorer/explorer_context.js';
-
-/** What the front end provides for pages that open explorers in their place: the list of sessions, a comparison. */
-export interface PlaceContext {
-  readonly trans: TranslationBundle;
-  /** What the person can do when the kernel has lost the page. */
-  readonly recovery: string;
-  /** Sends a request to the kernel, about the page or one of the explorers opened from it.  Rejects with `ExplorerLost`. */
-  query(explorer: string, task: Task): Promise<Reply>;
-  /** Returns the context of an explorer that was opened from the page. */
-  explorer(query: (task: Task) => Promise<Reply>): ExplorerContext;
-}
+import type { Client } from '../shared/channel.js';
+import type { COMPARISON_METHODS } from '../explorer/model.js';
 
 /** The services that a comparison uses. */
-export interface ComparisonContext extends Pick<PlaceContext, 'trans'> {
-  /** Sends a request about the comparison; a failure is a `problem`. */
-  query(task: Task): Promise<Reply>;
+export interface ComparisonContext {
+  readonly trans: TranslationBundle;
+  readonly client: Pick<Client<keyof typeof COMPARISON_METHODS>, 'request'>;
+  /** Returns why a request has no result; rethrows any other error. */
+  problemOf(error: unknown): string;
   /** Opens the explorer of a run at one of its steps; an empty one: at its beginning. */
   open(run: number, step: string): void;
 }

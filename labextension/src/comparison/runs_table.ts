@@ -74,13 +74,17 @@ export class RunsTable {
   }
 
   private async request(checks: readonly string[]): Promise<boolean> {
-    const reply = await this.context.query({ type: 'outcomes', baseline: this.view.baseline, checks });
-    setText(this.message, reply.type === 'problem' ? reply.text : '');
-    if (reply.type === 'outcomes') {
-      this.outcomes = reply;
+    const { client, problemOf } = this.context;
+    const { explorer, baseline } = this.view;
+    try {
+      this.outcomes = await client.request('comparison.outcomes', { explorer, baseline, checks });
+      setText(this.message, '');
       this.draw();
+      return true;
+    } catch (error) {
+      setText(this.message, problemOf(error));
+      return false;
     }
-    return reply.type === 'outcomes';
   }
 
   private draw(): void {

@@ -1,167 +1,112 @@
-import { element, updateChildren } from '../shared/element.js';
-import { placeRows, scrollTopFor } from '../table/virtual_scroll.js';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { element, setText } from '../shared/element.js';
+import { Table, type TableRow } from '../table/table.js';
 import type { ComparisonContext } from './context.js';
-import type { ComparedPage, ComparedRow, ComparisonView } from './model.js';
+import type { ComparisonView } from './model.js';
+import type { ListedSteps, StepRow, StepRows } from './step_rows.js';
 
 const ROW_HEIGHT = 24;
-const PAGE = 200;
 
-let grids = 0;
-
-/** The aligned steps: a row for each, a column for each run.  Rows are requested as they come into view. */
+/** The aligned steps: a row for each, a column for each run. */
 export class StepsGrid {
-  readonly node = element('div', 'nbtools-compare-steps');
-  private readonly rows = element('div', 'nbtools-compare-rows');
+  private readonly table: Table<StepRowView>;
   private readonly unfolded = new Set<number>();
-  private readonly id = `nbtools-compare-${++grids}`;
-  private readonly loading = new Set<number>();
-  private loaded = new Map<number, ComparedRow>();
-  private page: ComparedPage;
-  private active = { row: 0, run: 0 };
-  private version = 0;
-  private readonly size = new ResizeObserver(() => this.draw());
+  private listed: ListedSteps = { keys: [], folds: new Map() };
+  /** The run with the cursor. */
+  private run = 0;
 
   constructor(
     private readonly context: ComparisonContext,
-    private readonly view: ComparisonView
+    private readonly view: ComparisonView,
+    private readonly steps: StepRows
   ) {
-    this.page = view.page;
-    const { node, rows } = this;
-    node.tabIndex = 0;
-    node.setAttribute('role', 'grid');
-    node.setAttribute('aria-label', context.trans.__('Aligned steps'));
-    node.setAttribute('aria-colcount', String(view.runs.length + 1));
-    rows.setAttribute('role', 'rowgroup');
-    node.style.setProperty('--nbtools-runs', String(view.runs.length));
-    node.append(element('div', '', this.head()), rows);
-    node.firstElementChild!.setAttribute('role', 'rowgroup');
-    node.addEventListener('scroll', () => this.draw(), { passive: true });
-    rows.addEventListener('click', event => this.onClick(event.target as Element));
-    this.store(view.page);
-    this.size.observe(node);
+    const { trans } = context;
+    this.table = new Table<StepRowView>({
+      role: 'grid',
+      className: 'nbtools-compare-steps',
+      label: trans.__('Aligned steps'),
+      head: this.createHead(),
+      rowHeight: () => ROW_HEIGHT,
+      createRow: () => new StepRowView(trans, view, steps),
+      updateRow: (row, step, index) => {
+        row.update(step, this.listed.folds.get(step) ?? 0, index === this.table.active ? this.run : null);
+      },
+      click: (index, event) => this.onClick(index, event.target as Element)
+    });
+    this.node.setAttribute('aria-colcount', String(view.runs.length + 1));
+    this.node.style.setProperty('--nbtools-runs', String(view.runs.length));
+    this.table.active = 0;
+    this.update();
+  }
+
+  get node(): HTMLElement {
+    return this.table.node;
   }
 
   dispose(): void {
-    this.size.disconnect();
+    this.table.dispose();
   }
 
   focus(): void {
     this.node.focus();
   }
 
+  /** Shows steps that were loaded, or unfolded. */
+  update(): void {
+    this.listed = this.steps.listed(this.unfolded);
+    this.table.replace(this.listed.keys, { sorted: true });
+    this.table.active ??= 0;
+  }
+
   /** Handles a key; returns false if it means nothing here. */
   onKey(key: string): boolean {
-    const { row, run } = this.active;
-    const screen = Math.max(1, Math.floor(this.node.clientHeight / ROW_HEIGHT) - 1);
-    const rows: Record<string, number> = {
-      ArrowDown: row + 1,
-      j: row + 1,
-      ArrowUp: row - 1,
-      k: row - 1,
-      PageDown: row + screen,
-      PageUp: row - screen
-    };
-    const runs: Record<string, number> = { ArrowRight: run + 1, l: run + 1, ArrowLeft: run - 1, h: run - 1 };
-    const places: Record<string, number | undefined> = {
-      ...rows,
-      Home: 0,
-      End: this.page.total - 1,
-      p: this.page.partings.find(at => at > row),
-      P: [...this.page.partings].reverse().find(at => at < row)
-    };
-    if (key in places) {
-      const place = places[key];
-      place === undefined || this.select(place, run);
-    } else if (key in runs) {
-      this.select(row, runs[key]!);
+    const runs: Record<string, number> = { ArrowRight: this.run + 1, l: this.run + 1, ArrowLeft: this.run - 1, h: this.run - 1 };
+    if (key in runs) {
+      this.run = Math.min(Math.max(runs[key]!, 0), this.view.runs.length - 1);
+      this.table.activate(this.table.active, 1);
+    } else if (key === 'p' || key === 'P') {
+      this.goToParting(key === 'p');
     } else if (key === 'Enter' || key === ' ') {
-      this.openRow(this.loaded.get(row), run);
+      this.openRow(this.table.active ?? 0, this.run);
     } else {
-      return false;
+      return this.table.onKey(key);
     }
     return true;
   }
 
-  private select(row: number, run: number): void {
-    const limit = (at: number, count: number) => Math.min(Math.max(at, 0), count - 1);
-    this.active = { row: limit(row, this.page.total), run: limit(run, this.view.runs.length) };
-    const scroll = { count: this.page.total, rowHeight: ROW_HEIGHT, viewHeight: this.viewHeight(), top: this.node.scrollTop };
-    this.node.scrollTop = scrollTopFor(scroll, this.active.row, 1);
-    this.draw();
+  private goToParting(forward: boolean): void {
+    const rows = this.steps.partings.flatMap(step => this.table.rowOf(step) ?? []);
+    const active = this.table.active ?? 0;
+    const row = forward ? rows.find(at => at > active) : rows.filter(at => at < active).at(-1);
+    row === undefined || this.table.activate(row, 1);
   }
 
   /** Opens the explorer of a run at the row's step, by default of the first run that has it; a fold is opened. */
-  private openRow(row: ComparedRow | undefined, run: number): void {
-    if (row?.count) {
-      this.unfolded.add(row.index);
-      void this.reload();
-    } else if (row) {
-      const at = row.numbers[run] ? run : row.numbers.findIndex(Boolean);
-      at >= 0 && this.context.open(at, row.numbers[at]!);
+  private openRow(index: number, run: number | null): void {
+    const step = this.table.keyAt(index);
+    if (step === null) {
+      return;
     }
+    if (this.listed.folds.has(step)) {
+      this.unfolded.add(step);
+      this.update();
+      return;
+    }
+    const { numbers = [] } = this.steps.row(step) ?? {};
+    const at = run !== null && numbers[run] ? run : numbers.findIndex(Boolean);
+    at >= 0 && this.context.open(at, numbers[at]!);
   }
 
-  private onClick(target: Element): void {
+  private onClick(index: number, target: Element): void {
     const cell = target.closest<HTMLElement>('[data-run]');
-    const node = target.closest<HTMLElement>('[data-row]');
-    if (node) {
-      const row = Number(node.dataset['row']);
-      const run = Number(cell?.dataset['run'] ?? this.active.run);
-      const loaded = this.loaded.get(row);
-      this.select(row, run);
-      (!cell || loaded?.numbers[run] || loaded?.count) && this.openRow(loaded, cell ? run : -1);
-    }
+    const run = cell ? Number(cell.dataset['run']) : null;
+    this.run = run ?? this.run;
+    this.node.focus({ preventScroll: true });
+    this.table.activate(index, 1);
+    (cell === null || cell.dataset['number']) && this.openRow(index, run);
   }
 
-  private async reload(): Promise<void> {
-    this.version += 1;
-    this.loading.clear();
-    await this.load(Math.floor(this.active.row / PAGE));
-  }
-
-  private async load(page: number): Promise<void> {
-    const { version } = this;
-    this.loading.add(page);
-    const { baseline } = this.view;
-    const unfolded = [...this.unfolded];
-    const reply = await this.context.query({ type: 'compared', baseline, first: page * PAGE, count: PAGE, unfolded });
-    if (reply.type === 'compared' && version === this.version) {
-      const isOther = this.page.total !== reply.total;
-      this.page = reply;
-      isOther && (this.loaded = new Map());
-      this.store(reply);
-      this.draw();
-    }
-    this.loading.delete(page);
-  }
-
-  private store({ first, rows }: ComparedPage): void {
-    rows.forEach((row, i) => this.loaded.set(first + i, row));
-  }
-
-  /** The height of the visible rows, below the head. */
-  private viewHeight(): number {
-    return Math.max(this.node.clientHeight - ROW_HEIGHT, ROW_HEIGHT);
-  }
-
-  private draw(): void {
-    const { total } = this.page;
-    const { scrollTop: top } = this.node;
-    const { height, first, last, shift } = placeRows({ count: total, rowHeight: ROW_HEIGHT, viewHeight: this.viewHeight(), top });
-    this.node.setAttribute('aria-rowcount', String(total + 1));
-    this.rows.style.height = `${height}px`;
-    const shown = Array.from({ length: last - first }, (_, i) => this.row(first + i, (first + i) * ROW_HEIGHT + shift));
-    updateChildren(this.rows, element('div', '', ...shown));
-    this.node.setAttribute('aria-activedescendant', `${this.id}-active`);
-    for (let page = Math.floor(first / PAGE); page <= Math.floor(Math.max(last - 1, 0) / PAGE); page++) {
-      const missing = Array.from({ length: Math.min(PAGE, total - page * PAGE) }, (_, i) => page * PAGE + i).some(
-        at => !this.loaded.has(at)
-      );
-      missing && !this.loading.has(page) && void this.load(page);
-    }
-  }
-
-  private head(): HTMLElement {
+  private createHead(): HTMLElement {
     const heads = this.view.runs.map(({ name, title }) => {
       const cell = element('span', '', name);
       cell.title = title;
@@ -169,71 +114,84 @@ export class StepsGrid {
     });
     const cells = [element('span', 'nbtools-compare-step', this.context.trans.__('Step')), ...heads];
     cells.forEach(cell => cell.setAttribute('role', 'columnheader'));
-    const head = element('div', 'nbtools-compare-row nbtools-compare-head', ...cells);
-    head.setAttribute('role', 'row');
-    return head;
+    return element('div', 'nbtools-compare-row nbtools-compare-head', ...cells);
   }
+}
 
-  private row(at: number, top: number): HTMLElement {
-    const row = this.loaded.get(at);
-    const kind = row?.count ? 'fold' : row?.parts ? 'parting' : row?.differs ? 'differs' : '';
-    const node = element('div', `nbtools-compare-row${kind && ` nbtools-compare-${kind}`}`);
-    node.dataset['row'] = String(at);
-    node.style.top = `${top}px`;
-    node.setAttribute('role', 'row');
-    node.setAttribute('aria-rowindex', String(at + 2));
-    const isActive = at === this.active.row;
-    node.classList.toggle('nbtools-compare-active', isActive);
-    node.append(...(row ? this.cells(row, isActive) : [this.textCell('…')]));
-    return node;
-  }
+/** A row of the grid: the text of a step and a cell for each run, or a fold.  Its nodes are reused for other rows. */
+class StepRowView implements TableRow {
+  readonly node = element('div', 'nbtools-compare-row');
+  activeCell: HTMLElement | null = null;
+  private readonly text = element('span', 'nbtools-compare-step');
+  private readonly cells: readonly HTMLElement[];
+  private drawn = '';
 
-  private cells(row: ComparedRow, isActive: boolean): HTMLElement[] {
-    if (row.count) {
-      const cell = this.textCell(this.context.trans._n('▸ %1 step the same', '▸ %1 steps the same', row.count));
-      isActive && (cell.id = `${this.id}-active`);
-      return [cell];
-    }
-    const numbers = row.numbers.map((number, run) => {
-      const mark = row.marks[run] ?? '';
-      const cell = element('span', mark && `nbtools-compare-${mark}`, number || (mark ? '·' : ''));
+  constructor(
+    private readonly trans: TranslationBundle,
+    private readonly view: ComparisonView,
+    private readonly steps: StepRows
+  ) {
+    this.cells = view.runs.map((_, run) => {
+      const cell = element('span');
       cell.dataset['run'] = String(run);
-      cell.title = this.titleOf(row, run);
-      cell.setAttribute('role', 'gridcell');
-      if (isActive && run === this.active.run) {
-        cell.id = `${this.id}-active`;
-        cell.setAttribute('aria-selected', 'true');
-      }
       return cell;
     });
+    [this.text, ...this.cells].forEach(cell => cell.setAttribute('role', 'gridcell'));
+    this.node.append(this.text, ...this.cells);
+  }
+
+  /** Shows a step, or a fold of steps; `activeRun` is the run with the cursor if the row has it. */
+  update(step: number, folded: number, activeRun: number | null): void {
+    const drawn = `${step} ${folded} ${activeRun}`;
+    if (drawn === this.drawn) {
+      return;
+    }
+    const row = folded ? null : this.steps.row(step);
+    this.drawn = drawn;
+    this.activeCell = activeRun === null ? null : ((row && this.cells[activeRun]) ?? this.text);
+    this.cells.forEach(cell => (cell.hidden = row === null));
+    this.node.classList.toggle('nbtools-compare-active', activeRun !== null);
+    this.node.classList.toggle('nbtools-compare-fold', row === null);
+    this.node.classList.toggle('nbtools-compare-parting', row !== null && row.parts !== '');
+    this.node.classList.toggle('nbtools-compare-differs', row !== null && row.parts === '' && row.differs);
+    if (row) {
+      this.draw(row, activeRun);
+    } else {
+      setText(this.text, this.trans._n('▸ %1 step the same', '▸ %1 steps the same', folded));
+      this.text.title = '';
+    }
+  }
+
+  private draw(row: StepRow, activeRun: number | null): void {
+    const { trans } = this;
+    this.cells.forEach((cell, run) => {
+      const mark = row.marks[run] ?? '';
+      cell.className = mark && `nbtools-compare-${mark}`;
+      setText(cell, row.numbers[run] || (mark ? '·' : ''));
+      cell.dataset['number'] = row.numbers[run] ?? '';
+      cell.title = this.titleOf(row, run);
+      run === activeRun ? cell.setAttribute('aria-selected', 'true') : cell.removeAttribute('aria-selected');
+    });
     const others = row.others.map(({ run, text }) => `≈ ${this.view.runs[run]?.name ?? ''}: ${text}`);
-    const parts = row.parts ? this.context.trans.__('parts here: %1', row.parts) : '';
+    const parts = row.parts ? trans.__('parts here: %1', row.parts) : '';
     const after = [parts, row.note, ...others].filter(Boolean).join(' · ');
-    const text = this.textCell('');
-    text.append(
+    this.text.replaceChildren(
       element('b', '', row.name),
       ' ',
       element('bdi', '', row.subject),
       element('span', 'nbtools-compare-ending', row.ending && ` ${row.ending}`),
       element('span', 'nbtools-compare-after', after && ` ${after}`)
     );
-    text.title = [`${row.name} ${row.subject}`, row.ending, parts, row.note, ...others].filter(Boolean).join('\n');
-    return [text, ...numbers];
+    this.text.title = [`${row.name} ${row.subject}`, row.ending, parts, row.note, ...others].filter(Boolean).join('\n');
   }
 
-  private titleOf({ numbers, marks }: ComparedRow, run: number): string {
-    const { trans } = this.context;
+  private titleOf({ numbers, marks }: StepRow, run: number): string {
+    const { trans } = this;
     const name = this.view.runs[run]!.name;
     if (!marks[run]) {
       return trans.__('%1 has no such step', name);
     }
     const kinds = { same: '', alike: trans.__('similar'), failed: trans.__('failed'), '': '' };
     return [trans.__('%1: step %2', name, numbers[run] ?? ''), kinds[marks[run]!]].filter(Boolean).join(', ');
-  }
-
-  private textCell(text: string): HTMLElement {
-    const cell = element('span', 'nbtools-compare-step', text);
-    cell.setAttribute('role', 'gridcell');
-    return cell;
   }
 }

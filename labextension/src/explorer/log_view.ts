@@ -5,17 +5,17 @@ import type { ICardServices } from '../shared/tokens.js';
 import { cardContext } from '../cards/context.js';
 import { element, linkButton } from '../shared/element.js';
 import { locate, nameOf } from '../shared/path.js';
-import { ExplorerView } from './explorer.js';
 import { ExplorerLost, type ExplorerContext, type Reply, type Task } from './explorer_context.js';
 import { explorerKernels } from './kernel_connection.js';
 import { type LogSession, NoLogKernel } from './log_session.js';
 import type { LogAddresses } from './log_address.js';
 import type { LogAnswer, TraceView } from './model.js';
-import type { SessionRow, SessionsView } from '../sessions/model.js';
-import { SessionsListView } from '../sessions/sessions.js';
-import { ComparisonInPlace } from '../comparison/in_place.js';
-import type { PlaceContext } from '../comparison/context.js';
-import { ComparePicker } from '../comparison/picker.js';
+import { kernelChannel } from '../live_cells/kernel_channel.js';
+import type { SessionsView } from '../sessions/model.js';
+import { type ExplorerPage, LogPages } from '../sessions/pages.js';
+import type { SessionRow } from '../sessions/session_rows.js';
+import { type Channel, RequestError } from '../shared/channel.js';
+import type { StackPage } from '../shared/stack.js';
 import type { ComparisonView } from '../comparison/model.js';
 
 /** Milliseconds without an answer after which a new kernel is offered. */
@@ -41,11 +41,9 @@ export interface LogServices extends ICardServices {
 
 /** The content of a log's tab: the explorer of one log, or the comparison of several. */
 export class LogView extends Widget {
-  private explorer: ExplorerView | null = null;
-  private comparison: ComparisonInPlace | null = null;
-  private picker: ComparePicker | null = null;
-  private sessions: SessionsListView | null = null;
-  private traceView: TraceView | null = null;
+  private pages: LogPages | null = null;
+  /** The explorer of the log, which is at the bottom of the pages. */
+  private explorer: ExplorerPage | null = null;
   /** The request to open the logs that is not answered yet, with its step. */
   private opening: { readonly step: string } | null = null;
   /** The step to begin at, when the log is opened next. */
@@ -66,7 +64,7 @@ export class LogView extends Widget {
 
   override dispose(): void {
     if (!this.isDisposed) {
-      this.disposeExplorer();
+      this.disposePages();
       this.services.session.release();
     }
     super.dispose();
@@ -80,6 +78,10 @@ export class LogView extends Widget {
 
   private get trans(): TranslationBundle {
     return this.services.trans;
+  }
+
+  private get recovery(): string {
+    return this.trans.__('The kernel had ended; the log is being opened again.');
   }
 
   private async open(): Promise<void> {
@@ -143,36 +145,36 @@ export class LogView extends Widget {
   }
 
   private drawExplorer(view: TraceView): void {
-    this.traceView = view;
     if (this.explorer !== null) {
-      void this.explorer.reopen(view);
+      this.explorer.update(view);
       return;
     }
-    this.explorer = new ExplorerView(this.explorerContext());
-    this.node.replaceChildren(this.explorer.node);
-    this.explorer.update(view);
+    const { services, trans } = this;
+    const { choose } = services;
+    const compare = (others: readonly string[]) => services.compareLogs([...this.paths, ...others]);
+    const chooseFiles = () => void choose?.(trans.__('Compare With'), 1, 19).then(others => others && compare(others));
+    this.showPage(
+      pages =>
+        (this.explorer = pages.explorer(view, {
+          compare: sessions => compare(sessions.map(pathOf)),
+          files: choose && chooseFiles
+        }))
+    );
   }
 
   private drawSessions(view: SessionsView): void {
     const { services, trans } = this;
-    const path = ({ id }: SessionRow) => `${SESSION_PREFIX}${id}`;
-    this.disposeExplorer();
-    this.sessions = new SessionsListView(
-      {
-        trans,
-        recovery: trans.__('The kernel had ended; the list is being opened again.'),
-        query: task => this.query(task, view.explorer),
-        open: session => services.openLog(path(session), session.title),
-        compare: selected => services.compareLogs(selected.map(path))
-      },
-      view
+    this.showPage(
+      pages =>
+        pages.sessions(view, null, {
+          open: session => services.openLog(pathOf(session), session.title),
+          compare: selected => services.compareLogs(selected.map(pathOf))
+        }),
+      trans.__('The kernel had ended; the list is being opened again.')
     );
-    this.node.replaceChildren(this.sessions.node);
   }
 
   private drawComparison(view: ComparisonView): void {
-    this.disposeExplorer();
-    this.comparison = new ComparisonInPlace(this.place(), view);
     const links = this.paths.map((path, i) =>
       linkButton(
         `${view.runs[i]?.name ?? ''}: ${path.startsWith(SESSION_PREFIX) ? (view.runs[i]?.title ?? '') : path}`,
@@ -180,49 +182,35 @@ export class LogView extends Widget {
         this.trans.__('Open this log')
       )
     );
-    this.node.replaceChildren(element('nav', 'nbtools-log-links', ...links), this.comparison.node);
+    this.showPage(pages => pages.comparison(view, null, links));
   }
 
-  /** What explorers in place of a comparison use. */
-  private place(): PlaceContext {
+  /** Shows a page at the bottom of a new stack. */
+  private showPage(create: (pages: LogPages) => StackPage, recovery = this.recovery): void {
+    this.disposePages();
     const context = this.explorerContext();
-    return {
+    const pages = new LogPages({
       trans: this.trans,
-      recovery: context.recovery,
+      recovery,
+      channel: () => this.channel,
       query: (explorer, task) => this.query(task, explorer),
-      explorer: query => ({ ...context, query, compare: null })
-    };
-  }
-
-  /** Lets the person choose sessions, or files, and compares them with this log in a tab. */
-  private pickSessions(): void {
-    const { services, paths, trans } = this;
-    const { choose } = services;
-    const compare = (others: readonly string[]) => services.compareLogs([...paths, ...others]);
-    this.picker?.dispose();
-    this.picker = new ComparePicker(this.place(), this.traceView!.explorer, this.explorer!, {
-      compare: sessions => compare(sessions.map(({ id }) => `${SESSION_PREFIX}${id}`)),
-      files:
-        choose &&
-        (() => {
-          void choose(trans.__('Compare With'), 1, 19).then(others => others && compare(others));
-        })
+      explorer: query => ({ ...context, query })
     });
+    this.pages = pages;
+    pages.stack.push(create(pages));
+    this.node.replaceChildren(pages.stack.node);
   }
 
   private showMessage(text: string, ...more: Node[]): void {
-    this.disposeExplorer();
+    this.disposePages();
     const message = element('div', 'nbtools-log-message', element('p', '', text), ...more);
     message.setAttribute('role', 'status');
     this.node.replaceChildren(message);
   }
 
-  private disposeExplorer(): void {
-    this.picker?.dispose();
-    this.explorer?.dispose();
-    this.comparison?.dispose();
-    this.sessions?.dispose();
-    this.explorer = this.comparison = this.sessions = this.picker = null;
+  private disposePages(): void {
+    this.pages?.dispose();
+    this.pages = this.explorer = null;
   }
 
   private explorerContext(): ExplorerContext {
@@ -231,10 +219,10 @@ export class LogView extends Widget {
     const { opener } = services;
     return {
       ...cardContext(services, trans, () => null), // recorded paths may be of another time or machine
-      recovery: trans.__('The kernel had ended; the log is being opened again.'),
-      query: task => this.query(task),
+      recovery: this.recovery,
+      query: () => Promise.reject(new ExplorerLost()),
       addCell: (source, run) => services.addCell(path(), source, run),
-      compare: () => this.pickSessions(),
+      compare: null,
       onContinue: name => {
         if (!path().startsWith(SESSION_PREFIX)) {
           this.paths = [path().replace(/[^/]*$/, () => name)];
@@ -252,7 +240,7 @@ export class LogView extends Widget {
   }
 
   /** Sends a request.  If the kernel has lost the explorer, the log is opened again. */
-  private async query(task: Task, explorer = this.traceView?.explorer ?? ''): Promise<Reply> {
+  private async query(task: Task, explorer: string): Promise<Reply> {
     const { session } = this.services;
     try {
       return await explorerKernels.request(await session.kernel(), explorer, task, () => undefined);
@@ -264,6 +252,25 @@ export class LogView extends Widget {
       throw error;
     }
   }
+
+  /** The connection with the kernel.  If the kernel has lost what a request is about, the log is opened again. */
+  private readonly channel: Channel = {
+    call: async (method, params) => {
+      try {
+        return await kernelChannel(await this.services.session.kernel()).call(method, params);
+      } catch (error) {
+        if (error instanceof NoLogKernel || (error instanceof RequestError && error.reason === 'gone')) {
+          void this.open();
+          throw new RequestError('gone');
+        }
+        throw error;
+      }
+    }
+  };
+}
+
+function pathOf({ id }: SessionRow): string {
+  return `${SESSION_PREFIX}${id}`;
 }
 
 function problem(text: string): LogAnswer {

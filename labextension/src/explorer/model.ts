@@ -3,8 +3,8 @@
 import * as parse from '../shared/parse.js';
 import { parseCard, type Card, type Span } from '../cards/model.js';
 import { parseColumnBlock, type ColumnBlock } from '../shared/columns_model.js';
-import { parseSessionsPage, parseSessionsView, type OpenSessionsTask, type SessionsPage, type SessionsTask, type SessionsView } from '../sessions/model.js';
-import { parseComparedOutcomes, parseComparedPage, parseComparisonView, type BaselineTask, type ComparedOutcomes, type ComparedPage, type ComparedTask, type CompareWithTask, type ComparisonView, type OpenRunTask, type OutcomesTask } from '../comparison/model.js';
+import { parseFoundSessions, parseSessionRows, parseSessionsView, type SessionsView } from '../sessions/model.js';
+import { parseComparedOutcomes, parseComparedRows, parseComparisonView, type ComparisonView } from '../comparison/model.js';
 
 export const TRACE_MIME = 'application/vnd.nbtools.trace.v1+json';
 export const TRACE_TARGET = 'nbtools_trace';
@@ -813,7 +813,7 @@ export const parseTraceTokens: parse.Parser<TraceTokens> = parse.record<TraceTok
 export interface TraceRequest {
   readonly id: number;
   readonly explorer: string;
-  readonly task: BaselineTask | CellTask | ChangesTask | CompareWithTask | ComparedTask | FileDiffTask | FollowTask | OpenTask | OpenRunTask | OpenSessionsTask | OutcomesTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | SessionsTask | ShareTask | ExportTask | StripTask | UsageTask;
+  readonly task: CellTask | ChangesTask | FileDiffTask | FollowTask | OpenTask | PageTask | PositionTask | RawTask | ReviewTask | SamplesTask | SavedFiltersTask | ShareTask | ExportTask | StripTask | UsageTask;
 }
 
 /** Reply to ``ChangesTask``: the first of ``total`` files. */
@@ -920,16 +920,16 @@ export const parseLogAnswer: parse.Parser<LogAnswer> = parse.record<LogAnswer>({
   problem: parse.otherwise(parse.text, ''),
 });
 
-/** The view of one session that was opened, or of the comparison of several. */
+/** The view of one session that was opened, of the comparison of several, or of the list of sessions. */
 export interface OpenedLogs {
-  readonly type: 'logs';
   readonly view: TraceView | null;
   readonly comparison: ComparisonView | null;
+  readonly sessions: SessionsView | null;
 }
 export const parseOpenedLogs: parse.Parser<OpenedLogs> = parse.record<OpenedLogs>({
-  type: parse.oneOf('logs'),
   view: parse.otherwise(parse.nullable(parseTraceView), null),
   comparison: parse.otherwise(parse.nullable(parseComparisonView), null),
+  sessions: parse.otherwise(parse.nullable(parseSessionsView), null),
 });
 
 /** Reply to ``FollowTask``. ``view`` is None if nothing has changed; its page has no lines.
@@ -1020,17 +1020,18 @@ export const parseTraceOpened: parse.Parser<TraceOpened> = parse.record<TraceOpe
 export interface TraceAnswer {
   readonly id: number;
   readonly gone: boolean;
-  readonly reply: TraceCell | TraceChanges | ComparedPage | ComparisonView | TraceFollow | OpenedLogs | TraceOpened | ComparedOutcomes | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
+  readonly reply: TraceCell | TraceChanges | TraceFollow | TraceOpened | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | TraceShare | TraceExport | TraceStrip | TraceUsage | null;
 }
 export const parseTraceAnswer: parse.Parser<TraceAnswer> = parse.record<TraceAnswer>({
   id: parse.number,
   gone: parse.otherwise(parse.flag, false),
-  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | ComparedPage | ComparisonView | TraceFollow | OpenedLogs | TraceOpened | ComparedOutcomes | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | SessionsPage | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, compared: parseComparedPage, comparison: parseComparisonView, follow: parseTraceFollow, logs: parseOpenedLogs, opened: parseTraceOpened, outcomes: parseComparedOutcomes, page: parseTracePage, pending: parseTracePending, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, sessions: parseSessionsPage, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
+  reply: parse.otherwise(parse.nullable(parse.tagged<TraceCell | TraceChanges | TraceFollow | TraceOpened | TracePage | TracePending | TracePosition | TraceProblem | TraceRaw | TraceReview | SavedFilters | TraceShare | TraceExport | TraceStrip | TraceUsage>({ cell: parseTraceCell, changes: parseTraceChanges, follow: parseTraceFollow, opened: parseTraceOpened, page: parseTracePage, pending: parseTracePending, place: parseTracePosition, problem: parseTraceProblem, raw: parseTraceRaw, review: parseTraceReview, saved_filters: parseSavedFilters, share: parseTraceShare, story: parseTraceExport, strip: parseTraceStrip, usage: parseTraceUsage })), null),
 });
 
 export const TRACE_METHODS = {
   'trace.cell': parseTraceCell,
   'trace.changes': parseTraceChanges,
+  'trace.compare_with': parseOpenedLogs,
   'trace.excerpts': parseTraceExcerpts,
   'trace.facets': parseTraceFacets,
   'trace.file_diff': parseTraceOpened,
@@ -1043,8 +1044,22 @@ export const TRACE_METHODS = {
   'trace.samples': parseTraceUsage,
   'trace.saved_filters': parseSavedFilters,
   'trace.search': parseTraceHits,
+  'trace.sessions': parseOpenedLogs,
   'trace.share': parseTraceShare,
   'trace.strip': parseTraceStrip,
   'trace.tokens': parseTraceTokens,
   'trace.usage': parseTraceUsage,
+};
+
+export const SESSION_METHODS = {
+  'sessions.open': parseOpenedLogs,
+  'sessions.rows': parseSessionRows,
+  'sessions.search': parseFoundSessions,
+};
+
+export const COMPARISON_METHODS = {
+  'comparison.baseline': parseComparisonView,
+  'comparison.open_run': parseOpenedLogs,
+  'comparison.outcomes': parseComparedOutcomes,
+  'comparison.rows': parseComparedRows,
 };

@@ -5,12 +5,13 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { cardContext, showOtherVersion } from '../cards/context.js';
-import type { PlaceContext } from '../comparison/context.js';
-import { ComparisonInPlace } from '../comparison/in_place.js';
+import { FIRST_STEPS } from '../comparison/comparison.js';
 import { COMPARISON_MIME, parseComparisonView } from '../comparison/model.js';
-import { ExplorerInPlace } from '../comparison/picker.js';
-import { SessionsInPlace } from '../sessions/in_place.js';
+import { kernelChannel } from '../live_cells/kernel_channel.js';
 import { parseSessionsView, SESSIONS_MIME } from '../sessions/model.js';
+import { type ExplorerPage, LogPages, type PagesContext } from '../sessions/pages.js';
+import { type Channel, RequestError } from '../shared/channel.js';
+import type { StackPage } from '../shared/stack.js';
 import { catalogue } from '../shared/catalogue.js';
 import { element } from '../shared/element.js';
 import { tryParse } from '../shared/parse.js';
@@ -26,23 +27,23 @@ import { parseTraceView } from './model.js';
 /** Milliseconds to wait for the kernel before the saved HTML is shown instead. */
 const FALLBACK_DELAY = 300;
 /** Requests that the page sends by itself, and which need not be waited for. */
-const AUTOMATIC: readonly Task['type'][] = ['follow', 'sessions'];
+const AUTOMATIC: readonly string[] = ['follow', 'sessions.rows'];
 
-/** A page that the kernel answers: its id there, and a request that every such page can answer, sent to find out whether it is there. */
+/** A page that the kernel answers: its id there, and how it is created if the kernel still has it; else `create` rejects. */
 interface Page {
   readonly explorer: string;
-  readonly probe: Task;
   readonly recovery: string;
   /** Said above the saved HTML. */
   readonly saved: string;
-  create(context: PlaceContext, reply: Reply): Drawn;
+  create(pages: LogPages): Promise<() => StackPage>;
   /** Shows the page in what was drawn of an earlier version of the output. */
-  readonly update?: (drawn: Drawn) => void;
+  readonly update?: (page: StackPage) => void;
 }
 
 interface Drawn {
-  readonly node: HTMLElement;
-  dispose(): void;
+  readonly explorer: string;
+  readonly pages: LogPages;
+  readonly bottom: StackPage;
 }
 
 /**
@@ -57,7 +58,6 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
   private model: IRenderMime.IMimeModel | null = null;
   private page: Page | null = null;
   private drawn: Drawn | null = null;
-  private drawnPage = '';
   private savedHtml: IRenderMime.IRenderer | null = null;
   private panel: NotebookPanel | null = null;
 
@@ -102,22 +102,24 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
   private async connect(): Promise<void> {
     const page = this.page!;
     this.panel ??= this.services.notebooks.find(panel => panel.node.contains(this.node)) ?? null;
-    if (this.drawn && this.drawnPage === page.explorer && page.update && this.model!.trusted) {
-      page.update(this.drawn);
+    if (this.drawn?.explorer === page.explorer && page.update && this.model!.trusted) {
+      page.update(this.drawn.bottom);
       return;
     }
     const fallbackTimer = window.setTimeout(() => this.drawSavedHtml(''), this.kernel() ? FALLBACK_DELAY : 0);
     await this.panel?.sessionContext.ready;
-    const reply = this.model!.trusted ? await this.query(page.explorer, page.probe).catch(nullIfLost) : null;
+    const pages = new LogPages(this.context(page.recovery));
+    const create = this.model!.trusted ? await page.create(pages).catch(nullIfLost) : null;
     window.clearTimeout(fallbackTimer);
     if (this.isDisposed || this.page?.explorer !== page.explorer) {
       return;
     }
-    if (reply && reply.type !== 'problem') {
+    if (create) {
       this.clear();
-      this.drawn = page.create(this.context(page.recovery), reply);
-      this.drawnPage = page.explorer;
-      this.node.replaceChildren(this.drawn.node);
+      const bottom = create();
+      this.drawn = { explorer: page.explorer, pages, bottom };
+      pages.stack.push(bottom);
+      this.node.replaceChildren(pages.stack.node);
     } else {
       this.drawSavedHtml(page.saved);
     }
@@ -138,15 +140,19 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
   }
 
   private clear(): void {
-    this.drawn?.dispose();
+    this.drawn?.pages.dispose();
     this.savedHtml?.dispose();
     this.drawn = this.savedHtml = null;
   }
 
-  private context(recovery: string): PlaceContext {
-    const { trans } = this;
-    const query = (explorer: string, task: Task) => this.query(explorer, task);
-    return { trans, recovery, query, explorer: ask => this.explorerContext(recovery, ask) };
+  private context(recovery: string): PagesContext {
+    return {
+      trans: this.trans,
+      recovery,
+      channel: () => this.channel,
+      query: (explorer, task) => this.query(explorer, task),
+      explorer: query => this.explorerContext(recovery, query)
+    };
   }
 
   private explorerContext(recovery: string, query: ExplorerContext['query']): ExplorerContext {
@@ -185,6 +191,17 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
     return explorerKernels.request(kernel, explorer, task, late => AUTOMATIC.includes(task.type) || this.showBusy(late));
   }
 
+  /** The connection with the notebook's kernel. */
+  private readonly channel: Channel = {
+    call: async (method, params) => {
+      const kernel = this.kernel();
+      if (!kernel) {
+        throw new RequestError('gone');
+      }
+      return kernelChannel(kernel).call(method, params, late => AUTOMATIC.includes(method) || this.showBusy(late));
+    }
+  };
+
   private showBusy(busy: boolean): void {
     if (busy) {
       this.node.prepend(this.busyNotice);
@@ -195,7 +212,7 @@ export class RenderedPage extends Widget implements IRenderMime.IRenderer {
 }
 
 function nullIfLost(error: unknown): null {
-  if (error instanceof ExplorerLost) {
+  if (error instanceof ExplorerLost || error instanceof RequestError) {
     return null;
   }
   throw error;
@@ -206,11 +223,16 @@ function explorerPage(data: unknown, trans: TranslationBundle): Page | null {
   return (
     view && {
       explorer: view.explorer,
-      probe: { type: 'place', filter: NO_FILTER, line: 0 },
       recovery: trans.__('The kernel no longer has this explorer. Run the cell again to search, filter and open steps.'),
       saved: trans.__('Saved view · run the cell again to search, filter and open steps'),
-      create: context => new ExplorerInPlace(context, view),
-      update: drawn => (drawn as ExplorerInPlace).update(view)
+      create: async pages => {
+        const reply = await pages.context.query(view.explorer, { type: 'place', filter: NO_FILTER, line: 0 });
+        if (reply.type === 'problem') {
+          throw new ExplorerLost();
+        }
+        return () => pages.explorer(view);
+      },
+      update: page => (page as ExplorerPage).update(view)
     }
   );
 }
@@ -220,10 +242,13 @@ function sessionsPage(data: unknown, trans: TranslationBundle): Page | null {
   return (
     view && {
       explorer: view.explorer,
-      probe: { type: 'sessions', filter: view.filter, first: 0, count: view.page.rows.length, look: false },
       recovery: trans.__('The kernel no longer has this list. Run the cell again.'),
       saved: trans.__('Saved view · run the cell again to search and open sessions'),
-      create: (context, reply) => new SessionsInPlace(context, reply.type === 'sessions' ? { ...view, page: reply } : view)
+      create: async pages => {
+        const params = { explorer: view.explorer, version: 0, latest: true, look: false };
+        const first = await pages.client.request('sessions.rows', params);
+        return () => pages.sessions(view, first);
+      }
     }
   );
 }
@@ -233,10 +258,13 @@ function comparisonPage(data: unknown, trans: TranslationBundle): Page | null {
   return (
     view && {
       explorer: view.explorer,
-      probe: { type: 'compared', baseline: view.baseline, first: 0, count: 0, unfolded: [] },
       recovery: trans.__('The kernel no longer has this comparison. Run the cell again.'),
       saved: trans.__('Saved view · run the cell again to open steps'),
-      create: context => new ComparisonInPlace(context, view)
+      create: async pages => {
+        const params = { explorer: view.explorer, baseline: view.baseline, first: 0, count: FIRST_STEPS };
+        const first = await pages.client.request('comparison.rows', params);
+        return () => pages.comparison(view, first);
+      }
     }
   );
 }

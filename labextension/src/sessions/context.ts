@@ -1,14 +1,14 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { Reply, Task } from '../explorer/explorer_context.js';
-import type { SessionRow } from './model.js';
+import type { Client } from '../shared/channel.js';
+import type { SESSION_METHODS } from '../explorer/model.js';
+import type { SessionRow } from './session_rows.js';
 
 /** The services that the list of sessions uses. */
 export interface SessionsContext {
   readonly trans: TranslationBundle;
-  /** What the person can do when the kernel has lost the list. */
-  readonly recovery: string;
-  /** Sends a request about the list to the kernel.  Rejects with `ExplorerLost`. */
-  query(task: Task): Promise<Reply>;
+  readonly client: Pick<Client<keyof typeof SESSION_METHODS>, 'request'>;
+  /** Returns why a request has no result; rethrows any other error. */
+  problemOf(error: unknown): string;
   open(session: SessionRow): void;
   /** Compares the selected sessions. */
   compare(sessions: readonly SessionRow[]): void;

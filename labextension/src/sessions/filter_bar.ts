@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { element, focusedIn, setText } from '../shared/element.js';
-import type { SessionChoice, SessionFilter, SessionsPage } from './model.js';
+import type { SessionFilter } from './model.js';
+import type { ListedSessions, SessionChoice } from './session_rows.js';
 
 /** Milliseconds after the last key until the search starts. */
 const TYPING_DELAY = 120;
@@ -41,8 +42,8 @@ export class SessionFilters {
     this.node.append(this.search, this.agents, this.projects, this.outcomes, this.count);
   }
 
-  /** Shows the choices of a page and the filter under which it was requested. */
-  update({ agents, projects }: SessionsPage, filter: SessionFilter, count: string): void {
+  /** Shows the choices of a list and the filter under which it was made. */
+  update({ agents, projects }: ListedSessions, filter: SessionFilter, count: string): void {
     setChoices(this.agents, this.trans.__('any agent'), agents, filter.agent);
     setChoices(this.projects, this.trans.__('any project'), projects, filter.project);
     this.outcomes.value = filter.outcome;

@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { element } from '../shared/element.js';
-import type { SessionRow } from './model.js';
+import { element, setText } from '../shared/element.js';
+import type { TableRow } from '../table/table.js';
+import { ageOf, countText, type SessionRow } from './session_rows.js';
 
 /** The columns of the list, by which it can be sorted. */
 export const COLUMNS = ['title', 'agent', 'model', 'project', 'age', 'duration', 'calls', 'failed', 'edits', 'tokens'] as const;
@@ -22,36 +23,71 @@ export function columnLabel(column: Column, trans: TranslationBundle): string {
   return labels[column];
 }
 
-/** Draws one session as a row of the table. */
-export function drawRow(session: SessionRow, selected: boolean, trans: TranslationBundle): HTMLTableRowElement {
-  const row = element('tr');
-  row.tabIndex = -1;
-  row.dataset['id'] = session.id;
-  row.setAttribute('aria-selected', String(selected));
-  const box = element('input');
-  box.type = 'checkbox';
-  box.tabIndex = -1;
-  box.checked = selected;
-  box.setAttribute('aria-label', trans.__('Select %1', session.title));
-  row.append(element('td', 'nbtools-sessions-box', box), ...COLUMNS.map(column => drawCell(session, column, trans)));
-  return row;
+/** A row of the list.  Its nodes are reused for other sessions. */
+export class SessionRowView implements TableRow {
+  readonly node = element('div', 'nbtools-sessions-row');
+  private readonly box = element('input');
+  private readonly cells = Object.fromEntries(COLUMNS.map(column => [column, cellOf(`nbtools-sessions-${column}`)])) as Record<
+    Column,
+    HTMLElement
+  >;
+  private readonly title = element('bdi');
+  private readonly added = element('span', 'nbtools-plus');
+  private readonly removed = element('span', 'nbtools-minus');
+  private drawn: SessionRow | null = null;
+
+  constructor(private readonly trans: TranslationBundle) {
+    this.box.type = 'checkbox';
+    this.box.tabIndex = -1;
+    const boxCell = cellOf('nbtools-sessions-box');
+    boxCell.append(this.box);
+    this.cells.edits.append(this.added, ' ', this.removed);
+    this.node.append(boxCell, ...COLUMNS.map(column => this.cells[column]));
+  }
+
+  /** Shows a session at a time, in seconds since the epoch. */
+  update(session: SessionRow, selected: boolean, now: number): void {
+    this.node.setAttribute('aria-selected', String(selected));
+    this.box.checked = selected;
+    setText(this.cells.age, ageOf(now - session.changed));
+    if (session !== this.drawn) {
+      this.drawn = session;
+      this.draw(session);
+    }
+  }
+
+  private draw(session: SessionRow): void {
+    const { trans, cells } = this;
+    const marks = [
+      ...(session.running ? [mark('nbtools-sessions-running', '●', trans.__('running now'))] : []),
+      ...(session.problem ? [mark('nbtools-sessions-problem', '!', session.problem)] : [])
+    ];
+    this.node.dataset['id'] = session.id;
+    this.box.setAttribute('aria-label', trans.__('Select %1', session.title));
+    this.title.title = session.title;
+    setText(this.title, session.title);
+    cells.title.replaceChildren(...marks, this.title);
+    setText(cells.agent, session.agent);
+    setText(cells.model, session.model);
+    setText(cells.project, session.project);
+    setText(cells.duration, session.durationText);
+    setText(cells.calls, countText(session.calls));
+    setText(cells.failed, countText(session.failed));
+    setText(cells.tokens, session.tokensText);
+    cells.failed.classList.toggle('nbtools-sessions-bad', session.failed > 0);
+    const hasEdits = !Number.isNaN(session.added) || !Number.isNaN(session.removed);
+    setText(this.added, hasEdits ? countText(session.added || 0, '+') : '');
+    setText(this.removed, hasEdits ? countText(session.removed || 0, '−') : '');
+    cells.model.title = session.model;
+    cells.project.title = session.folder;
+    cells.age.title = session.times;
+    cells.tokens.title = session.doubt;
+  }
 }
 
-function drawCell(session: SessionRow, column: Column, trans: TranslationBundle): HTMLTableCellElement {
-  const cell = element('td', `nbtools-sessions-${column}`);
-  if (column === 'title') {
-    const title = element('bdi', '', session.title);
-    title.title = session.title;
-    session.running && cell.append(mark('nbtools-sessions-running', '●', trans.__('running now')));
-    session.problem && cell.append(mark('nbtools-sessions-problem', '!', session.problem));
-    cell.append(title);
-  } else if (column === 'edits') {
-    cell.append(element('span', 'nbtools-plus', session.added), ' ', element('span', 'nbtools-minus', session.removed));
-  } else {
-    cell.append(column === 'failed' && session.failed === '0' ? '0' : session[column]);
-    column === 'failed' && cell.classList.toggle('nbtools-sessions-bad', !['', '0'].includes(session.failed));
-    cell.title = { project: session.folder, age: session.times, tokens: session.doubt, model: session.model }[column as string] ?? '';
-  }
+function cellOf(className: string): HTMLElement {
+  const cell = element('span', className);
+  cell.setAttribute('role', 'gridcell');
   return cell;
 }
 

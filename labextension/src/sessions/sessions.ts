@@ -1,159 +1,234 @@
-import { element, focusedIn, linkButton, setText, updateChildren } from '../shared/element.js';
-import { ExplorerLost } from '../explorer/explorer_context.js';
+import { element, linkButton, setText } from '../shared/element.js';
+import type { Result } from '../shared/channel.js';
+import { Table } from '../table/table.js';
 import type { SessionsContext } from './context.js';
 import { SessionFilters } from './filter_bar.js';
-import type { SessionFilter, SessionRow, SessionsPage, SessionsView } from './model.js';
-import { COLUMNS, columnLabel, drawRow, type Column } from './row.js';
+import type { SessionFilter, SessionRows, SessionsView } from './model.js';
+import { COLUMNS, columnLabel, SessionRowView, type Column } from './row.js';
+import { listedSessions, type ListedSessions, type SessionRow, SessionStore } from './session_rows.js';
 
-/** Sessions that are requested at once, as the person scrolls. */
-const PAGE = 100;
-/** Most sessions that are drawn: searching finds the others. */
-const MAX_ROWS = 2000;
-/** Milliseconds between requests while logs are being read, and otherwise. */
+/** Milliseconds between looks at the agents' folders while logs are being read, and otherwise. */
 const READING_INTERVAL = 1000;
 const INTERVAL = 5000;
 const MOST_COMPARED = 20;
+const ROW_HEIGHT = 28;
 /** Columns that are sorted upwards at first. */
 const ASCENDING: readonly string[] = ['title', 'agent', 'model', 'project'];
 
 /** The list of all sessions on a machine: search, filters, and a table.  It must be inside `.nbtools-rendered`. */
 export class SessionsListView {
   readonly node = element('article', 'nbtools-sessions');
+  private readonly store = new SessionStore();
   private readonly filters: SessionFilters;
-  private readonly head = element('tr');
-  private readonly body = element('tbody');
-  private readonly box = element('div', 'nbtools-sessions-box-scroll');
+  private readonly heads = new Map<Column, HTMLElement>();
+  private readonly table: Table<SessionRowView>;
   private readonly foot = element('div', 'nbtools-sessions-foot');
   private readonly compareButton: HTMLButtonElement;
   private readonly status = element('span');
-  private parts: readonly string[] = [];
   private readonly message = element('div', 'nbtools-sessions-message');
-  private rows: SessionRow[] = [];
-  private selected = new Map<string, SessionRow>();
-  private active = '';
+  private readonly selected = new Set<number>();
   private filter: SessionFilter;
-  private wanted = 0;
+  private listed: ListedSessions = { keys: [], agents: [], projects: [], unread: 0 };
+  /** The kernel's last answer; null before the first. */
+  private facts: SessionRows | null = null;
+  /** Why the last request has failed. */
+  private problem = '';
+  /** Milliseconds that the kernel's clock is ahead of the page's. */
+  private clockOffset = 0;
+  /** The sessions that contain the text that was searched last; null for all. */
+  private hits: ReadonlySet<number> | null = null;
+  private isSearching = false;
   private timer = 0;
-  private loading = false;
+  private disposed = false;
   private readonly keyListener = (event: KeyboardEvent) => this.onKey(event);
 
+  /** `first` is the kernel's first answer, if it was asked already. */
   constructor(
     private readonly context: SessionsContext,
-    view: SessionsView
+    private readonly view: SessionsView,
+    first: Result<'sessions.rows'> | null = null
   ) {
     const { trans } = context;
     this.filter = view.filter;
-    this.filters = new SessionFilters(trans, change => void this.load({ ...this.filter, ...change }));
+    this.hits = view.filter.text ? new Set() : null;
+    this.filters = new SessionFilters(trans, change => void this.change({ ...this.filter, ...change }));
     this.filters.search.value = view.filter.text;
     this.compareButton = linkButton(trans.__('Compare'), () => this.openSelected());
-    this.build();
-    this.show(view.page, 0);
+    this.table = new Table<SessionRowView>({
+      role: 'grid',
+      className: 'nbtools-sessions-table',
+      label: trans.__('Sessions'),
+      multiselectable: true,
+      head: this.createHead(),
+      rowHeight: node => parseFloat(getComputedStyle(node).getPropertyValue('--nbtools-sessions-row')) || ROW_HEIGHT,
+      createRow: () => new SessionRowView(trans),
+      updateRow: (row, key) => {
+        const session = this.store.rows.get(key);
+        session && row.update(session, this.selected.has(key), (Date.now() + this.clockOffset) / 1000);
+      },
+      click: (index, event) => this.onClick(index, event)
+    });
+    this.message.setAttribute('role', 'status');
+    this.node.setAttribute('aria-label', trans.__('Sessions on this machine'));
+    this.foot.append(this.compareButton, this.status, element('span', '', trans.__('Enter opens, Space selects, / searches')));
+    this.node.append(this.filters.node, this.message, this.table.node, this.foot);
+    this.draw();
     window.addEventListener('keydown', this.keyListener, true);
-    this.schedule(view.page);
+    void this.begin(first);
   }
 
   dispose(): void {
-    this.wanted = -1;
+    this.disposed = true;
     window.clearTimeout(this.timer);
     window.removeEventListener('keydown', this.keyListener, true);
     this.filters.dispose();
+    this.table.dispose();
   }
 
   /** Moves the focus to the session that was opened last, else to the first one. */
   focus(): void {
-    (this.rowNode(this.active) ?? this.body.querySelector('tr'))?.focus();
+    this.table.node.focus();
+    this.table.activate(this.table.active);
   }
 
-  private build(): void {
+  private createHead(): HTMLElement {
     const { trans } = this.context;
-    const table = element('table', '', element('thead', '', this.head), this.body);
-    table.setAttribute('role', 'grid');
-    table.setAttribute('aria-label', trans.__('Sessions'));
-    table.setAttribute('aria-multiselectable', 'true');
-    this.head.append(element('td'), ...COLUMNS.map(column => this.columnHead(column)));
-    this.box.append(table);
-    this.box.addEventListener('scroll', () => this.onScroll(), { passive: true });
-    this.body.addEventListener('click', event => this.onClick(event));
-    this.message.setAttribute('role', 'status');
-    this.node.setAttribute('aria-label', trans.__('Sessions on this machine'));
-    this.node.append(this.filters.node, this.message, this.box, this.foot);
+    const space = element('span', 'nbtools-sessions-box');
+    space.setAttribute('role', 'gridcell');
+    for (const column of COLUMNS) {
+      const head = element('span', `nbtools-sessions-${column}`);
+      head.setAttribute('role', 'columnheader');
+      head.append(
+        linkButton(columnLabel(column, trans), () => {
+          const { sort, descending } = this.filter;
+          void this.change({ ...this.filter, sort: column, descending: sort === column ? !descending : !ASCENDING.includes(column) });
+        })
+      );
+      this.heads.set(column, head);
+    }
+    return element('div', 'nbtools-sessions-row', space, ...this.heads.values());
   }
 
-  private columnHead(column: Column): HTMLElement {
-    const { trans } = this.context;
-    const head = element('th', `nbtools-sessions-${column}`);
-    head.scope = 'col';
-    head.dataset['column'] = column;
-    head.append(
-      linkButton(columnLabel(column, trans), () => {
-        const { sort, descending } = this.filter;
-        void this.load({ ...this.filter, sort: column, descending: sort === column ? !descending : !ASCENDING.includes(column) });
-      })
-    );
-    return head;
+  private async begin(first: Result<'sessions.rows'> | null): Promise<void> {
+    const isLatest = first ? this.take(first) : await this.load(true, false);
+    isLatest && (await this.load(false, false));
+    this.schedule();
   }
 
-  /** Requests the sessions under a filter.  `keep`: as many as there are, in place; else the first ones. */
-  private async load(filter: SessionFilter, keep = false, look = false): Promise<void> {
-    const request = ++this.wanted;
+  /** Asks for the sessions that have changed, or for the latest ones only; returns whether there are others. */
+  private async load(latest: boolean, look: boolean): Promise<boolean> {
+    const { client, problemOf } = this.context;
+    try {
+      const params = { explorer: this.view.explorer, version: this.store.version, latest, look };
+      return this.take(await client.request('sessions.rows', params));
+    } catch (error) {
+      this.fail(problemOf(error));
+      return false;
+    }
+  }
+
+  private take(reply: Result<'sessions.rows'>): boolean {
+    const isChanged = this.store.add(reply);
+    this.facts = reply;
+    this.problem = '';
+    this.clockOffset = reply.now * 1000 - Date.now();
+    if (this.disposed) {
+      return false;
+    }
+    if (isChanged && this.filter.text && !this.isSearching) {
+      void this.search().then(() => this.update());
+    }
+    isChanged ? this.update() : this.draw();
+    this.table.redraw(); // the sessions have become older
+    return reply.more;
+  }
+
+  private fail(problem: string): void {
+    this.problem = problem;
+    this.disposed || this.draw();
+  }
+
+  private async change(filter: SessionFilter): Promise<void> {
+    const isOtherText = filter.text !== this.filter.text;
     this.filter = filter;
-    window.clearTimeout(this.timer); // else this request's answer would be dropped for that of the next look
-    const count = keep ? Math.max(PAGE, this.rows.length) : PAGE;
-    const page = await this.request(0, Math.min(count, 200), look);
-    if (request !== this.wanted) {
-      return;
-    }
-    if (page === null) {
-      look || this.schedule();
-      return;
-    }
-    const rest = keep ? this.rows.slice(page.rows.length) : [];
-    keep || (this.box.scrollTop = 0);
-    this.show(page, 0, rest);
-    this.schedule(page);
+    isOtherText && (await this.search());
+    filter.text === this.filter.text && !this.disposed && this.show();
   }
 
-  private async request(first: number, count: number, look: boolean): Promise<SessionsPage | null> {
-    const reply = await this.context.query({ type: 'sessions', filter: this.filter, first, count, look }).catch((error: unknown) => {
-      if (error instanceof ExplorerLost) {
-        return { type: 'problem' as const, text: this.context.recovery };
+  /** Asks the kernel which sessions contain the text.  The list stays as it is until the answer. */
+  private async search(): Promise<void> {
+    const { client, problemOf } = this.context;
+    const { text } = this.filter;
+    this.isSearching = text !== '';
+    this.hits = text ? this.hits : null;
+    try {
+      const found = text ? await client.request('sessions.search', { explorer: this.view.explorer, text }) : null;
+      if (text === this.filter.text) {
+        this.hits = found && new Set(found.keys);
+        this.problem = '';
       }
-      throw error;
-    });
-    if (reply.type === 'sessions') {
-      return reply;
+    } catch (error) {
+      text === this.filter.text && this.fail(problemOf(error));
     }
-    setText(this.message, reply.type === 'problem' ? reply.text : '');
-    return null;
+    if (text === this.filter.text) {
+      this.isSearching = false;
+    }
   }
 
-  private show(page: SessionsPage, first: number, rest: readonly SessionRow[] = []): void {
-    const { trans } = this.context;
-    this.rows = [...this.rows.slice(0, first), ...page.rows, ...rest].slice(0, page.total);
-    const fresh = element('tbody', '', ...this.rows.map(session => drawRow(session, this.selected.has(session.id), trans)));
-    const focused = focusedIn(this.body) !== null;
-    updateChildren(this.body, fresh);
-    this.setActive(this.rows.some(({ id }) => id === this.active) ? this.active : (this.rows[0]?.id ?? ''), focused);
-    this.filters.update(page, this.filter, countOf(page, trans));
-    for (const head of this.head.querySelectorAll<HTMLElement>('th')) {
-      const sorted = head.dataset['column'] === this.filter.sort;
-      sorted ? head.setAttribute('aria-sort', this.filter.descending ? 'descending' : 'ascending') : head.removeAttribute('aria-sort');
-    }
-    this.showMessage(page);
-    this.showFoot(page);
+  /** Lists the sessions under the filter, from the first one on. */
+  private show(): void {
+    const active = this.table.keyAt(this.table.active);
+    this.listed = listedSessions(this.store.rows.values(), this.filter, this.hits);
+    this.table.show(this.listed.keys);
+    this.table.active = active === null ? null : this.table.rowOf(active);
+    this.draw();
   }
 
-  private showMessage({ all, total, left, folders }: SessionsPage): void {
+  /** Lists sessions that have changed.  The rows in view stay, except at the start of the list, where new ones come. */
+  private update(): void {
+    const isAtStart = this.table.node.scrollTop === 0;
+    this.listed = listedSessions(this.store.rows.values(), this.filter, this.hits);
+    this.table.replace(this.listed.keys, { sorted: true });
+    if (isAtStart) {
+      this.table.node.scrollTop = 0;
+    }
+    this.draw();
+  }
+
+  private draw(): void {
     const { trans } = this.context;
-    this.box.hidden = total === 0;
-    if (total > 0) {
-      this.message.replaceChildren();
-    } else if (all > 0 || left > 0) {
-      setText(this.message, left > 0 ? trans.__('Looking for sessions…') : trans.__('No session matches.'));
+    const { filter, listed, store, table } = this;
+    const total = listed.keys.length;
+    if (total) {
+      table.active ??= 0;
+    }
+    table.node.hidden = total === 0;
+    const sessions = trans._n('%1 session', '%1 sessions', store.rows.size);
+    const count = total === store.rows.size ? sessions : trans.__('%1 of %2', total.toLocaleString(), sessions);
+    this.filters.update(listed, filter, this.facts ? count : '');
+    for (const [column, head] of this.heads) {
+      const isSorted = column === filter.sort;
+      isSorted ? head.setAttribute('aria-sort', filter.descending ? 'descending' : 'ascending') : head.removeAttribute('aria-sort');
+    }
+    this.drawMessage();
+    this.drawFoot();
+  }
+
+  private drawMessage(): void {
+    const { trans } = this.context;
+    const { facts, problem, message } = this;
+    if (problem) {
+      setText(message, problem);
+    } else if (this.listed.keys.length) {
+      message.replaceChildren();
+    } else if (facts === null || facts.left > 0 || this.isSearching) {
+      setText(message, trans.__('Looking for sessions…'));
+    } else if (this.store.rows.size) {
+      setText(message, trans.__('No session matches.'));
     } else {
-      this.message.replaceChildren(
+      message.replaceChildren(
         element('p', '', trans.__('No session of an agent was found on this machine. These folders were searched:')),
-        element('ul', '', ...folders.map(folder => element('li', '', element('code', '', folder)))),
+        element('ul', '', ...facts.folders.map(folder => element('li', '', element('code', '', folder)))),
         element(
           'p',
           '',
@@ -165,104 +240,81 @@ export class SessionsListView {
     }
   }
 
-  private showFoot({ unread, left, unreadable }: SessionsPage): void {
-    const { trans } = this.context;
+  /** Shows what is being read, how many sessions are selected, and whether they can be compared. */
+  private drawFoot(): void {
+    const { trans, least = 2 } = this.context;
+    const { left = 0, unreadable = 0 } = this.facts ?? {};
+    const { unread } = this.listed;
+    const { size } = this.selected;
     const parts = [
+      size ? trans.__('%1 selected', size) : '',
+      size > 0 && size < least ? trans.__('select another one to compare') : '',
+      size > MOST_COMPARED ? trans.__('at most %1 can be compared', MOST_COMPARED) : '',
       left > 0 ? trans._n('%1 log is not listed yet', '%1 logs are not listed yet', left) : '',
       unread > 0 ? trans._n('reading %1 log completely', 'reading %1 logs completely', unread) : '',
       unreadable > 0 ? trans._n('%1 file is in no known format', '%1 files are in no known format', unreadable) : ''
-    ].filter(Boolean);
-    const keys = trans.__('Enter opens, Space selects, / searches');
-    this.parts = parts;
-    this.foot.replaceChildren(this.compareButton, this.status, element('span', '', keys));
-    this.showSelected();
-  }
-
-  /** Shows how many sessions are selected, and whether they can be compared. */
-  private showSelected(): void {
-    const { trans, least = 2 } = this.context;
-    const { size } = this.selected;
+    ];
     this.compareButton.hidden = size < least || size > MOST_COMPARED;
-    const one = size > 0 && size < least ? trans.__('select another one to compare') : '';
-    const many = size > MOST_COMPARED ? trans.__('at most %1 can be compared', MOST_COMPARED) : '';
-    setText(this.status, [size ? trans.__('%1 selected', size) : '', one || many, ...this.parts].filter(Boolean).join(' · '));
+    setText(this.status, parts.filter(Boolean).join(' · '));
   }
 
   /** Looks again later, sooner if not everything has been read. */
-  private schedule({ unread, left }: Pick<SessionsPage, 'unread' | 'left'> = { unread: 0, left: 0 }): void {
+  private schedule(): void {
+    const isReading = this.listed.unread > 0 || (this.facts?.left ?? 0) > 0;
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(
-      () => {
-        const visible = this.node.isConnected && this.node.offsetParent !== null && document.visibilityState === 'visible';
-        visible ? void this.load(this.filter, true, true) : this.schedule();
-      },
-      unread > 0 || left > 0 ? READING_INTERVAL : INTERVAL
-    );
+    this.timer = this.disposed ? 0 : window.setTimeout(() => void this.look(), isReading ? READING_INTERVAL : INTERVAL);
   }
 
-  private onScroll(): void {
-    const { scrollTop, clientHeight, scrollHeight } = this.box;
-    if (!this.loading && this.rows.length < MAX_ROWS && scrollTop + clientHeight > scrollHeight - 200) {
-      void this.more();
+  private async look(): Promise<void> {
+    const isVisible = this.node.isConnected && this.node.offsetParent !== null && document.visibilityState === 'visible';
+    if (isVisible && !this.isSearching) {
+      await this.load(false, true);
     }
+    this.schedule();
   }
 
-  private async more(): Promise<void> {
-    const request = this.wanted;
-    const first = this.rows.length;
-    this.loading = true;
-    const page = await this.request(first, PAGE, false).finally(() => (this.loading = false));
-    page && page.rows.length && request === this.wanted && this.show(page, first);
-  }
-
-  private onClick(event: MouseEvent): void {
-    const target = event.target as Element;
-    const session = this.sessionOf(target);
+  private onClick(index: number, event: MouseEvent): void {
+    const session = this.sessionAt(index);
     if (!session) {
       return;
     }
-    this.setActive(session.id, true);
-    if (target.closest('.nbtools-sessions-box') || event.ctrlKey || event.metaKey || event.shiftKey) {
-      this.toggle(session);
-    } else {
-      this.context.open(session);
-    }
+    this.table.node.focus({ preventScroll: true });
+    this.table.activate(index, 0);
+    const isBox = (event.target as Element).closest('.nbtools-sessions-box') !== null;
+    isBox || event.ctrlKey || event.metaKey || event.shiftKey ? this.toggle(session) : this.context.open(session);
   }
 
-  private toggle(session: SessionRow): void {
-    this.selected.delete(session.id) || this.selected.set(session.id, session);
-    const row = this.rowNode(session.id);
-    const selected = this.selected.has(session.id);
-    row?.setAttribute('aria-selected', String(selected));
-    const box = row?.querySelector('input');
-    box && (box.checked = selected);
-    this.showSelected();
+  private toggle({ key }: SessionRow): void {
+    this.selected.delete(key) || this.selected.add(key);
+    this.table.redraw();
+    this.drawFoot();
   }
 
-  /** Compares the selected sessions, else opens the one that has the focus. */
+  /** Compares the selected sessions, else opens the active one. */
   private openSelected(): void {
-    const session = this.rows.find(({ id }) => id === this.active);
+    const session = this.sessionAt(this.table.active);
     if (!this.compareButton.hidden) {
-      this.context.compare([...this.selected.values()]);
+      this.context.compare([...this.selected].flatMap(key => this.store.rows.get(key) ?? []));
     } else if (session) {
       this.context.open(session);
     }
   }
 
+  private sessionAt(index: number | null): SessionRow | undefined {
+    const key = this.table.keyAt(index);
+    return key === null ? undefined : this.store.rows.get(key);
+  }
+
   private onKey(event: KeyboardEvent): void {
     const target = event.composedPath()[0];
     const modified = event.ctrlKey || event.altKey || event.metaKey || event.isComposing;
-    if (!(target instanceof Element) || !this.node.contains(target) || modified) {
+    if (!(target instanceof Element) || !this.node.contains(target) || modified || event.key === 'Tab') {
       return;
     }
-    const inSearch = target === this.filters.search;
-    const inRows = this.body.contains(target);
-    if (event.key === 'Tab') {
-      return;
-    }
+    const isInSearch = target === this.filters.search;
     event.stopImmediatePropagation(); // Jupyter has shortcuts of one letter
-    const handled = inSearch ? this.onSearchKey(event.key) : inRows ? this.onRowKey(event.key) : false;
-    if (handled || (event.key === '/' && !inSearch && this.focusSearch())) {
+    const isHandled = isInSearch ? this.onSearchKey(event.key) : target === this.table.node && this.onRowKey(event.key);
+    if (isHandled || (event.key === '/' && !isInSearch && this.focusSearch())) {
       event.preventDefault();
     }
   }
@@ -276,21 +328,15 @@ export class SessionsListView {
   }
 
   private onRowKey(key: string): boolean {
-    const at = this.rows.findIndex(({ id }) => id === this.active);
-    const last = this.rows.length - 1;
-    const moves: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + 10, PageUp: at - 10, Home: 0, End: last };
-    if (key in moves) {
-      const session = this.rows[Math.min(Math.max(moves[key]!, 0), last)];
-      session && this.setActive(session.id, true);
-      return true;
-    }
-    const session = this.rows[at];
+    const session = this.sessionAt(this.table.active);
     if (key === 'Enter') {
       this.openSelected();
     } else if (key === ' ' && session) {
       this.toggle(session);
+    } else {
+      return key === ' ' || this.table.onKey(key);
     }
-    return key === 'Enter' || key === ' ';
+    return true;
   }
 
   private focusSearch(): boolean {
@@ -298,26 +344,4 @@ export class SessionsListView {
     this.filters.search.select();
     return true;
   }
-
-  private setActive(id: string, focus: boolean): void {
-    this.rowNode(this.active)?.setAttribute('tabindex', '-1');
-    this.active = id;
-    const row = this.rowNode(id);
-    row?.setAttribute('tabindex', '0');
-    focus && row?.focus();
-  }
-
-  private rowNode(id: string): HTMLElement | null {
-    return id ? this.body.querySelector<HTMLElement>(`tr[data-id="${CSS.escape(id)}"]`) : null;
-  }
-
-  private sessionOf(target: Element): SessionRow | undefined {
-    const id = target.closest<HTMLElement>('tr[data-id]')?.dataset['id'];
-    return this.rows.find(row => row.id === id);
-  }
-}
-
-function countOf({ total, all }: SessionsPage, trans: SessionsContext['trans']): string {
-  const sessions = trans._n('%1 session', '%1 sessions', all);
-  return total === all ? sessions : trans.__('%1 of %2', total.toLocaleString(), sessions);
 }

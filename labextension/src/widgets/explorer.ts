@@ -1,16 +1,16 @@
 import type { AnyModel } from '@anywidget/types';
-import type { PlaceContext } from '../comparison/context.js';
-import { ComparisonInPlace } from '../comparison/in_place.js';
 import { parseComparisonView } from '../comparison/model.js';
-import { ExplorerInPlace } from '../comparison/picker.js';
 import type { ExplorerContext, Reply, Task } from '../explorer/explorer_context.js';
 import { parseTraceView } from '../explorer/model.js';
 import { ModelConnection } from '../explorer/model_connection.js';
 import { element } from '../shared/element.js';
 import { hostNode, NO_TRANSLATION } from '../shared/host.js';
 import { tryParse } from '../shared/parse.js';
-import { SessionsInPlace } from '../sessions/in_place.js';
+import { ModelChannel } from '../explorer/model_channel.js';
 import { parseSessionsView } from '../sessions/model.js';
+import { LogPages, type PagesContext } from '../sessions/pages.js';
+import type { Channel } from '../shared/channel.js';
+import type { StackPage } from '../shared/stack.js';
 
 interface ExplorerState {
   view: unknown;
@@ -22,32 +22,40 @@ const trans = NO_TRANSLATION;
 export default {
   render({ model, el }: { model: AnyModel<ExplorerState>; el: HTMLElement }): () => void {
     const node = hostNode(el, 'nbtools-rendered');
-    const place = new WidgetPlace(model, node);
-    const data = model.get('view');
-    const sessions = tryParse(parseSessionsView, data);
-    const comparison = tryParse(parseComparisonView, data);
-    const view = tryParse(parseTraceView, data);
-    const page = sessions
-      ? new SessionsInPlace(place, sessions)
-      : comparison
-        ? new ComparisonInPlace(place, comparison)
-        : view && new ExplorerInPlace(place, view);
-    node.append(
-      page?.node ??
-        element('div', 'nbtools-quiet', trans.__('This explorer was written by another version of nbtools. Run the cell again.'))
-    );
+    const context = new WidgetContext(model, node);
+    const pages = new LogPages(context);
+    const page = pageOf(model.get('view'), pages);
+    if (page) {
+      pages.stack.push(page);
+      node.append(pages.stack.node);
+    } else {
+      const notice = trans.__('This explorer was written by another version of nbtools. Run the cell again.');
+      node.append(element('div', 'nbtools-quiet', notice));
+    }
     return () => {
-      page?.dispose();
-      place.dispose();
+      pages.dispose();
+      context.dispose();
     };
   }
 };
 
+/** Returns the page of what the widget shows; null if it is of another version. */
+function pageOf(data: unknown, pages: LogPages): StackPage | null {
+  const sessions = tryParse(parseSessionsView, data);
+  const comparison = tryParse(parseComparisonView, data);
+  const view = tryParse(parseTraceView, data);
+  if (sessions) {
+    return pages.sessions(sessions);
+  }
+  return comparison ? pages.comparison(comparison) : view && pages.explorer(view);
+}
+
 /** Connects the widget's page, and what is opened from it, with the kernel. */
-class WidgetPlace implements PlaceContext {
+class WidgetContext implements PagesContext {
   readonly trans = trans;
   readonly recovery = trans.__('The kernel does not answer. Run the cell again.');
   private readonly connections = new Map<string, ModelConnection>();
+  private readonly methods: ModelChannel;
   private readonly busyNotice = element('div', 'nbtools-quiet', trans.__('The kernel is busy. The explorer is updated when it is free.'));
 
   constructor(
@@ -55,12 +63,21 @@ class WidgetPlace implements PlaceContext {
     private readonly node: HTMLElement
   ) {
     this.busyNotice.setAttribute('role', 'status');
+    this.methods = new ModelChannel(model);
+  }
+
+  channel(): Channel {
+    const call: Channel['call'] = (method, params) =>
+      this.methods.call(method, params, late => method === 'sessions.rows' || this.showBusy(late));
+    return { call };
+  }
+
+  private showBusy(busy: boolean): void {
+    busy ? this.node.prepend(this.busyNotice) : this.busyNotice.remove();
   }
 
   async query(explorer: string, task: Task): Promise<Reply> {
-    const found =
-      this.connections.get(explorer) ??
-      new ModelConnection(this.model, explorer, late => (late ? this.node.prepend(this.busyNotice) : this.busyNotice.remove()));
+    const found = this.connections.get(explorer) ?? new ModelConnection(this.model, explorer, late => this.showBusy(late));
     this.connections.set(explorer, found);
     return found.query(task);
   }
@@ -86,5 +103,6 @@ class WidgetPlace implements PlaceContext {
 
   dispose(): void {
     this.connections.forEach(one => one.dispose());
+    this.methods.dispose();
   }
 }

@@ -14,7 +14,6 @@ import traitlets
 from nbtools.core.methods import respond
 from nbtools.notebook.subshells import answer_on_subshell
 from nbtools.traces.comparison.comparison_messages import ComparisonView
-from nbtools.traces.explorer.explorer_messages import OpenedLogs
 from nbtools.traces.explorer.explorer_view import TraceView
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_list.session_messages import SessionsView
@@ -48,10 +47,6 @@ class ExplorerWidget(anywidget.AnyWidget):
         request = content.get("request") if isinstance(content, dict) else None
         if isinstance(request, dict) and request.get("explorer") in self._opened:
             answer = EXPLORERS.respond(request)
-            if isinstance(answer.reply, OpenedLogs):
-                self._opened |= {
-                    view.explorer for view in (answer.reply.view, answer.reply.comparison) if view is not None
-                }
             self.send({"answer": answer.model_dump(mode="json")})
 
     def _call(self, message: dict[str, Any]) -> None:
@@ -61,7 +56,7 @@ class ExplorerWidget(anywidget.AnyWidget):
 
         def answer(reply: dict[str, Any], buffers: Sequence[bytes]) -> None:
             opened = reply.get("result") or {}
-            for view in (opened.get("view"), opened.get("comparison")):
+            for view in (opened.get("view"), opened.get("comparison"), opened.get("sessions")):
                 if isinstance(view, dict) and isinstance(view.get("explorer"), str):
                     self._opened.add(view["explorer"])
             self.send(reply, list(buffers))

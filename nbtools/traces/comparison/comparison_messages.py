@@ -1,7 +1,8 @@
 """Wire format of a comparison, ``application/vnd.nbtools.comparison.v1+json``,
-and of the requests of its page.
+and of the methods of its page.
 
-The page names runs and steps by number, checks by their text; it never names a path.
+The page gets all steps once, as columns; it folds those that all runs have in common.
+It names runs and steps by number, checks by their text; never a path.
 ``labextension/src/comparison/model.ts`` is generated from this file.
 """
 
@@ -12,10 +13,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from nbtools.cards.card_model import Wire
+from nbtools.traces.columns import ColumnBlock
 
 COMPARISON_MIME = "application/vnd.nbtools.comparison.v1+json"
 MAX_CHECKS = 12
-Mark = Literal["", "same", "alike", "failed"]
+MAX_ROWS = 25_000
+"""Most steps of one reply."""
 
 
 class ComparedRun(Wire):
@@ -72,50 +75,20 @@ class ComparedOutcomes(Wire):
     ``tasks`` is empty where the runs are of one task, or of one each.
     """
 
-    type: Literal["outcomes"] = "outcomes"
     checks: tuple[ComparedCheck, ...]
     cells: tuple[tuple[ComparedCell, ...], ...]
     tasks: tuple[ComparedGroup, ...] = ()
 
 
-class ComparedCall(Wire):
-    """The call of a run whose call differs from the one that the row names."""
-
-    run: int
-    text: str
-    ending: str = ""
-
-
-class ComparedRow(Wire):
-    """A step, or ``count`` steps from ``index`` on that all runs have in common and that are folded.
-
-    ``numbers`` are the step numbers of the runs, empty where a run has no such step, and ``marks`` how each
-    ended.  ``others`` are calls that are only similar to the one named; ``parts`` are the names of the runs
-    that part here.
+class ComparedRows(Wire):
+    """Steps from ``first`` on, of ``total``.  ``block`` has their columns, and ``others`` those of calls that
+    are only similar to the one that a step names (``comparison.comparison_rows``).
     """
 
-    index: int
-    count: int = 0
-    icon: str = ""
-    name: str = ""
-    subject: str = ""
-    ending: str = ""
-    note: str = ""
-    numbers: tuple[str, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    others: tuple[ComparedCall, ...] = ()
-    parts: str = ""
-    differs: bool = False
-
-
-class ComparedPage(Wire):
-    """Rows from ``first`` on, ``total`` of them.  ``partings`` are the rows at which runs part."""
-
-    type: Literal["compared"] = "compared"
     first: int
     total: int
-    rows: tuple[ComparedRow, ...]
-    partings: tuple[int, ...] = ()
+    block: ColumnBlock
+    others: ColumnBlock
 
 
 class ComparedForm(Wire):
@@ -130,52 +103,49 @@ class ComparisonView(Wire):
     ``facts`` summarise it.  ``forms`` are the forms of checks.
     """
 
-    type: Literal["comparison"] = "comparison"
     explorer: str
     baseline: int
     facts: str
     runs: tuple[ComparedRun, ...]
     totals: tuple[ComparedTotal, ...]
     outcomes: ComparedOutcomes
-    page: ComparedPage
     forms: tuple[ComparedForm, ...] = ()
 
 
-class ComparedTask(Wire):
-    """Asks for ``count`` rows from ``first`` on; ``unfolded`` are the indexes of folds that are open."""
+class ComparedRowsParams(Wire):
+    """Asks for ``count`` steps from ``first`` on."""
 
-    type: Literal["compared"] = "compared"
+    explorer: str
     baseline: int
-    first: int
-    count: int
-    unfolded: tuple[int, ...] = Field((), max_length=10_000)
+    first: int = Field(ge=0)
+    count: int = Field(ge=0, le=MAX_ROWS)
 
 
-class BaselineTask(Wire):
+class BaselineParams(Wire):
     """Asks for the comparison with another baseline."""
 
-    type: Literal["baseline"] = "baseline"
+    explorer: str
     baseline: int
 
 
-class OutcomesTask(Wire):
+class OutcomesParams(Wire):
     """Asks what these checks find."""
 
-    type: Literal["outcomes"] = "outcomes"
+    explorer: str
     baseline: int
     checks: tuple[Annotated[str, Field(max_length=1_000)], ...] = Field(min_length=1, max_length=MAX_CHECKS)
 
 
-class OpenRunTask(Wire):
+class OpenRunParams(Wire):
     """Asks for the explorer of a run, at one of its steps."""
 
-    type: Literal["open_run"] = "open_run"
+    explorer: str
     run: int
     step: str = Field("", max_length=100)
 
 
-class CompareWithTask(Wire):
+class CompareWithParams(Wire):
     """Asks to compare this log with listed sessions, by their ids."""
 
-    type: Literal["compare_with"] = "compare_with"
+    explorer: str
     ids: tuple[Annotated[str, Field(max_length=40)], ...] = Field(min_length=1, max_length=19)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import PurePath
+from typing import Literal, TypeAlias
 
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.phrases import elapsed
 from nbtools.core.message import counted
+from nbtools.traces.columns import ColumnBlock, Columns
 from nbtools.traces.comparison.comparison import Comparison, Step
 from nbtools.traces.comparison.comparison_messages import (
-    ComparedCall,
     ComparedCell,
     ComparedCheck,
     ComparedGroup,
     ComparedOutcomes,
-    ComparedPage,
-    ComparedRow,
     ComparedRun,
     ComparedTotal,
     ComparisonView,
-    Mark,
 )
 from nbtools.traces.comparison.outcomes import Outcome, Outcomes
 from nbtools.traces.comparison.run import Run
@@ -32,8 +31,9 @@ from nbtools.traces.model import Call
 from nbtools.traces.reviews.statistics import Rate
 from nbtools.traces.session_list.session_text import home_relative
 
-MAX_ROWS = 500
-"""Largest number of rows in one reply."""
+Mark: TypeAlias = Literal["", "same", "alike", "failed"]
+STEP_MARKS: tuple[Mark, ...] = ("", "same", "alike", "failed")
+"""How the step of a run ended; pages get the index."""
 _FOLDED = 4
 """Steps in common, one after the other, from which they are folded."""
 TOTALS = (
@@ -62,6 +62,36 @@ class Fold:
     first: int
     count: int
     folded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OtherCall:
+    """The call of a run whose call differs from the one that the row names."""
+
+    run: int
+    text: str
+    ending: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step.  ``numbers`` are the step numbers of the runs, empty where a run has no such step,
+    and ``marks`` how each ended.
+
+    ``others`` are calls that are only similar to the one named; ``parts`` are the names of the runs that part
+    here.
+    """
+
+    icon: str = ""
+    name: str = ""
+    subject: str = ""
+    ending: str = ""
+    note: str = ""
+    numbers: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    others: tuple[OtherCall, ...] = ()
+    parts: str = ""
+    differs: bool = False
 
 
 def run_row(comparison: Comparison, at: int) -> ComparedRun:
@@ -140,17 +170,51 @@ def _cell(comparison: Comparison, run: int, outcome: Outcome) -> ComparedCell:
 
 
 class ComparisonRows:
-    """The rows of a comparison, with its equal steps folded."""
+    """The rows of a comparison's steps.
+    ``folds`` divides them into stretches that all runs have in common, and others; ``partings`` are the names
+    of the runs that part at a step.
+    """
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
-        self._folds = tuple(_folds(comparison.steps))
-        self._partings: dict[int, list[str]] = {}
+        self.folds = tuple(_folds(comparison.steps))
+        self.partings: dict[int, list[str]] = {}
         for one in comparison.partings:
             if one is not None:
-                self._partings.setdefault(one.step, []).append(comparison.runs[one.run].name)
+                self.partings.setdefault(one.step, []).append(comparison.runs[one.run].name)
 
-    def _other(self, at: int, run: int, named: Call) -> ComparedCall:
+    @property
+    def count(self) -> int:
+        """The number of steps, folded ones included."""
+        return len(self.comparison.steps)
+
+    def steps(self, first: int, count: int) -> Iterator[StepRow]:
+        """Yields the rows of steps, without folds."""
+        return (self._row(at) for at in range(first, min(first + count, self.count)))
+
+    def block(self, first: int, count: int) -> tuple[ColumnBlock, ColumnBlock, tuple[bytes, bytes]]:
+        """Returns the columns of steps, those of the similar calls that they refer to, and both buffers.
+
+        ``number0``, ``mark0`` and so on are of the runs; a mark is an index into ``STEP_MARKS``.
+        """
+        rows = list(self.steps(first, count))
+        calls = [call for row in rows for call in row.others]
+        ends = list(accumulate((len(row.others) for row in rows), initial=0))
+        columns, others = Columns(len(rows)), Columns(len(calls))
+        for name in ("icon", "name", "ending", "note", "parts"):
+            columns.words(name, [getattr(row, name) for row in rows])
+        columns.texts("subject", [row.subject for row in rows])
+        columns.numbers("differs", "u8", [row.differs for row in rows])
+        columns.lists("others", [range(*ends[at : at + 2]) for at in range(len(rows))])
+        for run in range(len(self.comparison.runs)):
+            columns.texts(f"number{run}", [row.numbers[run] for row in rows])
+            columns.numbers(f"mark{run}", "u8", [STEP_MARKS.index(row.marks[run]) for row in rows])
+        others.numbers("run", "u8", [call.run for call in calls])
+        others.texts("text", [call.text for call in calls])
+        (block, data), (other_block, other_data) = columns.finish(), others.finish()
+        return block, other_block, (data, other_data)
+
+    def _other(self, at: int, run: int, named: Call) -> OtherCall:
         """Returns the call of a run that is similar to the one that the row names."""
         call = self.comparison.steps[at].calls[run] or named
         is_change = (call.op, call.paths) == (named.op, named.paths) and call.op in CHANGE_OPS
@@ -158,49 +222,14 @@ class ComparisonRows:
             f"{one_line(call.name, 100)}"
             f" {_subject(self.comparison.runs[run], call)}{' (another change)' if is_change else ''}"
         )
-        return ComparedCall(run=run, text=text, ending=outcome_of(call))
+        return OtherCall(run=run, text=text, ending=outcome_of(call))
 
-    def page(self, first: int, count: int, unfolded: Collection[int] = ()) -> ComparedPage:
-        first, count = max(0, first), min(max(0, count), MAX_ROWS)
-        rows: list[ComparedRow] = []
-        partings: list[int] = []
-        total = 0
-        for fold in self._folds:
-            is_folded = fold.folded and fold.first not in unfolded
-            size = 1 if is_folded else fold.count
-            partings += (
-                [total + step - fold.first for step in self._partings_in(fold)] if not is_folded else []
-            )
-            if is_folded and first <= total < first + count:
-                rows.append(ComparedRow(index=fold.first, count=fold.count))
-            elif not is_folded:
-                skipped = max(first - total, 0)
-                rows += [
-                    self._row(at)
-                    for at in range(fold.first + skipped, fold.first + min(size, first + count - total))
-                ]
-            total += size
-        return ComparedPage(first=first, total=total, rows=tuple(rows), partings=tuple(partings))
-
-    @property
-    def count(self) -> int:
-        """The number of steps, folded ones included."""
-        return len(self.comparison.steps)
-
-    def steps(self, first: int, count: int) -> Iterator[ComparedRow]:
-        """Yields the rows of steps, without folds."""
-        return (self._row(at) for at in range(first, first + count))
-
-    def _partings_in(self, fold: Fold) -> list[int]:
-        return sorted(step for step in self._partings if fold.first <= step < fold.first + fold.count)
-
-    def _row(self, at: int) -> ComparedRow:
+    def _row(self, at: int) -> StepRow:
         step, comparison = self.comparison.steps[at], self.comparison
         run = _named_run(step, comparison.baseline)
         calls = list(enumerate(step.calls))
         call = next(one for at, one in calls if at == run and one is not None)
-        return ComparedRow(
-            index=at,
+        return StepRow(
             icon=icon_of(call),
             name=one_line(call.name, 100),
             subject=_subject(comparison.runs[run], call),
@@ -209,7 +238,7 @@ class ComparisonRows:
             numbers=tuple(comparison.number(other, one) for other, one in calls),
             marks=tuple(_mark(one, is_alike=other in step.alike) for other, one in calls),
             others=tuple(self._other(at, other, call) for other in sorted(step.alike)),
-            parts=", ".join(self._partings.get(at, ())),
+            parts=", ".join(self.partings.get(at, ())),
             differs=step.differs,
         )
 

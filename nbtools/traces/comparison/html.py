@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.style import AMBER, GREEN, GREY, RED
 from nbtools.traces.comparison.comparison import Comparison
-from nbtools.traces.comparison.comparison_messages import ComparedRow, ComparisonView
-from nbtools.traces.comparison.comparison_rows import ComparisonRows, columns_in_use
+from nbtools.traces.comparison.comparison_messages import ComparisonView
+from nbtools.traces.comparison.comparison_rows import ComparisonRows, StepRow, columns_in_use
 from nbtools.traces.comparison.run import ChangedFile
 from nbtools.traces.explorer.cell_sources import trace_line
 from nbtools.traces.explorer.export.static_html import render
@@ -39,24 +39,18 @@ def comparison_html(comparison: Comparison, view: ComparisonView, rows: Comparis
     )
 
 
-def _blocks(rows: ComparisonRows) -> tuple[list[tuple[bool, list[ComparedRow]]], int]:
+def _blocks(rows: ComparisonRows) -> tuple[list[tuple[bool, list[StepRow]]], int]:
     """Returns the first rows, in blocks that are folded or not, and the number of steps that are left out."""
-    blocks: list[tuple[bool, list[ComparedRow]]] = []
+    blocks: list[tuple[bool, list[StepRow]]] = []
     left = MAX_STEPS
-    page = rows.page(0, MAX_STEPS)
-    for row in page.rows:
-        if left <= 0:
-            break
-        if row.count:
-            steps = list(rows.steps(row.index, min(row.count, left)))
-            blocks.append((True, steps))
-            left -= len(steps)
-            continue
-        if not blocks or blocks[-1][0]:
-            blocks.append((False, []))
-        blocks[-1][1].append(row)
-        left -= 1
-    return blocks, rows.count - sum(len(steps) for _, steps in blocks)
+    for fold in rows.folds:
+        steps = list(rows.steps(fold.first, min(fold.count, left)))
+        left -= len(steps)
+        if not fold.folded and blocks and not blocks[-1][0]:
+            blocks[-1][1].extend(steps)
+        elif steps:
+            blocks.append((fold.folded, steps))
+    return blocks, rows.count - (MAX_STEPS - left)
 
 
 def _files(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:

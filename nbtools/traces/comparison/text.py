@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nbtools.cards.hidden_characters import one_line, seen
-from nbtools.traces.comparison.comparison_messages import ComparedRow, ComparisonView
-from nbtools.traces.comparison.comparison_rows import ComparisonRows, columns_in_use
+from nbtools.traces.comparison.comparison_messages import ComparisonView
+from nbtools.traces.comparison.comparison_rows import ComparisonRows, Fold, StepRow, columns_in_use
 from nbtools.traces.comparison.html import MARKS
 from nbtools.traces.session_list.session_text import cell_width
 
@@ -42,25 +42,34 @@ def _outcomes(view: ComparisonView) -> Iterator[str]:
 
 def _steps(view: ComparisonView, rows: ComparisonRows) -> Iterator[str]:
     """Yields the steps around the partings, each with its number in every run."""
-    page = rows.page(0, 0)
+    listed = [place for fold in rows.folds for place in _places(fold)]
+    partings = [at for at, (step, _) in enumerate(listed) if step in rows.partings]
     near = sorted(
         {
             at
-            for place in page.partings
-            for at in range(max(0, place - _AROUND), min(page.total, place + _AROUND + 1))
+            for parting in partings
+            for at in range(max(0, parting - _AROUND), min(len(listed), parting + _AROUND + 1))
         }
     )
-    found: list[ComparedRow | None] = []
+    cells: list[tuple[str, ...]] = []
     for before, at in zip([None, *near], near, strict=False):
-        found += [None] if before is not None and at > before + 1 else []
-        found += rows.page(at, 1).rows
-    cells = [("⋯",) if row is None else _step(row, len(view.runs)) for row in found]
-    yield from _table([(*(run.name for run in view.runs), "Step"), *cells]) if found else ()
+        cells += [("⋯",)] if before is not None and at > before + 1 else []
+        step, folded = listed[at]
+        if folded:
+            cells.append((*("⋮" for _ in view.runs), f"{folded:,} steps the same"))
+        else:
+            cells += map(_step, rows.steps(step, 1))
+    yield from _table([(*(run.name for run in view.runs), "Step"), *cells]) if cells else ()
 
 
-def _step(row: ComparedRow, runs: int) -> tuple[str, ...]:
-    if row.count:
-        return (*("⋮" for _ in range(runs)), f"{row.count:,} steps the same")
+def _places(fold: Fold) -> list[tuple[int, int]]:
+    """Returns the rows of a fold: their first steps, and how many are folded there."""
+    if fold.folded:
+        return [(fold.first, fold.count)]
+    return [(step, 0) for step in range(fold.first, fold.first + fold.count)]
+
+
+def _step(row: StepRow) -> tuple[str, ...]:
     numbers = (number or ("·" if mark else "") for number, mark in zip(row.numbers, row.marks, strict=True))
     parts = f"← parts: {row.parts}" if row.parts else ""
     ending = f"[{row.note or row.ending}]" if row.note or row.ending else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from copy import copy
 from threading import Lock
 from typing import Any
@@ -10,18 +11,19 @@ from typing import Any
 from nbtools.cards.hidden_characters import one_line
 from nbtools.cards.tables import Sheet
 from nbtools.core.errors import TraceError
+from nbtools.core.methods import method
 from nbtools.traces.comparison.checks import CHECK_FORMS
 from nbtools.traces.comparison.comparison import Comparison
 from nbtools.traces.comparison.comparison_messages import (
     COMPARISON_MIME,
-    BaselineTask,
+    BaselineParams,
     ComparedForm,
     ComparedOutcomes,
-    ComparedPage,
-    ComparedTask,
+    ComparedRows,
+    ComparedRowsParams,
     ComparisonView,
-    OpenRunTask,
-    OutcomesTask,
+    OpenRunParams,
+    OutcomesParams,
 )
 from nbtools.traces.comparison.comparison_rows import (
     TOTALS,
@@ -40,8 +42,6 @@ from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.registry import EXPLORERS
 
-INITIAL_ROWS = 200
-
 
 class ComparisonDisplay:
     """Displays a comparison, and answers the requests of its page."""
@@ -53,21 +53,25 @@ class ComparisonDisplay:
         self._rows: dict[int, ComparisonRows] = {}
         self._lock = Lock()
 
-    def answer(self, task: Any) -> ComparedPage | ComparedOutcomes | ComparisonView | OpenedLogs:
-        """Answers a request of the page. Raises ``TraceError``."""
-        match task:
-            case ComparedTask():
-                return self._rows_of(self._against(task.baseline)).page(
-                    task.first, task.count, frozenset(task.unfolded)
-                )
-            case BaselineTask():
-                return self.view(self._against(task.baseline))
-            case OutcomesTask():
-                against = self._against(task.baseline)
-                return outcome_rows(against, against.outcomes(*task.checks))
-            case OpenRunTask():
-                return OpenedLogs(view=self._explorer(task.run, task.step).view())
-        raise TraceError("This comparison cannot answer that request. Run the cell again.")
+    @method("comparison.rows")
+    def rows(self, params: ComparedRowsParams) -> tuple[ComparedRows, Sequence[bytes]]:
+        """Returns steps as columns."""
+        rows = self._rows_of(self._against(params.baseline))
+        block, others, buffers = rows.block(params.first, params.count)
+        return ComparedRows(first=params.first, total=rows.count, block=block, others=others), buffers
+
+    @method("comparison.baseline")
+    def with_baseline(self, params: BaselineParams) -> ComparisonView:
+        return self.view(self._against(params.baseline))
+
+    @method("comparison.outcomes")
+    def outcomes(self, params: OutcomesParams) -> ComparedOutcomes:
+        against = self._against(params.baseline)
+        return outcome_rows(against, against.outcomes(*params.checks))
+
+    @method("comparison.open_run")
+    def open_run(self, params: OpenRunParams) -> OpenedLogs:
+        return OpenedLogs(view=self._explorer(params.run, params.step).view())
 
     def bundle(self) -> dict[str, Any]:
         """Returns a MIME bundle: for the extension, a widget where needed, HTML without scripts, and text."""
@@ -96,7 +100,6 @@ class ComparisonDisplay:
             runs=tuple(run_row(comparison, at) for at in range(len(comparison.runs))),
             totals=TOTALS,
             outcomes=outcome_rows(comparison, comparison.outcomes()),
-            page=self._rows_of(comparison).page(0, INITIAL_ROWS),
             forms=tuple(ComparedForm(form=form, states=states) for form, states in CHECK_FORMS.items()),
         )
 

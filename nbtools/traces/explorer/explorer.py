@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nbtools.core.errors import TraceError
-from nbtools.core.extension_points import extension
-from nbtools.traces.comparison.comparison_messages import CompareWithTask
 from nbtools.traces.explorer.cell_sources import CellSources
 from nbtools.traces.explorer.explorer_messages import FollowTask, TraceFollow, TraceReply, TraceTask
 from nbtools.traces.explorer.explorer_view import TRACE_MIME, TraceFilter, TraceView
@@ -29,7 +27,6 @@ from nbtools.traces.explorer.timeline import Timeline, bars
 from nbtools.traces.model import Call, Event
 from nbtools.traces.parallel_reading import gc_paused
 from nbtools.traces.reader import LogFile
-from nbtools.traces.session_list.session_messages import SessionsTask
 from nbtools.traces.trace import Trace, load
 
 if TYPE_CHECKING:
@@ -118,10 +115,6 @@ class Explorer:
                 return self.review(task)
             case SavedFiltersTask():
                 return answer_filters(task)
-            case SessionsTask() | CompareWithTask():
-                # The list of sessions opens explorers, so it is above this package.
-                reply: TraceReply = extension("traces.choose_sessions")(self.trace, task)
-                return reply
             case _:
                 return self.answers.answer(task)
 

@@ -10,16 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from nbtools.cards.card_model import Card, Wire
-from nbtools.traces.comparison.comparison_messages import (
-    BaselineTask,
-    ComparedOutcomes,
-    ComparedPage,
-    ComparedTask,
-    CompareWithTask,
-    ComparisonView,
-    OpenRunTask,
-    OutcomesTask,
-)
+from nbtools.traces.comparison.comparison_messages import ComparisonView
 from nbtools.traces.explorer.explorer_view import TraceFilter, TracePage, TraceView
 from nbtools.traces.explorer.reviewing.review_messages import ReviewTask, TraceReview
 from nbtools.traces.explorer.row_messages import TraceMove
@@ -31,12 +22,7 @@ from nbtools.traces.explorer.usage.usage_messages import (
     TraceUsage,
     UsageTask,
 )
-from nbtools.traces.session_list.session_messages import (
-    OpenSessionsTask,
-    SessionsPage,
-    SessionsTask,
-    SessionsView,
-)
+from nbtools.traces.session_list.session_messages import SessionsView
 
 
 class PageTask(Wire):
@@ -161,18 +147,11 @@ TraceTask: TypeAlias = Annotated[
     | StripTask
     | UsageTask
     | SamplesTask
-    | SessionsTask
-    | OpenSessionsTask
     | ChangesTask
     | FileDiffTask
     | ReviewTask
     | SavedFiltersTask
-    | ShareTask
-    | ComparedTask
-    | BaselineTask
-    | OutcomesTask
-    | OpenRunTask
-    | CompareWithTask,
+    | ShareTask,
     Field(discriminator="type"),
 ]
 
@@ -341,11 +320,11 @@ class TracePending(Wire):
 
 
 class OpenedLogs(Wire):
-    """The view of one session that was opened, or of the comparison of several."""
+    """The view of one session that was opened, of the comparison of several, or of the list of sessions."""
 
-    type: Literal["logs"] = "logs"
     view: TraceView | None = None
     comparison: ComparisonView | None = None
+    sessions: SessionsView | None = None
 
 
 TraceReply: TypeAlias = Annotated[
@@ -363,12 +342,7 @@ TraceReply: TypeAlias = Annotated[
     | SavedFilters
     | TraceShare
     | TraceProblem
-    | TracePending
-    | SessionsPage
-    | OpenedLogs
-    | ComparedPage
-    | ComparedOutcomes
-    | ComparisonView,
+    | TracePending,
     Field(discriminator="type"),
 ]
 

@@ -7,10 +7,13 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbtools.cards.hidden_characters import one_line
+from nbtools.core.extension_points import extension
 from nbtools.core.methods import method
 from nbtools.traces.columns import ColumnBlock
+from nbtools.traces.comparison.comparison_messages import CompareWithParams
 from nbtools.traces.explorer.chips import Chips, StepChips
 from nbtools.traces.explorer.explorer_messages import (
+    OpenedLogs,
     TraceCell,
     TraceChanges,
     TraceExport,
@@ -85,6 +88,18 @@ class PageMethods:
                     chips=self._chips.since(params.chips),
                 ), (data,)
         return TraceRows(version=self._explorer.version, total=len(self._explorer.lines)), ()
+
+    @method("trace.sessions")
+    def sessions(self, params: TraceExplorerParams) -> OpenedLogs:
+        """Returns the list of sessions, which opens explorers, and so is above this package."""
+        opened: OpenedLogs = extension("traces.list_sessions")()
+        return opened
+
+    @method("trace.compare_with")
+    def compare_with(self, params: CompareWithParams) -> OpenedLogs:
+        """Compares the log with listed sessions."""
+        opened: OpenedLogs = extension("traces.open_sessions")(params.ids, self._explorer.trace)
+        return opened
 
     @method("trace.facets")
     def facets(self, params: TraceExplorerParams) -> TraceFacets:

@@ -95,6 +95,12 @@ class LoggedSession(Struct, frozen=True):
         return f"{number_of(str(self.path)):014x}"
 
     @property
+    def tokens(self) -> int | None:
+        """The tokens that were sent and received, as far as they are known."""
+        known = [count for count in (self.tokens_in, self.tokens_out) if count is not None]
+        return sum(known) if known else None
+
+    @property
     def name(self) -> str:
         """The name of the project's folder."""
         return re.split(r"[/\\]", self.project.rstrip("/\\"))[-1]
@@ -221,29 +227,24 @@ class SessionCatalog:
         )
         return [self._session(row) for row in rows]
 
-    def counts(self, column: Literal["agent", "project"], query: SessionQuery) -> list[tuple[str, int]]:
-        """Returns the agents, or the projects, of a query with the number of their sessions,
-        the most frequent first.
+    def unread(self, query: SessionQuery) -> set[str]:
+        """Returns the ids of the sessions of a query whose logs were not read as a whole in their current
+        state, and are going to be.
         """
+        if not self.index.lasting:
+            return set()
         where, values = self._where(query)
         rows = self.index.read(
-            f"SELECT {column}, count(*) FROM logs WHERE {where} AND {column} <> '' GROUP BY {column} ORDER BY"  # noqa: S608 - as above
-            " 2 DESC, 1",
+            f"SELECT number FROM logs WHERE {where} AND figured <> {STATE} AND tries < {MAX_TRIES}",  # noqa: S608 - as above
             values,
         )
-        return [(name, count) for name, count in rows]
+        return {f"{number:014x}" for (number,) in rows}
 
-    def unread(self, query: SessionQuery) -> int:
-        """Returns the number of sessions of a query whose logs were not read as a whole in their current
-        state, and can be.
-        """
+    def ids(self, query: SessionQuery) -> list[str]:
+        """Returns the ids of the sessions of a query."""
         where, values = self._where(query)
-        rows = self.index.read(
-            f"SELECT count(*) FROM logs WHERE {where} AND figured <> {STATE} AND tries < {MAX_TRIES}",  # noqa: S608 - as above
-            values,
-        )
-        count: int = rows[0][0]
-        return count
+        rows = self.index.read(f"SELECT number FROM logs WHERE {where}", values)  # noqa: S608 - as above
+        return [f"{number:014x}" for (number,) in rows]
 
     def unreadable(self) -> int:
         """Returns the number of files in the agents' folders that no reader recognises."""

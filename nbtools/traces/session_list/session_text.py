@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from nbtools.traces.explorer.redaction import redacted
 from nbtools.traces.explorer.summary import short_number
 from nbtools.traces.session_index.listing import LoggedSession
 from nbtools.traces.session_index.places import label_of
-from nbtools.traces.session_list.session_messages import SessionRow, SessionsPage
 
 _HEAD = ("", "Session", "Agent", "Model", "Project", "Age", "Duration", "Calls", "Failed", "Edits", "Tokens")
 _SHARES = {"Session": 30, "Model": 20, "Project": 18}
@@ -29,13 +29,56 @@ _PLACEHOLDER = "This version of the agent recorded placeholders instead of the n
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """One session.  Texts are as displayed; an empty one is not recorded, or not known yet.
+
+    ``folder`` is the project's path and ``project`` its name.  ``age`` is the time since the log's last
+    change, ``times`` says when that was and when the session began.  ``doubt`` says why a number is
+    unreliable, ``problem`` why the log cannot be read.
+    """
+
+    title: str
+    agent: str
+    model: str
+    project: str
+    folder: str
+    age: str
+    times: str
+    duration: str
+    calls: str
+    failed: str
+    added: str
+    removed: str
+    tokens: str
+    running: bool
+    doubt: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSessions:
+    """The first sessions under a filter, ``total`` of them; ``all`` sessions are on this machine.
+
+    ``unread`` of those under the filter are not read as a whole yet, ``left`` logs were found and not listed
+    yet.  ``unreadable`` files in the agents' folders are in no known format.  ``folders`` are those that were
+    looked at, if there is no session at all.
+    """
+
+    rows: tuple[SessionRow, ...]
+    total: int
+    all: int
+    unread: int
+    left: int
+    unreadable: int
+    folders: tuple[str, ...]
+
+
 def session_row(session: LoggedSession, now: float) -> SessionRow:
     """Returns a session as it is displayed: without secrets, hidden characters visible."""
     changed = session.added is not None or session.removed is not None
     began = "" if session.started is None else f"began {_date(session.started)}, "
-    tokens = [count for count in (session.tokens_in, session.tokens_out) if count is not None]
     return SessionRow(
-        id=session.id,
         title=one_line(redacted(session.title), 200) or one_line(session.path.name, 200),
         agent=one_line(label_of(session.agent), 80),
         model=one_line(session.model, 80),
@@ -48,9 +91,8 @@ def session_row(session: LoggedSession, now: float) -> SessionRow:
         failed=_number(session.failed),
         added=f"+{session.added or 0:,}" if changed else "",
         removed=f"−{session.removed or 0:,}" if changed else "",
-        tokens=short_number(sum(tokens)) if tokens else "",
+        tokens="" if session.tokens is None else short_number(session.tokens),
         running=session.running,
-        unread=not session.read,
         doubt=_PLACEHOLDER if session.doubtful else "",
         problem=one_line(session.problem, 300),
     )
@@ -86,7 +128,7 @@ def _number(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
 
 
-def sessions_html(page: SessionsPage) -> str:
+def sessions_html(page: FirstSessions) -> str:
     """Returns the first sessions as a table."""
     rows = tuple(_cells(row) for row in page.rows)
     title = f"{counted(page.total, 'session')} on this machine" if page.total else _nothing(page)
@@ -94,7 +136,7 @@ def sessions_html(page: SessionsPage) -> str:
     return Sheet(title, rows, (*lines, _MORE), _HEAD if rows else (), code=frozenset()).html()
 
 
-def sessions_text(page: SessionsPage, width: int = 140) -> str:
+def sessions_text(page: FirstSessions, width: int = 140) -> str:
     """Returns the first sessions as a table for a terminal of ``width`` columns."""
     if not page.rows:
         return _nothing(page)
@@ -102,7 +144,7 @@ def sessions_text(page: SessionsPage, width: int = 140) -> str:
     return "\n".join([*lines, *filter(None, [_rest(page)])])
 
 
-def _nothing(page: SessionsPage) -> str:
+def _nothing(page: FirstSessions) -> str:
     if page.all:
         return f"None of the {counted(page.all, 'session')} on this machine matches."
     folders = "\n".join(f"  {folder}" for folder in page.folders)
@@ -112,7 +154,7 @@ def _nothing(page: SessionsPage) -> str:
     )
 
 
-def _rest(page: SessionsPage) -> str:
+def _rest(page: FirstSessions) -> str:
     more = page.total - len(page.rows)
     parts = [
         f"{counted(more, 'more session')}" if more > 0 else "",

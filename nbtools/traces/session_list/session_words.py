@@ -15,7 +15,7 @@ from nbtools.core.errors import TraceError
 from nbtools.traces.log_arguments import LATEST
 from nbtools.traces.session_index.listing import SessionQuery
 from nbtools.traces.session_index.places import agent_named, agents
-from nbtools.traces.session_list.session_messages import SessionFilter, SessionsTask
+from nbtools.traces.session_list.session_messages import SessionFilter
 from nbtools.traces.session_list.session_text import sessions_text
 from nbtools.traces.session_list.view import SessionList, session_catalog
 
@@ -42,9 +42,8 @@ def session_table(words: Sequence[str], text: str = "", *, as_json: bool = False
     if as_json:
         found = catalog.page(SessionQuery(text=text, project=project))
         return json.dumps([{**msgspec.structs.asdict(one), "path": str(one.path)} for one in found], indent=2)
-    task = SessionsTask(filter=SessionFilter(text=text, project=project), first=0, count=_ROWS)
-    page = SessionList().page(task)
-    return sessions_text(page, shutil.get_terminal_size((140, 40)).columns)
+    first = SessionList(SessionFilter(text=text, project=project)).first(_ROWS)
+    return sessions_text(first, shutil.get_terminal_size((140, 40)).columns)
 
 
 def latest_log(words: Sequence[str]) -> str:

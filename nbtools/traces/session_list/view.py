@@ -4,37 +4,42 @@ from __future__ import annotations
 
 import time
 import uuid
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbtools.core.errors import TraceError
-from nbtools.traces.comparison.comparison_messages import CompareWithTask
+from nbtools.core.methods import method
 from nbtools.traces.explorer.explorer_messages import OpenedLogs
 from nbtools.traces.explorer.notebook_services import connect_page, widget_of
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
-from nbtools.traces.session_index.places import label_of
+from nbtools.traces.session_list.rows import SessionChanges, session_block
 from nbtools.traces.session_list.session_messages import (
     SESSIONS_MIME,
-    OpenSessionsTask,
-    SessionChoice,
+    FoundSessions,
+    OpenSessionsParams,
+    SearchSessionsParams,
     SessionFilter,
-    SessionsPage,
-    SessionsTask,
+    SessionRows,
+    SessionRowsParams,
     SessionsView,
 )
-from nbtools.traces.session_list.session_text import home_relative, session_row, sessions_html, sessions_text
+from nbtools.traces.session_list.session_text import (
+    FirstSessions,
+    home_relative,
+    session_row,
+    sessions_html,
+    sessions_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nbtools.traces.trace import Trace
 
-MAX_ROWS = 200
-"""Largest number of sessions in one reply."""
 INITIAL_ROWS = 60
-_MAX_PROJECTS = 200
+FIRST_ROWS = 2_000
+"""Sessions in the first reply to a page, which draws them before the others are there."""
 _FIRST_LOOK = 1.5
 """Seconds that reading new logs may take until the first rows are shown; the page asks for the rest."""
 _NEXT_LOOK = 0.5
@@ -48,6 +53,11 @@ def session_catalog() -> SessionCatalog:
     return SessionCatalog()
 
 
+@lru_cache(maxsize=1)
+def _changes_of(catalog: SessionCatalog) -> SessionChanges:
+    return SessionChanges(catalog)
+
+
 class SessionList:
     """Displays the sessions on this machine. Nothing is read before it is displayed or asked for."""
 
@@ -56,6 +66,7 @@ class SessionList:
         self.size = 1
         self.filter = query or SessionFilter()
         self._catalog = session_catalog()
+        self._changes = _changes_of(self._catalog)
 
     @property
     def sessions(self) -> list[LoggedSession]:
@@ -63,30 +74,45 @@ class SessionList:
         self._catalog.refresh()
         return self._catalog.page(_query(self.filter))
 
-    def answer(self, task: Any) -> SessionsPage | OpenedLogs:
-        """Answers a request of a page. Raises ``TraceError``."""
-        match task:
-            case SessionsTask():
-                return self.looked_up(task)
-            case OpenSessionsTask():
-                return open_sessions(task.ids)
-        raise TraceError("This list cannot answer that request. Run the cell again.")
-
-    def looked_up(self, task: SessionsTask) -> SessionsPage:
-        """Returns sessions under a filter, after a look at the folders if the task asks for it."""
-        if task.look:
+    @method("sessions.rows")
+    def rows(self, params: SessionRowsParams) -> tuple[SessionRows, Sequence[bytes]]:
+        """Returns the sessions that a page does not have yet, or not as they are now."""
+        catalog, changes = self._catalog, self._changes
+        if params.look:
             self._look()
-        return self.page(task)
+        changes.update()
+        changed, version = changes.since(params.version)
+        rows = [(row, row.session) for row in changed if row.session is not None]
+        more = params.latest and len(rows) > FIRST_ROWS
+        if more:
+            rows = nlargest(FIRST_ROWS, rows, key=lambda row: row[1].changed)
+        block, data = session_block(rows)
+        return SessionRows(
+            version=params.version if more else version,
+            more=more,
+            block=block,
+            gone=tuple(row.key for row in changed if row.session is None),
+            now=time.time(),
+            left=catalog.found.left,
+            unreadable=catalog.unreadable(),
+            folders=searched_folders(catalog),
+        ), [data]
+
+    @method("sessions.search")
+    def search(self, params: SearchSessionsParams) -> FoundSessions:
+        """Returns the sessions that contain a text, as far as pages have them."""
+        ids = self._catalog.ids(SessionQuery(text=params.text))
+        return FoundSessions(keys=self._changes.keys(ids))
+
+    @method("sessions.open")
+    def open(self, params: OpenSessionsParams) -> OpenedLogs:
+        return open_sessions(params.ids)
 
     def view(self) -> SessionsView:
         """Returns the initial view, after a first look at the folders."""
         self._catalog.refresh(_FIRST_LOOK)
         self._catalog.read_in_background()
-        return SessionsView(
-            explorer=self.id,
-            filter=self.filter,
-            page=self.page(SessionsTask(filter=self.filter, first=0, count=INITIAL_ROWS)),
-        )
+        return SessionsView(explorer=self.id, filter=self.filter)
 
     def bundle(self) -> dict[str, Any]:
         """Returns a MIME bundle, like that of an explorer:
@@ -94,11 +120,12 @@ class SessionList:
         """
         EXPLORERS.add(self)
         view = self.view()
+        first = self.first(INITIAL_ROWS)
         return {
             SESSIONS_MIME: view.model_dump(mode="json"),
             **connect_page(view),
-            "text/html": sessions_html(view.page),
-            "text/plain": sessions_text(view.page),
+            "text/html": sessions_html(first),
+            "text/plain": sessions_text(first),
         }
 
     def widget(self) -> Any:
@@ -118,36 +145,24 @@ class SessionList:
             self._catalog.refresh(_NEXT_LOOK)
         self._catalog.read_in_background()
 
-    def page(self, task: SessionsTask) -> SessionsPage:
-        """Returns sessions under a filter, at most ``MAX_ROWS``."""
-        wanted, first, count = task.filter, max(0, task.first), min(max(0, task.count), MAX_ROWS)
-        catalog, query, now = self._catalog, _query(wanted), time.time()
-        total, everything = catalog.count(query), catalog.count(SessionQuery())
-        agents = catalog.counts("agent", _query(wanted.model_copy(update={"agent": ""})))
-        projects = catalog.counts("project", _query(wanted.model_copy(update={"project": ""})))
-        return SessionsPage(
-            first=first,
-            total=total,
-            all=everything,
-            rows=tuple(session_row(session, now) for session in catalog.page(query, first, count)),
-            agents=tuple(
-                SessionChoice(key=name, label=label_of(name), count=number) for name, number in agents
-            ),
-            projects=tuple(
-                SessionChoice(key=name, label=home_relative(name), count=number)
-                for name, number in sorted(projects[:_MAX_PROJECTS])
-            ),
-            unread=(
-                catalog.unread(query) if catalog.index.lasting else 0
-            ),  # else they are not going to be read
+    def first(self, count: int) -> FirstSessions:
+        """Returns the first sessions under the filter of the list."""
+        catalog, query, now = self._catalog, _query(self.filter), time.time()
+        return FirstSessions(
+            rows=tuple(session_row(session, now) for session in catalog.page(query, 0, count)),
+            total=catalog.count(query),
+            all=catalog.count(SessionQuery()),
+            unread=len(catalog.unread(query)),
             left=catalog.found.left,
             unreadable=catalog.unreadable(),
-            folders=() if everything or catalog.found.left else searched_folders(catalog),
+            folders=searched_folders(catalog),
         )
 
 
 def searched_folders(catalog: SessionCatalog) -> tuple[str, ...]:
-    """Returns the folders that were looked at, each once."""
+    """Returns the folders that were looked at, each once, if no session was found there."""
+    if catalog.found.left or catalog.count(SessionQuery()):
+        return ()
     return tuple(dict.fromkeys(home_relative(str(place.folder)) for place in catalog.found.places))
 
 
@@ -159,11 +174,11 @@ def listed_log(id: str) -> Path:  # noqa: A002 - the field's name
     return catalog.path_of(id)
 
 
-def choose_sessions(trace: Trace, task: SessionsTask | CompareWithTask) -> SessionsPage | OpenedLogs:
-    """Returns listed sessions, or the comparison of ``trace`` with some of them. Raises ``TraceError``."""
-    if isinstance(task, CompareWithTask):
-        return open_sessions(task.ids, trace)
-    return SessionList().looked_up(task)
+def list_sessions() -> OpenedLogs:
+    """Returns the list of sessions, from which a page chooses those to compare a log with."""
+    sessions = SessionList()
+    EXPLORERS.add(sessions)
+    return OpenedLogs(sessions=sessions.view())
 
 
 def open_sessions(ids: Sequence[str], first: Trace | None = None) -> OpenedLogs:

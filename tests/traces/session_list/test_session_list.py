@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from math import isnan
 
 import pytest
 
+from nbtools import open_trace
 from nbtools.notebook.traces.log_tabs import answer
 from nbtools.notebook.traces.widget import ExplorerWidget
 from nbtools.traces.explorer.registry import EXPLORERS
 from nbtools.traces.session_list import view as session_list
-from nbtools.traces.session_list.session_messages import SessionFilter, SessionsTask
+from nbtools.traces.session_list.session_messages import (
+    SearchSessionsParams,
+    SessionFilter,
+    SessionRowsParams,
+)
 from nbtools.traces.session_list.session_text import age, cell_width, sessions_text
 from nbtools.traces.session_list.view import SessionList
+from tests.traces.column_reader import rows
+from tests.traces.method_calls import call, result
 from tests.traces.session_index.conftest import empty_home, home  # noqa: F401 - fixtures
 from tests.traces.session_index.home import BY_AGENT, CLAUDE
 from tests.traces.session_index.test_hostile import TITLE, user
 from tests.traces.session_index.test_listing import REAL
+
+RUNNING, UNREAD = 1, 2
 
 
 @pytest.fixture(autouse=True)
@@ -36,81 +47,121 @@ def listed(home):  # noqa: F811
     return shown
 
 
-def ask(listed, **task):
-    return EXPLORERS.respond({"id": 1, "explorer": listed.id, "task": task}).reply
+def changes(listed, **params):
+    """Returns a reply of ``sessions.rows``, with its rows."""
+    reply, data = listed.rows(SessionRowsParams(explorer=listed.id, **params))
+    return reply, rows(reply.block, *data)
 
 
-def page(listed, first=0, count=50, **query):
-    return ask(listed, type="sessions", filter=query, first=first, count=count)
+def all_rows(listed):
+    return changes(listed)[1]
 
 
-def test_a_page_has_rows_and_choices(listed):
-    shown = page(listed)
-    assert (shown.total, shown.all, len(shown.rows)) == (15, 15, 15)
-    assert {choice.key: choice.count for choice in shown.agents} == BY_AGENT
-    row = next(row for row in shown.rows if row.title == "upgrade-external-agents-e2e-tests")
-    assert (row.agent, row.project, row.calls, row.failed, row.added, row.removed) == (
-        *("Claude Code", "external-agents", "102", "8", "+1,839", "−203"),
+def found(listed, text):
+    shown = all_rows(listed)
+    keys = listed.search(SearchSessionsParams(explorer=listed.id, text=text)).keys
+    return [row for row in shown if row["key"] in keys]
+
+
+def of_agent(listed, agent):
+    return [row for row in all_rows(listed) if row["agent_key"] == agent]
+
+
+def test_a_page_gets_texts_and_numbers(listed):
+    reply, shown = changes(listed)
+    assert (len(shown), reply.more, reply.gone) == (15, False, ())
+    assert Counter(row["agent_key"] for row in shown) == BY_AGENT
+    row = next(row for row in shown if row["title"] == "upgrade-external-agents-e2e-tests")
+    assert (row["agent"], row["project"], row["calls"], row["failed"], row["added"], row["removed"]) == (
+        *("Claude Code", "external-agents", 102, 8, 1839, 203),
     )
-    assert row.age == "1 h"
-    assert not row.unread
-    assert shown.unread == 0
+    assert reply.now - row["changed"] == pytest.approx(3600, abs=60)
+    assert [row["flags"] for row in shown] == [0] * 15
+    assert len({row["key"] for row in shown}) == 15
 
 
-def test_filters_and_sorting(listed):
-    assert [row.agent for row in page(listed, agent="codex").rows] == ["Codex", "Codex"]
-    assert page(listed, agent="codex").agents == page(listed).agents
-    assert page(listed, text="antigravity").total == 1
-    calls = [int(row.calls or -1) for row in page(listed, sort="calls").rows]
-    assert calls == sorted(calls, reverse=True)
-    assert [row.id for row in page(listed, first=2, count=3).rows] == [
-        row.id for row in page(listed).rows[2:5]
-    ]
+def test_a_log_that_is_going_to_be_read_is_marked(home):  # noqa: F811
+    shown = SessionList()
+    shown.view()
+    assert any(row["flags"] == UNREAD for row in all_rows(shown))
+    assert all(isnan(row["calls"]) for row in all_rows(shown) if row["flags"] == UNREAD)
+
+
+def test_only_changed_sessions_are_sent_again(listed, home):  # noqa: F811
+    reply, before = changes(listed)
+    again, rest = changes(listed, version=reply.version)
+    assert (again.version, rest) == (reply.version, [])
+    session_list.session_catalog().found.at = -1e9
+    shutil.copy(REAL, home / CLAUDE / "new.jsonl")
+    gone = next(row for row in before if row["title"] == "upgrade-external-agents-e2e-tests")
+    (home / CLAUDE / "9d5beed4.jsonl").unlink()
+    new, added = changes(listed, version=reply.version, look=True)
+    assert (len(added), new.gone) == (1, (gone["key"],))
+    assert added[0]["flags"] & RUNNING
+    assert added[0]["key"] not in {row["key"] for row in before}
+    assert changes(SessionList(), version=new.version)[1] == []
+
+
+def test_the_latest_sessions_come_first(listed, monkeypatch):
+    monkeypatch.setattr(session_list, "FIRST_ROWS", 3)
+    everything = all_rows(listed)
+    reply, latest = changes(listed, latest=True)
+    assert (reply.more, reply.version, len(latest)) == (True, 0, 3)
+    times = sorted((row["changed"] for row in everything), reverse=True)
+    assert [row["changed"] for row in latest] == times[:3]
+
+
+def test_the_kernel_searches(listed):
+    assert len(found(listed, "antigravity")) == 1
+    assert found(listed, "no such words anywhere") == []
 
 
 def test_a_listed_session_is_opened_and_two_are_compared(listed):
-    (one, *_), (two, *_) = page(listed, agent="codex").rows, page(listed, agent="claude-code").rows
-    opened = ask(listed, type="open_sessions", ids=[one.id])
-    assert opened.view.title == one.title
-    compared = ask(listed, type="open_sessions", ids=[one.id, two.id])
-    assert compared.view is None
-    assert [run.name for run in compared.comparison.runs] == ["A", "B"]
-    assert answer(None, {"logs": [f"session:{one.id}"]}).view.title == one.title
-    assert (
-        len(
-            answer(
-                None, {"logs": [f"session:{one.id}", f"session:{two.id}", f"session:{one.id}"]}
-            ).comparison.runs
-        )
-        == 3
-    )
+    (one, *_), (two, *_) = of_agent(listed, "codex"), of_agent(listed, "claude-code")
+    assert result(listed, "sessions.open", ids=[one["id"]])["view"]["title"] == one["title"]
+    compared = result(listed, "sessions.open", ids=[one["id"], two["id"]])
+    assert compared["view"] is None
+    assert [run["name"] for run in compared["comparison"]["runs"]] == ["A", "B"]
+    assert answer(None, {"logs": [f"session:{one['id']}"]}).view.title == one["title"]
+    logs = [f"session:{row['id']}" for row in (one, two, one)]
+    assert len(answer(None, {"logs": logs}).comparison.runs) == 3
 
 
 def test_log_tabs_list_the_sessions(home):  # noqa: F811
     opened = answer(home, {"logs": []})
-    assert opened.sessions.page.all == 15
-    (row, *_) = opened.sessions.page.rows
-    assert EXPLORERS.respond(
-        {"id": 1, "explorer": opened.sessions.explorer, "task": {"type": "open_sessions", "ids": [row.id]}}
-    ).reply.view
+    shown = EXPLORERS.find(opened.sessions.explorer)
+    (row, *others) = all_rows(shown)
+    assert len(others) == 14
+    assert result(shown, "sessions.open", ids=[row["id"]])["view"]
 
 
-@pytest.mark.parametrize("named", ["/etc/passwd", "../../x", "", "f" * 40, "0" * 14])
+def test_an_open_log_is_compared_with_listed_sessions(listed):
+    explorer = open_trace(REAL)
+    EXPLORERS.add(explorer)
+    shown = EXPLORERS.find(result(explorer, "trace.sessions")["sessions"]["explorer"])
+    (row, *_) = found(shown, "antigravity")
+    compared = result(explorer, "trace.compare_with", ids=[row["id"]])["comparison"]
+    assert [run["name"] for run in compared["runs"]] == ["A", "B"]
+
+
+@pytest.mark.parametrize("named", ["/etc/passwd", "../../x", "", "f" * 40, "f" * 41, "0" * 14])
 def test_a_page_cannot_name_a_path(listed, named):
-    assert ask(listed, type="open_sessions", ids=[named]).type == "problem"
+    assert call(listed, "sessions.open", ids=[named])[0]["problem"]
     assert answer(None, {"logs": [f"session:{named}"]}).problem
 
 
 def test_a_log_that_has_gone_is_a_problem(listed, home):  # noqa: F811
-    (row, *_) = page(listed, text="upgrade").rows
+    (row, *_) = found(listed, "upgrade")
     (home / CLAUDE / "9d5beed4.jsonl").unlink()
-    assert ask(listed, type="open_sessions", ids=[row.id]).type == "problem"
+    assert call(listed, "sessions.open", ids=[row["id"]])[0]["problem"]
 
 
 def test_an_empty_machine_says_where_it_looked(empty_home):  # noqa: F811
     shown = SessionList()
     bundle = shown.bundle()
-    assert "~/.claude" in shown.view().page.folders
+    reply, nothing = changes(shown)
+    assert "~/.claude" in reply.folders
+    assert nothing == []
     for text in (bundle["text/plain"], bundle["text/html"]):
         assert "No session" in text
         assert "nbtools trace --add FOLDER" in text
@@ -126,33 +177,28 @@ def test_hostile_titles_stay_text(empty_home):  # noqa: F811
     assert "\x1b" not in bundle["text/plain"]
     assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in bundle["text/html"] + bundle["text/plain"]
     assert "sk-ant" not in str(bundle)
-    assert all(cell_width(line) <= 90 for line in sessions_text(SessionList().view().page, 90).splitlines())
+    assert all(cell_width(line) <= 90 for line in sessions_text(SessionList().first(60), 90).splitlines())
 
 
-def test_a_widget_asks_only_for_its_list_and_what_it_opened(listed, home):  # noqa: F811
+def test_a_widget_asks_only_for_its_list_and_what_it_opened(listed, home, monkeypatch):  # noqa: F811
     other = SessionList()
     EXPLORERS.add(other)
-    widget = ExplorerWidget(listed.view())
-    answers = []
-    widget.send = answers.append
-    (row, *_) = page(listed, text="upgrade").rows
+    widget, answers = ExplorerWidget(listed.view()), []
+    monkeypatch.setattr(ExplorerWidget, "send", lambda _, content, buffers: answers.append(content))
+    (row, *_) = found(listed, "upgrade")
 
-    def send(explorer, **task):
-        widget._on_request(widget, {"request": {"id": 1, "explorer": explorer, "task": task}}, [])
+    def send(explorer, method, **params):
+        message = {"id": 1, "method": method, "params": {"explorer": explorer, **params}}
+        widget._on_request(widget, message, [])
 
-    send(other.id, type="open_sessions", ids=[row.id])
-    assert answers == []
-    send(listed.id, type="open_sessions", ids=[row.id])
-    explorer = answers[0]["answer"]["reply"]["view"]["explorer"]
-    send(explorer, type="raw", line=0)
-    assert answers[1]["answer"]["reply"]["type"] == "raw"
-
-
-def test_new_logs_appear_with_the_next_look(listed, home):  # noqa: F811
-    session_list.session_catalog().found.at = -1e9
-    shutil.copy(REAL, home / CLAUDE / "new.jsonl")
-    reply = ask(listed, type="sessions", filter={}, first=0, count=1, look=True)
-    assert (reply.all, reply.rows[0].running) == (16, True)
+    send(other.id, "sessions.open", ids=[row["id"]])
+    assert answers == [{"id": 1, "gone": True}]
+    send(listed.id, "sessions.open", ids=[row["id"]])
+    explorer = answers[1]["result"]["view"]["explorer"]
+    send(explorer, "trace.sessions")
+    chosen = answers[2]["result"]["sessions"]["explorer"]
+    send(chosen, "sessions.search", text="upgrade")
+    assert len(answers[3]["result"]["keys"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -172,6 +218,7 @@ def test_age(seconds, text):
     assert age(seconds) == text
 
 
-def test_the_filter_is_bounded():
+def test_the_filter_is_bounded(listed):
     with pytest.raises(ValueError, match="1000"):
-        SessionsTask(filter=SessionFilter(text="x" * 2000), first=0, count=1)
+        SessionFilter(text="x" * 2000)
+    assert call(listed, "sessions.search", text="x" * 2000)[0]["problem"]

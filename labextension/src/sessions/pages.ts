@@ -1,0 +1,192 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { ComparisonPage } from '../comparison/comparison.js';
+import type { ComparisonView } from '../comparison/model.js';
+import { ExplorerView } from '../explorer/explorer.js';
+import type { ExplorerContext, Reply, Task } from '../explorer/explorer_context.js';
+import { COMPARISON_METHODS, SESSION_METHODS, TRACE_METHODS, type OpenedLogs, type TraceView } from '../explorer/model.js';
+import { type Channel, Client, RequestError, type Result } from '../shared/channel.js';
+import { element, linkButton } from '../shared/element.js';
+import { PageStack, type StackPage } from '../shared/stack.js';
+import type { SessionsView } from './model.js';
+import type { SessionRow } from './session_rows.js';
+import { SessionsListView } from './sessions.js';
+
+const METHODS = {
+  ...SESSION_METHODS,
+  ...COMPARISON_METHODS,
+  'trace.sessions': TRACE_METHODS['trace.sessions'],
+  'trace.compare_with': TRACE_METHODS['trace.compare_with']
+};
+
+/** What the front end provides for pages of session logs. */
+export interface PagesContext {
+  readonly trans: TranslationBundle;
+  /** What the person can do when the kernel has lost the page. */
+  readonly recovery: string;
+  /** Returns the connection with the kernel. */
+  channel(): Channel;
+  /** Sends a request about an explorer.  Rejects with `ExplorerLost`. */
+  query(explorer: string, task: Task): Promise<Reply>;
+  /** Returns the context of an explorer. */
+  explorer(query: (task: Task) => Promise<Reply>): ExplorerContext;
+}
+
+/** An explorer as a page. */
+export interface ExplorerPage extends StackPage {
+  readonly view: ExplorerView;
+  /** Shows another version of the explorer, or, when the kernel has it under another id, the one that was opened again. */
+  update(view: TraceView): void;
+}
+
+/** What the person can do with sessions instead of opening them above the page. */
+export interface SessionActions {
+  open?(session: SessionRow): void;
+  compare?(sessions: readonly SessionRow[]): void;
+  /** The least number of sessions that can be compared. */
+  readonly least?: number;
+}
+
+/** What an explorer offers for comparing its log: by default, the comparison comes in place of the list of sessions. */
+export interface PickerOptions {
+  readonly compare?: (sessions: readonly SessionRow[]) => void;
+  /** Lets the person choose files instead. */
+  readonly files?: (() => void) | null;
+}
+
+/** The list of sessions, comparisons and explorers, which are opened from one another, on one stack. */
+export class LogPages {
+  readonly stack = new PageStack();
+  readonly client: Client<keyof typeof METHODS>;
+
+  constructor(readonly context: PagesContext) {
+    this.client = new Client(() => context.channel(), METHODS);
+  }
+
+  dispose(): void {
+    this.stack.dispose();
+  }
+
+  /** Creates the page of a list of sessions.  `first` is the kernel's first answer, if it was asked already. */
+  sessions(view: SessionsView, first: Result<'sessions.rows'> | null = null, { open, compare, least }: SessionActions = {}): StackPage {
+    const { trans } = this.context;
+    const { explorer } = view;
+    const openIds = (ids: string[]) => void this.open(trans.__('Opening…'), () => this.client.request('sessions.open', { explorer, ids }));
+    const list = new SessionsListView(
+      {
+        trans,
+        client: this.client,
+        problemOf: error => this.problemOf(error),
+        open: open ?? (({ id }) => openIds([id])),
+        compare: compare ?? (sessions => openIds(sessions.map(({ id }) => id))),
+        least
+      },
+      view,
+      first
+    );
+    return page(list, trans.__('All sessions'));
+  }
+
+  /** Creates the page of a comparison.  `first` is the kernel's first answer, if it was asked already. */
+  comparison(view: ComparisonView, first: Result<'comparison.rows'> | null = null, links: readonly HTMLElement[] = []): StackPage {
+    const { trans } = this.context;
+    const { explorer } = view;
+    const open = (run: number, step: string) =>
+      void this.open(trans.__('Opening…'), () => this.client.request('comparison.open_run', { explorer, run, step }));
+    const comparison = new ComparisonPage({ trans, client: this.client, problemOf: error => this.problemOf(error), open }, view, first);
+    return page(comparison, trans.__('Comparison'), links);
+  }
+
+  /** Creates the page of an explorer. */
+  explorer(first: TraceView, options: PickerOptions = {}): ExplorerPage {
+    const { context } = this;
+    let { explorer } = first;
+    const compare = () => this.pick(explorer, options);
+    const view = new ExplorerView({ ...context.explorer(task => context.query(explorer, task)), compare });
+    view.update(first);
+    const update = (other: TraceView) => {
+      const isSame = other.explorer === explorer;
+      explorer = other.explorer;
+      isSame ? view.update(other) : void view.reopen(other);
+    };
+    return { ...page(view, context.trans.__('Back to the log')), view, update };
+  }
+
+  /** Opens what the kernel answers above the shown page, unless the person has gone back in the meantime. */
+  private async open(busyText: string, ask: () => Promise<OpenedLogs>): Promise<void> {
+    const busy = this.message(busyText);
+    this.stack.push(busy);
+    await this.fill(busy, ask, ({ view, comparison, sessions }) => {
+      if (view) {
+        return this.explorer(view);
+      }
+      return comparison ? this.comparison(comparison) : this.sessions(sessions!);
+    });
+  }
+
+  /** Lets the person choose sessions to compare an explorer's log with. */
+  private pick(explorer: string, { compare, files }: PickerOptions): void {
+    const { trans } = this.context;
+    const links = files ? [linkButton(trans.__('choose files…'), () => (this.stack.back(), files()))] : [];
+    const compareHere = (sessions: readonly SessionRow[]) => {
+      const busy = this.message(trans.__('Comparing…'));
+      const ids = sessions.map(({ id }) => id);
+      this.stack.replace(busy);
+      const ask = () => this.client.request('trace.compare_with', { explorer, ids });
+      void this.fill(busy, ask, ({ comparison }) => this.comparison(comparison!), true);
+    };
+    const choose = (sessions: readonly SessionRow[]) => {
+      if (compare) {
+        this.stack.back();
+        compare(sessions);
+      } else {
+        compareHere(sessions);
+      }
+    };
+    const busy = this.message(trans.__('Looking for sessions…'), links);
+    const ask = () => this.client.request('trace.sessions', { explorer });
+    const create = ({ sessions }: OpenedLogs) => ({
+      ...this.sessions(sessions!, null, { open: session => choose([session]), compare: choose, least: 1 }),
+      links
+    });
+    this.stack.push(busy);
+    void this.fill(busy, ask, create, true);
+  }
+
+  /** Shows the page of what the kernel answers, or why there is none, in place of a busy one, if that is still shown. */
+  private async fill(
+    busy: StackPage,
+    ask: () => Promise<OpenedLogs>,
+    create: (opened: OpenedLogs) => StackPage,
+    focus = false
+  ): Promise<void> {
+    const opened = await ask().catch((error: unknown) => this.problemOf(error));
+    if (this.stack.top === busy) {
+      this.stack.replace(typeof opened === 'string' ? this.message(opened, busy.links) : create(opened));
+      focus && this.stack.top.focus();
+    }
+  }
+
+  private message(text: string, links: readonly HTMLElement[] = []): StackPage {
+    const node = element('p', 'nbtools-sessions-message', text);
+    node.setAttribute('role', 'status');
+    return { node, title: '', links, focus: () => undefined, dispose: () => undefined };
+  }
+
+  /** Returns why a request has no result; rethrows any other error. */
+  private problemOf(error: unknown): string {
+    const { trans, recovery } = this.context;
+    if (!(error instanceof RequestError)) {
+      throw error;
+    }
+    const texts = {
+      problem: error.message,
+      gone: recovery,
+      invalid: trans.__('The kernel sent an unexpected reply. Run the cell again.')
+    };
+    return texts[error.reason];
+  }
+}
+
+function page(view: Omit<StackPage, 'title' | 'links'>, title: string, links: readonly HTMLElement[] = []): StackPage {
+  return { node: view.node, title, links, focus: () => view.focus(), dispose: () => view.dispose() };
+}

@@ -1,0 +1,116 @@
+"""The rows of the list of sessions, as columns, and which of them have changed since a page got them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import nan
+from threading import Lock
+
+from nbtools.traces.columns import ColumnBlock, Columns
+from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
+from nbtools.traces.session_list.session_text import session_row
+
+_RUNNING, _UNREAD = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """``key`` is the session's number in this process; ``session`` is None once the log is gone.
+    ``is_unread``: the log is going to be read as a whole.
+    """
+
+    key: int
+    session: LoggedSession | None
+    is_unread: bool
+    version: int
+
+
+class SessionChanges:
+    """The sessions of a catalog by when they changed: each change is a new version.  Thread-safe."""
+
+    def __init__(self, catalog: SessionCatalog) -> None:
+        self._catalog = catalog
+        self._rows: dict[str, ListedRow] = {}
+        """By id, in the order of their versions."""
+        self._version = 0
+        self._lock = Lock()
+
+    def update(self) -> None:
+        """Compares the sessions with those of the catalog."""
+        query = SessionQuery()
+        sessions = {session.id: session for session in self._catalog.page(query)}
+        unread = self._catalog.unread(query)
+        with self._lock:
+            for identity, session in sessions.items():
+                self._put(identity, session, identity in unread)
+            for identity in self._rows.keys() - sessions.keys():
+                self._put(identity, None, False)
+
+    def _put(self, identity: str, session: LoggedSession | None, is_unread: bool) -> None:
+        row = self._rows.get(identity)
+        if row is None or (row.session, row.is_unread) != (session, is_unread):
+            self._version += 1
+            key = len(self._rows) if row is None else row.key
+            self._rows.pop(identity, None)
+            self._rows[identity] = ListedRow(key, session, is_unread, self._version)
+
+    def since(self, version: int) -> tuple[list[ListedRow], int]:
+        """Returns the rows that changed after ``version``, and the version that they lead to."""
+        changed: list[ListedRow] = []
+        with self._lock:
+            for row in reversed(self._rows.values()):
+                if row.version <= version:
+                    break
+                changed.append(row)
+            return changed, self._version
+
+    def keys(self, identities: Sequence[str]) -> tuple[int, ...]:
+        """Returns the keys of the sessions with these ids that are listed."""
+        with self._lock:
+            return tuple(self._rows[identity].key for identity in identities if identity in self._rows)
+
+
+def session_block(rows: Sequence[tuple[ListedRow, LoggedSession]]) -> tuple[ColumnBlock, bytes]:
+    """Returns the columns of sessions: the texts as displayed, and the numbers to sort by, NaN for unknown.
+
+    ``flags``: 1 for a session that is running now, 2 for one that is going to be read as a whole.
+    """
+    columns = Columns(len(rows))
+    sessions = [session for _, session in rows]
+    now = time.time()
+    shown = [session_row(session, now) for session in sessions]
+    columns.numbers("key", "u32", [row.key for row, _ in rows])
+    columns.numbers(
+        "flags",
+        "u8",
+        [_RUNNING * session.running + _UNREAD * row.is_unread for row, session in rows],
+    )
+    numbers: dict[str, Callable[[LoggedSession], float | None]] = {
+        "changed": lambda one: one.changed,
+        "duration": lambda one: one.duration,
+        "calls": lambda one: one.calls,
+        "failed": lambda one: one.failed,
+        "edits": lambda one: one.edits,
+        "added": lambda one: one.added,
+        "removed": lambda one: one.removed,
+        "tokens": lambda one: one.tokens,
+    }
+    for name, number_of in numbers.items():
+        values = map(number_of, sessions)
+        columns.numbers(name, "f64", [nan if value is None else value for value in values])
+    columns.texts("id", [one.id for one in sessions])
+    columns.texts("title", [one.title for one in shown])
+    columns.texts("times", [one.times for one in shown])
+    columns.words("agent_key", [one.agent for one in sessions])
+    columns.words("path", [one.project for one in sessions])
+    columns.words("agent", [one.agent for one in shown])
+    columns.words("model", [one.model for one in shown])
+    columns.words("project", [one.project for one in shown])
+    columns.words("folder", [one.folder for one in shown])
+    columns.words("duration_text", [one.duration for one in shown])
+    columns.words("tokens_text", [one.tokens for one in shown])
+    columns.words("doubt", [one.doubt for one in shown])
+    columns.words("problem", [one.problem for one in shown])
+    return columns.finish()
