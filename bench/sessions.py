@@ -1,6 +1,6 @@
 """Measures the list of all sessions: 10,000 logs, 10 GB, in a temporary folder.
 
-python bench/sessions.py [logs] [gigabytes]
+python bench/sessions.py [logs] [gigabytes]     (the front end must be built: make lab)
 
 The logs are beginnings of real ones (Claude Code and Codex, a third of them Codex), each with ids and a
 prompt of its own, followed by a hole up to its size (a sparse file: it takes no room on the disk, and its
@@ -16,6 +16,7 @@ import json
 import os
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,7 +25,11 @@ from pathlib import Path
 
 from report import Figure, table
 
-SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "traces" / "samples"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "labextension" / "scripts"))
+import front_end  # noqa: E402
+
+SAMPLES = ROOT / "tests" / "traces" / "samples"
 LOGS = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
 GIGABYTES = float(sys.argv[2]) if len(sys.argv) > 2 else 10
 HEAD = 60_000
@@ -104,6 +109,30 @@ def processor(run: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+def _page(home: Path) -> tuple[list[float], list[float], tuple[int, int], dict[str, list[float]]]:
+    """Returns the milliseconds of the kernel's replies to a page, their bytes, and what the page does itself."""
+    from nbtools.traces.session_list.session_messages import SessionRowsParams  # noqa: PLC0415 - as in main
+    from nbtools.traces.session_list.view import SessionList, session_catalog  # noqa: PLC0415 - as in main
+
+    shown = SessionList()
+    session_catalog().refresh()
+
+    def ask(*, latest: bool) -> tuple[str, bytes]:
+        reply, (data,) = shown.rows(SessionRowsParams(explorer=shown.id, latest=latest))
+        return reply.model_dump_json(), data
+
+    replies = [ask(latest=True), ask(latest=False)]
+    first = [processor(lambda: ask(latest=True)) * 1000 for _ in range(ROUNDS)]
+    everything = [processor(lambda: ask(latest=False)) * 1000 for _ in range(ROUNDS)]
+    (home / "reply.json").write_text(replies[1][0])
+    (home / "reply.bin").write_bytes(replies[1][1])
+    node, script = Path(front_end.node_folder()) / "node", Path(__file__).with_suffix(".js")
+    command = [node, script, home / "reply.json", home / "reply.bin", str(ROUNDS)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    sizes = tuple(len(text.encode()) + len(data) for text, data in replies)
+    return first, everything, sizes, json.loads(ran.stdout)  # type: ignore[return-value]
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="nbtools-bench-") as folder:
         home = Path(folder)
@@ -139,6 +168,7 @@ def main() -> None:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         index = (home / "state" / "sessions.sqlite").stat().st_size / 1e6
         apparent = sum(path.stat().st_size for path in home.rglob("*.jsonl")) / 1e9
+        first, everything, sizes, page = _page(home)
     print(
         f"{LOGS:,} logs, {apparent:.1f} GB (sparse), index {index:.1f} MB, memory before the first look {before:.0f} MB"
     )
@@ -149,6 +179,14 @@ def main() -> None:
     table(
         "further looks",
         [Figure("warm, first 100", warm, "ms", "≤ 200 ms"), Figure("search", searched, "ms", "≤ 50 ms")],
+    )
+    table(
+        f"to the page, {sizes[0] / 1e3:.0f} kB at first and {sizes[1] / 1e3:.0f} kB of all",
+        [Figure("the latest 2,000", first, "ms", "≤ 300 ms"), Figure("all", everything, "ms")],
+    )
+    table(
+        "in the page, milliseconds of the processor",
+        [Figure(name, values, "ms", "≤ 50 ms") for name, values in page.items()],
     )
     table("memory", [Figure("peak", [memory], "MB", "≤ 150 MB")])
     print(f"cold {statistics.median(cold):.2f} s")

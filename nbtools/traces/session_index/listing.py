@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -118,6 +118,22 @@ class SessionQuery:
     outcome: Outcome = ""
     sort: SortKey = "age"
     descending: bool = True
+
+
+class SessionState(NamedTuple):
+    """A session in a form that is quickly compared: its row in the index, whether it is running, and whether
+    its log is going to be read as a whole.
+    """
+
+    row: tuple[Any, ...]
+    is_running: bool
+    is_unread: bool
+
+    @property
+    def changed(self) -> int:
+        """When the log changed last."""
+        changed: int = self.row[_MTIME]
+        return changed
 
 
 @dataclass
@@ -227,6 +243,21 @@ class SessionCatalog:
         )
         return [self._session(row) for row in rows]
 
+    def states(self) -> dict[str, SessionState]:
+        """Returns the states of all sessions, by their ids."""
+        where, values = self._where(SessionQuery())
+        rows = self.index.read(
+            f"SELECT {', '.join(_COLUMNS)}, number, tries < {MAX_TRIES} FROM logs WHERE {where}",  # noqa: S608 - as above
+            values,
+        )
+        running = {os.fsencode(path) for path in self.found.running}
+        lasting = self.index.lasting
+        found = {}
+        for *row, number, is_readable in rows:
+            is_unread = lasting and bool(is_readable) and not row[-1]
+            found[f"{number:014x}"] = SessionState(tuple(row), row[0] in running, is_unread)
+        return found
+
     def unread(self, query: SessionQuery) -> set[str]:
         """Returns the ids of the sessions of a query whose logs were not read as a whole in their current
         state, and are going to be.
@@ -283,6 +314,9 @@ class SessionCatalog:
             }
         return " AND ".join(parts), values
 
+    def session(self, state: SessionState) -> LoggedSession:
+        return self._session(state.row)
+
     def _session(self, row: tuple[Any, ...]) -> LoggedSession:
         values = dict(zip(_COLUMNS, row, strict=True))
         started, ended, path = values["started"], values.pop("ended"), os.fsdecode(values["path"])
@@ -312,6 +346,7 @@ _COLUMNS = (
         _READ,
     ),
 )
+_MTIME = _COLUMNS.index("mtime")
 _PROJECT = "(project = :project OR project LIKE :below ESCAPE '!')"
 _PROJECT_NAME = "(project = :project OR project LIKE :name ESCAPE '!')"
 _TITLED = "title LIKE :word_like ESCAPE '!' OR project LIKE :word_like ESCAPE '!'"

@@ -9,7 +9,7 @@ from math import nan
 from threading import Lock
 
 from nbtools.traces.columns import ColumnBlock, Columns
-from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionQuery
+from nbtools.traces.session_index.listing import LoggedSession, SessionCatalog, SessionState
 from nbtools.traces.session_list.session_text import session_row
 
 _RUNNING, _UNREAD = 1, 2
@@ -17,13 +17,10 @@ _RUNNING, _UNREAD = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class ListedRow:
-    """``key`` is the session's number in this process; ``session`` is None once the log is gone.
-    ``is_unread``: the log is going to be read as a whole.
-    """
+    """``key`` is the session's number in this process; its ``state`` is None once the log is gone."""
 
     key: int
-    session: LoggedSession | None
-    is_unread: bool
+    state: SessionState | None
     version: int
 
 
@@ -39,22 +36,20 @@ class SessionChanges:
 
     def update(self) -> None:
         """Compares the sessions with those of the catalog."""
-        query = SessionQuery()
-        sessions = {session.id: session for session in self._catalog.page(query)}
-        unread = self._catalog.unread(query)
+        states = self._catalog.states()
         with self._lock:
-            for identity, session in sessions.items():
-                self._put(identity, session, identity in unread)
-            for identity in self._rows.keys() - sessions.keys():
-                self._put(identity, None, False)
+            for identity, state in states.items():
+                self._put(identity, state)
+            for identity in self._rows.keys() - states.keys():
+                self._put(identity, None)
 
-    def _put(self, identity: str, session: LoggedSession | None, is_unread: bool) -> None:
+    def _put(self, identity: str, state: SessionState | None) -> None:
         row = self._rows.get(identity)
-        if row is None or (row.session, row.is_unread) != (session, is_unread):
+        if row is None or row.state != state:
             self._version += 1
             key = len(self._rows) if row is None else row.key
             self._rows.pop(identity, None)
-            self._rows[identity] = ListedRow(key, session, is_unread, self._version)
+            self._rows[identity] = ListedRow(key, state, self._version)
 
     def since(self, version: int) -> tuple[list[ListedRow], int]:
         """Returns the rows that changed after ``version``, and the version that they lead to."""
@@ -72,20 +67,24 @@ class SessionChanges:
             return tuple(self._rows[identity].key for identity in identities if identity in self._rows)
 
 
-def session_block(rows: Sequence[tuple[ListedRow, LoggedSession]]) -> tuple[ColumnBlock, bytes]:
-    """Returns the columns of sessions: the texts as displayed, and the numbers to sort by, NaN for unknown.
+def session_block(
+    rows: Sequence[tuple[int, SessionState]], catalog: SessionCatalog
+) -> tuple[ColumnBlock, bytes]:
+    """Returns the columns of sessions, which have keys: the texts as displayed, and the numbers to sort by,
+    NaN for unknown.
 
     ``flags``: 1 for a session that is running now, 2 for one that is going to be read as a whole.
     """
     columns = Columns(len(rows))
-    sessions = [session for _, session in rows]
+    states = [state for _, state in rows]
+    sessions = [catalog.session(state) for state in states]
     now = time.time()
     shown = [session_row(session, now) for session in sessions]
-    columns.numbers("key", "u32", [row.key for row, _ in rows])
+    columns.numbers("key", "u32", [key for key, _ in rows])
     columns.numbers(
         "flags",
         "u8",
-        [_RUNNING * session.running + _UNREAD * row.is_unread for row, session in rows],
+        [_RUNNING * state.is_running + _UNREAD * state.is_unread for state in states],
     )
     numbers: dict[str, Callable[[LoggedSession], float | None]] = {
         "changed": lambda one: one.changed,

@@ -82,16 +82,16 @@ class SessionList:
             self._look()
         changes.update()
         changed, version = changes.since(params.version)
-        rows = [(row, row.session) for row in changed if row.session is not None]
+        rows = [(row.key, row.state) for row in changed if row.state is not None]
         more = params.latest and len(rows) > FIRST_ROWS
         if more:
             rows = nlargest(FIRST_ROWS, rows, key=lambda row: row[1].changed)
-        block, data = session_block(rows)
+        block, data = session_block(rows, catalog)
         return SessionRows(
             version=params.version if more else version,
             more=more,
             block=block,
-            gone=tuple(row.key for row in changed if row.session is None),
+            gone=tuple(row.key for row in changed if row.state is None),
             now=time.time(),
             left=catalog.found.left,
             unreadable=catalog.unreadable(),

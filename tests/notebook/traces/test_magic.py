@@ -90,13 +90,17 @@ def home(lab: Any, tmp_path_factory: Any) -> Path:
 
 def test_alone_it_lists_the_sessions_of_this_machine(lab: Any, home: Path) -> None:
     (output,) = lab.run("%trace").outputs
-    assert output["data"]["application/vnd.nbtools.sessions.v1+json"]["page"]["all"] == SESSIONS
+    assert output["data"]["application/vnd.nbtools.sessions.v1+json"]["filter"]["project"] == ""
+    assert f"{SESSIONS} sessions on this machine" in output["data"]["text/html"]
     assert "upgrade-external-agents-e2e-tests" in output["data"]["text/html"]
     assert "upgrade-external-agents-e2e-tests" in output["data"]["text/plain"]
     assert lab.run("s = %trace").outputs == []
     assert lab.value("len(s.sessions)") == SESSIONS
     (of_project,) = lab.run("%trace agent-plugins").outputs
-    assert of_project["data"]["application/vnd.nbtools.sessions.v1+json"]["page"]["total"] == 1
+    assert (
+        of_project["data"]["application/vnd.nbtools.sessions.v1+json"]["filter"]["project"] == "agent-plugins"
+    )
+    assert "1 session on this machine" in of_project["data"]["text/html"]
     latest = lab.run("t = %trace latest\nc = %trace latest codex --step 2\np = %trace latest gemini")
     assert latest.error == ""
     assert lab.value("[os.path.basename(one.trace.readings[0].source.path) for one in (t, c, p)]") == [
